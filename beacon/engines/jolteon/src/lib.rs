@@ -1,0 +1,1 @@
+//! Jolteon with order votes, as a machine.

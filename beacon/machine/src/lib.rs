@@ -1,0 +1,93 @@
+//! Protocols as values.
+//!
+//! A [`Machine`] is a state machine without I/O: inputs go in through [`Machine::handle`], what it
+//! wants done comes out of [`Machine::poll`], and time is an argument. The same inputs at the same
+//! times give the same outputs everywhere, so a run can be replayed, simulated and checked.
+//!
+//! Elsewhere: the machines (`beacon`, `jolteon`), and who drives them (`sim` in virtual time, `node`
+//! in real time).
+#![no_std]
+#![forbid(unsafe_code)]
+
+use core::ops::{Add, Sub};
+use core::time::Duration;
+
+/// A point in time, as nanoseconds since the driver's own start. Machines compare instants of one
+/// driver and know nothing of clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant {
+    since_start: Duration,
+}
+
+impl Instant {
+    /// The driver's start.
+    pub const START: Self = Self { since_start: Duration::ZERO };
+
+    /// The instant that lies `since_start` after the driver's start.
+    #[must_use]
+    pub const fn at(since_start: Duration) -> Self {
+        Self { since_start }
+    }
+
+    /// Time since the driver's start.
+    #[must_use]
+    pub const fn since_start(self) -> Duration {
+        self.since_start
+    }
+
+    /// Time from `earlier` to `self`; zero if `earlier` is the later of the two.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        self.since_start.saturating_sub(earlier.since_start)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+
+    /// Saturates: the end of time is a fine deadline, a panic is not.
+    fn add(self, span: Duration) -> Self {
+        Self::at(self.since_start.saturating_add(span))
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Self) -> Duration {
+        self.since(earlier)
+    }
+}
+
+/// A protocol as a value.
+///
+/// The driver calls [`handle`](Self::handle) for every input and then [`poll`](Self::poll) until it
+/// gives `None`; it carries the outputs out in that order. Outputs that must be durable before a
+/// later output leaves come before it.
+pub trait Machine {
+    /// What happens to the machine.
+    type Input;
+    /// What the machine wants done.
+    type Output;
+
+    /// Takes one input. Never fails: what a peer does wrong comes out as an output that names it.
+    fn handle(&mut self, now: Instant, input: Self::Input);
+
+    /// The next thing to do, in the order in which it must be done.
+    fn poll(&mut self) -> Option<Self::Output>;
+
+    /// When the machine wants to be handled again if nothing else happens first.
+    fn wake_at(&self) -> Option<Instant>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_saturates_at_both_ends() {
+        let late = Instant::START + Duration::MAX;
+        assert_eq!(late + Duration::from_secs(1), late);
+        assert_eq!(Instant::START - late, Duration::ZERO);
+    }
+}

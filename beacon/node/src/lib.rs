@@ -1,0 +1,1 @@
+//! The prefinal command: devnet, simulate, round, verify.

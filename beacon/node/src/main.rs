@@ -1,0 +1,2 @@
+//! The `prefinal` command.
+fn main() {}

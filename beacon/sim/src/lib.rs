@@ -1,0 +1,1 @@
+//! A seeded discrete-event simulator for machines.

@@ -1,0 +1,1 @@
+//! One threshold output per slot, ready when the slot is final.

@@ -1,0 +1,1 @@
+//! BLS12-381, secret sharing and the weighted verifiable unpredictable function.

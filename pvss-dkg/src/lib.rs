@@ -1,0 +1,1 @@
+//! Publicly verifiable secret sharing and distributed key generation for weighted committees.

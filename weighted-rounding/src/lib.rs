@@ -1,0 +1,1 @@
+//! Stake to small integer weights, exactly and with a certificate.
