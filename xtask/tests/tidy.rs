@@ -1,0 +1,156 @@
+//! The source is measured like anything else: lengths, heads, arrows, and what must not be in it.
+
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A file is a chapter.
+const MAX_CODE_LINES: usize = 500;
+
+/// The one file that may say `unsafe`.
+const UNSAFE_FILE: &str = "crypto-core/src/curve/blst.rs";
+
+/// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
+/// dependencies are free: tests may stand anywhere.
+const ARROWS: [(&str, &[&str]); 8] = [
+    ("prefinal-machine", &[]),
+    ("prefinal-weighted-rounding", &[]),
+    ("prefinal-crypto-core", &[]),
+    ("prefinal-pvss-dkg", &["prefinal-crypto-core", "prefinal-weighted-rounding"]),
+    ("prefinal-beacon", &["prefinal-crypto-core", "prefinal-machine"]),
+    ("prefinal-sim", &["prefinal-machine"]),
+    (
+        "prefinal-jolteon",
+        &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
+    ),
+    (
+        "prefinal-node",
+        &[
+            "prefinal-beacon",
+            "prefinal-crypto-core",
+            "prefinal-jolteon",
+            "prefinal-machine",
+            "prefinal-pvss-dkg",
+            "prefinal-sim",
+            "prefinal-weighted-rounding",
+        ],
+    ),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()
+}
+
+/// Every tracked or new text file that git does not ignore.
+fn files() -> Vec<(String, String)> {
+    let listed = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the files");
+    let names = String::from_utf8(listed.stdout).expect("names are UTF-8");
+    let files: Vec<(String, String)> = names
+        .lines()
+        .filter_map(|name| Some((name.to_owned(), std::fs::read_to_string(root().join(name)).ok()?)))
+        .collect();
+    assert!(files.len() > 20, "git listed {} files only", files.len());
+    files
+}
+
+fn rust_files() -> impl Iterator<Item = (String, String)> {
+    files().into_iter().filter(|(name, _)| name.ends_with(".rs"))
+}
+
+/// Lines that are neither blank nor comment, up to the inline test module.
+fn code_lines(text: &str) -> usize {
+    text.lines()
+        .take_while(|line| !line.starts_with("#[cfg(test)]"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .count()
+}
+
+#[test]
+fn a_file_is_a_chapter() {
+    let long: Vec<String> = rust_files()
+        .map(|(name, text)| (name, code_lines(&text)))
+        .filter(|(_, lines)| *lines > MAX_CODE_LINES)
+        .map(|(name, lines)| format!("{name}: {lines} lines of code"))
+        .collect();
+    assert!(long.is_empty(), "more than {MAX_CODE_LINES}: {long:#?}");
+}
+
+#[test]
+fn every_module_has_a_head() {
+    let bare: Vec<String> = rust_files()
+        .filter(|(_, text)| !text.starts_with("//!"))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(bare.is_empty(), "without `//!` on the first line: {bare:#?}");
+}
+
+#[test]
+fn unsafe_stands_in_one_file() {
+    let word = ["un", "safe"].concat();
+    let elsewhere: Vec<String> = rust_files()
+        .filter(|(name, _)| name != UNSAFE_FILE)
+        .filter(|(_, text)| {
+            text.lines().map(|line| line.split("//").next().unwrap_or_default()).any(|line| {
+                line.contains(&format!("{word} {{"))
+                    || line.contains(&format!("{word} fn"))
+                    || line.contains(&format!("{word} impl"))
+            })
+        })
+        .map(|(name, _)| name)
+        .collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:#?}");
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo describes the workspace");
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&metadata.stdout).expect("metadata is JSON");
+    let allowed: BTreeMap<&str, BTreeSet<&str>> =
+        ARROWS.iter().map(|(from, to)| (*from, to.iter().copied().collect())).collect();
+    let mut seen = 0;
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("name");
+        if name == "xtask" {
+            continue;
+        }
+        let arrows = allowed.get(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let on = dependency["name"].as_str().expect("name");
+            if on.starts_with("prefinal-") && dependency["kind"].is_null() {
+                assert!(arrows.contains(on), "{name} -> {on} is an arrow in the wrong direction");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 10, "only {seen} arrows found");
+}
+
+#[test]
+fn nothing_of_one_machine_is_in_the_tree() {
+    // Split, so that this file does not find itself.
+    let banned = [["/ro", "ot/"].concat(), ["/wo", "rk/"].concat(), ["/tm", "p/target"].concat()];
+    let found: Vec<String> = files()
+        .into_iter()
+        .flat_map(|(name, text)| {
+            let hits: Vec<String> = banned
+                .iter()
+                .filter(|word| text.contains(word.as_str()))
+                .map(|word| format!("{name}: {word}"))
+                .collect();
+            hits
+        })
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
