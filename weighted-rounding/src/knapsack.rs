@@ -1,0 +1,221 @@
+//! The best that a coalition of bounded stake can do, exactly.
+//!
+//! `least[v]` is the least stake of any set with weight `≥ v`, so the largest weight within stake
+//! `b` is `g(b) = max { v : least[v] ≤ b }`. A table over weights costs the same whatever the size of
+//! the stakes.
+//!
+//! Parties of one weight `w` enter together: of them only the poorest `j` matter, with stake `P[j]`,
+//! and `P` is convex. Then `least'[v] = min over j of least[v − j·w] + P[j]`, and along each residue
+//! of `v` modulo `w` the best `v − j·w` never moves back (the sums are totally monotone), so halving
+//! finds all minima in `O(L log L)` for `L` entries. Weights that sum to `W` have fewer than `√(2W)`
+//! distinct values, which makes the table cheap even for thousands of parties.
+//!
+//! Elsewhere: the check of results, `verify`, builds other tables in another way.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+/// Up to this many parties of one weight enter one by one.
+const FEW: usize = 8;
+
+/// The table, and the room to rebuild it without asking for memory again.
+#[derive(Debug, Default)]
+pub(crate) struct Knapsack {
+    least: Vec<u128>,
+    old: Vec<u128>,
+    prefix: Vec<u128>,
+    chain: Vec<u128>,
+    fresh: Vec<u128>,
+    cells: u64,
+}
+
+impl Knapsack {
+    /// An empty table.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Builds the table for `weights`, none zero, that do not increase along `stakes`, which do not
+    /// increase either. Entries above `bound` may be larger than they should be, or missing: pass
+    /// the largest stake that will be asked for.
+    pub(crate) fn rebuild(&mut self, stakes: &[u128], weights: &[u32], bound: u128) {
+        self.least.clear();
+        self.least.push(0);
+        let (mut stakes, mut weights) = (stakes, weights);
+        while let Some((&weight, rest)) = weights.split_last() {
+            let count = 1 + rest.iter().rev().take_while(|other| **other == weight).count();
+            let start = weights.len() - count;
+            let class = stakes.get(start..weights.len()).unwrap_or_default();
+            self.add_class(usize::try_from(weight).unwrap_or(usize::MAX), class);
+            weights = weights.get(..start).unwrap_or_default();
+            stakes = stakes.get(..start).unwrap_or_default();
+            let kept = self.least.partition_point(|stake| *stake <= bound);
+            self.least.truncate(kept.max(1));
+        }
+    }
+
+    /// `g(bound)`: the largest weight of a set with stake at most `bound`.
+    pub(crate) fn largest_weight(&self, bound: u128) -> u32 {
+        let within = self.least.partition_point(|stake| *stake <= bound);
+        u32::try_from(within - 1).unwrap_or(u32::MAX)
+    }
+
+    /// The least stake of a set with at least this weight, if any has it.
+    pub(crate) fn least_stake(&self, weight: u32) -> Option<u128> {
+        self.least.get(usize::try_from(weight).ok()?).copied()
+    }
+
+    /// How many candidates were looked at since the start: the search's measure of work.
+    pub(crate) fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    /// Adds parties of equal `weight`; `stakes` descend.
+    fn add_class(&mut self, weight: usize, stakes: &[u128]) {
+        let entries = self.least.len() + stakes.len() * weight;
+        if stakes.len() <= FEW {
+            self.cells += u64::try_from(entries * stakes.len()).unwrap_or(u64::MAX);
+            stakes.iter().for_each(|stake| self.add_one(weight, *stake));
+            return;
+        }
+        self.prefix.clear();
+        self.prefix.push(0);
+        let mut sum = 0u128;
+        self.prefix.extend(stakes.iter().rev().map(|stake| {
+            sum = sum.saturating_add(*stake);
+            sum
+        }));
+        core::mem::swap(&mut self.least, &mut self.old);
+        self.least.clear();
+        self.least.resize(entries, u128::MAX);
+        for residue in 0..weight {
+            self.add_residue(weight, residue);
+        }
+    }
+
+    fn add_one(&mut self, weight: usize, stake: u128) {
+        let before = self.least.len();
+        self.least.resize(before + weight, u128::MAX);
+        let cells = Cell::from_mut(self.least.as_mut_slice()).as_slice_of_cells();
+        let from = cells.get(..before).unwrap_or_default();
+        let to = cells.get(weight..).unwrap_or_default();
+        for (to, from) in to.iter().zip(from).rev() {
+            to.set(to.get().min(from.get().saturating_add(stake)));
+        }
+        // Below the party's own weight the set may be the party alone.
+        for cell in cells.get(1..weight).unwrap_or_default() {
+            cell.set(cell.get().min(stake));
+        }
+    }
+
+    /// The entries `v ≡ residue` modulo `weight`.
+    fn add_residue(&mut self, weight: usize, residue: usize) {
+        self.chain.clear();
+        if residue > 0 {
+            // "Weight at least v" for negative v: the empty set.
+            self.chain.push(0);
+        }
+        self.chain.extend(self.old.iter().skip(residue).step_by(weight));
+        let skipped = usize::from(residue > 0);
+        let rows = self.least.iter().skip(residue).step_by(weight).count();
+        self.fresh.clear();
+        self.fresh.resize(rows, u128::MAX);
+        let convolution = Convolution { chain: &self.chain, prefix: &self.prefix };
+        self.cells += convolution.minimize(&mut self.fresh, skipped, 0, self.chain.len());
+        let targets = self.least.iter_mut().skip(residue).step_by(weight);
+        targets.zip(&self.fresh).for_each(|(target, fresh)| *target = *fresh);
+    }
+}
+
+/// `row ↦ min over column of chain[column] + prefix[row − column]`, `prefix` convex.
+struct Convolution<'a> {
+    chain: &'a [u128],
+    prefix: &'a [u128],
+}
+
+impl Convolution<'_> {
+    /// Fills `rows`, the first of which has number `first`; the best columns lie in `from..to`.
+    fn minimize(&self, rows: &mut [u128], first: usize, from: usize, to: usize) -> u64 {
+        let middle = rows.len() / 2;
+        let (above, rest) = rows.split_at_mut(middle);
+        let Some((row, below)) = rest.split_first_mut() else { return 0 };
+        let number = first + middle;
+        let lowest = from.max((number + 1).saturating_sub(self.prefix.len()));
+        let highest = to.min(number + 1);
+        let columns = self.chain.get(lowest..highest).unwrap_or_default();
+        let parts = self.prefix.get(..=number - lowest.min(number)).unwrap_or_default();
+        let mut best = lowest;
+        for (column, (chain, part)) in (lowest..).zip(columns.iter().zip(parts.iter().rev())) {
+            let sum = chain.saturating_add(*part);
+            if sum < *row {
+                (*row, best) = (sum, column);
+            }
+        }
+        u64::try_from(columns.len()).unwrap_or(u64::MAX)
+            + self.minimize(above, first, from, (best + 1).min(to))
+            + self.minimize(below, number + 1, best, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    /// Least stake per weight by trying all subsets.
+    fn by_subsets(stakes: &[u128], weights: &[u32]) -> Vec<u128> {
+        let total: u32 = weights.iter().sum();
+        let mut least = vec![u128::MAX; usize::try_from(total).unwrap() + 1];
+        for set in 0u32..1 << stakes.len() {
+            let inside = |i: &usize| set >> *i & 1 == 1;
+            let stake = (0..stakes.len()).filter(inside).map(|i| stakes[i]).sum();
+            let weight: u32 = (0..stakes.len()).filter(inside).map(|i| weights[i]).sum();
+            for cell in &mut least[..=usize::try_from(weight).unwrap()] {
+                *cell = (*cell).min(stake);
+            }
+        }
+        least
+    }
+
+    #[test]
+    fn the_table_is_that_of_all_subsets() {
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for round in 0..300 {
+            let n = 1 + draw(13);
+            let heaviest = 1 + draw(if round % 2 == 0 { 3 } else { 9 });
+            let mut stakes: Vec<u128> = (0..n).map(|_| (1 + draw(60)).into()).collect();
+            let mut weights: Vec<u32> =
+                (0..n).map(|_| u32::try_from(1 + draw(heaviest)).unwrap()).collect();
+            stakes.sort_unstable_by(|a, b| b.cmp(a));
+            weights.sort_unstable_by(|a, b| b.cmp(a));
+            let mut knapsack = Knapsack::new();
+            knapsack.rebuild(&stakes, &weights, u128::MAX);
+            let expected = by_subsets(&stakes, &weights);
+            assert_eq!(knapsack.least, expected, "{stakes:?} {weights:?}");
+            let bound = expected[expected.len() / 2];
+            knapsack.rebuild(&stakes, &weights, bound);
+            let within = expected.partition_point(|stake| *stake <= bound);
+            assert_eq!(usize::try_from(knapsack.largest_weight(bound)).unwrap(), within - 1);
+        }
+    }
+
+    #[test]
+    fn many_equal_weights_take_the_monotone_way() {
+        let stakes: Vec<u128> = (1..=40u128).rev().map(|x| x * x).collect();
+        let weights: Vec<u32> = [vec![3; 20], vec![2; 12], vec![1; 8]].concat();
+        let mut one_by_one = Knapsack::new();
+        one_by_one.least.push(0);
+        for (stake, weight) in stakes.iter().zip(&weights) {
+            one_by_one.add_one(usize::try_from(*weight).unwrap(), *stake);
+        }
+        let mut by_class = Knapsack::new();
+        by_class.rebuild(&stakes, &weights, u128::MAX);
+        assert_eq!(by_class.least, one_by_one.least);
+    }
+}

@@ -1,0 +1,173 @@
+//! What a committee asks of its weights: pairs of stake ratios, each with a name.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::ratio::Ratio;
+
+/// Up to `secrecy` of the stake learns nothing, `reconstruction` of the stake or more always suffices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    name: String,
+    secrecy: Ratio,
+    reconstruction: Ratio,
+}
+
+impl Pair {
+    /// A pair that results refer to as `name`.
+    ///
+    /// # Errors
+    /// If `secrecy` is not below `reconstruction`: rounded weights cannot tell sets of equal stake
+    /// apart from each other.
+    pub fn new(
+        name: impl Into<String>,
+        secrecy: Ratio,
+        reconstruction: Ratio,
+    ) -> Result<Self, PairError> {
+        if secrecy >= reconstruction {
+            return Err(PairError { secrecy, reconstruction });
+        }
+        Ok(Self { name: name.into(), secrecy, reconstruction })
+    }
+
+    /// One half and two thirds: released when a value is final.
+    #[must_use]
+    pub fn slow() -> Self {
+        Self { name: "slow".into(), secrecy: Ratio::HALF, reconstruction: Ratio::TWO_THIRDS }
+    }
+
+    /// Two thirds and five sixths: released with the vote that, once more than two thirds have cast
+    /// it, makes the value final.
+    #[must_use]
+    pub fn fast() -> Self {
+        Self { name: "fast".into(), secrecy: Ratio::TWO_THIRDS, reconstruction: Ratio::FIVE_SIXTHS }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sets with this share of the stake, or less, stay below the threshold.
+    #[must_use]
+    pub const fn secrecy(&self) -> Ratio {
+        self.secrecy
+    }
+
+    /// Sets with this share of the stake, or more, reach the threshold.
+    #[must_use]
+    pub const fn reconstruction(&self) -> Ratio {
+        self.reconstruction
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {})", self.name, self.secrecy, self.reconstruction)
+    }
+}
+
+/// Secrecy that is not below reconstruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairError {
+    /// What should be the smaller ratio.
+    pub secrecy: Ratio,
+    /// What should be the larger ratio.
+    pub reconstruction: Ratio,
+}
+
+impl fmt::Display for PairError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { secrecy, reconstruction } = self;
+        write!(f, "secrecy ratio {secrecy} is not below reconstruction ratio {reconstruction}")
+    }
+}
+
+impl core::error::Error for PairError {}
+
+/// The pairs that one weight vector must satisfy, at least one, with distinct names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pairs: Vec<Pair>,
+}
+
+impl Profile {
+    /// The pairs in the order in which results list them.
+    ///
+    /// # Errors
+    /// If there is no pair, or two have one name.
+    pub fn new(pairs: Vec<Pair>) -> Result<Self, ProfileError> {
+        if pairs.is_empty() {
+            return Err(ProfileError::NoPairs);
+        }
+        for (place, pair) in pairs.iter().enumerate() {
+            if pairs.iter().take(place).any(|earlier| earlier.name == pair.name) {
+                return Err(ProfileError::DuplicateName { name: pair.name.clone() });
+            }
+        }
+        Ok(Self { pairs })
+    }
+
+    /// `slow` (1/2, 2/3) and `fast` (2/3, 5/6).
+    #[must_use]
+    pub fn standard() -> Self {
+        Self { pairs: vec![Pair::slow(), Pair::fast()] }
+    }
+
+    /// The pairs.
+    #[must_use]
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+}
+
+/// Why pairs are no profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// Nothing is asked for.
+    NoPairs,
+    /// Results could not be told apart.
+    DuplicateName {
+        /// The name that occurs twice.
+        name: String,
+    },
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPairs => f.write_str("a profile needs at least one pair of ratios, got none"),
+            Self::DuplicateName { name } => {
+                write!(f, "two pairs of the profile are named {name:?}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ProfileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_needs_room_between_its_ratios() {
+        let equal = Pair::new("tight", Ratio::TWO_THIRDS, Ratio::TWO_THIRDS);
+        assert_eq!(
+            equal,
+            Err(PairError { secrecy: Ratio::TWO_THIRDS, reconstruction: Ratio::TWO_THIRDS })
+        );
+        assert!(Pair::new("swapped", Ratio::TWO_THIRDS, Ratio::HALF).is_err());
+    }
+
+    #[test]
+    fn names_tell_pairs_apart() {
+        assert_eq!(Profile::new(Vec::new()), Err(ProfileError::NoPairs));
+        let twice = Profile::new(vec![Pair::slow(), Pair::fast(), Pair::slow()]);
+        assert_eq!(twice, Err(ProfileError::DuplicateName { name: "slow".into() }));
+    }
+}

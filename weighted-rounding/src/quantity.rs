@@ -1,0 +1,77 @@
+//! The two quantities that must never be mixed up.
+
+use core::fmt;
+
+/// Stake as consensus counts it. Not a number of shares: only a [`Rounding`](crate::Rounding)
+/// relates the two.
+///
+/// ```compile_fail
+/// # use weighted_rounding::{Stake, Weight};
+/// let shares: Weight = Stake::new(7);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stake(u128);
+
+impl Stake {
+    /// No stake.
+    pub const ZERO: Self = Self(0);
+
+    /// `units` of whatever the chain counts.
+    #[must_use]
+    pub const fn new(units: u128) -> Self {
+        Self(units)
+    }
+
+    /// The number of units.
+    #[must_use]
+    pub const fn get(self) -> u128 {
+        self.0
+    }
+
+    /// The sum, or `None` if it exceeds 128 bits.
+    #[must_use]
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(sum) => Some(Self(sum)),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for Stake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How many shares a party holds, or how many a threshold asks for. Zero is normal.
+///
+/// ```compile_fail
+/// # use weighted_rounding::{Stake, Weight};
+/// let stake: Stake = Weight::new(7);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Weight(u32);
+
+impl Weight {
+    /// No share.
+    pub const ZERO: Self = Self(0);
+
+    /// `shares` shares.
+    #[must_use]
+    pub const fn new(shares: u32) -> Self {
+        Self(shares)
+    }
+
+    /// The number of shares.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

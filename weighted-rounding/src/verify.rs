@@ -1,0 +1,312 @@
+//! Checks weights and thresholds without trusting whoever made them.
+//!
+//! Nothing here comes from the search: the tables run party by party over exact weights up to the
+//! threshold, the missing stake is not derived from the present one, and fractions are compared by
+//! Euclid's algorithm instead of rounded. For a pair `(s, r)` and a threshold `T` of stakes with
+//! total `X`:
+//!
+//! - *no leak*: the least stake of a set with weight `≥ T` exceeds `s·X`;
+//! - *no stall*: the largest stake of a set with weight `< T` is below `r·X`.
+//!
+//! A vector that fails is answered with a set that breaks it, whose stake and weight are summed
+//! afresh, so whoever doubts can add them up.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::fmt;
+
+use crate::profile::Pair;
+use crate::quantity::{Stake, Weight};
+use crate::ratio::Ratio;
+
+/// Totals above this are refused, for the tables grow with them.
+pub const MAX_TOTAL: Weight = Weight::new(1 << 20);
+
+/// A threshold that is said to satisfy a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// The stake ratios.
+    pub pair: &'a Pair,
+    /// The weight that is said to separate them.
+    pub threshold: Weight,
+}
+
+/// Checks every claim over all sets of parties.
+///
+/// ```
+/// # use weighted_rounding::{Pair, Stake, Weight, verify::{Claim, verify}};
+/// let stakes = [3, 2, 2].map(Stake::new);
+/// let weights = [1, 1, 1].map(Weight::new);
+/// let slow = Pair::slow();
+/// assert!(verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(2) }]).is_ok());
+/// assert!(verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(3) }]).is_err());
+/// # Ok::<(), weighted_rounding::PairError>(())
+/// ```
+///
+/// # Errors
+/// [`VerifyError::Refuted`] with a counterexample if a claim is wrong, and another variant if the
+/// numbers make no sense to begin with.
+pub fn verify(
+    stakes: &[Stake],
+    weights: &[Weight],
+    claims: &[Claim<'_>],
+) -> Result<(), VerifyError> {
+    let committee = Committee::new(stakes, weights)?;
+    claims.iter().try_for_each(|claim| committee.check(claim))
+}
+
+struct Committee {
+    parties: Vec<Party>,
+    stake: u128,
+    weight: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Party {
+    place: usize,
+    stake: u128,
+    weight: usize,
+}
+
+impl Committee {
+    fn new(stakes: &[Stake], weights: &[Weight]) -> Result<Self, VerifyError> {
+        if stakes.len() != weights.len() {
+            return Err(VerifyError::Lengths { stakes: stakes.len(), weights: weights.len() });
+        }
+        let mut this = Self { parties: Vec::new(), stake: 0, weight: 0 };
+        let mut shares = 0u64;
+        for (place, (stake, weight)) in stakes.iter().zip(weights).enumerate() {
+            let sum = this.stake.checked_add(stake.get());
+            this.stake = sum.ok_or(VerifyError::StakeOverflow { party: place })?;
+            shares = shares.saturating_add(u64::from(weight.get()));
+            let weight = usize::try_from(weight.get()).unwrap_or(usize::MAX);
+            this.parties.push(Party { place, stake: stake.get(), weight });
+        }
+        if this.stake == 0 {
+            return Err(VerifyError::ZeroTotal { parties: stakes.len() });
+        }
+        if shares > u64::from(MAX_TOTAL.get()) {
+            return Err(VerifyError::TotalTooLarge { total: shares });
+        }
+        this.weight = usize::try_from(shares).unwrap_or(usize::MAX);
+        Ok(this)
+    }
+
+    fn check(&self, claim: &Claim<'_>) -> Result<(), VerifyError> {
+        let threshold = usize::try_from(claim.threshold.get()).unwrap_or(usize::MAX);
+        if threshold == 0 || threshold > self.weight {
+            return Err(VerifyError::ThresholdOutOfRange {
+                name: claim.pair.name().to_string(),
+                threshold: claim.threshold,
+                total: self.weight,
+            });
+        }
+        if self.share(self.least_reaching(threshold), claim.pair.secrecy()).is_le() {
+            // A cheapest set that reaches T leaves out as much stake as W − T units can hold.
+            let absent = richest(&self.parties, self.weight - threshold);
+            let mut present = self.parties.clone();
+            present.retain(|party| absent.iter().all(|other| other.place != party.place));
+            return Err(refuted(claim, Breach::Leak, present));
+        }
+        if self.share(self.most_below(threshold), claim.pair.reconstruction()).is_ge() {
+            return Err(refuted(claim, Breach::Stall, richest(&self.parties, threshold - 1)));
+        }
+        Ok(())
+    }
+
+    /// Compares `stake / total stake` with `ratio`.
+    fn share(&self, stake: u128, ratio: Ratio) -> Ordering {
+        compare((stake, self.stake), (ratio.numerator(), ratio.denominator()))
+    }
+
+    /// The least stake of a set with weight at least `threshold`, not above the total weight.
+    fn least_reaching(&self, threshold: usize) -> u128 {
+        let mut least = vec![u128::MAX; threshold + 1];
+        if let Some(empty) = least.first_mut() {
+            *empty = 0;
+        }
+        for party in self.parties.iter().filter(|party| party.weight > 0) {
+            for reached in (0..=threshold).rev() {
+                let before = reached.saturating_sub(party.weight);
+                let with = least.get(before).map_or(u128::MAX, |b| b.saturating_add(party.stake));
+                if let Some(cell) = least.get_mut(reached) {
+                    *cell = (*cell).min(with);
+                }
+            }
+        }
+        least.last().copied().unwrap_or(0)
+    }
+
+    /// The largest stake of a set with weight below `threshold`, not zero.
+    fn most_below(&self, threshold: usize) -> u128 {
+        most_within(&self.parties, threshold - 1).last().copied().unwrap_or(0)
+    }
+}
+
+/// The largest stake within each weight up to `capacity`.
+fn most_within(parties: &[Party], capacity: usize) -> Vec<u128> {
+    let mut most = vec![0u128; capacity + 1];
+    for party in parties {
+        for weight in (party.weight..=capacity).rev() {
+            let with = most.get(weight - party.weight).map_or(0, |most| most + party.stake);
+            if let Some(cell) = most.get_mut(weight) {
+                *cell = (*cell).max(with);
+            }
+        }
+    }
+    most
+}
+
+/// A set of the largest stake within `capacity`, by halving: tables tell how much of the capacity
+/// each half uses, and only they are held, not the choices.
+fn richest(parties: &[Party], capacity: usize) -> Vec<Party> {
+    if let [party] = parties {
+        return if party.weight <= capacity { vec![*party] } else { Vec::new() };
+    }
+    if parties.is_empty() {
+        return Vec::new();
+    }
+    let (first, second) = parties.split_at(parties.len() / 2);
+    let (in_first, in_second) = (most_within(first, capacity), most_within(second, capacity));
+    let split = (0..=capacity)
+        .zip(in_first.iter().zip(in_second.iter().rev()))
+        .max_by_key(|(_, (first, second))| **first + **second)
+        .map_or(0, |(split, _)| split);
+    let mut set = richest(first, split);
+    set.extend(richest(second, capacity - split));
+    set
+}
+
+/// Compares two fractions: whole parts first, then the reciprocals of what remains, the other way
+/// round. No product is formed, so nothing overflows.
+fn compare((a, b): (u128, u128), (c, d): (u128, u128)) -> Ordering {
+    let whole = (a / b).cmp(&(c / d));
+    match (a % b, c % d) {
+        _ if whole.is_ne() => whole,
+        (0, 0) => Ordering::Equal,
+        (0, _) => Ordering::Less,
+        (_, 0) => Ordering::Greater,
+        (left, right) => compare((d, right), (b, left)),
+    }
+}
+
+fn refuted(claim: &Claim<'_>, breach: Breach, set: Vec<Party>) -> VerifyError {
+    let weight: usize = set.iter().map(|party| party.weight).sum();
+    VerifyError::Refuted(Box::new(Counterexample {
+        pair: claim.pair.clone(),
+        threshold: claim.threshold,
+        breach,
+        stake: Stake::new(set.iter().map(|party| party.stake).sum()),
+        weight: Weight::new(u32::try_from(weight).unwrap_or(u32::MAX)),
+        parties: set.iter().map(|party| party.place).collect(),
+    }))
+}
+
+/// How a set breaks a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// Too little stake reaches the threshold.
+    Leak,
+    /// Enough stake stays below the threshold.
+    Stall,
+}
+
+/// A set of parties for which a claim is false.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// The pair that does not hold.
+    pub pair: Pair,
+    /// The threshold that was claimed for it.
+    pub threshold: Weight,
+    /// In which way it does not hold.
+    pub breach: Breach,
+    /// The members of the set, by their place in the list of stakes.
+    pub parties: Vec<usize>,
+    /// What they hold together.
+    pub stake: Stake,
+    /// What they weigh together.
+    pub weight: Weight,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pair, threshold, breach, parties, stake, weight } = self;
+        let reach = match breach {
+            Breach::Leak => "reach",
+            Breach::Stall => "stay below",
+        };
+        let members = parties.len();
+        write!(
+            f,
+            "{members} parties with stake {stake} and weight {weight} \
+             {reach} threshold {threshold} against pair {pair}"
+        )
+    }
+}
+
+/// Why weights and thresholds were not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// Not one weight per stake.
+    Lengths {
+        /// Number of stakes.
+        stakes: usize,
+        /// Number of weights.
+        weights: usize,
+    },
+    /// Nobody holds anything.
+    ZeroTotal {
+        /// How many parties there are.
+        parties: usize,
+    },
+    /// The stakes do not fit into 128 bits together.
+    StakeOverflow {
+        /// Where in the list the sum overflows, from zero.
+        party: usize,
+    },
+    /// More than [`MAX_TOTAL`].
+    TotalTooLarge {
+        /// The sum of the weights.
+        total: u64,
+    },
+    /// A threshold that the empty set reaches, or that nobody reaches.
+    ThresholdOutOfRange {
+        /// The pair it was claimed for.
+        name: String,
+        /// The claimed threshold.
+        threshold: Weight,
+        /// The sum of the weights.
+        total: usize,
+    },
+    /// A claim is false.
+    Refuted(Box<Counterexample>),
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lengths { stakes, weights } => {
+                write!(f, "expected one weight for each of {stakes} stakes, got {weights}")
+            }
+            Self::ZeroTotal { parties } => {
+                write!(f, "expected some stake, got {parties} parties that all hold zero")
+            }
+            Self::StakeOverflow { party } => {
+                write!(f, "the sum of stakes exceeds 128 bits at entry {party}")
+            }
+            Self::TotalTooLarge { total } => {
+                write!(f, "total weight {total} exceeds the limit of {MAX_TOTAL}")
+            }
+            Self::ThresholdOutOfRange { name, threshold, total } => {
+                write!(f, "threshold {threshold} of pair {name:?} is not within 1..={total}")
+            }
+            Self::Refuted(counterexample) => counterexample.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for VerifyError {}
