@@ -1,1 +1,22 @@
 //! BLS12-381, secret sharing and the weighted verifiable unpredictable function.
+//!
+//! | module         | what                                                               |
+//! |----------------|--------------------------------------------------------------------|
+//! | [`curve`]      | scalars, points, pairings, hash to curve; the only door to blst    |
+//! | [`secret`]     | values that are wiped and never printed                            |
+//! | [`verified`]   | values that passed a check                                         |
+//! | [`access`]     | parties, share indices, thresholds                                 |
+//! | [`context`]    | chain, epoch, committee: what everything is bound to               |
+//! | [`challenge`]  | Fiat–Shamir                                                        |
+//!
+//! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
+#![no_std]
+
+extern crate alloc;
+
+pub mod access;
+pub mod challenge;
+pub mod context;
+pub mod curve;
+pub mod secret;
+pub mod verified;

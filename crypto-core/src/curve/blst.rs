@@ -1,0 +1,537 @@
+//! blst behind safe functions: the only file with `unsafe`.
+//!
+//! blst is C and assembly. Its functions read and write fixed-size structs through pointers and
+//! keep none of them, so a call is sound when every pointer is valid for its struct and every count
+//! matches its array; each block below says why that holds. Nothing here allocates inside blst, and
+//! nothing uses blst's thread pool.
+//!
+//! What blst leaves to its caller is done here: points at infinity never reach Pippenger or a Miller
+//! loop (they would give a wrong result), and a sum of one term takes the single multiplication
+//! (Pippenger would read past its arrays).
+//!
+//! Elsewhere: the types that callers see (`scalar`, `points`, `pairing`).
+#![expect(unsafe_code, reason = "blst is C and assembly; this file is its safe face")]
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::ptr;
+
+use blst::{
+    BLST_ERROR, blst_fp12, blst_fr, blst_p1, blst_p1_affine, blst_p2, blst_p2_affine, blst_scalar,
+};
+use zeroize::Zeroize;
+
+use super::DecodeError;
+
+/// Bits of the group order.
+const ORDER_BITS: usize = 255;
+
+macro_rules! fr_binary {
+    ($($name:ident => $raw:ident),*) => {$(
+        pub(super) fn $name(a: &blst_fr, b: &blst_fr) -> blst_fr {
+            let mut out = blst_fr::default();
+            // SAFETY: three valid `blst_fr`; blst allows the inputs to alias each other.
+            unsafe { blst::$raw(&raw mut out, a, b) };
+            out
+        }
+    )*};
+}
+
+fr_binary!(fr_add => blst_fr_add, fr_sub => blst_fr_sub, fr_mul => blst_fr_mul);
+
+pub(super) fn fr_neg(a: &blst_fr) -> blst_fr {
+    let mut out = blst_fr::default();
+    // SAFETY: two valid `blst_fr`.
+    unsafe { blst::blst_fr_cneg(&raw mut out, a, true) };
+    out
+}
+
+/// Zero for zero. Constant time.
+pub(super) fn fr_invert(a: &blst_fr) -> blst_fr {
+    let mut out = blst_fr::default();
+    // SAFETY: two valid `blst_fr`.
+    unsafe { blst::blst_fr_inverse(&raw mut out, a) };
+    out
+}
+
+pub(super) fn fr_from_u64(value: u64) -> blst_fr {
+    let limbs = [value, 0, 0, 0];
+    let mut out = blst_fr::default();
+    // SAFETY: blst reads four limbs, and four there are.
+    unsafe { blst::blst_fr_from_uint64(&raw mut out, limbs.as_ptr()) };
+    out
+}
+
+/// `None` if the bytes, big-endian, are not below the group order.
+pub(super) fn fr_from_bytes(bytes: &[u8; 32]) -> Option<blst_fr> {
+    let mut scalar = blst_scalar::default();
+    let mut out = blst_fr::default();
+    // SAFETY: blst reads 32 bytes and writes one `blst_scalar`.
+    unsafe { blst::blst_scalar_from_bendian(&raw mut scalar, bytes.as_ptr()) };
+    // SAFETY: a valid `blst_scalar`.
+    if !unsafe { blst::blst_scalar_fr_check(&raw const scalar) } {
+        return None;
+    }
+    // SAFETY: one valid struct each; the value was checked to be reduced.
+    unsafe { blst::blst_fr_from_scalar(&raw mut out, &raw const scalar) };
+    Some(out)
+}
+
+/// Big-endian bytes of any length modulo the group order.
+pub(super) fn fr_from_wide(bytes: &[u8]) -> blst_fr {
+    let mut scalar = blst_scalar::default();
+    let mut out = blst_fr::default();
+    // SAFETY: blst reads exactly `len` bytes. Its result only says whether the value is zero.
+    unsafe { blst::blst_scalar_from_be_bytes(&raw mut scalar, bytes.as_ptr(), bytes.len()) };
+    // SAFETY: one valid struct each; the value is reduced.
+    unsafe { blst::blst_fr_from_scalar(&raw mut out, &raw const scalar) };
+    out
+}
+
+/// Little-endian, as the multiplications want it; wiped on drop.
+pub(super) fn fr_to_scalar(a: &blst_fr) -> blst_scalar {
+    let mut out = blst_scalar::default();
+    // SAFETY: one valid struct each.
+    unsafe { blst::blst_scalar_from_fr(&raw mut out, a) };
+    out
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::G1 {}
+    impl Sealed for super::G2 {}
+}
+
+/// What the two groups have in common. Sealed: only this file implements it.
+pub trait Group: sealed::Sealed + Copy + Eq + Debug + 'static {
+    /// blst's affine point.
+    type RawAffine: Copy + Debug;
+    /// blst's Jacobian point.
+    type RawProjective: Copy + Debug;
+    /// A compressed encoding.
+    type Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy + Eq + Debug;
+
+    #[doc(hidden)]
+    const EMPTY: Self::Bytes;
+    #[doc(hidden)]
+    const AFFINE_IDENTITY: Self::RawAffine;
+    #[doc(hidden)]
+    const IDENTITY: Self::RawProjective;
+    #[doc(hidden)]
+    fn generator() -> Self::RawAffine;
+    #[doc(hidden)]
+    fn add(a: &Self::RawProjective, b: &Self::RawProjective) -> Self::RawProjective;
+    #[doc(hidden)]
+    fn add_affine(a: &Self::RawProjective, b: &Self::RawAffine) -> Self::RawProjective;
+    #[doc(hidden)]
+    fn double(a: &Self::RawProjective) -> Self::RawProjective;
+    #[doc(hidden)]
+    fn negate(a: &mut Self::RawProjective, condition: bool);
+    #[doc(hidden)]
+    fn negate_affine(a: &mut Self::RawAffine);
+    #[doc(hidden)]
+    fn wipe(a: &mut Self::RawProjective);
+    #[doc(hidden)]
+    fn wipe_affine(a: &mut Self::RawAffine);
+    #[doc(hidden)]
+    fn equal(a: &Self::RawProjective, b: &Self::RawProjective) -> bool;
+    #[doc(hidden)]
+    fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool;
+    #[doc(hidden)]
+    fn is_identity(a: &Self::RawProjective) -> bool;
+    #[doc(hidden)]
+    fn is_identity_affine(a: &Self::RawAffine) -> bool;
+    #[doc(hidden)]
+    fn to_affine(a: &Self::RawProjective) -> Self::RawAffine;
+    #[doc(hidden)]
+    fn to_projective(a: &Self::RawAffine) -> Self::RawProjective;
+    /// One inversion for all; points at infinity are allowed.
+    #[doc(hidden)]
+    fn batch_to_affine(points: &[&Self::RawProjective]) -> Vec<Self::RawAffine>;
+    /// Constant time in point and scalar.
+    #[doc(hidden)]
+    fn multiply(point: &Self::RawProjective, scalar: &blst_fr) -> Self::RawProjective;
+    /// `Σ scalarᵢ·pointᵢ` over `LEN`-byte little-endian scalars of at most `bits` bits.
+    #[doc(hidden)]
+    fn vartime_msm<const LEN: usize>(
+        points: &[&Self::RawAffine],
+        scalars: &[[u8; LEN]],
+        bits: usize,
+    ) -> Self::RawProjective;
+    /// Takes `b` if `condition` is all ones, keeps `a` if it is zero. Constant time.
+    #[doc(hidden)]
+    fn select(a: &mut Self::RawAffine, b: &Self::RawAffine, condition: u64);
+    #[doc(hidden)]
+    fn compress(a: &Self::RawAffine) -> Self::Bytes;
+    /// On the curve, canonical, and in the subgroup.
+    #[doc(hidden)]
+    fn decompress(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError>;
+    #[doc(hidden)]
+    fn hash(message: &[u8], tag: &[u8]) -> Self::RawProjective;
+}
+
+fn fp_limbs(x: &mut blst::blst_fp) -> impl Iterator<Item = &mut u64> {
+    x.l.iter_mut()
+}
+
+fn fp2_limbs(x: &mut blst::blst_fp2) -> impl Iterator<Item = &mut u64> {
+    x.fp.iter_mut().flat_map(fp_limbs)
+}
+
+fn limb_select(a: &mut u64, b: u64, condition: u64) {
+    *a ^= condition & (*a ^ b);
+}
+
+fn decoded(status: BLST_ERROR) -> Result<(), DecodeError> {
+    match status {
+        BLST_ERROR::BLST_SUCCESS => Ok(()),
+        BLST_ERROR::BLST_POINT_NOT_ON_CURVE => Err(DecodeError::NotOnCurve),
+        BLST_ERROR::BLST_POINT_NOT_IN_GROUP => Err(DecodeError::NotInSubgroup),
+        _ => Err(DecodeError::NotCanonical),
+    }
+}
+
+/// The first group: points over the base field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct G1;
+
+/// The second group: points over the quadratic extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct G2;
+
+macro_rules! backend {
+    (
+        $group:ident, $raw:ident, $affine:ident, $zero:expr, $bytes:literal, $limbs:ident,
+        $generator:ident, $add:ident, $add_affine:ident, $double:ident, $cneg:ident,
+        $coordinate_cneg:ident,
+        $equal:ident, $affine_equal:ident, $is_inf:ident, $affine_is_inf:ident, $to_affine:ident,
+        $from_affine:ident, $batch:ident, $mult:ident, $scratch:ident, $pippenger:ident,
+        $compress:ident, $uncompress:ident, $in_group:ident, $hash:ident
+    ) => {
+        impl Group for $group {
+            type RawAffine = $affine;
+            type RawProjective = $raw;
+            type Bytes = [u8; $bytes];
+
+            const EMPTY: Self::Bytes = [0; $bytes];
+            const AFFINE_IDENTITY: $affine = $affine { x: $zero, y: $zero };
+            const IDENTITY: $raw = $raw { x: $zero, y: $zero, z: $zero };
+
+            fn generator() -> $affine {
+                // SAFETY: blst returns the address of a constant that is never written.
+                unsafe { *blst::$generator() }
+            }
+
+            fn add(a: &$raw, b: &$raw) -> $raw {
+                let mut out = Self::IDENTITY;
+                // SAFETY: three valid points; any may be infinite, the two may be equal.
+                unsafe { blst::$add(&raw mut out, a, b) };
+                out
+            }
+
+            fn add_affine(a: &$raw, b: &$affine) -> $raw {
+                let mut out = Self::IDENTITY;
+                // SAFETY: three valid points; any may be infinite, the two may be equal.
+                unsafe { blst::$add_affine(&raw mut out, a, b) };
+                out
+            }
+
+            fn double(a: &$raw) -> $raw {
+                let mut out = Self::IDENTITY;
+                // SAFETY: two valid points.
+                unsafe { blst::$double(&raw mut out, a) };
+                out
+            }
+
+            fn negate(a: &mut $raw, condition: bool) {
+                // SAFETY: one valid point, changed in place.
+                unsafe { blst::$cneg(a, condition) };
+            }
+
+            fn negate_affine(a: &mut $affine) {
+                let y = a.y;
+                // SAFETY: two valid coordinates; zero, as at infinity, stays zero.
+                unsafe { blst::$coordinate_cneg(&raw mut a.y, &raw const y, true) };
+            }
+
+            fn wipe(a: &mut $raw) {
+                $limbs(&mut a.x).for_each(Zeroize::zeroize);
+                $limbs(&mut a.y).for_each(Zeroize::zeroize);
+                $limbs(&mut a.z).for_each(Zeroize::zeroize);
+            }
+
+            fn wipe_affine(a: &mut $affine) {
+                $limbs(&mut a.x).for_each(Zeroize::zeroize);
+                $limbs(&mut a.y).for_each(Zeroize::zeroize);
+            }
+
+            fn equal(a: &$raw, b: &$raw) -> bool {
+                // SAFETY: two valid points.
+                unsafe { blst::$equal(a, b) }
+            }
+
+            fn equal_affine(a: &$affine, b: &$affine) -> bool {
+                // SAFETY: two valid points.
+                unsafe { blst::$affine_equal(a, b) }
+            }
+
+            fn is_identity(a: &$raw) -> bool {
+                // SAFETY: one valid point.
+                unsafe { blst::$is_inf(a) }
+            }
+
+            fn is_identity_affine(a: &$affine) -> bool {
+                // SAFETY: one valid point.
+                unsafe { blst::$affine_is_inf(a) }
+            }
+
+            fn to_affine(a: &$raw) -> $affine {
+                let mut out = Self::AFFINE_IDENTITY;
+                // SAFETY: one valid point each.
+                unsafe { blst::$to_affine(&raw mut out, a) };
+                out
+            }
+
+            fn to_projective(a: &$affine) -> $raw {
+                let mut out = Self::IDENTITY;
+                // SAFETY: one valid point each.
+                unsafe { blst::$from_affine(&raw mut out, a) };
+                out
+            }
+
+            fn batch_to_affine(points: &[&$raw]) -> Vec<$affine> {
+                let mut out = vec![Self::AFFINE_IDENTITY; points.len()];
+                let pointers: Vec<*const $raw> = points.iter().map(|&p| ptr::from_ref(p)).collect();
+                if !pointers.is_empty() {
+                    // SAFETY: `out` and `pointers` have `len` entries each, none of them null.
+                    unsafe {
+                        blst::$batch(out.as_mut_ptr(), pointers.as_ptr(), pointers.len());
+                    }
+                }
+                out
+            }
+
+            fn multiply(point: &$raw, scalar: &blst_fr) -> $raw {
+                let scalar = fr_to_scalar(scalar);
+                let mut out = Self::IDENTITY;
+                // SAFETY: blst reads 255 bits, and `b` holds 256.
+                unsafe { blst::$mult(&raw mut out, point, scalar.b.as_ptr(), ORDER_BITS) };
+                out
+            }
+
+            fn vartime_msm<const LEN: usize>(
+                points: &[&$affine],
+                scalars: &[[u8; LEN]],
+                bits: usize,
+            ) -> $raw {
+                debug_assert!(bits.div_ceil(8) <= LEN);
+                let bits = bits.min(8 * LEN);
+                let (points, scalars): (Vec<*const $affine>, Vec<*const u8>) = points
+                    .iter()
+                    .zip(scalars)
+                    .filter(|(point, _)| !Self::is_identity_affine(point))
+                    .map(|(&point, scalar)| (ptr::from_ref(point), scalar.as_ptr()))
+                    .unzip();
+                let mut out = Self::IDENTITY;
+                match (points.as_slice(), scalars.as_slice()) {
+                    ([], _) | (_, []) => {}
+                    (&[point], &[scalar, ..]) => {
+                        let mut base = Self::IDENTITY;
+                        // SAFETY: `point` comes from a reference above.
+                        unsafe { blst::$from_affine(&raw mut base, point) };
+                        // SAFETY: blst reads `bits` bits, at most the `LEN` bytes of the scalar.
+                        unsafe { blst::$mult(&raw mut out, &raw const base, scalar, bits) };
+                    }
+                    _ => {
+                        // SAFETY: computes a size from a count.
+                        let size = unsafe { blst::$scratch(points.len()) };
+                        let mut scratch = vec![0_u64; size.div_ceil(8)];
+                        // SAFETY: as many scalars as points, at least two of each, no pointer
+                        // null, each scalar `bits` long; the scratch space has the asked size.
+                        unsafe {
+                            blst::$pippenger(
+                                &raw mut out,
+                                points.as_ptr(),
+                                points.len(),
+                                scalars.as_ptr(),
+                                bits,
+                                scratch.as_mut_ptr(),
+                            );
+                        }
+                    }
+                }
+                out
+            }
+
+            fn select(a: &mut $affine, b: &$affine, condition: u64) {
+                for (x, y) in $limbs(&mut a.x).zip($limbs(&mut { b.x })) {
+                    limb_select(x, *y, condition);
+                }
+                for (x, y) in $limbs(&mut a.y).zip($limbs(&mut { b.y })) {
+                    limb_select(x, *y, condition);
+                }
+            }
+
+            fn compress(a: &$affine) -> Self::Bytes {
+                let mut out = Self::EMPTY;
+                // SAFETY: blst writes exactly the compressed length.
+                unsafe { blst::$compress(out.as_mut_ptr(), a) };
+                out
+            }
+
+            fn decompress(bytes: &Self::Bytes) -> Result<$affine, DecodeError> {
+                let mut out = Self::AFFINE_IDENTITY;
+                // SAFETY: blst reads exactly the compressed length.
+                decoded(unsafe { blst::$uncompress(&raw mut out, bytes.as_ptr()) })?;
+                // SAFETY: one valid point on the curve.
+                if unsafe { blst::$in_group(&raw const out) } {
+                    Ok(out)
+                } else {
+                    Err(DecodeError::NotInSubgroup)
+                }
+            }
+
+            fn hash(message: &[u8], tag: &[u8]) -> $raw {
+                let mut out = Self::IDENTITY;
+                // SAFETY: two slices with their lengths, and no augmentation.
+                unsafe {
+                    blst::$hash(
+                        &raw mut out,
+                        message.as_ptr(),
+                        message.len(),
+                        tag.as_ptr(),
+                        tag.len(),
+                        ptr::null(),
+                        0,
+                    );
+                }
+                out
+            }
+        }
+    };
+}
+
+const FP_ZERO: blst::blst_fp = blst::blst_fp { l: [0; 6] };
+const FP2_ZERO: blst::blst_fp2 = blst::blst_fp2 { fp: [FP_ZERO, FP_ZERO] };
+
+backend!(
+    G1,
+    blst_p1,
+    blst_p1_affine,
+    FP_ZERO,
+    48,
+    fp_limbs,
+    blst_p1_affine_generator,
+    blst_p1_add_or_double,
+    blst_p1_add_or_double_affine,
+    blst_p1_double,
+    blst_p1_cneg,
+    blst_fp_cneg,
+    blst_p1_is_equal,
+    blst_p1_affine_is_equal,
+    blst_p1_is_inf,
+    blst_p1_affine_is_inf,
+    blst_p1_to_affine,
+    blst_p1_from_affine,
+    blst_p1s_to_affine,
+    blst_p1_mult,
+    blst_p1s_mult_pippenger_scratch_sizeof,
+    blst_p1s_mult_pippenger,
+    blst_p1_affine_compress,
+    blst_p1_uncompress,
+    blst_p1_affine_in_g1,
+    blst_hash_to_g1
+);
+
+backend!(
+    G2,
+    blst_p2,
+    blst_p2_affine,
+    FP2_ZERO,
+    96,
+    fp2_limbs,
+    blst_p2_affine_generator,
+    blst_p2_add_or_double,
+    blst_p2_add_or_double_affine,
+    blst_p2_double,
+    blst_p2_cneg,
+    blst_fp2_cneg,
+    blst_p2_is_equal,
+    blst_p2_affine_is_equal,
+    blst_p2_is_inf,
+    blst_p2_affine_is_inf,
+    blst_p2_to_affine,
+    blst_p2_from_affine,
+    blst_p2s_to_affine,
+    blst_p2_mult,
+    blst_p2s_mult_pippenger_scratch_sizeof,
+    blst_p2s_mult_pippenger,
+    blst_p2_affine_compress,
+    blst_p2_uncompress,
+    blst_p2_affine_in_g2,
+    blst_hash_to_g2
+);
+
+pub(super) fn fp12_one() -> blst_fp12 {
+    // SAFETY: blst returns the address of a constant that is never written.
+    unsafe { *blst::blst_fp12_one() }
+}
+
+pub(super) fn fp12_mul(a: &blst_fp12, b: &blst_fp12) -> blst_fp12 {
+    let mut out = blst_fp12::default();
+    // SAFETY: three valid field elements.
+    unsafe { blst::blst_fp12_mul(&raw mut out, a, b) };
+    out
+}
+
+/// Squares an element of the order-`r` subgroup.
+pub(super) fn fp12_cyclotomic_square(a: &blst_fp12) -> blst_fp12 {
+    let mut out = blst_fp12::default();
+    // SAFETY: two valid field elements.
+    unsafe { blst::blst_fp12_cyclotomic_sqr(&raw mut out, a) };
+    out
+}
+
+/// The inverse of an element of the order-`r` subgroup.
+pub(super) fn fp12_conjugate(a: &blst_fp12) -> blst_fp12 {
+    let mut out = *a;
+    // SAFETY: one valid field element, changed in place.
+    unsafe { blst::blst_fp12_conjugate(&raw mut out) };
+    out
+}
+
+pub(super) fn fp12_equal(a: &blst_fp12, b: &blst_fp12) -> bool {
+    // SAFETY: two valid field elements.
+    unsafe { blst::blst_fp12_is_equal(a, b) }
+}
+
+pub(super) fn fp12_to_bytes(a: &blst_fp12) -> [u8; 576] {
+    let mut out = [0; 576];
+    // SAFETY: blst writes twelve field elements of 48 bytes each.
+    unsafe { blst::blst_bendian_from_fp12(out.as_mut_ptr(), a) };
+    out
+}
+
+/// Product of Miller loops; terms with a point at infinity contribute one.
+pub(super) fn miller_loop(terms: &[(blst_p1_affine, blst_p2_affine)]) -> blst_fp12 {
+    let (ps, qs): (Vec<*const blst_p1_affine>, Vec<*const blst_p2_affine>) = terms
+        .iter()
+        .filter(|(p, q)| !G1::is_identity_affine(p) && !G2::is_identity_affine(q))
+        .map(|(p, q)| (ptr::from_ref(p), ptr::from_ref(q)))
+        .unzip();
+    if ps.is_empty() {
+        return fp12_one();
+    }
+    let mut out = blst_fp12::default();
+    // SAFETY: as many points of one group as of the other, no pointer null, none infinite.
+    unsafe { blst::blst_miller_loop_n(&raw mut out, qs.as_ptr(), ps.as_ptr(), ps.len()) };
+    out
+}
+
+pub(super) fn final_exponentiation(a: &blst_fp12) -> blst_fp12 {
+    let mut out = blst_fp12::default();
+    // SAFETY: two valid field elements.
+    unsafe { blst::blst_final_exp(&raw mut out, a) };
+    out
+}

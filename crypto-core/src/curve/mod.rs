@@ -1,0 +1,65 @@
+//! BLS12-381: scalars, points, pairings, and the only door to blst.
+//!
+//! `𝔾₁` and `𝔾₂` of prime order `r` are written additively here, `𝔾_T` multiplicatively; the papers
+//! write all three multiplicatively, so their `h^r` is `h * &r` in code.
+//!
+//! | encoding | bytes | refused at decode                                            |
+//! |----------|-------|--------------------------------------------------------------|
+//! | `Scalar` | 32    | anything not below `r`                                       |
+//! | `𝔾₁`     | 48    | other flags than compressed, `x ≥ p`, not on the curve,      |
+//! | `𝔾₂`     | 96    | outside the order-`r` subgroup, a second form of infinity    |
+//! | `𝔾_T`    | 576   | never decoded, only hashed and compared                      |
+//!
+//! All are big-endian; points are compressed, with the flags of the format that drand and Ethereum
+//! use. A value of a point type is therefore always in the subgroup; whether it may be the identity
+//! is for each scheme to say.
+//!
+//! Multiplication by `&Scalar` is constant time. What is not is named `vartime_`.
+//!
+//! Elsewhere: bytes to scalars by Fiat–Shamir ([`crate::challenge`]), the fixed generators `h` and
+//! `ĝ` ([`crate::generators`]).
+mod blst;
+mod fixed_base;
+mod pairing;
+mod points;
+mod scalar;
+mod wire;
+
+pub use self::blst::{G1, G2, Group};
+pub use self::fixed_base::FixedBase;
+pub use self::pairing::{
+    Gt, MillerLoop, PairingMismatch, check_pairing_product, pairing, pairing_product,
+};
+pub use self::points::{
+    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, batch_to_affine,
+    hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128,
+};
+pub use self::scalar::{Scalar, batch_invert};
+
+/// Why bytes are not a scalar or a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Too short or too long.
+    #[error("encoding has {got} bytes, expected {expected}")]
+    Length {
+        /// Bytes the type has.
+        expected: usize,
+        /// Bytes that were given.
+        got: usize,
+    },
+    /// Flags that do not go together, or a number not below its modulus.
+    #[error("encoding is not canonical")]
+    NotCanonical,
+    /// No point has this coordinate.
+    #[error("point is not on the curve")]
+    NotOnCurve,
+    /// On the curve, but of the wrong order.
+    #[error("point is not in the subgroup of prime order")]
+    NotInSubgroup,
+    /// Where the identity makes no sense.
+    #[error("point is the identity")]
+    Identity,
+    /// Where zero makes no sense.
+    #[error("scalar is zero")]
+    Zero,
+}

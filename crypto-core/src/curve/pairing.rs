@@ -1,0 +1,156 @@
+//! The pairing `e: 𝔾₁ × 𝔾₂ → 𝔾_T`.
+//!
+//! A pairing is a Miller loop and a final exponentiation. Equations are checked as one product,
+//! `∏ e(Pᵢ, Qᵢ) = 1`: one loop over all terms (they share the squarings), one exponentiation. A term
+//! with the identity contributes one.
+//!
+//! The byte encoding of `𝔾_T` lists the twelve coefficients of the tower
+//! `𝔽p² = 𝔽p[u]/(u² + 1)`, `𝔽p⁶ = 𝔽p²[v]/(v³ − u − 1)`, `𝔽p¹² = 𝔽p⁶[w]/(w² − v)`, each big-endian.
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Mul, MulAssign};
+
+use blst::blst_fp12;
+
+use super::{G1Affine, G2Affine, Scalar, blst as ffi};
+
+/// An element of the target group.
+#[derive(Clone, Copy)]
+pub struct Gt(blst_fp12);
+
+impl Gt {
+    /// Bytes of an encoding.
+    pub const BYTES: usize = 576;
+
+    /// The neutral element.
+    #[must_use]
+    pub fn one() -> Self {
+        Self(ffi::fp12_one())
+    }
+
+    /// The inverse.
+    #[must_use]
+    pub fn invert(&self) -> Self {
+        Self(ffi::fp12_conjugate(&self.0))
+    }
+
+    /// `self^exponent`. The time depends on the exponent.
+    #[must_use]
+    pub fn vartime_pow(&self, exponent: &Scalar) -> Self {
+        let mut power = Self::one();
+        for byte in exponent.to_bytes() {
+            for bit in (0..u8::BITS).rev() {
+                power = Self(ffi::fp12_cyclotomic_square(&power.0));
+                if byte >> bit & 1 == 1 {
+                    power *= *self;
+                }
+            }
+        }
+        power
+    }
+
+    /// 576 bytes in the order that the module describes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        ffi::fp12_to_bytes(&self.0)
+    }
+}
+
+impl PartialEq for Gt {
+    fn eq(&self, other: &Self) -> bool {
+        ffi::fp12_equal(&self.0, &other.0)
+    }
+}
+
+impl Eq for Gt {}
+
+impl fmt::Debug for Gt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gt(..)")
+    }
+}
+
+impl Mul for Gt {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        Self(ffi::fp12_mul(&self.0, &other.0))
+    }
+}
+
+impl MulAssign for Gt {
+    fn mul_assign(&mut self, other: Self) {
+        *self = *self * other;
+    }
+}
+
+/// Pairings before their final exponentiation. Products of these cost one exponentiation in the end,
+/// so terms can be multiplied in as they arrive.
+#[derive(Clone, Copy)]
+pub struct MillerLoop(blst_fp12);
+
+impl MillerLoop {
+    /// The empty product.
+    #[must_use]
+    pub fn one() -> Self {
+        Self(ffi::fp12_one())
+    }
+
+    /// Product over all terms.
+    #[must_use]
+    pub fn of(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
+        let terms: Vec<_> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
+        Self(ffi::miller_loop(&terms))
+    }
+
+    /// The product of the pairings.
+    #[must_use]
+    pub fn final_exponentiation(&self) -> Gt {
+        Gt(ffi::final_exponentiation(&self.0))
+    }
+}
+
+impl fmt::Debug for MillerLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MillerLoop(..)")
+    }
+}
+
+impl Mul for MillerLoop {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        Self(ffi::fp12_mul(&self.0, &other.0))
+    }
+}
+
+/// A product of pairings that had to be one is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("pairing equation does not hold")]
+pub struct PairingMismatch;
+
+/// `e(p, q)`.
+#[must_use]
+pub fn pairing(p: &G1Affine, q: &G2Affine) -> Gt {
+    MillerLoop::of([(*p, *q)]).final_exponentiation()
+}
+
+/// `∏ e(Pᵢ, Qᵢ)`; one for no terms.
+#[must_use]
+pub fn pairing_product(terms: &[(G1Affine, G2Affine)]) -> Gt {
+    MillerLoop::of(terms.iter().copied()).final_exponentiation()
+}
+
+/// Checks `∏ e(Pᵢ, Qᵢ) = 1`.
+///
+/// # Errors
+/// If the product is not one. The product of no terms is.
+pub fn check_pairing_product(
+    terms: impl IntoIterator<Item = (G1Affine, G2Affine)>,
+) -> Result<(), PairingMismatch> {
+    if MillerLoop::of(terms).final_exponentiation() == Gt::one() {
+        Ok(())
+    } else {
+        Err(PairingMismatch)
+    }
+}

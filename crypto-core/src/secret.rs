@@ -1,0 +1,80 @@
+//! Values that must not leak by accident.
+//!
+//! A [`Secret`] is wiped when dropped and printed as `Secret(..)`. It cannot be copied, compared,
+//! encoded or hashed; the only way in is [`Secret::expose`], the word that a review looks for.
+use core::fmt;
+
+use zeroize::Zeroize;
+
+/// A value that is wiped on drop and never printed.
+///
+/// ```compile_fail
+/// use crypto_core::{curve::Scalar, secret::Secret};
+/// let secret = Secret::new(Scalar::ONE);
+/// let copy = secret.clone();
+/// ```
+/// ```compile_fail
+/// use crypto_core::{curve::Scalar, secret::Secret};
+/// assert!(Secret::new(Scalar::ONE) == Secret::new(Scalar::ONE));
+/// ```
+/// ```compile_fail
+/// use crypto_core::{curve::Scalar, secret::Secret};
+/// let bytes = borsh::to_vec(&Secret::new(Scalar::ONE));
+/// ```
+pub struct Secret<T: Zeroize>(T);
+
+impl<T: Zeroize> Secret<T> {
+    /// Takes a value into custody. Copies that the caller keeps are the caller's to wipe.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The value itself.
+    #[must_use]
+    pub const fn expose(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Zeroize> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl<T: Zeroize> Drop for Secret<T> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::curve::Scalar;
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        let secret = Secret::new(Scalar::from_u64(0x5eed));
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        assert_eq!(format!("{:?}", secret.expose()), "Scalar(..)");
+        assert_eq!(format!("{:?}", Secret::new([7_u8; 4])), "Secret(..)");
+    }
+
+    #[test]
+    fn a_secret_is_wiped_on_drop() {
+        struct Witness<'a>(&'a Cell<bool>);
+        impl Zeroize for Witness<'_> {
+            fn zeroize(&mut self) {
+                self.0.set(true);
+            }
+        }
+        let wiped = Cell::new(false);
+        drop(Secret::new(Witness(&wiped)));
+        assert!(wiped.get());
+    }
+}
