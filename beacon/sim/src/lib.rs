@@ -1,1 +1,51 @@
 //! A seeded discrete-event simulator for machines.
+//!
+//! Time is virtual: an event at nanosecond 7 happens before one at nanosecond 8, two events of one
+//! nanosecond happen in the order in which they were scheduled, and nothing else decides. So a run
+//! is a function of the host, the set-up and the seed, and whoever prints the seed can replay it.
+//!
+//! ```text
+//!            inbox        Machine::handle      effects, in order
+//! envelope ─────────▶ lane 0 ───────────▶ persist · send · run · note
+//!     ▲                  ▲                   disk    │      │     └─▶ notes, read by checkers
+//!     │                  └── verdict ◀── lanes ◀─────┼──────┘
+//!     └──── loss · partition · delay ◀── rules ◀─────┘
+//! ```
+//!
+//! - A **seat** is where one machine runs. Mostly seat `i` is party `i`; a twin, two machines with
+//!   one key, takes two seats.
+//! - A **step** is one `handle` and the `poll`s after it. It occupies lane 0 for what the [`Host`]
+//!   says it costs; its effects count when it ends. Everything that one step sends to one seat
+//!   travels in one envelope, in order.
+//! - A **job** runs on any free lane, lane 0 last, and its verdict is an input when it ends.
+//! - A **crash** forgets machine, inbox and jobs. Of the step that it interrupts, the prefix that
+//!   was already paid for has happened, so a record after the send that needs it is found out.
+//! - A **rule** stands between a Byzantine seat and the network and rewrites what leaves.
+//!
+//! Every scheduling number is a `u64` of nanoseconds; there are no floats. Not modelled: bandwidth,
+//! preemption of a running job, clocks that drift. Elsewhere: what the machines do (`beacon`,
+//! `jolteon`), what crypto costs (`node` measures it and tells through its [`Host`]).
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod dice;
+mod drive;
+mod geography;
+mod host;
+mod network;
+mod placement;
+pub mod rule;
+mod schedule;
+mod simulation;
+mod station;
+mod time;
+
+pub use dice::{Chance, Dice};
+pub use geography::{Geography, Region, RoundTrip, TableError, UnknownRegion};
+pub use host::{Host, InputOf, OutputOf, Recipient, Seat, Step};
+pub use network::{Blocked, Jitter, Loss, Network, Partition};
+pub use placement::{
+    DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,
+};
+pub use simulation::{Counters, Disk, Note, Setup, SetupError, Simulation, Stop, UnknownSeat};
+pub use time::Window;
