@@ -3,11 +3,13 @@
 //! | module         | what                                                               |
 //! |----------------|--------------------------------------------------------------------|
 //! | [`curve`]      | scalars, points, pairings, hash to curve; the only door to blst    |
+//! | [`generators`] | `h` and `ĝ`, hashed to the curve                                   |
 //! | [`secret`]     | values that are wiped and never printed                            |
 //! | [`verified`]   | values that passed a check                                         |
 //! | [`access`]     | parties, share indices, thresholds                                 |
 //! | [`context`]    | chain, epoch, committee: what everything is bound to               |
 //! | [`challenge`]  | Fiat–Shamir                                                        |
+//! | [`bls`]        | multi-signatures for engines                                       |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
@@ -15,8 +17,11 @@
 extern crate alloc;
 
 pub mod access;
+mod bisect;
+pub mod bls;
 pub mod challenge;
 pub mod context;
 pub mod curve;
+pub mod generators;
 pub mod secret;
 pub mod verified;
