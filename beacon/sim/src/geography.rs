@@ -2,8 +2,8 @@
 //!
 //! A line of the table is one direction of one pair, `from,to,p50_ms,p90_ms`: the median and the
 //! 90th percentile of round trips measured at `from` against `to`. A round trip has no direction,
-//! so the two measurements of a pair are averaged (on the embedded table they differ by 22 % in the
-//! worst case, and by less than 1 % for the median pair); one direction alone is enough. The line of
+//! so the two measurements of a pair are averaged (in the embedded table they differ by 1 % for the
+//! median pair and by 18 % at worst); one direction alone is enough. The line of
 //! a region with itself is the round trip between two machines inside it, 1.5 to 8 ms.
 //!
 //! The embedded table is `data/rtt/aws.csv`, 33 regions, whose head names its origin.

@@ -21,103 +21,44 @@ use crate::geography::{Geography, Region, RoundTrip, UnknownRegion};
 use crate::host::Seat;
 
 /// A deck that resembles the validators of a public network: median 161 ms, 90th percentile 301 ms.
+#[rustfmt::skip]
 pub const GLOBAL: [&str; 52] = [
-    "af-south-1",
-    "af-south-1",
-    "af-south-1",
-    "ap-east-1",
-    "ap-east-1",
-    "ap-east-2",
-    "ap-east-2",
-    "ap-northeast-1",
-    "ap-northeast-1",
-    "ap-northeast-2",
-    "ap-northeast-2",
-    "ap-northeast-3",
-    "ap-northeast-3",
-    "ap-south-1",
-    "ap-south-1",
-    "ap-south-2",
-    "ap-south-2",
-    "ap-southeast-1",
-    "ap-southeast-1",
-    "ap-southeast-2",
-    "ap-southeast-2",
-    "ap-southeast-2",
-    "ap-southeast-3",
-    "ap-southeast-3",
-    "ap-southeast-4",
-    "ap-southeast-4",
-    "ap-southeast-4",
-    "ap-southeast-5",
-    "ap-southeast-5",
-    "ap-southeast-7",
-    "ap-southeast-7",
-    "ca-central-1",
-    "ca-west-1",
-    "eu-central-1",
-    "eu-central-2",
-    "eu-north-1",
-    "eu-south-1",
-    "eu-south-2",
-    "eu-west-1",
-    "eu-west-2",
-    "eu-west-3",
-    "il-central-1",
-    "me-central-1",
-    "me-south-1",
-    "mx-central-1",
-    "sa-east-1",
-    "sa-east-1",
-    "sa-east-1",
-    "us-east-1",
-    "us-east-2",
-    "us-west-1",
-    "us-west-2",
+    "af-south-1", "af-south-1", "af-south-1", "ap-east-1", "ap-east-1", "ap-east-2", "ap-east-2",
+    "ap-northeast-1", "ap-northeast-1", "ap-northeast-2", "ap-northeast-2", "ap-northeast-3",
+    "ap-northeast-3", "ap-south-1", "ap-south-1", "ap-south-2", "ap-south-2", "ap-southeast-1",
+    "ap-southeast-1", "ap-southeast-2", "ap-southeast-2", "ap-southeast-2", "ap-southeast-3",
+    "ap-southeast-3", "ap-southeast-4", "ap-southeast-4", "ap-southeast-4", "ap-southeast-5",
+    "ap-southeast-5", "ap-southeast-7", "ap-southeast-7", "ca-central-1", "ca-west-1",
+    "eu-central-1", "eu-central-2", "eu-north-1", "eu-south-1", "eu-south-2", "eu-west-1",
+    "eu-west-2", "eu-west-3", "il-central-1", "me-central-1", "me-south-1", "mx-central-1",
+    "sa-east-1", "sa-east-1", "sa-east-1", "us-east-1", "us-east-2", "us-west-1", "us-west-2",
 ];
 
 /// Where Trantor's evaluation ran, 4 or 8 replicas in each.
+#[rustfmt::skip]
 pub const TRANTOR: [&str; 8] = [
-    "us-east-1",
-    "us-west-1",
-    "ap-northeast-2",
-    "ap-southeast-2",
-    "ca-central-1",
-    "eu-central-1",
-    "eu-west-1",
-    "sa-east-1",
+    "us-east-1", "us-west-1", "ap-northeast-2", "ap-southeast-2", "ca-central-1", "eu-central-1",
+    "eu-west-1", "sa-east-1",
 ];
 
 /// Where DISPEL's performance was measured.
-pub const DISPEL_EUROPE: [&str; 4] = ["eu-west-1", "eu-west-2", "eu-west-3", "eu-central-1"];
+#[rustfmt::skip]
+pub const DISPEL_EUROPE: [&str; 4] = [
+    "eu-west-1", "eu-west-2", "eu-west-3", "eu-central-1",
+];
 
 /// Where DISPEL's application was measured.
+#[rustfmt::skip]
 pub const DISPEL_WORLD: [&str; 11] = [
-    "eu-west-1",
-    "eu-west-2",
-    "eu-west-3",
-    "eu-central-1",
-    "us-west-1",
-    "ca-central-1",
-    "us-east-1",
-    "us-east-2",
-    "us-west-2",
-    "ap-southeast-2",
-    "ap-northeast-1",
+    "eu-west-1", "eu-west-2", "eu-west-3", "eu-central-1", "us-west-1", "ca-central-1", "us-east-1",
+    "us-east-2", "us-west-2", "ap-southeast-2", "ap-northeast-1",
 ];
 
 /// The regions nearest to those of Zaptos' evaluation, which ran elsewhere.
+#[rustfmt::skip]
 pub const ZAPTOS: [&str; 10] = [
-    "us-west-2",
-    "us-east-1",
-    "eu-central-1",
-    "eu-south-2",
-    "sa-east-1",
-    "af-south-1",
-    "ap-southeast-2",
-    "ap-northeast-2",
-    "ap-southeast-1",
-    "ap-south-1",
+    "us-west-2", "us-east-1", "eu-central-1", "eu-south-2", "sa-east-1", "af-south-1",
+    "ap-southeast-2", "ap-northeast-2", "ap-southeast-1", "ap-south-1",
 ];
 
 /// The region of every seat.

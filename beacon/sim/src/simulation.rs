@@ -134,6 +134,59 @@ pub struct Counters {
 }
 
 /// A run: machines in seats, links between them, one clock.
+///
+/// Two seats, one message, and the time it takes:
+/// ```
+/// use std::time::Duration;
+///
+/// use machine::{Instant, Machine};
+/// use sim::{Host, Network, Recipient, Seat, Setup, Simulation, Step, Stop};
+///
+/// /// Greets when it starts; hears what others say.
+/// #[derive(Default)]
+/// struct Greeter(Option<Said>);
+/// enum Said { Start, Heard(String) }
+///
+/// impl Machine for Greeter {
+///     type Input = Said;
+///     type Output = Said;
+///     fn handle(&mut self, _: Instant, input: Said) { self.0 = Some(input) }
+///     fn poll(&mut self) -> Option<Said> { self.0.take() }
+///     fn wake_at(&self) -> Option<Instant> { None }
+/// }
+///
+/// struct Greeters;
+/// impl Host for Greeters {
+///     type Machine = Greeter;
+///     type Message = String;
+///     type Job = ();
+///     type Verdict = ();
+///     type Record = ();
+///     type Event = String;
+///     fn boot(&mut self, _: Seat, _: &[()]) -> Greeter { Greeter::default() }
+///     fn first_input(&mut self, _: Seat) -> Option<Said> { Some(Said::Start) }
+///     fn received(&mut self, _: Seat, from: Seat, words: &String) -> Said {
+///         Said::Heard(format!("{words} from {from}"))
+///     }
+///     fn checked(&mut self, _: Seat, (): ()) -> Said { Said::Start }
+///     fn tick(&mut self, _: Seat) -> Said { Said::Start }
+///     fn carry_out(&mut self, output: Said, step: &mut Step<'_, Self>) {
+///         match output {
+///             Said::Start => step.send(Recipient::All, "hello".to_owned()),
+///             Said::Heard(words) => step.note(words),
+///         }
+///     }
+///     fn run(&mut self, _: Seat, (): ()) -> ((), Duration) { ((), Duration::ZERO) }
+/// }
+///
+/// let network = Network::constant(Duration::from_millis(40));
+/// let mut simulation = Simulation::new(Greeters, Setup::new(2, 7, network))?;
+/// assert_eq!(simulation.run(Instant::at(Duration::from_secs(1))), Stop::Idle);
+/// let first = &simulation.notes()[0];
+/// assert_eq!((first.seat, first.event.as_str()), (Seat::new(1), "hello from seat 0"));
+/// assert_eq!(first.at, Instant::at(Duration::from_millis(40)));
+/// # Ok::<(), sim::SetupError>(())
+/// ```
 pub struct Simulation<H: Host> {
     pub(crate) host: H,
     pub(crate) stations: Vec<Station<H>>,

@@ -1,5 +1,7 @@
 //! Time, lanes, envelopes, ticks and stops.
 
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod bracha;
 mod script;
 
