@@ -1,0 +1,173 @@
+//! Votes until they are certificates.
+//!
+//! A vote costs nothing on arrival: it is stored unchecked, one per party and round. When those that
+//! agree hold a quorum of stake they leave together to be summed and checked. If the sum fails the
+//! culprits' votes are struck out, the others are known to be good, and the next quorum may form. A
+//! party that has spoiled a sum is a suspect: its votes count only after a check of their own.
+//!
+//! The same collector counts votes (choice: block), order votes (block) and timeouts (round of the
+//! sender's highest QC; there all choices count together).
+//!
+//! Elsewhere: the check (`job`), the accusation (`verdict`).
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use crypto_core::access::Party;
+use crypto_core::bls::Signature;
+
+use crate::block::Round;
+use crate::config::Committee;
+
+/// Votes by round and party.
+#[derive(Debug)]
+pub(crate) struct Collector<C> {
+    rounds: BTreeMap<Round, Tally<C>>,
+}
+
+#[derive(Debug)]
+struct Tally<C> {
+    ballots: BTreeMap<Party, Ballot<C>>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// A sum is being checked.
+    Checking,
+    /// The certificate is there.
+    Closed,
+}
+
+#[derive(Debug)]
+struct Ballot<C> {
+    choice: C,
+    signature: Signature,
+    standing: Standing,
+    contradicted: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Not checked, and nobody has a reason to.
+    Stored,
+    /// A suspect's: counts after its check.
+    Suspected,
+    /// Known to be good.
+    Verified,
+    /// Known to be bad. Keeps its place, so that the party cannot vote again.
+    Rejected,
+}
+
+/// What became of a vote.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Added<C> {
+    /// It is counted as far as its standing allows.
+    Stored,
+    /// The party has voted before, or the certificate is there already.
+    Ignored,
+    /// The party has voted for something else before, and this is the first we hear of it.
+    Contradicts(C, Signature),
+}
+
+/// Votes that agree and hold a quorum.
+pub(crate) type Votes<C> = BTreeMap<Party, (C, Signature)>;
+
+impl<C: Copy + Eq> Collector<C> {
+    pub(crate) const fn new() -> Self {
+        Self { rounds: BTreeMap::new() }
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        round: Round,
+        party: Party,
+        (choice, signature): (C, Signature),
+        standing: Standing,
+    ) -> Added<C> {
+        let tally = self.rounds.entry(round).or_insert_with(Tally::new);
+        if let Some(earlier) = tally.ballots.get_mut(&party) {
+            if earlier.choice == choice || earlier.contradicted {
+                return Added::Ignored;
+            }
+            earlier.contradicted = true;
+            return Added::Contradicts(earlier.choice, earlier.signature);
+        }
+        let ballot = Ballot { choice, signature, standing, contradicted: false };
+        tally.ballots.insert(party, ballot);
+        if tally.state == State::Closed { Added::Ignored } else { Added::Stored }
+    }
+
+    /// The votes for choices that `agree`, if they hold a quorum and nothing is under way. They count
+    /// as being checked from now on.
+    pub(crate) fn quorum(
+        &mut self,
+        round: Round,
+        committee: &Committee,
+        agree: impl Fn(C) -> bool,
+    ) -> Option<Votes<C>> {
+        let tally = self.rounds.get_mut(&round).filter(|tally| tally.state == State::Open)?;
+        let votes = tally.countable(agree);
+        if !committee.is_quorum(committee.stake_of(votes.keys().copied())) {
+            return None;
+        }
+        tally.state = State::Checking;
+        Some(votes)
+    }
+
+    /// A certificate of this round is being computed from the votes.
+    pub(crate) fn is_checking(&self, round: Round) -> bool {
+        self.rounds.get(&round).is_some_and(|tally| tally.state == State::Checking)
+    }
+
+    /// The sum was good, or the certificate came from elsewhere.
+    pub(crate) fn close(&mut self, round: Round) {
+        if let Some(tally) = self.rounds.get_mut(&round) {
+            tally.state = State::Closed;
+        }
+    }
+
+    /// The sum of the votes of `parties` was bad because of `culprits`.
+    pub(crate) fn strike(
+        &mut self,
+        round: Round,
+        parties: impl Iterator<Item = Party>,
+        culprits: &BTreeSet<Party>,
+    ) {
+        for party in parties {
+            self.settle(round, party, !culprits.contains(&party));
+        }
+        let Some(tally) = self.rounds.get_mut(&round) else { return };
+        // A sum without culprits that fails would fail again.
+        if tally.state == State::Checking && !culprits.is_empty() {
+            tally.state = State::Open;
+        }
+    }
+
+    /// One vote was checked by itself. Returns what it was for.
+    pub(crate) fn settle(&mut self, round: Round, party: Party, good: bool) -> Option<C> {
+        let ballot = self.rounds.get_mut(&round)?.ballots.get_mut(&party)?;
+        ballot.standing = if good { Standing::Verified } else { Standing::Rejected };
+        Some(ballot.choice)
+    }
+
+    /// Forgets rounds outside the window.
+    pub(crate) fn keep(&mut self, window: &RangeInclusive<Round>) {
+        self.rounds.retain(|round, _| window.contains(round));
+    }
+}
+
+impl<C: Copy> Tally<C> {
+    const fn new() -> Self {
+        Self { ballots: BTreeMap::new(), state: State::Open }
+    }
+
+    fn countable(&self, agree: impl Fn(C) -> bool) -> Votes<C> {
+        self.ballots
+            .iter()
+            .filter(|(_, ballot)| matches!(ballot.standing, Standing::Stored | Standing::Verified))
+            .filter(|(_, ballot)| agree(ballot.choice))
+            .map(|(party, ballot)| (*party, (ballot.choice, ballot.signature)))
+            .collect()
+    }
+}

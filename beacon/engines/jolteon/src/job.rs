@@ -1,0 +1,240 @@
+//! Pairings, as work that a driver may run wherever it likes.
+//!
+//! A [`Job`] is data; [`Job::run`] is a pure function of it. The answer names its job by a
+//! [`Fingerprint`] of the work alone, so a driver that runs many parties may compute the same work
+//! once. Late verification: single votes are never checked as long as their sum is good. Only if a
+//! sum fails are the culprits looked for, by random linear combination and bisection.
+//!
+//! Elsewhere: when jobs are due (`collector`, `receive`), the equations (`crypto_core::bls`).
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use borsh::BorshSerialize;
+use crypto_core::access::Party;
+use crypto_core::bls::{Domain, Signature, aggregate, verify_many, verify_multi};
+use sha2::{Digest, Sha256};
+
+use crate::block::{BlockId, Round};
+use crate::certificate::{
+    QuorumCertificate, Signers, Stage, TIMEOUT, TimeoutCertificate, keys, statement,
+    timeout_statement, verify_timeouts,
+};
+use crate::config::Committee;
+use crate::fault::Equivocation;
+
+/// Names a job by its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fingerprint([u8; 32]);
+
+/// What is to be computed.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
+pub enum Work {
+    /// Add votes for one block up and check the sum.
+    Votes {
+        /// Votes or order votes.
+        stage: Stage,
+        /// The block's round.
+        round: Round,
+        /// The block.
+        block: BlockId,
+        /// Who signed what.
+        votes: BTreeMap<Party, Signature>,
+    },
+    /// Add timeouts of one round up and check the sum.
+    Timeouts {
+        /// The round.
+        round: Round,
+        /// Who signed with a highest certificate of which round.
+        votes: BTreeMap<Party, (Round, Signature)>,
+    },
+    /// Check what came inside a message.
+    Claims(Vec<Claim>),
+    /// Check both halves of an equivocation.
+    Evidence {
+        /// Who is said to have equivocated.
+        party: Party,
+        /// The two statements.
+        equivocation: Box<Equivocation>,
+    },
+}
+
+/// Something in a message that others have signed.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
+pub enum Claim {
+    /// A quorum voted for a block.
+    Quorum(QuorumCertificate),
+    /// A quorum gave a round up.
+    Timeouts(TimeoutCertificate),
+    /// The leader proposed a block.
+    Proposal {
+        /// The leader.
+        author: Party,
+        /// The block's round.
+        round: Round,
+        /// The block.
+        block: BlockId,
+        /// The leader's signature.
+        signature: Signature,
+    },
+}
+
+/// Work and the committee it is about.
+#[derive(Clone, Debug)]
+pub struct Job {
+    committee: Arc<Committee>,
+    work: Work,
+}
+
+/// What a job found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The sum, or who spoiled it.
+    Sum(Result<Signature, BTreeSet<Party>>),
+    /// Which claims are false, by position.
+    Claims(BTreeSet<usize>),
+    /// Whether both statements are signed by the party.
+    Evidence(bool),
+}
+
+/// The answer to a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The job.
+    pub job: Fingerprint,
+    /// What it found.
+    pub outcome: Outcome,
+}
+
+impl Job {
+    pub(crate) const fn new(committee: Arc<Committee>, work: Work) -> Self {
+        Self { committee, work }
+    }
+
+    /// What is to be computed.
+    #[must_use]
+    pub const fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// The name of this work; two jobs of one committee with one name have one verdict.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hash = Hasher(Sha256::new());
+        hash.0.update(b"prefinal/jolteon/v1/job");
+        hash.0.update(self.committee.context());
+        // Writing into a hash does not fail.
+        let _infallible = self.work.serialize(&mut hash);
+        Fingerprint(hash.0.finalize().into())
+    }
+
+    /// Computes it.
+    #[must_use]
+    pub fn run(&self) -> Verdict {
+        let committee = &self.committee;
+        let outcome = match &self.work {
+            Work::Votes { stage, round, block, votes } => {
+                let message = statement(committee, *round, *block);
+                Outcome::Sum(sum_votes(committee, stage.domain(), &message, votes))
+            }
+            Work::Timeouts { round, votes } => Outcome::Sum(sum_timeouts(committee, *round, votes)),
+            Work::Claims(claims) => {
+                let holds = claims.iter().map(|claim| claim.holds(committee));
+                let bad = holds.enumerate().filter_map(|(i, holds)| (!holds).then_some(i));
+                Outcome::Claims(bad.collect())
+            }
+            Work::Evidence { party, equivocation } => {
+                Outcome::Evidence(equivocation.verify(committee, *party).is_ok())
+            }
+        };
+        Verdict { job: self.fingerprint(), outcome }
+    }
+}
+
+impl Claim {
+    fn holds(&self, committee: &Committee) -> bool {
+        match self {
+            Self::Quorum(qc) => qc.verify(committee).is_ok(),
+            Self::Timeouts(tc) => tc.verify(committee).is_ok(),
+            Self::Proposal { author, round, block, signature } => {
+                let message = statement(committee, *round, *block);
+                committee.member(*author).is_some_and(|member| {
+                    signature.verify(member.key.get(), Stage::Proposal.domain(), &message).is_ok()
+                })
+            }
+        }
+    }
+}
+
+fn sum_votes(
+    committee: &Committee,
+    domain: Domain,
+    message: &[u8],
+    votes: &BTreeMap<Party, Signature>,
+) -> Result<Signature, BTreeSet<Party>> {
+    let sum = aggregate(votes.values());
+    let signers = Signers::new(committee, votes.keys().copied());
+    match verify_multi(keys(committee, &signers), domain, message, &sum) {
+        Ok(()) => Ok(sum),
+        Err(_) => Err(culprits(committee, domain, message, votes.iter().map(|(p, s)| (*p, *s)))),
+    }
+}
+
+fn sum_timeouts(
+    committee: &Committee,
+    round: Round,
+    votes: &BTreeMap<Party, (Round, Signature)>,
+) -> Result<Signature, BTreeSet<Party>> {
+    let sum = aggregate(votes.values().map(|(_, signature)| signature));
+    let groups = group(committee, votes);
+    if verify_timeouts(committee, round, &groups, &sum).is_ok() {
+        return Ok(sum);
+    }
+    Err(groups.keys().fold(BTreeSet::new(), |mut all, &group| {
+        let message = timeout_statement(committee, round, group);
+        let votes = votes.iter().filter(|(_, (qc, _))| *qc == group).map(|(p, (_, s))| (*p, *s));
+        all.extend(culprits(committee, TIMEOUT, &message, votes));
+        all
+    }))
+}
+
+/// The signers of a timeout certificate by the round of their highest certificate.
+pub(crate) fn group(
+    committee: &Committee,
+    votes: &BTreeMap<Party, (Round, Signature)>,
+) -> BTreeMap<Round, Signers> {
+    let mut parties: BTreeMap<Round, Vec<Party>> = BTreeMap::new();
+    for (&party, &(qc, _)) in votes {
+        parties.entry(qc).or_default().push(party);
+    }
+    parties.into_iter().map(|(qc, parties)| (qc, Signers::new(committee, parties))).collect()
+}
+
+fn culprits(
+    committee: &Committee,
+    domain: Domain,
+    message: &[u8],
+    votes: impl Iterator<Item = (Party, Signature)>,
+) -> BTreeSet<Party> {
+    let (parties, signatures): (Vec<_>, Vec<_>) = votes
+        .filter_map(|(party, signature)| {
+            committee.member(party).map(|member| (party, (*member.key.get(), signature)))
+        })
+        .unzip();
+    match verify_many(domain, message, &signatures) {
+        Ok(()) => BTreeSet::new(),
+        Err(bad) => bad.positions.iter().filter_map(|&i| parties.get(i).copied()).collect(),
+    }
+}
+
+struct Hasher(Sha256);
+
+impl borsh::io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> borsh::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> borsh::io::Result<()> {
+        Ok(())
+    }
+}
