@@ -76,8 +76,8 @@ impl ChainId {
 
     /// The identifier.
     #[must_use]
-    pub const fn to_bytes(self) -> [u8; 32] {
-        self.0
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 
@@ -113,8 +113,8 @@ impl CommitteeId {
 
     /// The hash.
     #[must_use]
-    pub const fn to_bytes(self) -> [u8; 32] {
-        self.0
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 

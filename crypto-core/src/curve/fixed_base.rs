@@ -8,7 +8,7 @@
 //! Elsewhere: a point that is used a few times only (`point * &scalar`).
 use alloc::vec::Vec;
 
-use super::{Affine, Group, Projective, Scalar, batch_to_affine};
+use super::{Affine, Group, Projective, Scalar};
 use zeroize::Zeroize;
 
 /// Bits per window. A window of five reads 31 entries for each of 51 additions.
@@ -37,7 +37,7 @@ impl<G: Group> FixedBase<G> {
             }
             base = multiple;
         }
-        Self { table: batch_to_affine(&multiples) }
+        Self { table: Projective::batch_to_affine(&multiples) }
     }
 
     /// `scalar·P`, in constant time.

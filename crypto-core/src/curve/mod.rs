@@ -31,8 +31,8 @@ pub use self::pairing::{
     Gt, MillerLoop, PairingMismatch, check_pairing_product, pairing, pairing_product,
 };
 pub use self::points::{
-    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, batch_to_affine,
-    hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128,
+    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, hash_to_g1, hash_to_g2,
+    vartime_msm, vartime_msm_128,
 };
 pub use self::scalar::{Scalar, batch_invert};
 

@@ -98,7 +98,7 @@ impl MillerLoop {
 
     /// Product over all terms.
     #[must_use]
-    pub fn of(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
+    pub fn from_terms(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
         let terms: Vec<_> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
         Self(ffi::miller_loop(&terms))
     }
@@ -132,13 +132,13 @@ pub struct PairingMismatch;
 /// `e(p, q)`.
 #[must_use]
 pub fn pairing(p: &G1Affine, q: &G2Affine) -> Gt {
-    MillerLoop::of([(*p, *q)]).final_exponentiation()
+    MillerLoop::from_terms([(*p, *q)]).final_exponentiation()
 }
 
 /// `∏ e(Pᵢ, Qᵢ)`; one for no terms.
 #[must_use]
 pub fn pairing_product(terms: &[(G1Affine, G2Affine)]) -> Gt {
-    MillerLoop::of(terms.iter().copied()).final_exponentiation()
+    MillerLoop::from_terms(terms.iter().copied()).final_exponentiation()
 }
 
 /// Checks `∏ e(Pᵢ, Qᵢ) = 1`.
@@ -148,7 +148,7 @@ pub fn pairing_product(terms: &[(G1Affine, G2Affine)]) -> Gt {
 pub fn check_pairing_product(
     terms: impl IntoIterator<Item = (G1Affine, G2Affine)>,
 ) -> Result<(), PairingMismatch> {
-    if MillerLoop::of(terms).final_exponentiation() == Gt::one() {
+    if MillerLoop::from_terms(terms).final_exponentiation() == Gt::one() {
         Ok(())
     } else {
         Err(PairingMismatch)

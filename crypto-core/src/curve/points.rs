@@ -1,7 +1,7 @@
 //! Points of `𝔾₁` and `𝔾₂`, written once for both.
 //!
 //! [`Affine`] is what is stored, sent and paired; [`Projective`] is what arithmetic gives. Turning
-//! one into the other costs an inversion, so many at once go through [`batch_to_affine`]. Sums of
+//! one into the other costs an inversion, so many at once go through [`Projective::batch_to_affine`]. Sums of
 //! products with public scalars go through [`vartime_msm`] (Pippenger's buckets), or, where the
 //! scalars are 128-bit challenges, through [`vartime_msm_128`] at half the price.
 use alloc::vec::Vec;
@@ -9,6 +9,7 @@ use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
+use blst::{blst_fp, blst_fp2, blst_p1_affine, blst_p2_affine};
 use zeroize::Zeroize;
 
 use super::{DecodeError, G1, G2, Group, Scalar};
@@ -71,6 +72,25 @@ impl<G: Group> Affine<G> {
     }
 }
 
+impl G1Affine {
+    /// A known point by its coordinates in Montgomery form. Checks nothing.
+    pub(crate) const fn from_limbs(x: [u64; 6], y: [u64; 6]) -> Self {
+        Self(blst_p1_affine { x: blst_fp { l: x }, y: blst_fp { l: y } })
+    }
+}
+
+impl G2Affine {
+    /// A known point by its coordinates in Montgomery form. Checks nothing.
+    pub(crate) const fn from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> Self {
+        let [x0, x1] = x;
+        let [y0, y1] = y;
+        Self(blst_p2_affine {
+            x: blst_fp2 { fp: [blst_fp { l: x0 }, blst_fp { l: x1 }] },
+            y: blst_fp2 { fp: [blst_fp { l: y0 }, blst_fp { l: y1 }] },
+        })
+    }
+}
+
 impl<G: Group> Projective<G> {
     /// The standard generator.
     #[must_use]
@@ -101,13 +121,13 @@ impl<G: Group> Projective<G> {
     pub fn to_affine(&self) -> Affine<G> {
         Affine(G::to_affine(&self.0))
     }
-}
 
-/// All in affine form, with one inversion. Points at infinity are allowed.
-#[must_use]
-pub fn batch_to_affine<G: Group>(points: &[Projective<G>]) -> Vec<Affine<G>> {
-    let raw: Vec<&G::RawProjective> = points.iter().map(|point| &point.0).collect();
-    G::batch_to_affine(&raw).into_iter().map(Affine).collect()
+    /// All in affine form, with one inversion. Points at infinity are allowed.
+    #[must_use]
+    pub fn batch_to_affine(points: &[Self]) -> Vec<Affine<G>> {
+        let raw: Vec<&G::RawProjective> = points.iter().map(|point| &point.0).collect();
+        G::batch_to_affine(&raw).into_iter().map(Affine).collect()
+    }
 }
 
 /// `Σ scalarᵢ·pointᵢ` over as many terms as the shorter slice has; the identity for none.
