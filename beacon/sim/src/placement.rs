@@ -139,8 +139,9 @@ impl Placement {
         self.regions.get(seat.index()).map(|&region| self.geography.name(region))
     }
 
-    /// The round trip between two placed seats.
-    pub(crate) fn round_trip(&self, one: Seat, other: Seat) -> Option<RoundTrip> {
+    /// The round trip between two placed seats; `None` if one of them has no place.
+    #[must_use]
+    pub fn round_trip(&self, one: Seat, other: Seat) -> Option<RoundTrip> {
         let (one, other) = (self.regions.get(one.index())?, self.regions.get(other.index())?);
         Some(self.geography.round_trip(*one, *other))
     }
