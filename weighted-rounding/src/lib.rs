@@ -24,6 +24,7 @@
 //! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a set that breaks them |
 //! | `rounding`    | [`Rounding`]: what a vector guarantees, with exact stakes                  |
 //! | `search`      | the scan over offsets and totals                                           |
+//! | `exact`       | branch and bound: a lower bound, or a smaller total than the scan's         |
 //! | `apportion`   | the vectors `⌊λx + c⌋`, one unit at a time                                 |
 //! | `knapsack`    | least stake per weight, exactly                                            |
 //!
@@ -35,6 +36,7 @@
 extern crate alloc;
 
 mod apportion;
+mod exact;
 mod knapsack;
 mod profile;
 mod quantity;

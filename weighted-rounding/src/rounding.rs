@@ -16,6 +16,7 @@ use core::cmp::Reverse;
 use core::fmt;
 use core::ops::RangeInclusive;
 
+use crate::exact::{self, Exact};
 use crate::knapsack::Knapsack;
 use crate::profile::{Pair, Profile};
 use crate::quantity::{Stake, Weight};
@@ -27,6 +28,7 @@ use crate::verify::{self, Claim, VerifyError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Objective {
     limit: Weight,
+    nodes: u64,
 }
 
 impl Objective {
@@ -36,13 +38,21 @@ impl Objective {
     /// The least total weight that satisfies the profile.
     #[must_use]
     pub const fn least_total() -> Self {
-        Self { limit: Self::DEFAULT_LIMIT }
+        Self { limit: Self::DEFAULT_LIMIT, nodes: 0 }
     }
 
     /// The same, looking at totals up to `limit` only.
     #[must_use]
     pub const fn within(self, limit: Weight) -> Self {
-        Self { limit }
+        Self { limit, ..self }
+    }
+
+    /// The same, and after the scan a branch and bound of at most `nodes` branches, which looks for a
+    /// smaller total or proves that there is none. Nodes are counted, not time, so that all machines
+    /// give one answer; a million take about a second.
+    #[must_use]
+    pub const fn prove(self, nodes: u64) -> Self {
+        Self { nodes, ..self }
     }
 }
 
@@ -51,6 +61,7 @@ impl Objective {
 pub struct Rounding {
     weights: Vec<Weight>,
     total: Weight,
+    least_possible: Weight,
     guarantees: Vec<Guarantee>,
 }
 
@@ -70,12 +81,23 @@ impl Rounding {
         let committee = Committee::new(stakes)?;
         let demands: Vec<Demand> =
             profile.pairs().iter().map(|pair| committee.demand(pair)).collect();
-        match search::scan(&committee.descending, &demands, objective.limit.get()) {
-            Scan::Found(weights) => committee.certify(stakes, profile, &demands, &weights),
+        let scanned = match search::scan(&committee.descending, &demands, objective.limit.get()) {
+            Scan::Found(weights) => weights,
             Scan::Nothing { searched } => {
-                Err(SolveError::NothingFound { searched: Weight::new(searched) })
+                return Err(SolveError::NothingFound { searched: Weight::new(searched) });
             }
-        }
+        };
+        let known = scanned.iter().sum();
+        let (weights, least) =
+            match exact::search(committee.holders(), &demands, known, objective.nodes) {
+                Exact::Least(weights) => {
+                    let total = weights.iter().sum();
+                    (weights, total)
+                }
+                Exact::AtLeast(least) => (scanned, least),
+            };
+        let rounding = committee.certify(stakes, profile, &demands, &weights)?;
+        Ok(Self { least_possible: Weight::new(least), ..rounding })
     }
 
     /// The weights, in the order of the stakes.
@@ -88,6 +110,18 @@ impl Rounding {
     #[must_use]
     pub const fn total(&self) -> Weight {
         self.total
+    }
+
+    /// No weights of a smaller total satisfy the profile; one if nothing was proven.
+    #[must_use]
+    pub const fn least_possible(&self) -> Weight {
+        self.least_possible
+    }
+
+    /// Whether no smaller total is possible, proven.
+    #[must_use]
+    pub fn is_optimal(&self) -> bool {
+        self.least_possible == self.total
     }
 
     /// One guarantee per pair, in the profile's order.
@@ -198,6 +232,12 @@ impl Committee {
         Ok(Self { descending, places, total })
     }
 
+    /// The stakes that are not zero.
+    fn holders(&self) -> &[u128] {
+        let holders = self.descending.partition_point(|stake| *stake > 0);
+        self.descending.get(..holders).unwrap_or_default()
+    }
+
     fn demand(&self, pair: &Pair) -> Demand {
         Demand {
             leaking: pair.secrecy().floor_of(self.total),
@@ -236,7 +276,7 @@ impl Committee {
             })
             .collect();
         verify::verify(stakes, &weights, &claims).map_err(SolveError::Unsound)?;
-        Ok(Rounding { weights, total, guarantees })
+        Ok(Rounding { weights, total, least_possible: Weight::new(1), guarantees })
     }
 
     fn guarantee(

@@ -31,7 +31,7 @@ pub(crate) struct Demand {
 
 impl Demand {
     /// The largest bound that the tables must cover.
-    fn largest(demands: &[Self]) -> u128 {
+    pub(crate) fn largest(demands: &[Self]) -> u128 {
         demands.iter().map(|demand| demand.leaking.max(demand.missing)).max().unwrap_or(0)
     }
 

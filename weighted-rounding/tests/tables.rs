@@ -1,0 +1,58 @@
+//! The stake tables of live chains: totals never above what is known to be possible.
+#![allow(clippy::unwrap_used, reason = "a test that panics fails, as it should")]
+
+use std::path::Path;
+
+use weighted_rounding::{Objective, Pair, Profile, Rounding, Stake, Weight};
+
+fn table(name: &str) -> Vec<Stake> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stakes").join(name);
+    let text = std::fs::read_to_string(file.with_extension("csv")).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+    lines.map(|line| Stake::new(line.parse().unwrap())).collect()
+}
+
+fn slow() -> Profile {
+    Profile::new(vec![Pair::slow()]).unwrap()
+}
+
+#[test]
+fn totals_for_one_half_and_two_thirds() {
+    for (name, most) in [
+        ("swiper_aptos", 96),
+        ("aptos_mainnet_112", 122),
+        ("aptos_mainnet_129", 162),
+        ("aptos_mainnet_152", 219),
+        ("swiper_tezos", 199),
+        ("cosmos_hub_leap2022", 230),
+        ("cosmos_hub_block1_2019", 141),
+        ("sui_epoch_100", 173),
+        ("sui_epoch_1200", 170),
+        ("solana_epoch_860", 1208),
+    ] {
+        let rounding = Rounding::solve(&table(name), &slow(), Objective::least_total()).unwrap();
+        assert!(rounding.total() <= Weight::new(most), "{name}: {} > {most}", rounding.total());
+    }
+}
+
+#[test]
+fn small_tables_are_solved_to_the_proven_optimum() {
+    for (name, least) in
+        [("ethereum_entities_2023", 18), ("swiper_primes_23", 28), ("swiper_1_to_7", 8)]
+    {
+        let objective = Objective::least_total().prove(100_000);
+        let rounding = Rounding::solve(&table(name), &slow(), objective).unwrap();
+        assert!(rounding.is_optimal(), "{name}");
+        assert_eq!(rounding.total(), Weight::new(least), "{name}");
+    }
+}
+
+#[test]
+fn a_second_pair_is_free_for_aptos() {
+    let stakes = table("aptos_mainnet_129");
+    let both = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total()).unwrap();
+    assert_eq!(both.total(), Weight::new(162));
+    let sum: u32 = both.weights().iter().map(|weight| weight.get()).sum();
+    assert_eq!(sum, 162);
+    assert_eq!((both.largest(), both.holders()), (Weight::new(4), 80));
+}
