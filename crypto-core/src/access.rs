@@ -16,11 +16,15 @@
 //! ([`crate::polynomial`]).
 use alloc::vec::Vec;
 use core::fmt;
+use core::iter;
 use core::num::NonZeroU32;
 use core::ops::Range;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::curve::Scalar;
+use crate::polynomial::Domain;
 
 /// A member of the committee, by position.
 ///
@@ -277,6 +281,20 @@ impl Access {
         let place = |start| usize::try_from(start).unwrap_or(usize::MAX);
         let (start, end) = self.bounds(party);
         place(start)..place(end)
+    }
+
+    /// The evaluation points of all shares, in the order of their indices.
+    #[must_use]
+    pub fn points(&self) -> Vec<Scalar> {
+        let step = Domain::root(self.total());
+        let count = usize::try_from(self.total()).unwrap_or(usize::MAX);
+        iter::successors(Some(Scalar::ONE), |point| Some(*point * step)).take(count).collect()
+    }
+
+    /// The smallest domain that holds the evaluation points.
+    #[must_use]
+    pub fn domain(&self) -> Domain {
+        Domain::new(self.total())
     }
 
     /// The share indices of the party.

@@ -9,6 +9,8 @@
 //! | [`access`]     | parties, share indices, thresholds                                 |
 //! | [`context`]    | chain, epoch, committee: what everything is bound to               |
 //! | [`challenge`]  | Fiat–Shamir                                                        |
+//! | [`polynomial`] | evaluation and interpolation, on roots of unity                    |
+//! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | multi-signatures for engines                                       |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
@@ -23,5 +25,7 @@ pub mod challenge;
 pub mod context;
 pub mod curve;
 pub mod generators;
+pub mod polynomial;
 pub mod secret;
+pub mod sharing;
 pub mod verified;

@@ -47,6 +47,12 @@ pub(super) fn fr_neg(a: &blst_fr) -> blst_fr {
     out
 }
 
+/// `(a, b) ← (a + b·twiddle, a − b·twiddle)`, the step of a Fourier transform.
+pub(super) fn fr_butterfly(a: &mut blst_fr, b: &mut blst_fr, twiddle: &blst_fr) {
+    // SAFETY: three valid `blst_fr`, two of them changed in place; Rust keeps them apart.
+    unsafe { blst::blst_fr_ct_bfly(a, b, twiddle) };
+}
+
 /// Zero for zero. Constant time.
 pub(super) fn fr_invert(a: &blst_fr) -> blst_fr {
     let mut out = blst_fr::default();

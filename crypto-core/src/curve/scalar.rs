@@ -44,6 +44,19 @@ impl Scalar {
         ],
     });
 
+    /// Generates the subgroup of order 2³², the largest power of two that divides `r − 1`:
+    /// `7^((r − 1)/2³²)`, where 7 generates the multiplicative group.
+    pub(crate) const ROOT_OF_UNITY: Self = Self(blst_fr {
+        l: [
+            0xb9b5_8d8c_5f0e_466a,
+            0x5b1b_4c80_1819_d7ec,
+            0x0af5_3ae3_52a3_1e64,
+            0x5bf3_adda_19e9_b27b,
+        ],
+    });
+    /// The order of [`Scalar::ROOT_OF_UNITY`] is two to this.
+    pub(crate) const TWO_ADICITY: u32 = 32;
+
     /// A small number.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
@@ -100,6 +113,11 @@ impl Scalar {
             }
         }
         power
+    }
+
+    /// `(a, b) ← (a + b·twiddle, a − b·twiddle)`, the step of a Fourier transform.
+    pub(crate) fn butterfly(a: &mut Self, b: &mut Self, twiddle: &Self) {
+        ffi::fr_butterfly(&mut a.0, &mut b.0, &twiddle.0);
     }
 
     /// Little-endian, for the multiplications.

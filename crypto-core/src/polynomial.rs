@@ -1,0 +1,89 @@
+//! Polynomials over the scalars: sharing a secret and getting it back.
+//!
+//! | step        | equation                                        | by whom                    |
+//! |-------------|-------------------------------------------------|----------------------------|
+//! | share       | `f(X) = s + c₁X + … + c_(t−1)X^(t−1)`, `cᵢ` random | dealer                     |
+//! | evaluate    | `f(ω^k)` for all `k < W`, by Fourier transform  | dealer, constant time      |
+//! | interpolate | `f(0) = Σᵢ λᵢ·f(xᵢ)`, `λᵢ = ∏_(j≠i) xⱼ/(xⱼ − xᵢ)` | anyone; the `xᵢ` are public |
+//!
+//! After Shamir (1979). Any `t` values fix `f`; with `t − 1` values every `s` is equally likely.
+//!
+//! [`lagrange_at_zero`] works for any points in quadratic time; [`Domain::lagrange_at_zero`] is its
+//! fast form for roots of unity.
+//!
+//! Elsewhere: two polynomials with one constant ([`crate::sharing`]), which share sits at which point
+//! ([`crate::access`]), whether points in the exponent lie on one polynomial (`pvss_dkg`).
+mod domain;
+
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+
+use rand_core::CryptoRng;
+
+use crate::curve::{Scalar, batch_invert};
+use crate::secret::Secret;
+
+pub use self::domain::Domain;
+
+/// A secret polynomial, wiped on drop.
+///
+/// ```compile_fail
+/// use crypto_core::polynomial::Polynomial;
+/// fn twice(f: &Polynomial) -> (Polynomial, Polynomial) {
+///     (f.clone(), f.clone())
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Polynomial {
+    /// Lowest degree first; never empty.
+    coefficients: Secret<Vec<Scalar>>,
+}
+
+impl Polynomial {
+    /// Uniform among those of degree below `t` with this constant term.
+    pub fn random(t: NonZeroU32, constant: &Secret<Scalar>, rng: &mut impl CryptoRng) -> Self {
+        let mut coefficients = Vec::with_capacity(usize::try_from(t.get()).unwrap_or(usize::MAX));
+        coefficients.push(*constant.expose());
+        coefficients.extend((1..t.get()).map(|_| Scalar::random(rng)));
+        Self { coefficients: Secret::new(coefficients) }
+    }
+
+    /// `f(point)`, by Horner's rule in constant time.
+    #[must_use]
+    pub fn evaluate(&self, point: &Scalar) -> Secret<Scalar> {
+        let horner = |sum, coefficient: &Scalar| sum * point + *coefficient;
+        Secret::new(self.coefficients.expose().iter().rev().fold(Scalar::ZERO, horner))
+    }
+
+    /// `f(ω^k)` for every `k` below the domain's size, in constant time.
+    #[must_use]
+    pub fn evaluate_over(&self, domain: &Domain) -> Secret<Vec<Scalar>> {
+        let mut values = alloc::vec![Scalar::ZERO; domain.size()];
+        // On the domain `X^size = 1`, so higher coefficients fold onto lower ones.
+        for part in self.coefficients.expose().chunks(domain.size()) {
+            values.iter_mut().zip(part).for_each(|(value, coefficient)| *value += *coefficient);
+        }
+        domain.transform(&mut values);
+        Secret::new(values)
+    }
+}
+
+/// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points.
+///
+/// The points must be distinct and not zero, or else no such coefficients exist; then the result
+/// means nothing.
+#[must_use]
+pub fn lagrange_at_zero(points: &[Scalar]) -> Vec<Scalar> {
+    let product: Scalar = points.iter().copied().product();
+    let mut coefficients: Vec<Scalar> = points
+        .iter()
+        .enumerate()
+        .map(|(i, x)| {
+            let others = points.iter().enumerate().filter(|(j, _)| *j != i);
+            others.fold(*x, |below, (_, y)| below * (*y - *x))
+        })
+        .collect();
+    batch_invert(&mut coefficients);
+    coefficients.iter_mut().for_each(|inverse| *inverse *= product);
+    coefficients
+}

@@ -1,0 +1,60 @@
+//! One secret, shared once or twice.
+//!
+//! The fast path and the slow path of the beacon rebuild the same secret `s` under different
+//! thresholds:
+//!
+//! ```text
+//! f(X)  = s + c₁·X + … + c_(t−1)·X^(t−1)           slow
+//! f'(X) = s + c'₁·X + … + c'_(t'−1)·X^(t'−1)       fast
+//! ```
+//!
+//! The coefficients of the two are independent. With one polynomial of the lower degree for both, or
+//! with coefficients in common, shares of one path would count on the other. Both have the same
+//! constant because they are made from one value, not because somebody compares them.
+//!
+//! Elsewhere: encrypting the shares and proving that they are right (`pvss_dkg`).
+use core::num::NonZeroU32;
+
+use rand_core::CryptoRng;
+
+use crate::access::Threshold;
+use crate::curve::Scalar;
+use crate::polynomial::Polynomial;
+use crate::secret::Secret;
+
+/// A secret with a polynomial for each path.
+#[derive(Debug)]
+pub struct Sharing {
+    secret: Secret<Scalar>,
+    slow: Polynomial,
+    fast: Option<Polynomial>,
+}
+
+impl Sharing {
+    /// Shares a fresh secret, for both paths if there is a fast threshold.
+    pub fn random(slow: Threshold, fast: Option<Threshold>, rng: &mut impl CryptoRng) -> Self {
+        let secret = Secret::new(Scalar::random(rng));
+        let mut polynomial = |t: NonZeroU32| Polynomial::random(t, &secret, rng);
+        let slow = polynomial(slow.t());
+        let fast = fast.map(|fast| polynomial(fast.t()));
+        Self { secret, slow, fast }
+    }
+
+    /// The value of both polynomials at zero.
+    #[must_use]
+    pub const fn secret(&self) -> &Secret<Scalar> {
+        &self.secret
+    }
+
+    /// The slow path's polynomial.
+    #[must_use]
+    pub const fn slow(&self) -> &Polynomial {
+        &self.slow
+    }
+
+    /// The fast path's polynomial.
+    #[must_use]
+    pub const fn fast(&self) -> Option<&Polynomial> {
+        self.fast.as_ref()
+    }
+}
