@@ -12,6 +12,7 @@
 //! | [`polynomial`] | evaluation and interpolation, on roots of unity                    |
 //! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | multi-signatures for engines                                       |
+//! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
@@ -29,3 +30,4 @@ pub mod polynomial;
 pub mod secret;
 pub mod sharing;
 pub mod verified;
+pub mod wvuf;

@@ -1,0 +1,259 @@
+//! Checks an output from public data alone, slowly and plainly.
+//!
+//! A second opinion for whoever was not there, and for tests. Every equation stands alone, nothing is
+//! batched or halved, and only curve operations are shared with the fast path: evaluation points,
+//! Lagrange coefficients and the message are written out a second time.
+//!
+//! | step       | equation                                          | how often              |
+//! |------------|---------------------------------------------------|------------------------|
+//! | [`keys`]   | `e(πᵢ, Aⱼ) = e(ρⱼ, ĝ)`, `πᵢ ≠ 1`                   | each share, each epoch |
+//! | `evaluate` | `e(πᵢ, σᵢ) = e(h, H(m))`                          | each party, each slot  |
+//! |            | `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`, `j` over *all* shares given  | each slot              |
+//!
+//! [`combine`](super::combine) interpolates over `t` shares, this over all that there are, so public
+//! shares that are not on one polynomial of degree `t − 1` show as well. Elsewhere: that the `Aⱼ`
+//! come from the finalized dealings (`pvss_dkg`).
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::blind::BlindedKey;
+use super::input::Partial;
+use super::quorum::Output;
+use crate::access::Party;
+use crate::context::Context;
+use crate::curve::{G1Affine, G1Projective, G2Affine, Gt, Scalar, hash_to_g2, pairing};
+use crate::generators;
+
+const INPUT_TAG: &[u8] = b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_";
+
+/// What is wrong with keys or an output.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuditError {
+    /// As many public shares as weight.
+    #[error("{got} public shares for a weight of {need}")]
+    PublicShares {
+        /// How many there are.
+        got: usize,
+        /// Sum of the weights.
+        need: u64,
+    },
+    /// The table of weights ends before this party.
+    #[error("{party} is not of this committee")]
+    NotMember {
+        /// Who.
+        party: Party,
+    },
+    /// As many blinded shares as weight.
+    #[error("{party} published {got} blinded shares, its weight is {need}")]
+    ShareCount {
+        /// Who.
+        party: Party,
+        /// How many it published.
+        got: usize,
+        /// Its weight.
+        need: u32,
+    },
+    /// `πᵢ = 1`, or a weight of zero.
+    #[error("{party} has no blinding or no shares")]
+    NoKey {
+        /// Who.
+        party: Party,
+    },
+    /// `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`
+    #[error("share {index} of {party} does not match its public share")]
+    Share {
+        /// Who.
+        party: Party,
+        /// Which share index, from one.
+        index: u32,
+    },
+    /// `e(πᵢ, σᵢ) ≠ e(h, H(m))`
+    #[error("partial of {party} does not match its key and the input")]
+    Partial {
+        /// Who.
+        party: Party,
+    },
+    /// Partials of parties without a key count for nothing, so there should be none.
+    #[error("{party} sent a partial but has no key")]
+    UnknownPartial {
+        /// Who.
+        party: Party,
+    },
+    /// Not enough to determine the output.
+    #[error("partials hold {got} shares, threshold is {need}")]
+    BelowThreshold {
+        /// Shares of all partials.
+        got: usize,
+        /// Shares an output takes.
+        need: usize,
+    },
+    /// Everything else fits, the claimed output does not.
+    #[error("output is not what the partials combine to")]
+    Output,
+}
+
+/// A committee whose keys were all checked, share by share.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    threshold: u32,
+    /// `(πᵢ, (x, ρⱼ) for each share)`
+    keys: BTreeMap<Party, (G1Affine, Vec<(Scalar, G1Affine)>)>,
+}
+
+/// Checks the keys of an epoch under one path. `weights` are by party, `public` the `Aⱼ` by index.
+///
+/// # Errors
+/// Says which share of whom does not fit.
+pub fn keys(
+    weights: &[u32],
+    threshold: u32,
+    public: &[G2Affine],
+    keys: &BTreeMap<Party, BlindedKey>,
+) -> Result<Audit, AuditError> {
+    let need: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+    if u64::try_from(public.len()) != Ok(need) {
+        return Err(AuditError::PublicShares { got: public.len(), need });
+    }
+    let indexed = indices(weights, public);
+    let mut audited = BTreeMap::new();
+    for (&party, key) in keys {
+        let shares = indexed.get(&party).ok_or(AuditError::NotMember { party })?;
+        let (got, need) = (key.rho().len(), shares.len());
+        if got != need {
+            let need = u32::try_from(need).unwrap_or(u32::MAX);
+            return Err(AuditError::ShareCount { party, got, need });
+        }
+        if key.pi().is_identity() || shares.is_empty() {
+            return Err(AuditError::NoKey { party });
+        }
+        let mut checked = Vec::with_capacity(got);
+        for ((index, point, public), rho) in shares.iter().zip(key.rho()) {
+            if pairing(&key.pi(), public) != pairing(rho, &generators::g_hat()) {
+                return Err(AuditError::Share { party, index: *index });
+            }
+            checked.push((*point, *rho));
+        }
+        audited.insert(party, (key.pi(), checked));
+    }
+    Ok(Audit { threshold, keys: audited })
+}
+
+impl Audit {
+    /// The output that partials on a slot combine to.
+    ///
+    /// # Errors
+    /// Says whose partial does not fit, or how much is missing.
+    pub fn evaluate(
+        &self,
+        context: &Context,
+        slot: u64,
+        value: Option<[u8; 32]>,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<Output, AuditError> {
+        let point = hash_to_g2(&message(context, slot, value), INPUT_TAG);
+        let right = pairing(&generators::h(), &point);
+        let mut points = Vec::new();
+        for (&party, partial) in partials {
+            let (pi, shares) = self.keys.get(&party).ok_or(AuditError::UnknownPartial { party })?;
+            if pairing(pi, &partial.point()) != right {
+                return Err(AuditError::Partial { party });
+            }
+            points.extend(shares.iter().map(|(point, _)| *point));
+        }
+        let need = usize::try_from(self.threshold).unwrap_or(usize::MAX);
+        if points.len() < need {
+            return Err(AuditError::BelowThreshold { got: points.len(), need });
+        }
+        let mut output = Gt::one();
+        for (party, partial) in partials {
+            let (_, shares) = self.keys.get(party).ok_or(AuditError::Output)?;
+            let base: G1Projective =
+                shares.iter().map(|(x, rho)| *rho * lagrange(*x, &points)).sum();
+            output *= pairing(&base.to_affine(), &partial.point());
+        }
+        Ok(Output::new(output))
+    }
+
+    /// Checks a claimed output.
+    ///
+    /// # Errors
+    /// As [`Audit::evaluate`], and if the output is another one.
+    pub fn verify(
+        &self,
+        context: &Context,
+        slot: u64,
+        value: Option<[u8; 32]>,
+        (partials, claimed): (&BTreeMap<Party, Partial>, &Output),
+    ) -> Result<(), AuditError> {
+        let output = self.evaluate(context, slot, value, partials)?;
+        if output == *claimed { Ok(()) } else { Err(AuditError::Output) }
+    }
+}
+
+/// Share index, evaluation point and public share.
+type Indexed = (u32, Scalar, G2Affine);
+
+/// Indices go to parties in order, from one; index `k` sits at `ω^(k−1)`.
+fn indices(weights: &[u32], public: &[G2Affine]) -> BTreeMap<Party, Vec<Indexed>> {
+    let root = root_of_unity(public.len());
+    let mut shares = public.iter();
+    let (mut index, mut point) = (0, Scalar::ONE);
+    let mut indexed = BTreeMap::new();
+    for (party, weight) in (0..).map(Party::new).zip(weights) {
+        let mut own = Vec::new();
+        for share in shares.by_ref().take(usize::try_from(*weight).unwrap_or(usize::MAX)) {
+            index += 1;
+            own.push((index, point, *share));
+            point *= root;
+        }
+        indexed.insert(party, own);
+    }
+    indexed
+}
+
+/// `7^((r − 1)/n)` for the least power of two `n ≥ total`; 7 generates the scalars' multiplicative
+/// group.
+fn root_of_unity(total: usize) -> Scalar {
+    // (r − 1)/2³², big-endian.
+    const ODD_PART: [u64; 4] = [
+        0x0000_0000_73ed_a753,
+        0x299d_7d48_3339_d808,
+        0x09a1_d805_53bd_a402,
+        0xfffe_5bfe_ffff_ffff,
+    ];
+    let mut root = Scalar::ONE;
+    for limb in ODD_PART {
+        for bit in (0..u64::BITS).rev() {
+            root *= root;
+            if limb >> bit & 1 == 1 {
+                root *= Scalar::from_u64(7);
+            }
+        }
+    }
+    for _ in total.next_power_of_two().trailing_zeros()..32 {
+        root *= root;
+    }
+    root
+}
+
+/// `λ(x) = ∏ y/(y − x)` over all other points `y`.
+fn lagrange(x: Scalar, points: &[Scalar]) -> Scalar {
+    let others = || points.iter().copied().filter(|y| *y != x);
+    let above: Scalar = others().product();
+    let below: Scalar = others().map(|y| y - x).product();
+    above * below.invert().unwrap_or(Scalar::ZERO)
+}
+
+fn message(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Vec<u8> {
+    let mut message = context.chain.as_bytes().to_vec();
+    message.extend(context.epoch.get().to_be_bytes());
+    message.extend(slot.to_be_bytes());
+    match value {
+        None => message.push(0),
+        Some(value) => {
+            message.push(1);
+            message.extend(value);
+        }
+    }
+    message
+}

@@ -1,0 +1,121 @@
+//! A party's own side: blind the shares once an epoch, evaluate each slot. Constant time throughout.
+use alloc::vec::Vec;
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+use rand_core::CryptoRng;
+
+use super::input::{Input, Partial};
+use crate::access::Access;
+use crate::curve::{DecodeError, G1Affine, G1Projective, Scalar};
+use crate::generators;
+use crate::secret::Secret;
+
+/// `aⱼ = h^f(j)` for the indices of one party under one path, in the order of the indices.
+#[derive(Debug)]
+pub struct KeyShares(Secret<Vec<G1Affine>>);
+
+impl KeyShares {
+    /// Shares as decrypted from the aggregated dealings. May be empty: some stakes earn none.
+    #[must_use]
+    pub fn new(shares: Vec<G1Affine>) -> Self {
+        Self(Secret::new(shares))
+    }
+
+    /// How many shares.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.expose().len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.expose().is_empty()
+    }
+
+    /// The shares themselves.
+    #[must_use]
+    pub fn expose(&self) -> &[G1Affine] {
+        self.0.expose()
+    }
+}
+
+/// `1/rᵢ`: evaluates. One for each path, see the trap in the head of [`wvuf`](super).
+#[derive(Debug)]
+pub struct EvaluationKey(Secret<Scalar>);
+
+impl EvaluationKey {
+    /// `σᵢ = H(m)^(1/rᵢ)`: the same input gives the same partial, after a restart too.
+    #[must_use]
+    pub fn evaluate(&self, input: &Input) -> Partial {
+        Partial::new((input.point() * self.0.expose()).to_affine())
+    }
+
+    /// The key for storage, 32 bytes big-endian. Belongs beside the [`BlindedKey`] it was made with:
+    /// blinding anew after a restart would give partials that nobody can verify.
+    #[must_use]
+    pub fn to_secret_bytes(&self) -> Secret<[u8; 32]> {
+        Secret::new(self.0.expose().to_bytes())
+    }
+
+    /// Reads what [`EvaluationKey::to_secret_bytes`] wrote.
+    ///
+    /// # Errors
+    /// If the bytes are not a canonical scalar, or zero.
+    pub fn from_secret_bytes(bytes: &Secret<[u8; 32]>) -> Result<Self, DecodeError> {
+        let key = Secret::new(Scalar::from_bytes(bytes.expose())?);
+        if *key.expose() == Scalar::ZERO { Err(DecodeError::Zero) } else { Ok(Self(key)) }
+    }
+}
+
+/// `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ`: what a party publishes once an epoch for each path. Of use only
+/// after [`Committee::admit`](super::Committee::admit).
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
+pub struct BlindedKey {
+    pi: G1Affine,
+    rho: Vec<G1Affine>,
+}
+
+impl BlindedKey {
+    /// `πᵢ`.
+    #[must_use]
+    pub fn pi(&self) -> G1Affine {
+        self.pi
+    }
+
+    /// `ρⱼ`, in the order of the indices.
+    #[must_use]
+    pub fn rho(&self) -> &[G1Affine] {
+        &self.rho
+    }
+}
+
+impl BorshDeserialize for BlindedKey {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let pi = G1Affine::deserialize_reader(reader)?;
+        if pi.is_identity() {
+            return Err(DecodeError::Identity.into());
+        }
+        let len = u32::deserialize_reader(reader)?;
+        if len > Access::MAX {
+            return Err(Error::new(ErrorKind::InvalidData, "more shares than any party may hold"));
+        }
+        let rho =
+            (0..len).map(|_| G1Affine::deserialize_reader(reader)).collect::<Result<_, _>>()?;
+        Ok(Self { pi, rho })
+    }
+}
+
+/// Blinds the shares of one party under one path with a fresh factor. Call it once for each path.
+pub fn blind(shares: &KeyShares, rng: &mut impl CryptoRng) -> (EvaluationKey, BlindedKey) {
+    let (factor, inverse) = loop {
+        let factor = Secret::new(Scalar::random(rng));
+        if let Some(inverse) = factor.expose().invert() {
+            break (factor, Secret::new(inverse));
+        }
+    };
+    let pi = (generators::h() * factor.expose()).to_affine();
+    let rho: Vec<_> = shares.expose().iter().map(|share| share * factor.expose()).collect();
+    (EvaluationKey(inverse), BlindedKey { pi, rho: G1Projective::batch_to_affine(&rho) })
+}

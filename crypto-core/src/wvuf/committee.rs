@@ -1,0 +1,339 @@
+//! Who may evaluate under one path: parties, their shares in the open, and their admitted keys.
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::blind::BlindedKey;
+use crate::access::{Access, Party, Threshold};
+use crate::bisect;
+use crate::challenge::Transcript;
+use crate::curve::{G1Affine, G1Projective, G2Affine, check_pairing_product, vartime_msm_128};
+use crate::generators;
+use crate::polynomial::Domain;
+
+const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
+const ADMIT_TAG: &[u8] = b"PREFINAL-V1-WVUF-ADMIT";
+
+/// Why a committee cannot be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommitteeError {
+    /// One public share for each index.
+    #[error("{got} public shares for {need} share indices")]
+    PublicShares {
+        /// How many were given.
+        got: usize,
+        /// How many indices the parties hold.
+        need: u32,
+    },
+    /// The threshold counts other shares than the parties hold.
+    #[error("threshold is of {got} shares, the parties hold {need}")]
+    Threshold {
+        /// What the threshold says.
+        got: u32,
+        /// How many indices the parties hold.
+        need: u32,
+    },
+}
+
+/// Why a blinded key is not admitted. All but the first two are the party's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdmitError {
+    /// The committee has no such party.
+    #[error("{party} is not of this committee")]
+    NotMember {
+        /// Who.
+        party: Party,
+    },
+    /// A party without shares has nothing to blind.
+    #[error("{party} holds no shares")]
+    NoShares {
+        /// Who.
+        party: Party,
+    },
+    /// One blinded share for each index.
+    #[error("{got} blinded shares, the party holds {need}")]
+    ShareCount {
+        /// How many were published.
+        got: usize,
+        /// How many indices the party holds.
+        need: usize,
+    },
+    /// `πᵢ = 1` fits any shares that are the identity too.
+    #[error("blinding is the identity")]
+    Identity,
+    /// `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`
+    #[error("blinded shares do not match the public shares")]
+    Mismatch,
+}
+
+/// Why an admitted key cannot enter this committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InsertError {
+    /// Admitted by a committee of another path or epoch.
+    #[error("key of {party} was admitted by another committee")]
+    OtherCommittee {
+        /// Who.
+        party: Party,
+    },
+    /// The first key stands: with a second one, partials that were valid no longer were.
+    #[error("{party} has a key already")]
+    Duplicate {
+        /// Who.
+        party: Party,
+    },
+}
+
+/// A blinded key that passed its check, for one party of one committee.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmittedKey {
+    committee: [u8; 32],
+    party: Party,
+    key: BlindedKey,
+}
+
+impl AdmittedKey {
+    /// Whose.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        self.party
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &BlindedKey {
+        &self.key
+    }
+}
+
+/// What became of many keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admission {
+    /// Those that passed, ready for [`Committee::insert`].
+    pub admitted: Vec<AdmittedKey>,
+    /// Those that did not, and why.
+    pub refused: BTreeMap<Party, AdmitError>,
+}
+
+/// The parties that evaluate under one path, in one epoch.
+#[derive(Clone, Debug)]
+pub struct Committee {
+    id: [u8; 32],
+    access: Access,
+    threshold: Threshold,
+    public: Vec<G2Affine>,
+    domain: Domain,
+    keys: BTreeMap<Party, BlindedKey>,
+}
+
+impl Committee {
+    /// A committee with no keys yet. `public` are the `Aⱼ` in the order of the indices, from
+    /// dealings that were verified: that they lie on one polynomial is not checked again.
+    ///
+    /// # Errors
+    /// If shares, threshold and parties do not fit each other.
+    pub fn new(
+        access: Access,
+        threshold: Threshold,
+        public: Vec<G2Affine>,
+    ) -> Result<Self, CommitteeError> {
+        let need = access.total();
+        if threshold.n().get() != need {
+            return Err(CommitteeError::Threshold { got: threshold.n().get(), need });
+        }
+        if u32::try_from(public.len()) != Ok(need) {
+            return Err(CommitteeError::PublicShares { got: public.len(), need });
+        }
+        let id = identify(&access, threshold, &public);
+        let domain = Domain::new(need);
+        Ok(Self { id, access, threshold, public, domain, keys: BTreeMap::new() })
+    }
+
+    /// Checks the key of one party. Changes nothing: [`Committee::insert`] takes the result.
+    ///
+    /// # Errors
+    /// If the key is not the party's.
+    pub fn admit(&self, party: Party, key: BlindedKey) -> Result<AdmittedKey, AdmitError> {
+        let mut admission = self.admit_all(BTreeMap::from([(party, key)]));
+        match admission.admitted.pop() {
+            Some(admitted) => Ok(admitted),
+            None => Err(admission.refused.remove(&party).unwrap_or(AdmitError::Mismatch)),
+        }
+    }
+
+    /// Checks the keys of many parties at once: shapes first, then one equation for all of them,
+    /// halved if it fails. One bad key does not keep the others out.
+    #[must_use]
+    pub fn admit_all(&self, keys: BTreeMap<Party, BlindedKey>) -> Admission {
+        let mut refused = BTreeMap::new();
+        let mut shaped = Vec::with_capacity(keys.len());
+        for (party, key) in keys {
+            match self.check_shape(party, &key) {
+                Ok(public) => shaped.push((party, key, public)),
+                Err(error) => {
+                    refused.insert(party, error);
+                }
+            }
+        }
+        let terms = self.admission_terms(&shaped);
+        let faulty = bisect::culprits(terms.len(), |range| holds(terms.get(range)));
+        let mut admitted = Vec::with_capacity(shaped.len());
+        for (position, (party, key, _)) in shaped.into_iter().enumerate() {
+            if faulty.contains(&position) {
+                refused.insert(party, AdmitError::Mismatch);
+            } else {
+                admitted.push(AdmittedKey { committee: self.id, party, key });
+            }
+        }
+        Admission { admitted, refused }
+    }
+
+    /// Enters a key.
+    ///
+    /// # Errors
+    /// If another committee admitted it, or the party has one already.
+    pub fn insert(&mut self, admitted: AdmittedKey) -> Result<(), InsertError> {
+        let AdmittedKey { committee, party, key } = admitted;
+        if committee != self.id {
+            return Err(InsertError::OtherCommittee { party });
+        }
+        if self.keys.contains_key(&party) {
+            return Err(InsertError::Duplicate { party });
+        }
+        self.keys.insert(party, key);
+        Ok(())
+    }
+
+    /// Digest of parties, threshold and public shares: differs between paths and epochs.
+    #[must_use]
+    pub fn id(&self) -> [u8; 32] {
+        self.id
+    }
+
+    /// Who holds which indices.
+    #[must_use]
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// How many shares an output takes.
+    #[must_use]
+    pub fn threshold(&self) -> Threshold {
+        self.threshold
+    }
+
+    /// The `Aⱼ`, in the order of the indices.
+    #[must_use]
+    pub fn public(&self) -> &[G2Affine] {
+        &self.public
+    }
+
+    /// The admitted keys.
+    #[must_use]
+    pub fn keys(&self) -> &BTreeMap<Party, BlindedKey> {
+        &self.keys
+    }
+
+    /// Weight that a partial of `party` counts for: zero until its key is admitted.
+    #[must_use]
+    pub fn weight_of(&self, party: Party) -> u32 {
+        if self.keys.contains_key(&party) { self.access.weight(party) } else { 0 }
+    }
+
+    /// Weight of all whose key is admitted.
+    #[must_use]
+    pub fn admitted_weight(&self) -> u32 {
+        self.keys.keys().map(|party| self.access.weight(*party)).sum()
+    }
+
+    /// The fewest of `candidates` that reach the threshold, heaviest first; the pairings of verifying
+    /// and combining are one for each party, so fewer is faster. `None` if all together do not.
+    #[must_use]
+    pub fn fewest(&self, candidates: impl IntoIterator<Item = Party>) -> Option<BTreeSet<Party>> {
+        let distinct: BTreeSet<Party> = candidates.into_iter().collect();
+        let mut heaviest: Vec<_> =
+            distinct.into_iter().map(|party| (self.weight_of(party), party)).collect();
+        heaviest.sort_by_key(|(weight, party)| (core::cmp::Reverse(*weight), *party));
+        let mut chosen = BTreeSet::new();
+        let mut got = 0;
+        for (weight, party) in heaviest {
+            if weight == 0 {
+                break;
+            }
+            chosen.insert(party);
+            got += weight;
+            if got >= self.threshold.t().get() {
+                return Some(chosen);
+            }
+        }
+        None
+    }
+
+    pub(super) fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn check_shape(&self, party: Party, key: &BlindedKey) -> Result<&[G2Affine], AdmitError> {
+        if !self.access.contains(party) {
+            return Err(AdmitError::NotMember { party });
+        }
+        let public = self.public.get(self.access.range(party)).unwrap_or_default();
+        if public.is_empty() {
+            return Err(AdmitError::NoShares { party });
+        }
+        if key.rho().len() != public.len() {
+            return Err(AdmitError::ShareCount { got: key.rho().len(), need: public.len() });
+        }
+        if key.pi().is_identity() {
+            return Err(AdmitError::Identity);
+        }
+        Ok(public)
+    }
+
+    fn admission_terms(&self, keys: &[(Party, BlindedKey, &[G2Affine])]) -> Vec<AdmissionTerm> {
+        let mut transcript = Transcript::new(ADMIT_TAG);
+        transcript.append(b"committee", &self.id);
+        for (party, key, _) in keys {
+            transcript.append_u64(b"party", party.get().into());
+            transcript.append_point(b"pi", &key.pi());
+            transcript.append_points(b"rho", key.rho());
+        }
+        let total = keys.iter().map(|(_, key, _)| key.rho().len()).sum();
+        let coefficients = transcript.coefficients_128(b"coefficients", total);
+        let mut rest = coefficients.as_slice();
+        let mut terms = Vec::with_capacity(keys.len());
+        for (_, key, public) in keys {
+            let (own, others) = rest.split_at(key.rho().len().min(rest.len()));
+            rest = others;
+            terms.push(AdmissionTerm {
+                pi: key.pi(),
+                public: vartime_msm_128(public, own).to_affine(),
+                rho: vartime_msm_128(key.rho(), own),
+            });
+        }
+        terms
+    }
+}
+
+/// `(πᵢ, ∏ⱼ Aⱼ^γⱼ, ∏ⱼ ρⱼ^γⱼ)`
+struct AdmissionTerm {
+    pi: G1Affine,
+    public: G2Affine,
+    rho: G1Projective,
+}
+
+/// `∏ᵢ e(πᵢ, ∏ⱼ Aⱼ^γⱼ) = e(∏ⱼ ρⱼ^γⱼ, ĝ)`
+fn holds(terms: Option<&[AdmissionTerm]>) -> bool {
+    let terms = terms.unwrap_or_default();
+    let rho: G1Projective = terms.iter().map(|term| term.rho).sum();
+    let pairs = terms.iter().map(|term| (term.pi, term.public));
+    check_pairing_product(pairs.chain([(-rho.to_affine(), generators::g_hat())])).is_ok()
+}
+
+fn identify(access: &Access, threshold: Threshold, public: &[G2Affine]) -> [u8; 32] {
+    let mut transcript = Transcript::new(COMMITTEE_TAG);
+    transcript.append_u64(b"threshold", threshold.t().get().into());
+    for party in access.parties() {
+        transcript.append_u64(b"weight", access.weight(party).into());
+    }
+    transcript.append_points(b"public", public);
+    transcript.bytes(b"id")
+}

@@ -1,0 +1,89 @@
+//! What the function is evaluated on, and one party's evaluation.
+//!
+//! `m` = chain (32 bytes) ‖ epoch (8, big-endian) ‖ slot (8, big-endian) ‖ `0`, or `1` ‖ value (32).
+//! All lengths are fixed, so two inputs never share a message. The view is absent on purpose: two
+//! parties may finalize one slot through different views and must still agree on the output.
+use alloc::vec::Vec;
+
+use borsh::io::{Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::context::Context;
+use crate::curve::{DecodeError, G2Affine, hash_to_g2};
+
+const TAG: &[u8] = b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_";
+
+/// A slot, with or without its value, as a point of 𝔾₂. Both paths share one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    context: Context,
+    slot: u64,
+    value: Option<[u8; 32]>,
+    point: G2Affine,
+}
+
+impl Input {
+    /// Hashes a slot of this chain and epoch to the curve.
+    #[must_use]
+    pub fn new(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Self {
+        let point = hash_to_g2(&message(context, slot, value), TAG);
+        Self { context: *context, slot, value, point }
+    }
+
+    /// Chain and epoch.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The slot.
+    #[must_use]
+    pub fn slot(&self) -> u64 {
+        self.slot
+    }
+
+    /// The slot's value, if outputs depend on it.
+    #[must_use]
+    pub fn value(&self) -> Option<[u8; 32]> {
+        self.value
+    }
+
+    /// `H(m)`.
+    #[must_use]
+    pub fn point(&self) -> G2Affine {
+        self.point
+    }
+}
+
+fn message(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Vec<u8> {
+    let mut message = context.to_bytes().to_vec();
+    message.extend_from_slice(&slot.to_be_bytes());
+    message.push(u8::from(value.is_some()));
+    message.extend_from_slice(value.as_ref().map_or(&[], |value| value.as_slice()));
+    message
+}
+
+/// `σᵢ = H(m)^(1/rᵢ)`: one party's evaluation, 96 bytes whatever its weight. Never the identity
+/// when decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
+pub struct Partial(G2Affine);
+
+impl Partial {
+    pub(super) fn new(point: G2Affine) -> Self {
+        Self(point)
+    }
+
+    pub(super) fn point(&self) -> G2Affine {
+        self.0
+    }
+}
+
+impl BorshDeserialize for Partial {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let point = G2Affine::deserialize_reader(reader)?;
+        if point.is_identity() {
+            return Err(DecodeError::Identity.into());
+        }
+        Ok(Self(point))
+    }
+}

@@ -1,0 +1,251 @@
+//! Partials become an output.
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::num::NonZeroU32;
+
+use sha2::{Digest, Sha256};
+
+use super::committee::Committee;
+use super::input::{Input, Partial};
+use crate::access::{Party, ShareIndex};
+use crate::bisect;
+use crate::challenge::Transcript;
+use crate::curve::{
+    G1Affine, G1Projective, G2Affine, Gt, Scalar, check_pairing_product, pairing_product,
+    vartime_msm, vartime_msm_128,
+};
+use crate::generators;
+
+const VERIFY_TAG: &[u8] = b"PREFINAL-V1-WVUF-VERIFY";
+const RANDOMNESS_TAG: &[u8] = b"PREFINAL-V1-WVUF-RANDOMNESS";
+
+/// Why one partial does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartialError {
+    /// No key to check it against.
+    #[error("{party} has no admitted key")]
+    NotAdmitted {
+        /// Who.
+        party: Party,
+    },
+    /// `e(πᵢ, σᵢ) ≠ e(h, H(m))`
+    #[error("partial of {party} does not match its key and the input")]
+    Mismatch {
+        /// Who.
+        party: Party,
+    },
+}
+
+/// Why partials did not become a [`Quorum`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuorumError {
+    /// The caller's mistake: it counts partials that it has no key for.
+    #[error("{party} has no admitted key")]
+    NotAdmitted {
+        /// Who.
+        party: Party,
+    },
+    /// Wait for more and try again. Nothing was verified.
+    #[error("partials hold {got} shares, threshold is {need}")]
+    BelowThreshold {
+        /// Shares of all partials given.
+        got: u32,
+        /// Shares an output takes.
+        need: NonZeroU32,
+    },
+    /// Known to us alone; convincing others takes the culprits' signed messages.
+    #[error("{} partial(s) fail the pairing check", culprits.len())]
+    Faulty {
+        /// Every party whose partial is wrong, and nobody else.
+        culprits: BTreeSet<Party>,
+    },
+}
+
+/// Verified partials of distinct parties of one committee on one input, at least `t` shares in all:
+/// [`combine`] is total.
+///
+/// It borrows its committee, so the partials of one path cannot meet the keys of another.
+#[derive(Clone, Debug)]
+pub struct Quorum<'c> {
+    committee: &'c Committee,
+    input: Input,
+    partials: BTreeMap<Party, Partial>,
+}
+
+impl Quorum<'_> {
+    /// What the partials are on.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// The partials: the output's proof, see [`audit`](super::audit).
+    #[must_use]
+    pub fn partials(&self) -> &BTreeMap<Party, Partial> {
+        &self.partials
+    }
+}
+
+/// `e(h^f(0), H(m))`: the same from every quorum of every path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output(Gt);
+
+impl Output {
+    pub(super) fn new(value: Gt) -> Self {
+        Self(value)
+    }
+
+    /// The element of 𝔾ₜ, 576 bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 576] {
+        self.0.to_bytes()
+    }
+
+    /// SHA-256 of a tag and the element: 32 bytes that nobody could foresee.
+    #[must_use]
+    pub fn randomness(&self) -> [u8; 32] {
+        Sha256::new().chain_update(RANDOMNESS_TAG).chain_update(self.to_bytes()).finalize().into()
+    }
+}
+
+impl Committee {
+    /// Checks the partial of one party.
+    ///
+    /// # Errors
+    /// If the party has no admitted key, or the partial is not its evaluation of `input`.
+    pub fn verify(
+        &self,
+        party: Party,
+        input: &Input,
+        partial: &Partial,
+    ) -> Result<(), PartialError> {
+        let key = self.keys().get(&party).ok_or(PartialError::NotAdmitted { party })?;
+        check_pairing_product([(key.pi(), partial.point()), (-generators::h(), input.point())])
+            .map_err(|_| PartialError::Mismatch { party })
+    }
+
+    /// Checks all partials with one equation and, if that fails, names the culprits by halving.
+    /// Give it the [fewest](Committee::fewest) parties that suffice: each costs a pairing.
+    ///
+    /// # Errors
+    /// If there is a partial without a key, not enough weight, or a partial that is wrong.
+    pub fn verify_all(
+        &self,
+        input: &Input,
+        partials: BTreeMap<Party, Partial>,
+    ) -> Result<Quorum<'_>, QuorumError> {
+        let mut got = 0;
+        let mut terms = Vec::with_capacity(partials.len());
+        for (&party, partial) in &partials {
+            let key = self.keys().get(&party).ok_or(QuorumError::NotAdmitted { party })?;
+            got += self.weight_of(party);
+            terms.push(Term { party, pi: key.pi(), sigma: partial.point() });
+        }
+        let need = self.threshold().t();
+        if got < need.get() {
+            return Err(QuorumError::BelowThreshold { got, need });
+        }
+        let culprits = culprits(self, input, &terms);
+        if culprits.is_empty() {
+            Ok(Quorum { committee: self, input: input.clone(), partials })
+        } else {
+            Err(QuorumError::Faulty { culprits })
+        }
+    }
+}
+
+/// A partial beside the key that it is checked against.
+struct Term {
+    party: Party,
+    pi: G1Affine,
+    sigma: G2Affine,
+}
+
+fn culprits(committee: &Committee, input: &Input, terms: &[Term]) -> BTreeSet<Party> {
+    let coefficients = verify_coefficients(committee, input, terms);
+    let scaled: Vec<G1Projective> = terms
+        .iter()
+        .zip(&coefficients)
+        .map(|(term, tau)| vartime_msm_128(&[term.pi], &[*tau]))
+        .collect();
+    let scaled = G1Projective::batch_to_affine(&scaled);
+    let holds = |range: core::ops::Range<usize>| {
+        let (Some(terms), Some(scaled), Some(coefficients)) =
+            (terms.get(range.clone()), scaled.get(range.clone()), coefficients.get(range))
+        else {
+            return false;
+        };
+        let sum: Scalar = coefficients.iter().copied().map(scalar).sum();
+        let right = -(generators::h() * sum).to_affine();
+        let left = scaled.iter().copied().zip(terms.iter().map(|term| term.sigma));
+        check_pairing_product(left.chain([(right, input.point())])).is_ok()
+    };
+    let positions = bisect::culprits(terms.len(), holds);
+    positions.into_iter().filter_map(|i| terms.get(i)).map(|term| term.party).collect()
+}
+
+fn scalar(coefficient: u128) -> Scalar {
+    let mut wide = [0; 64];
+    wide.iter_mut().rev().zip(coefficient.to_le_bytes()).for_each(|(to, byte)| *to = byte);
+    Scalar::from_wide(&wide)
+}
+
+fn verify_coefficients(committee: &Committee, input: &Input, terms: &[Term]) -> Vec<u128> {
+    let mut transcript = Transcript::new(VERIFY_TAG);
+    transcript.append(b"committee", &committee.id());
+    transcript.append_point(b"input", &input.point());
+    for term in terms {
+        transcript.append_u64(b"party", term.party.get().into());
+        transcript.append_point(b"pi", &term.pi);
+        transcript.append_point(b"sigma", &term.sigma);
+    }
+    transcript.coefficients_128(b"coefficients", terms.len())
+}
+
+/// `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`: one Miller loop for each party, one final exponentiation.
+///
+/// Interpolates over exactly `t` shares of the heaviest parties, for these are the fewest.
+#[must_use]
+pub fn combine(quorum: &Quorum<'_>) -> Output {
+    let chosen = choose(quorum);
+    let indices: Vec<_> = chosen.iter().flat_map(|share| share.indices.iter().copied()).collect();
+    let lambda = quorum.committee.domain().lagrange_at_zero(&indices);
+    let mut rest = lambda.as_slice();
+    let mut bases = Vec::with_capacity(chosen.len());
+    for share in &chosen {
+        let (own, others) = rest.split_at(share.rho.len().min(rest.len()));
+        rest = others;
+        bases.push(vartime_msm(share.rho, own));
+    }
+    let sigmas = chosen.iter().map(|share| share.sigma);
+    let terms: Vec<_> = G1Projective::batch_to_affine(&bases).into_iter().zip(sigmas).collect();
+    Output(pairing_product(&terms))
+}
+
+/// What one party adds to the interpolation.
+struct Contribution<'c> {
+    indices: Vec<ShareIndex>,
+    rho: &'c [G1Affine],
+    sigma: G2Affine,
+}
+
+/// The heaviest parties' shares, `t` in all.
+fn choose<'c>(quorum: &Quorum<'c>) -> Vec<Contribution<'c>> {
+    let committee = quorum.committee;
+    let mut heaviest: Vec<_> = quorum.partials.iter().collect();
+    heaviest.sort_by_key(|(party, _)| (Reverse(committee.weight_of(**party)), **party));
+    let mut missing = usize::try_from(committee.threshold().t().get()).unwrap_or(usize::MAX);
+    let mut chosen = Vec::new();
+    for (party, partial) in heaviest {
+        let Some(key) = committee.keys().get(party) else { continue };
+        let rho = key.rho().get(..missing).unwrap_or(key.rho());
+        missing -= rho.len();
+        let indices = committee.access().indices(*party).take(rho.len()).collect();
+        chosen.push(Contribution { indices, rho, sigma: partial.point() });
+        if missing == 0 {
+            break;
+        }
+    }
+    chosen
+}

@@ -1,0 +1,4 @@
+//! The weighted VUF under attack.
+mod attacks;
+mod audit;
+mod fixture;
