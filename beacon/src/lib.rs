@@ -1,1 +1,45 @@
 //! One threshold output per slot, ready when the slot is final.
+//!
+//! An engine finalizes one value per slot; a [`Beacon`] follows it, releases this party's partials
+//! under the release contract, collects those of the others, and reveals one output per slot, in the
+//! order of the slots. It is a [`machine::Machine`]: no clocks, threads, sockets or randomness.
+//!
+//! | [`Paths`]     | partials leave on                       | output after finality              |
+//! |---------------|-----------------------------------------|------------------------------------|
+//! | `Slow`        | finalize                                | one message delay (Algorithm 1)    |
+//! | `Tight`       | prefinalize, or finalize if not yet     | none (Algorithm 2)                 |
+//! | `FastAndSlow` | fast on prefinalize, slow on finalize   | none in synchrony (Algorithm 3)    |
+//!
+//! | module      | what                                                              |
+//! |-------------|-------------------------------------------------------------------|
+//! | `release`   | when a partial may leave: the contract, rule by rule              |
+//! | `beacon`    | the machine                                                       |
+//! | `collector` | partials of one slot in, jobs out                                 |
+//! | `history`   | what finished slots still answer                                  |
+//! | `job`       | pairings, as plain data that a driver runs where it likes         |
+//! | `config`    | what a committee agreed on, and limits                            |
+//! | `event`     | inputs and outputs, faults and refusals                           |
+//! | `wire`      | what travels and what is stored                                   |
+//! | `slot`      | slots, views, values                                              |
+//!
+//! Elsewhere: the function itself (`crypto_core::wvuf`), how the shares came about (`pvss_dkg`), an
+//! engine (`jolteon`), who carries outputs out (`sim` in virtual time, `node` in real time).
+#![forbid(unsafe_code)]
+
+mod beacon;
+mod collector;
+mod config;
+mod event;
+mod history;
+mod job;
+mod release;
+mod slot;
+mod wire;
+
+pub use crate::beacon::Beacon;
+pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Scheme};
+pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
+pub use crate::job::{Combined, Finding, Job, Known, Verdict, Work};
+pub use crate::release::Withheld;
+pub use crate::slot::{Slot, Value, View};
+pub use crate::wire::{Message, Path, Record};

@@ -1,0 +1,383 @@
+//! The beacon: Algorithms 1, 2 and 3 of `latency-price`, one machine.
+//!
+//! ```text
+//!  prefinalized ─► release::early ─► persist ─► early partial ┐           ┌─► FIFO ─► reveal
+//!  finalized ────► persist ─► late partial (release::late) ───┼─► send    │
+//!  received ─────► shape ─► collector ─► weight suffices ─► check job ─► result
+//! ```
+//! A slot is open from the first word about it until it is revealed. It is final once the engine says
+//! so, has a result once a path completes, and is revealed when it has both and all slots before it
+//! are revealed. With inputs that have no value a result may precede finality: reconstruction weight
+//! on the fast path means that the value is final somewhere. It waits inside.
+//!
+//! | state  | meaning                                                      |
+//! |--------|--------------------------------------------------------------|
+//! | `head` | the next slot to reveal; what is below is finished            |
+//! | `local`| the slot after the last final one; the window starts here     |
+//!
+//! Ours: missed messages are asked for again; a restart continues from records; partials are verified
+//! together and late. Elsewhere: the contract (`release`), counting (`collector`).
+mod peers;
+mod restore;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use crypto_core::context::Context;
+use crypto_core::wvuf::{self, AdmittedKey, Partial};
+use machine::{Instant, Machine};
+
+use crate::collector::{Collector, Lane};
+use crate::config::{Binding, Evaluation, Keys, Limits, Plan};
+use crate::event::{Input, Output, Recipient, Refusal, Reveal};
+use crate::history::{Answer, History};
+use crate::job::{Combined, Finding, Job, Verdict, Work};
+use crate::release::{self, Claim, Release, Standing, Withheld, bound_value};
+use crate::slot::{Slot, Value, View};
+use crate::wire::{Message, Path, Record};
+
+/// Final slots without output that are asked for at a time, oldest first.
+const ASKED_AT_ONCE: usize = 16;
+
+/// Follows an engine and reveals one output per slot.
+#[derive(Debug)]
+pub struct Beacon {
+    context: Context,
+    me: Party,
+    plan: Plan,
+    binding: Binding,
+    fast_attempt: Option<u32>,
+    limits: Limits,
+    evaluation: Evaluation,
+    keys: Arc<Keys>,
+    standing: Standing,
+    open: BTreeMap<Slot, Open>,
+    head: Slot,
+    local: Slot,
+    history: History,
+    suspects: BTreeSet<Party>,
+    /// Who was accused of what kind of fault that costs nothing to repeat.
+    accused: BTreeSet<(Party, peers::Kind)>,
+    outputs: VecDeque<Output>,
+}
+
+/// A slot that is not revealed yet.
+#[derive(Debug, Default)]
+struct Open {
+    /// Value and own late partial, once the slot is final.
+    finality: Option<Answer>,
+    /// What the early partial that left in this life was bound to.
+    sent_early: Option<Option<Value>>,
+    input: Option<wvuf::Input>,
+    collector: Collector,
+    result: Option<(Path, Combined)>,
+    ask_at: Instant,
+}
+
+impl Open {
+    fn value(&self) -> Option<Option<Value>> {
+        self.finality.as_ref().map(|answer| answer.value)
+    }
+}
+
+impl Machine for Beacon {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Prefinalized { slot, view, value } => self.prefinalized(slot, view, value),
+            Input::Finalized { slot, value } => self.finalized(now, slot, value),
+            Input::Abandoned { view } => self.abandoned(view),
+            Input::Received { from, message } => self.received(now, from, message),
+            Input::Checked(verdict) => self.checked(verdict),
+            Input::Admitted { path, key } => self.admitted(path, key),
+            Input::Tick => {}
+        }
+        self.ask(now);
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.lacking().map(|(_, open)| open.ask_at).min()
+    }
+}
+
+impl Beacon {
+    /// The next slot to be revealed.
+    #[must_use]
+    pub fn head(&self) -> Slot {
+        self.head
+    }
+
+    /// The committees with all keys admitted so far.
+    #[must_use]
+    pub fn keys(&self) -> &Arc<Keys> {
+        &self.keys
+    }
+
+    /// How many partials of slots that are not revealed are kept.
+    #[must_use]
+    pub fn pending_partials(&self) -> usize {
+        self.open.values().map(|open| open.collector.len()).sum()
+    }
+
+    fn prefinalized(&mut self, slot: Slot, view: View, value: Value) {
+        if let Err(reason) = self.release_early(slot, view, value) {
+            self.outputs.push_back(Output::Refused(Refusal::Withheld(reason)));
+        }
+    }
+
+    /// Algorithm 2, prefinalization; Algorithm 3, fast path.
+    fn release_early(&mut self, slot: Slot, view: View, value: Value) -> Result<(), Withheld> {
+        let path = self.plan.early(slot).ok_or(Withheld::SlowOnly { slot })?;
+        if slot < self.head {
+            return Err(Withheld::Finished { slot });
+        }
+        if !self.evaluation.contains_key(&path) {
+            return Err(Withheld::NoShares { party: self.me });
+        }
+        let finality = self.open.get(&slot).and_then(Open::value);
+        let claim = Claim { slot, view, value, finality };
+        if release::early(self.fast_attempt, &self.standing, &claim)? == Release::First {
+            // Rule 5: durable before it leaves.
+            self.persist(Record::Released { slot, value });
+            self.standing.released.insert(slot, value);
+        }
+        if let Some(bound) = bound_value(self.binding, Some(value)) {
+            self.send_own(Lane { path, value: bound }, slot);
+            self.open.entry(slot).or_default().sent_early = Some(bound);
+            self.advance(slot);
+        }
+        Ok(())
+    }
+
+    fn finalized(&mut self, now: Instant, slot: Slot, value: Option<Value>) {
+        let known = match self.open.get(&slot).and_then(Open::value) {
+            None if slot < self.head => self.history.get_mut(slot).map(|answer| answer.value),
+            known => known,
+        };
+        if let Some(first) = known.filter(|first| *first != value) {
+            let refusal = Refusal::SecondFinal { slot, first, second: value };
+            self.outputs.push_back(Output::Refused(refusal));
+        }
+        if known.is_some() || slot < self.head {
+            return;
+        }
+        self.persist(Record::Finalized { slot, value });
+        self.enter_final(slot, value, now + self.limits.retry);
+        self.release_late(slot);
+        self.advance(slot);
+        self.reveal();
+    }
+
+    fn enter_final(&mut self, slot: Slot, value: Option<Value>, ask_at: Instant) {
+        self.local = self.local.max(slot.next());
+        let bound = bound_value(self.binding, value);
+        let open = self.open.entry(slot).or_default();
+        open.finality = Some(Answer::new(value, None));
+        open.ask_at = ask_at;
+        match bound {
+            Some(bound) => open.collector.keep_only(bound),
+            None => open.collector.clear(),
+        }
+    }
+
+    /// Algorithm 1; Algorithm 2, finalization; Algorithm 3, slow path.
+    fn release_late(&mut self, slot: Slot) {
+        let path = self.plan.late();
+        let Some(open) = self.open.get(&slot) else { return };
+        let Some(bound) = open.value().and_then(|value| bound_value(self.binding, value)) else {
+            return;
+        };
+        let lane = Lane { path, value: bound };
+        let partial = if release::late(path, open.sent_early == Some(bound)) {
+            self.send_own(lane, slot)
+        } else {
+            self.evaluate(lane, slot)
+        };
+        if let Some(answer) = self.open.get_mut(&slot).and_then(|open| open.finality.as_mut()) {
+            answer.partial = partial;
+        }
+    }
+
+    /// Evaluates, enters and broadcasts this party's partial, if it has shares.
+    fn send_own(&mut self, lane: Lane, slot: Slot) -> Option<Partial> {
+        self.open.entry(slot).or_default();
+        let partial = self.evaluate(lane, slot)?;
+        let open = self.open.get_mut(&slot).filter(|open| open.result.is_none());
+        if let (Some(open), Some(committee)) = (open, self.keys.committee(lane.path)) {
+            open.collector.enter(lane, self.me, partial, committee);
+        }
+        self.send(Recipient::All, partial_message(lane, slot, partial));
+        Some(partial)
+    }
+
+    fn evaluate(&mut self, lane: Lane, slot: Slot) -> Option<Partial> {
+        let input = self.input(slot, lane.value);
+        Some(self.evaluation.get(&lane.path)?.evaluate(&input))
+    }
+
+    /// Rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a slot.
+    fn input(&mut self, slot: Slot, value: Option<Value>) -> wvuf::Input {
+        let bytes = value.map(Value::to_bytes);
+        let known = self.open.get(&slot).and_then(|open| open.input.as_ref());
+        if let Some(input) = known.filter(|input| input.value() == bytes) {
+            return input.clone();
+        }
+        let input = wvuf::Input::new(&self.context, slot.get(), bytes);
+        if let Some(open) = self.open.get_mut(&slot) {
+            open.input = Some(input.clone());
+        }
+        input
+    }
+
+    fn abandoned(&mut self, view: View) {
+        if self.standing.abandoned.is_some_and(|abandoned| abandoned >= view) {
+            return;
+        }
+        self.standing.abandoned = Some(view);
+        // Where nothing is released early there is nothing to remember.
+        if self.plan.early(view.slot).is_some() {
+            self.persist(Record::Abandoned { view });
+        }
+    }
+
+    fn admitted(&mut self, path: Path, key: AdmittedKey) {
+        if let Err(error) = Arc::make_mut(&mut self.keys).insert(path, key) {
+            self.outputs.push_back(Output::Refused(Refusal::Key(error)));
+            return;
+        }
+        if let Some(committee) = self.keys.committee(path) {
+            self.open.values_mut().for_each(|open| open.collector.recount(path, committee));
+        }
+        self.advance_all();
+    }
+
+    /// Starts what the slot's partials allow.
+    fn advance(&mut self, slot: Slot) {
+        let Some(open) = self.open.get(&slot).filter(|open| open.result.is_none()) else { return };
+        let value = match (self.binding, open.value()) {
+            // A result may precede finality.
+            (Binding::Slot, _) => None,
+            (Binding::Value, Some(Some(value))) => Some(value),
+            (Binding::Value, _) => return,
+        };
+        let keys = Arc::clone(&self.keys);
+        for path in [Path::Fast, Path::Tight, Path::Slow] {
+            let Some(committee) = keys.committee(path) else { continue };
+            let lane = Lane { path, value };
+            let Some(open) = self.open.get_mut(&slot) else { continue };
+            let singles = open.collector.single_out(lane, &self.suspects, committee);
+            let singles = singles.into_iter().map(|(party, partial)| Work::Verify(party, partial));
+            let batch = open.collector.start(lane, committee).map(Work::Combine);
+            for work in singles.chain(batch).collect::<Vec<_>>() {
+                let input = self.input(slot, value);
+                let job = Job::new(&keys, &input, (slot, path, value), work);
+                self.outputs.push_back(Output::Check(job));
+            }
+        }
+    }
+
+    fn advance_all(&mut self) {
+        for slot in self.open.keys().copied().collect::<Vec<_>>() {
+            self.advance(slot);
+        }
+    }
+
+    fn checked(&mut self, verdict: Verdict) {
+        let Verdict { slot, path, value, finding } = verdict;
+        let lane = Lane { path, value };
+        let keys = Arc::clone(&self.keys);
+        let Some(committee) = keys.committee(path) else { return };
+        // A slot with a result, or a finished one, needs no second.
+        let Some(open) = self.open.get_mut(&slot).filter(|open| open.result.is_none()) else {
+            return;
+        };
+        match finding {
+            Finding::Combined(result) => {
+                if !open.collector.finish(lane) {
+                    return;
+                }
+                match result {
+                    Ok(combined) => {
+                        open.result = Some((path, combined));
+                        open.collector.clear();
+                        self.reveal();
+                    }
+                    Err(wvuf::QuorumError::Faulty { culprits }) => {
+                        self.caught(slot, lane, &culprits);
+                        self.advance_all();
+                    }
+                    // Nothing was verified: the next arrival tries again.
+                    Err(_) => {}
+                }
+            }
+            Finding::Verified(party, Ok(())) => {
+                open.collector.approve(lane, party, committee);
+                self.advance(slot);
+            }
+            Finding::Verified(party, Err(_)) => {
+                self.caught(slot, lane, &BTreeSet::from([party]));
+                self.advance(slot);
+            }
+        }
+    }
+
+    /// Output while the head of the FIFO has a result.
+    fn reveal(&mut self) {
+        while let Some((value, open)) =
+            self.open.get_mut(&self.head).and_then(|open| Some((open.value()?, open)))
+        {
+            let slot = self.head;
+            let output = match bound_value(self.binding, value) {
+                // Rule 8.
+                None => Output::Skipped { slot },
+                Some(bound) => {
+                    let Some((path, Combined { output, proof })) = open.result.take() else {
+                        return;
+                    };
+                    Output::Reveal(Reveal { slot, value, bound, output, path, proof })
+                }
+            };
+            self.outputs.push_back(output);
+            self.persist(Record::Revealed { slot });
+            self.close(slot);
+        }
+    }
+
+    /// Rule 9: of a finished slot only the answer stays.
+    fn close(&mut self, slot: Slot) {
+        if let Some(answer) = self.open.remove(&slot).and_then(|open| open.finality) {
+            self.history.push(slot, answer);
+        }
+        self.standing.released.remove(&slot);
+        self.head = slot.next();
+    }
+
+    /// Final slots that lack their output, oldest first, as many as are asked for at a time.
+    fn lacking(&self) -> impl Iterator<Item = (Slot, &Open)> {
+        let lacks = |open: &Open| {
+            let bound = open.value().and_then(|value| bound_value(self.binding, value));
+            open.result.is_none() && bound.is_some()
+        };
+        let open = self.open.range(self.head..self.local).map(|(slot, open)| (*slot, open));
+        open.filter(move |(_, open)| lacks(open)).take(ASKED_AT_ONCE)
+    }
+
+    fn persist(&mut self, record: Record) {
+        self.outputs.push_back(Output::Persist(record));
+    }
+
+    fn send(&mut self, to: Recipient, message: Message) {
+        self.outputs.push_back(Output::Send { to, message });
+    }
+}
+
+const fn partial_message(lane: Lane, slot: Slot, partial: Partial) -> Message {
+    Message::Partial { path: lane.path, slot, value: lane.value, partial }
+}

@@ -1,0 +1,179 @@
+//! The beacon's side towards its peers: what they send, what they are asked for, what they did.
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crypto_core::access::Party;
+use crypto_core::wvuf::Partial;
+use machine::Instant;
+
+use super::{Beacon, partial_message};
+use crate::collector::{Arrival, Lane};
+use crate::config::Binding;
+use crate::event::{Fault, Output, Recipient};
+use crate::history::Answer;
+use crate::release::bound_value;
+use crate::slot::{Slot, Value};
+use crate::wire::{Message, Path};
+
+/// Faults of which a party is accused once: repeating them costs it nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    UnusedPath,
+    NoShares,
+    ValueShape,
+    Equivocation,
+}
+
+impl Beacon {
+    pub(super) fn received(&mut self, now: Instant, from: Party, message: Message) {
+        if from == self.me {
+            return;
+        }
+        if !self.keys.has(from) {
+            self.outputs.push_back(Output::Accuse { party: from, fault: Fault::NotMember });
+            return;
+        }
+        match message {
+            Message::Partial { path, slot, value, partial } => {
+                if let Err(fault) = self.check_shape(from, slot, Lane { path, value }) {
+                    self.accuse_once(from, fault);
+                } else if self.awaits(slot, value) {
+                    self.collect(from, slot, Lane { path, value }, partial);
+                }
+            }
+            Message::Request { slot } => self.answer(now, from, slot),
+        }
+    }
+
+    fn check_shape(&self, from: Party, slot: Slot, lane: Lane) -> Result<(), Fault> {
+        let Lane { path, value } = lane;
+        if !self.plan.in_use(path, slot) {
+            return Err(Fault::UnusedPath { path, slot });
+        }
+        if self.keys.weight(path, from) == 0 {
+            return Err(Fault::NoShares { path });
+        }
+        let present = value.is_some();
+        if present != (self.binding == Binding::Value) {
+            return Err(Fault::ValueShape { present });
+        }
+        Ok(())
+    }
+
+    /// Rule 9: not finished, no output yet, within the window, and of the final value if there is one.
+    fn awaits(&self, slot: Slot, value: Option<Value>) -> bool {
+        if slot < self.head || slot > self.local.after(self.limits.window) {
+            return false;
+        }
+        let Some(open) = self.open.get(&slot) else { return true };
+        let bound = open.value().map(|last| bound_value(self.binding, last));
+        open.result.is_none() && bound.is_none_or(|bound| bound == Some(value))
+    }
+
+    fn collect(&mut self, from: Party, slot: Slot, lane: Lane, partial: Partial) {
+        let Some(committee) = self.keys.committee(lane.path) else { return };
+        // An honest party's tight partial may be of a prefinalized value, then of the final one.
+        let most = if lane.path == Path::Tight && lane.value.is_some() { 2 } else { 1 };
+        let open = self.open.entry(slot).or_default();
+        match open.collector.arrive(lane, (from, partial), most, committee) {
+            Arrival::New => self.advance(slot),
+            Arrival::Known => {}
+            Arrival::Second => {
+                let second = (lane.value, partial);
+                self.accuse_once(from, Fault::Equivocation { slot, path: lane.path, second });
+            }
+        }
+    }
+
+    /// Repeats what was released on finalize, to one peer, not too often.
+    fn answer(&mut self, now: Instant, to: Party, slot: Slot) {
+        // Half of what an honest peer waits, so that jitter does not turn every other request down.
+        let pause = self.limits.retry / 2;
+        let Some((value, known)) = self.give(slot, to, now, pause) else { return };
+        let Some(bound) = bound_value(self.binding, value) else { return };
+        let lane = Lane { path: self.plan.late(), value: bound };
+        let Some(partial) = known.or_else(|| self.evaluate(lane, slot)) else { return };
+        if let Some(answer) = self.released_late(slot) {
+            answer.partial = Some(partial);
+        }
+        self.send(Recipient::One(to), partial_message(lane, slot, partial));
+    }
+
+    fn give(
+        &mut self,
+        slot: Slot,
+        to: Party,
+        now: Instant,
+        pause: Duration,
+    ) -> Option<(Option<Value>, Option<Partial>)> {
+        let answer = self.released_late(slot)?;
+        answer.give(to, now, pause).then_some((answer.value, answer.partial))
+    }
+
+    fn released_late(&mut self, slot: Slot) -> Option<&mut Answer> {
+        if slot < self.head {
+            self.history.get_mut(slot)
+        } else {
+            self.open.get_mut(&slot)?.finality.as_mut()
+        }
+    }
+
+    /// Asks again for what final slots lack, when their time has come.
+    pub(super) fn ask(&mut self, now: Instant) {
+        let due = self.lacking().filter(|(_, open)| open.ask_at <= now);
+        for slot in due.map(|(slot, _)| slot).collect::<Vec<_>>() {
+            let missing = self.missing(slot);
+            if let Some(open) = self.open.get_mut(&slot) {
+                open.ask_at = now + self.limits.retry;
+            }
+            for party in missing {
+                self.send(Recipient::One(party), Message::Request { slot });
+            }
+        }
+    }
+
+    /// Whose late partial is not here; nobody while a job may make it needless.
+    fn missing(&self, slot: Slot) -> Vec<Party> {
+        let path = self.plan.late();
+        let (Some(committee), Some(open)) = (self.keys.committee(path), self.open.get(&slot))
+        else {
+            return Vec::new();
+        };
+        let bound = open.value().and_then(|value| bound_value(self.binding, value));
+        let Some(bound) = bound.filter(|_| !open.collector.busy()) else { return Vec::new() };
+        let lane = Lane { path, value: bound };
+        let access = committee.access();
+        let holders = access.parties().filter(|party| access.weight(*party) > 0);
+        holders.filter(|party| *party != self.me && !open.collector.has(lane, *party)).collect()
+    }
+
+    /// Drops false partials, accuses their senders, and checks them one by one from now on.
+    pub(super) fn caught(&mut self, slot: Slot, lane: Lane, culprits: &BTreeSet<Party>) {
+        let Lane { path, value } = lane;
+        let (Some(committee), Some(open)) = (self.keys.committee(path), self.open.get_mut(&slot))
+        else {
+            return;
+        };
+        for &party in culprits {
+            if let Some(partial) = open.collector.reject(lane, party, committee) {
+                self.suspects.insert(party);
+                let fault = Fault::FalsePartial { slot, path, value, partial };
+                self.outputs.push_back(Output::Accuse { party, fault });
+            }
+        }
+    }
+
+    fn accuse_once(&mut self, party: Party, fault: Fault) {
+        let kind = match fault {
+            Fault::UnusedPath { .. } => Kind::UnusedPath,
+            Fault::NoShares { .. } => Kind::NoShares,
+            Fault::ValueShape { .. } => Kind::ValueShape,
+            Fault::Equivocation { .. } => Kind::Equivocation,
+            // Not a party that could be remembered, and one for each slot and path at most.
+            Fault::NotMember | Fault::FalsePartial { .. } => return,
+        };
+        if self.accused.insert((party, kind)) {
+            self.outputs.push_back(Output::Accuse { party, fault });
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A beacon from its configuration and its records, and records from a beacon.
+//!
+//! Rule 5 across a crash: what was released is released again, for the same value; what was given up
+//! since stays back, for nobody knows whether the partial had left before the crash. Final slots send
+//! their late partial again. The same keys and inputs give the same bytes, so peers see duplicates.
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use machine::Instant;
+
+use super::Beacon;
+use crate::config::{Config, ConfigError, split};
+use crate::history::{Answer, History};
+use crate::release::Standing;
+use crate::slot::{Slot, View};
+use crate::wire::Record;
+
+impl Beacon {
+    /// A beacon that continues after `records`, oldest first; none at the very start. What it has to
+    /// say at once waits in [`poll`](machine::Machine::poll).
+    ///
+    /// # Errors
+    /// If the configuration contradicts itself.
+    pub fn new(config: Config, records: &[Record]) -> Result<Self, ConfigError> {
+        let Config { context, me, paths, binding, fast_attempt, first, limits } = config;
+        let (plan, keys, evaluation) = split(paths, me, &context)?;
+        let mut beacon = Self {
+            context,
+            me,
+            plan,
+            binding,
+            fast_attempt,
+            limits,
+            evaluation,
+            keys: Arc::new(keys),
+            standing: Standing::default(),
+            open: BTreeMap::new(),
+            head: first,
+            local: first,
+            history: History::new(limits.history),
+            suspects: BTreeSet::new(),
+            accused: BTreeSet::new(),
+            outputs: VecDeque::new(),
+        };
+        beacon.replay(records);
+        Ok(beacon)
+    }
+
+    /// The fewest records that restore what this beacon must not forget. A driver may replace its log
+    /// by them, together with what it was given later.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<Record> {
+        let mut records = Vec::new();
+        records.extend(self.standing.abandoned.map(|view| Record::Abandoned { view }));
+        let finished = self.history.values();
+        let open = self.open.iter().filter_map(|(slot, open)| Some((*slot, open.value()?)));
+        records.extend(finished.map(|(slot, value)| Record::Finalized { slot, value }));
+        if let Some(last) = self.head.get().checked_sub(1) {
+            records.push(Record::Revealed { slot: Slot::new(last) });
+        }
+        records.extend(open.map(|(slot, value)| Record::Finalized { slot, value }));
+        let released = self.standing.released.iter();
+        records.extend(released.map(|(&slot, &value)| Record::Released { slot, value }));
+        records
+    }
+
+    fn replay(&mut self, records: &[Record]) {
+        let mut finals = BTreeMap::new();
+        for record in records {
+            match *record {
+                // The first word stands.
+                Record::Released { slot, value } => {
+                    self.standing.released.entry(slot).or_insert(value);
+                }
+                Record::Finalized { slot, value } => {
+                    finals.entry(slot).or_insert(value);
+                }
+                Record::Abandoned { view } => {
+                    self.standing.abandoned = self.standing.abandoned.max(Some(view));
+                }
+                Record::Revealed { slot } => self.head = self.head.max(slot.next()),
+            }
+        }
+        self.local = self.head;
+        self.standing.released = self.standing.released.split_off(&self.head);
+        let open = finals.split_off(&self.head);
+        for (slot, value) in finals {
+            self.history.push(slot, Answer::new(value, None));
+        }
+        for (slot, value) in open {
+            // Others may have sent their partials while this party was down: ask at once.
+            self.enter_final(slot, value, Instant::START);
+            self.release_late(slot);
+        }
+        self.repeat_early();
+        self.advance_all();
+        self.reveal();
+    }
+
+    /// What was released for slots that are not final, unless their view was given up since.
+    fn repeat_early(&mut self) {
+        let Some(attempt) = self.fast_attempt else { return };
+        for (slot, value) in self.standing.released.clone() {
+            if self.open.get(&slot).is_none_or(|open| open.finality.is_none()) {
+                // Withheld if the contract says so, and then there is nothing to tell the engine.
+                let _repeated = self.release_early(slot, View::new(slot, attempt), value);
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Partials of one slot in, jobs out: rule 9, and verifying late.
+//!
+//! A lane is a path and what enters the function; only partials of one lane combine. A party has one
+//! partial in a path, or two on the tight path if inputs have a value: one prefinalized, one final.
+//!
+//! ```text
+//!         arrives            in a batch that fails
+//!   ─────► Held ─────────────────────────────► Rejected: never again in this lane
+//!           │ party was caught before             ▲
+//!           └──────► Checking ────────────────────┤
+//!                        └─────► Verified         │ pairing check fails
+//! ```
+//! Held and verified partials count. Once they weigh enough, the fewest that suffice leave as one
+//! job; what arrives meanwhile is kept, so that after a failed batch the rest can be tried at once.
+//! Weights are added up as partials arrive: an arrival costs a look-up, not a recount.
+use std::collections::{BTreeMap, BTreeSet};
+
+use crypto_core::access::Party;
+use crypto_core::wvuf::{Committee, Partial};
+
+use crate::slot::Value;
+use crate::wire::Path;
+
+/// Partials that can be combined with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Lane {
+    pub(crate) path: Path,
+    pub(crate) value: Option<Value>,
+}
+
+/// What became of an arriving partial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It is kept and may count.
+    New,
+    /// It was here before, or its sender was caught in this lane.
+    Known,
+    /// The sender said something else before, which stands.
+    Second,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    Held(Partial),
+    Checking(Partial),
+    Verified(Partial),
+    Rejected,
+}
+
+impl Entry {
+    /// The partial if it may go into a batch.
+    const fn counted(&self) -> Option<Partial> {
+        match self {
+            Self::Held(partial) | Self::Verified(partial) => Some(*partial),
+            Self::Checking(_) | Self::Rejected => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    entries: BTreeMap<Party, Entry>,
+    /// Of all that is counted and whose key is admitted.
+    weight: u32,
+    running: bool,
+}
+
+impl Tally {
+    fn recount(&mut self, committee: &Committee) {
+        let counted = self.entries.iter().filter(|(_, entry)| entry.counted().is_some());
+        self.weight = counted.map(|(party, _)| committee.weight_of(*party)).sum();
+    }
+
+    fn set(&mut self, party: Party, entry: Entry, committee: &Committee) {
+        let weight = |entry: Option<&Entry>| {
+            entry.and_then(Entry::counted).map_or(0, |_| committee.weight_of(party))
+        };
+        let before = weight(self.entries.get(&party));
+        self.weight = self.weight.saturating_sub(before).saturating_add(weight(Some(&entry)));
+        self.entries.insert(party, entry);
+    }
+}
+
+/// All lanes of one slot.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Collector {
+    lanes: BTreeMap<Lane, Tally>,
+}
+
+impl Collector {
+    /// Takes the partial of a peer, of which at most `most` fit into one path.
+    pub(crate) fn arrive(
+        &mut self,
+        lane: Lane,
+        (party, partial): (Party, Partial),
+        most: usize,
+        committee: &Committee,
+    ) -> Arrival {
+        if let Some(entry) = self.lanes.get(&lane).and_then(|tally| tally.entries.get(&party)) {
+            return match entry {
+                Entry::Held(known) | Entry::Checking(known) | Entry::Verified(known)
+                    if *known != partial =>
+                {
+                    Arrival::Second
+                }
+                _ => Arrival::Known,
+            };
+        }
+        let same_path = self.lanes.iter().filter(|(other, _)| other.path == lane.path);
+        if same_path.filter(|(_, tally)| tally.entries.contains_key(&party)).count() >= most {
+            return Arrival::Second;
+        }
+        self.lanes.entry(lane).or_default().set(party, Entry::Held(partial), committee);
+        Arrival::New
+    }
+
+    /// Enters this party's own partial, which needs no check.
+    pub(crate) fn enter(&mut self, lane: Lane, me: Party, own: Partial, committee: &Committee) {
+        self.lanes.entry(lane).or_default().set(me, Entry::Verified(own), committee);
+    }
+
+    /// The partials that suffice, if a job should start with them now. At most one runs in a lane.
+    pub(crate) fn start(
+        &mut self,
+        lane: Lane,
+        committee: &Committee,
+    ) -> Option<BTreeMap<Party, Partial>> {
+        let tally = self.lanes.get_mut(&lane)?;
+        if tally.running || tally.weight < committee.threshold().t().get() {
+            return None;
+        }
+        let counted = || {
+            let entries = tally.entries.iter();
+            entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
+        };
+        let fewest = committee.fewest(counted().map(|(party, _)| party))?;
+        let batch = counted().filter(|(party, _)| fewest.contains(party)).collect();
+        tally.running = true;
+        Some(batch)
+    }
+
+    /// Notes that the lane's job ended; `false` if none was running.
+    pub(crate) fn finish(&mut self, lane: Lane) -> bool {
+        self.lanes.get_mut(&lane).is_some_and(|tally| std::mem::take(&mut tally.running))
+    }
+
+    /// Held partials of suspects with an admitted key, to be checked one by one from now on. What is
+    /// in a running batch stays there.
+    pub(crate) fn single_out(
+        &mut self,
+        lane: Lane,
+        suspects: &BTreeSet<Party>,
+        committee: &Committee,
+    ) -> Vec<(Party, Partial)> {
+        let Some(tally) = self.lanes.get_mut(&lane).filter(|tally| !tally.running) else {
+            return Vec::new();
+        };
+        let held = |party: &Party| match tally.entries.get(party) {
+            Some(Entry::Held(partial)) if committee.weight_of(*party) > 0 => {
+                Some((*party, *partial))
+            }
+            _ => None,
+        };
+        let singled: Vec<_> = suspects.iter().filter_map(held).collect();
+        for (party, partial) in &singled {
+            tally.set(*party, Entry::Checking(*partial), committee);
+        }
+        singled
+    }
+
+    /// A partial that was checked alone is right: it counts.
+    pub(crate) fn approve(&mut self, lane: Lane, party: Party, committee: &Committee) {
+        let Some(tally) = self.lanes.get_mut(&lane) else { return };
+        if let Some(Entry::Checking(partial)) = tally.entries.get(&party).copied() {
+            tally.set(party, Entry::Verified(partial), committee);
+        }
+    }
+
+    /// Drops a partial that is wrong, for good. Gives the evidence.
+    pub(crate) fn reject(
+        &mut self,
+        lane: Lane,
+        party: Party,
+        committee: &Committee,
+    ) -> Option<Partial> {
+        let tally = self.lanes.get_mut(&lane)?;
+        let evidence = match tally.entries.get(&party)? {
+            Entry::Held(partial) | Entry::Checking(partial) => *partial,
+            Entry::Verified(_) | Entry::Rejected => return None,
+        };
+        tally.set(party, Entry::Rejected, committee);
+        Some(evidence)
+    }
+
+    /// A key was admitted: what is held of its party counts from now on.
+    pub(crate) fn recount(&mut self, path: Path, committee: &Committee) {
+        let lanes = self.lanes.iter_mut().filter(|(lane, _)| lane.path == path);
+        lanes.for_each(|(_, tally)| tally.recount(committee));
+    }
+
+    /// Drops all lanes of other values: they will not be combined.
+    pub(crate) fn keep_only(&mut self, value: Option<Value>) {
+        self.lanes.retain(|lane, _| lane.value == value);
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&mut self) {
+        self.lanes.clear();
+    }
+
+    /// Whether a job of any lane is on its way.
+    pub(crate) fn busy(&self) -> bool {
+        self.lanes.values().any(|tally| tally.running)
+    }
+
+    /// Whether something of this party is in the lane, right or wrong.
+    pub(crate) fn has(&self, lane: Lane, party: Party) -> bool {
+        self.lanes.get(&lane).is_some_and(|tally| tally.entries.contains_key(&party))
+    }
+
+    /// How many partials are kept, all lanes together.
+    pub(crate) fn len(&self) -> usize {
+        self.lanes.values().map(|tally| tally.entries.len()).sum()
+    }
+}

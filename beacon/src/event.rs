@@ -1,0 +1,193 @@
+//! What happens to a beacon, and what it wants done.
+//!
+//! The driver carries outputs out in order; a [`Output::Persist`] is durable before anything that
+//! follows it leaves. The record may ride in the engine's own log entry for the vote.
+use std::collections::BTreeMap;
+
+use crypto_core::access::Party;
+use crypto_core::wvuf::{self, AdmittedKey, InsertError, Partial};
+
+use crate::job::{Job, Verdict};
+use crate::release::Withheld;
+use crate::slot::{Slot, Value, View};
+use crate::wire::{Message, Path, Record};
+
+/// What happens to a beacon.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// This party is about to cast the vote that, cast by enough parties in this view, makes the
+    /// value final. If the vote is for a descendant and only implies this slot, `view` is the
+    /// descendant's. Comes before the vote leaves, so that vote and partial can share an envelope.
+    Prefinalized {
+        /// Whose value.
+        slot: Slot,
+        /// Where the vote is cast.
+        view: View,
+        /// The value.
+        value: Value,
+    },
+    /// The engine knows that the slot is final; `None` if it was skipped.
+    Finalized {
+        /// The slot.
+        slot: Slot,
+        /// Its value.
+        value: Option<Value>,
+    },
+    /// This party is about to sign a timeout or nullify for this view. Comes before it leaves.
+    Abandoned {
+        /// The view.
+        view: View,
+    },
+    /// A peer's message, over a link that authenticates the peer.
+    Received {
+        /// The peer.
+        from: Party,
+        /// What it sent.
+        message: Message,
+    },
+    /// A job ended.
+    Checked(Verdict),
+    /// A blinded key was admitted after the start.
+    Admitted {
+        /// For which path.
+        path: Path,
+        /// The key.
+        key: AdmittedKey,
+    },
+    /// [`wake_at`](machine::Machine::wake_at) passed.
+    Tick,
+}
+
+/// What a beacon wants done.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Make this durable before what follows leaves.
+    Persist(Record),
+    /// Send this.
+    Send {
+        /// To whom.
+        to: Recipient,
+        /// What.
+        message: Message,
+    },
+    /// Run this anywhere and bring the verdict back.
+    Check(Job),
+    /// The next slot's output.
+    Reveal(Reveal),
+    /// The next slot was skipped, and without a value there is no input to evaluate.
+    Skipped {
+        /// The slot.
+        slot: Slot,
+    },
+    /// A peer did wrong.
+    Accuse {
+        /// Who.
+        party: Party,
+        /// What, with the evidence.
+        fault: Fault,
+    },
+    /// An input of the engine or the driver led to nothing.
+    Refused(Refusal),
+}
+
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient {
+    /// Everybody else.
+    All,
+    /// One party.
+    One(Party),
+}
+
+/// A slot's output and what proves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reveal {
+    /// The slot.
+    pub slot: Slot,
+    /// What it was finalized with; `None` if it was skipped.
+    pub value: Option<Value>,
+    /// What entered the function beside chain, epoch and slot.
+    pub bound: Option<Value>,
+    /// The output.
+    pub output: wvuf::Output,
+    /// Which path completed first.
+    pub path: Path,
+    /// The verified partials it was combined from: what [`wvuf::audit`] asks for.
+    pub proof: BTreeMap<Party, Partial>,
+}
+
+/// What a peer did wrong. The evidence convinces this party; convincing others takes the signed
+/// envelope it came in, which is the driver's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The committee has no such party.
+    #[error("not a member of the committee")]
+    NotMember,
+    /// A partial under a path that is not in use at the slot.
+    #[error("partial of the {path} path, which is not in use at {slot}")]
+    UnusedPath {
+        /// The path.
+        path: Path,
+        /// The slot.
+        slot: Slot,
+    },
+    /// A partial of a party that holds no shares.
+    #[error("partial of the {path} path from a party without shares in it")]
+    NoShares {
+        /// The path.
+        path: Path,
+    },
+    /// A partial with a value though outputs do not depend on it, or the other way round.
+    #[error("partial {} a value, outputs {} on it", if *present { "with" } else { "without" }, if *present { "do not depend" } else { "depend" })]
+    ValueShape {
+        /// Whether the partial came with a value.
+        present: bool,
+    },
+    /// A second, different partial of one slot and path.
+    #[error("second partial of {slot} on the {path} path, different from the first")]
+    Equivocation {
+        /// The slot.
+        slot: Slot,
+        /// The path.
+        path: Path,
+        /// What came later.
+        second: (Option<Value>, Partial),
+    },
+    /// A partial that is not the party's evaluation.
+    #[error("partial of {slot} on the {path} path fails the pairing check")]
+    FalsePartial {
+        /// The slot.
+        slot: Slot,
+        /// The path.
+        path: Path,
+        /// What entered the function.
+        value: Option<Value>,
+        /// The partial.
+        partial: Partial,
+    },
+}
+
+/// Why an input of the engine or the driver led to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A prefinalize released nothing.
+    #[error("no partial released: {0}")]
+    Withheld(#[from] Withheld),
+    /// The engine finalized a slot twice, differently. Its agreement is broken; the first stands.
+    #[error("{slot} was final as {}, now as {}", named(first), named(second))]
+    SecondFinal {
+        /// The slot.
+        slot: Slot,
+        /// What stands.
+        first: Option<Value>,
+        /// What is ignored.
+        second: Option<Value>,
+    },
+    /// An admitted key that does not enter its committee.
+    #[error("key refused: {0}")]
+    Key(#[from] InsertError),
+}
+
+fn named(value: &Option<Value>) -> String {
+    value.map_or_else(|| "skipped".to_owned(), |value| value.to_string())
+}

@@ -1,0 +1,89 @@
+//! What travels between beacons and what a beacon stores, in Borsh.
+//!
+//! | message   | bytes                                                        |
+//! |-----------|--------------------------------------------------------------|
+//! | `Partial` | `0` ‖ path (1) ‖ slot (8) ‖ `0`, or `1` ‖ value (32) ‖ σ (96) |
+//! | `Request` | `1` ‖ slot (8)                                               |
+//!
+//! Decoding checks that σ is a canonical point of the prime-order subgroup and not the identity;
+//! whether it is right is checked late, see `collector`. Messages carry neither sender nor chain: the
+//! link authenticates the one, and a partial of another chain or epoch fails its pairing check.
+use std::fmt;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::wvuf::Partial;
+
+use crate::slot::{Slot, Value, View};
+
+/// Under which sharing a partial is, and so when it may leave.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
+)]
+pub enum Path {
+    /// Released on finalize.
+    Slow,
+    /// Released on prefinalize under the fast sharing; the slow partial follows on finalize.
+    Fast,
+    /// Released on prefinalize, or on finalize if it was not; there is one sharing only.
+    Tight,
+}
+
+/// What beacons send each other.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Message {
+    /// A party's evaluation.
+    Partial {
+        /// Under which sharing.
+        path: Path,
+        /// Of which slot.
+        slot: Slot,
+        /// Of which value; present if and only if outputs depend on it.
+        value: Option<Value>,
+        /// The evaluation.
+        partial: Partial,
+    },
+    /// The slot is final here and its output is missing: send again what you released on finalize.
+    Request {
+        /// Which slot.
+        slot: Slot,
+    },
+}
+
+/// What a beacon must find again after a crash. Oldest first; later records add to earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Record {
+    /// This party released a partial of the slot on prefinalizing this value.
+    Released {
+        /// The slot.
+        slot: Slot,
+        /// The one value it may ever be repeated for.
+        value: Value,
+    },
+    /// The slot is final; `None` if it was skipped.
+    Finalized {
+        /// The slot.
+        slot: Slot,
+        /// Its value.
+        value: Option<Value>,
+    },
+    /// This party gave up on this view and all earlier ones.
+    Abandoned {
+        /// The view.
+        view: View,
+    },
+    /// The slot's output was handed over. May be written late: losing it repeats the same output.
+    Revealed {
+        /// The slot.
+        slot: Slot,
+    },
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slow => "slow",
+            Self::Fast => "fast",
+            Self::Tight => "tight",
+        })
+    }
+}
