@@ -43,6 +43,15 @@ const POSSESSION_TAG: &[u8] = b"PREFINAL-V1-BLS-POSSESSION_BLS12381G1_XMD:SHA-25
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-BLS-BATCH";
 
 /// What a signature is for. A signature under one domain is never valid under another.
+///
+/// ```
+/// use crypto_core::bls::Domain;
+/// const VOTE: Domain = Domain::new("example vote");
+/// ```
+/// ```compile_fail
+/// use crypto_core::bls::Domain;
+/// const NOTHING: Domain = Domain::new("");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Domain(&'static str);
 
@@ -217,7 +226,14 @@ impl Signature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ProofOfPossession(Signature);
 
-/// The sum of keys whose owners all signed one message.
+/// The sum of keys whose owners all signed one message. Takes no key without proof of possession:
+///
+/// ```compile_fail
+/// use crypto_core::bls::{AggregateKey, PublicKey};
+/// fn rogue(keys: &[PublicKey]) {
+///     let _ = AggregateKey::sum(keys);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AggregateKey(G2Affine);
 

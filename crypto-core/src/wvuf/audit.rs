@@ -6,7 +6,7 @@
 //!
 //! | step       | equation                                          | how often              |
 //! |------------|---------------------------------------------------|------------------------|
-//! | [`keys`]   | `e(πᵢ, Aⱼ) = e(ρⱼ, ĝ)`, `πᵢ ≠ 1`                   | each share, each epoch |
+//! | [`keys`]   | `e(πᵢ, Aⱼ) = e(ρⱼ, ĝ)`                             | each share, each epoch |
 //! | `evaluate` | `e(πᵢ, σᵢ) = e(h, H(m))`                          | each party, each slot  |
 //! |            | `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`, `j` over *all* shares given  | each slot              |
 //!
@@ -53,9 +53,9 @@ pub enum AuditError {
         /// Its weight.
         need: u32,
     },
-    /// `πᵢ = 1`, or a weight of zero.
-    #[error("{party} has no blinding or no shares")]
-    NoKey {
+    /// A party of weight zero has nothing to blind.
+    #[error("{party} holds no shares")]
+    NoShares {
         /// Who.
         party: Party,
     },
@@ -123,8 +123,8 @@ pub fn keys(
             let need = u32::try_from(need).unwrap_or(u32::MAX);
             return Err(AuditError::ShareCount { party, got, need });
         }
-        if key.pi().is_identity() || shares.is_empty() {
-            return Err(AuditError::NoKey { party });
+        if shares.is_empty() {
+            return Err(AuditError::NoShares { party });
         }
         let mut checked = Vec::with_capacity(got);
         for ((index, point, public), rho) in shares.iter().zip(key.rho()) {

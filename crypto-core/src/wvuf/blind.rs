@@ -42,6 +42,13 @@ impl KeyShares {
 }
 
 /// `1/rᵢ`: evaluates. One for each path, see the trap in the head of [`wvuf`](super).
+///
+/// ```compile_fail
+/// use crypto_core::wvuf::EvaluationKey;
+/// fn twice(key: &EvaluationKey) -> [EvaluationKey; 2] {
+///     [key.clone(), key.clone()]
+/// }
+/// ```
 #[derive(Debug)]
 pub struct EvaluationKey(Secret<Scalar>);
 
@@ -71,6 +78,9 @@ impl EvaluationKey {
 
 /// `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ`: what a party publishes once an epoch for each path. Of use only
 /// after [`Committee::admit`](super::Committee::admit).
+///
+/// `πᵢ ≠ 1` holds by construction: [`blind`] draws `rᵢ ≠ 0`, and the identity does not decode. With
+/// `πᵢ = 1` and all `ρⱼ = 1` the equation would hold for any shares.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct BlindedKey {
     pi: G1Affine,

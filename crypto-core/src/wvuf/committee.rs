@@ -57,9 +57,6 @@ pub enum AdmitError {
         /// How many indices the party holds.
         need: usize,
     },
-    /// `πᵢ = 1` fits any shares that are the identity too.
-    #[error("blinding is the identity")]
-    Identity,
     /// `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`
     #[error("blinded shares do not match the public shares")]
     Mismatch,
@@ -83,6 +80,13 @@ pub enum InsertError {
 }
 
 /// A blinded key that passed its check, for one party of one committee.
+///
+/// ```compile_fail
+/// use crypto_core::wvuf::{AdmittedKey, BlindedKey, Committee};
+/// fn unchecked(committee: &mut Committee, key: BlindedKey) {
+///     committee.insert(key);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmittedKey {
     committee: [u8; 32],
@@ -281,9 +285,6 @@ impl Committee {
         }
         if key.rho().len() != public.len() {
             return Err(AdmitError::ShareCount { got: key.rho().len(), need: public.len() });
-        }
-        if key.pi().is_identity() {
-            return Err(AdmitError::Identity);
         }
         Ok(public)
     }

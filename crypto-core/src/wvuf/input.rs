@@ -65,6 +65,11 @@ fn message(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Vec<u8> {
 
 /// `σᵢ = H(m)^(1/rᵢ)`: one party's evaluation, 96 bytes whatever its weight. Never the identity
 /// when decoded.
+///
+/// ```compile_fail
+/// use crypto_core::{curve::G2Affine, wvuf::Partial};
+/// let partial: Partial = G2Affine::generator();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct Partial(G2Affine);
 

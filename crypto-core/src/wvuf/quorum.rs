@@ -65,7 +65,15 @@ pub enum QuorumError {
 /// Verified partials of distinct parties of one committee on one input, at least `t` shares in all:
 /// [`combine`] is total.
 ///
-/// It borrows its committee, so the partials of one path cannot meet the keys of another.
+/// It borrows its committee, so the partials of one path cannot meet the keys of another, and nobody
+/// else makes one:
+///
+/// ```compile_fail
+/// use crypto_core::wvuf::{Committee, Input, Partial, Quorum};
+/// fn unchecked(committee: &Committee, input: Input) -> Quorum<'_> {
+///     Quorum { committee, input, partials: Default::default() }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Quorum<'c> {
     committee: &'c Committee,
@@ -136,22 +144,36 @@ impl Committee {
         partials: BTreeMap<Party, Partial>,
     ) -> Result<Quorum<'_>, QuorumError> {
         let mut got = 0;
-        let mut terms = Vec::with_capacity(partials.len());
-        for (&party, partial) in &partials {
-            let key = self.keys().get(&party).ok_or(QuorumError::NotAdmitted { party })?;
+        for party in partials.keys().copied() {
+            if !self.keys().contains_key(&party) {
+                return Err(QuorumError::NotAdmitted { party });
+            }
             got += self.weight_of(party);
-            terms.push(Term { party, pi: key.pi(), sigma: partial.point() });
         }
         let need = self.threshold().t();
         if got < need.get() {
             return Err(QuorumError::BelowThreshold { got, need });
         }
-        let culprits = culprits(self, input, &terms);
-        if culprits.is_empty() {
-            Ok(Quorum { committee: self, input: input.clone(), partials })
-        } else {
-            Err(QuorumError::Faulty { culprits })
+        self.check_all(input, &partials)?;
+        Ok(Quorum { committee: self, input: input.clone(), partials })
+    }
+
+    /// The check of [`verify_all`](Committee::verify_all) alone, however little the partials weigh.
+    ///
+    /// # Errors
+    /// If there is a partial without a key, or one that is wrong; never for lack of weight.
+    pub fn check_all(
+        &self,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<(), QuorumError> {
+        let mut terms = Vec::with_capacity(partials.len());
+        for (&party, partial) in partials {
+            let key = self.keys().get(&party).ok_or(QuorumError::NotAdmitted { party })?;
+            terms.push(Term { party, pi: key.pi(), sigma: partial.point() });
         }
+        let culprits = culprits(self, input, &terms);
+        if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
     }
 }
 

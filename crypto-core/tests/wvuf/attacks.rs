@@ -32,11 +32,11 @@ fn subsets() -> impl Iterator<Item = Vec<u32>> {
     let parties = u32::try_from(WEIGHTS.len()).unwrap();
     (0..1_u32 << parties)
         .map(move |set| (0..parties).filter(|i| set >> i & 1 == 1).collect::<Vec<_>>())
-        .filter(|set| set.iter().all(|&i| WEIGHTS[i as usize] > 0))
+        .filter(|set| set.iter().all(|&i| WEIGHTS[party(i).index()] > 0))
 }
 
 fn weight(set: &[u32]) -> u32 {
-    set.iter().map(|&i| WEIGHTS[i as usize]).sum()
+    set.iter().map(|&i| WEIGHTS[party(i).index()]).sum()
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn partials_whose_errors_cancel_are_both_culprits() {
         |at| Scalar::from_bytes(dealt.keys[&party(at)].to_secret_bytes().expose()).unwrap();
     let mut all = partials(&dealt, &[0, 2, 3, 4, 5]);
     for (at, delta) in [(0, Scalar::ONE), (3, -Scalar::ONE)] {
-        let error = G2Affine::generator() * &(delta * inverse(at));
+        let error = G2Affine::generator() * (delta * inverse(at));
         let moved = (error + point(&all[&party(at)])).to_affine();
         all.insert(party(at), partial(moved));
     }

@@ -141,7 +141,7 @@ fn every_change_to_a_key_is_named() {
     let verdict = stray(99, own.clone());
     assert_eq!(verdict, Err(AuditError::NotMember { party: party(99) }));
     let verdict = stray(1, rebuilt(own.pi(), &[]));
-    assert_eq!(verdict, Err(AuditError::NoKey { party: party(1) }));
+    assert_eq!(verdict, Err(AuditError::NoShares { party: party(1) }));
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub(crate) const FAST: u32 = 9;
 pub(crate) const SLOW: u32 = 7;
 
 pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
+    println!("seed {seed}");
     ChaCha20Rng::seed_from_u64(seed)
 }
 
@@ -70,13 +71,13 @@ impl Dealt {
             coefficients.iter().rev().fold(Scalar::ZERO, |sum, c| sum * x + *c)
         };
         let values: Vec<Scalar> = (0..u64::from(access.total())).map(evaluate).collect();
-        let public: Vec<_> = values.iter().map(|v| (g_hat() * v).to_affine()).collect();
+        let public: Vec<_> = values.iter().map(|v| (g_hat() * *v).to_affine()).collect();
         let mut committee = committee(&public, t);
         let (mut shares, mut keys, mut blinded) =
             <(BTreeMap<_, _>, BTreeMap<_, _>, BTreeMap<_, _>)>::default();
         for party in access.parties().filter(|party| access.weight(*party) > 0) {
             let own: Vec<_> =
-                values[access.range(party)].iter().map(|v| (h() * v).to_affine()).collect();
+                values[access.range(party)].iter().map(|v| (h() * *v).to_affine()).collect();
             let (key, public) = blind(&KeyShares::new(own.clone()), rng);
             shares.insert(party, own);
             keys.insert(party, key);
