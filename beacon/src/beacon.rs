@@ -69,9 +69,9 @@ struct Open {
     finality: Option<Answer>,
     /// What the early partial that left in this life was bound to.
     sent_early: Option<Option<Value>>,
-    input: Option<wvuf::Input>,
+    input: Option<Arc<wvuf::Input>>,
     collector: Collector,
-    result: Option<(Path, Combined)>,
+    result: Option<(Path, Box<Combined>)>,
     ask_at: Instant,
 }
 
@@ -223,15 +223,15 @@ impl Beacon {
     }
 
     /// Rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a slot.
-    fn input(&mut self, slot: Slot, value: Option<Value>) -> wvuf::Input {
+    fn input(&mut self, slot: Slot, value: Option<Value>) -> Arc<wvuf::Input> {
         let bytes = value.map(Value::to_bytes);
         let known = self.open.get(&slot).and_then(|open| open.input.as_ref());
         if let Some(input) = known.filter(|input| input.value() == bytes) {
-            return input.clone();
+            return Arc::clone(input);
         }
-        let input = wvuf::Input::new(&self.context, slot.get(), bytes);
+        let input = Arc::new(wvuf::Input::new(&self.context, slot.get(), bytes));
         if let Some(open) = self.open.get_mut(&slot) {
-            open.input = Some(input.clone());
+            open.input = Some(Arc::clone(&input));
         }
         input
     }
@@ -338,10 +338,11 @@ impl Beacon {
                 // Rule 8.
                 None => Output::Skipped { slot },
                 Some(bound) => {
-                    let Some((path, Combined { output, proof })) = open.result.take() else {
+                    let Some((path, combined)) = open.result.take() else {
                         return;
                     };
-                    Output::Reveal(Reveal { slot, value, bound, output, path, proof })
+                    let Combined { output, proof } = *combined;
+                    Output::Reveal(Box::new(Reveal { slot, value, bound, output, path, proof }))
                 }
             };
             self.outputs.push_back(output);

@@ -73,7 +73,7 @@ pub enum Output {
     /// Run this anywhere and bring the verdict back.
     Check(Job),
     /// The next slot's output.
-    Reveal(Reveal),
+    Reveal(Box<Reveal>),
     /// The next slot was skipped, and without a value there is no input to evaluate.
     Skipped {
         /// The slot.
@@ -151,7 +151,7 @@ pub enum Fault {
         /// The path.
         path: Path,
         /// What came later.
-        second: (Option<Value>, Partial),
+        second: (Option<Value>, Box<Partial>),
     },
     /// A partial that is not the party's evaluation.
     #[error("partial of {slot} on the {path} path fails the pairing check")]
@@ -163,7 +163,7 @@ pub enum Fault {
         /// What entered the function.
         value: Option<Value>,
         /// The partial.
-        partial: Partial,
+        partial: Box<Partial>,
     },
 }
 

@@ -23,7 +23,7 @@ use crate::wire::Path;
 #[derive(Clone, Debug)]
 pub struct Job {
     keys: Arc<Keys>,
-    input: wvuf::Input,
+    input: Arc<wvuf::Input>,
     slot: Slot,
     path: Path,
     value: Option<Value>,
@@ -56,7 +56,7 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// Of [`Work::Combine`].
-    Combined(Result<Combined, QuorumError>),
+    Combined(Result<Box<Combined>, QuorumError>),
     /// Of [`Work::Verify`].
     Verified(Party, Result<(), PartialError>),
 }
@@ -85,12 +85,12 @@ type Evaluated = ([u8; 32], Slot, Option<Value>);
 impl Job {
     pub(crate) fn new(
         keys: &Arc<Keys>,
-        input: &wvuf::Input,
+        input: &Arc<wvuf::Input>,
         lane: (Slot, Path, Option<Value>),
         work: Work,
     ) -> Self {
         let (slot, path, value) = lane;
-        Self { keys: Arc::clone(keys), input: input.clone(), slot, path, value, work }
+        Self { keys: Arc::clone(keys), input: Arc::clone(input), slot, path, value, work }
     }
 
     /// Of which slot.
@@ -152,7 +152,7 @@ impl Job {
         });
         let verdict = match output {
             Some(output) => {
-                let finding = Ok(Combined { output, proof: partials.clone() });
+                let finding = Ok(Box::new(Combined { output, proof: partials.clone() }));
                 self.verdict(Finding::Combined(finding))
             }
             None => self.run(),
@@ -168,13 +168,13 @@ impl Job {
         Verdict { slot: self.slot, path: self.path, value: self.value, finding }
     }
 
-    fn combine(&self, partials: &BTreeMap<Party, Partial>) -> Result<Combined, QuorumError> {
+    fn combine(&self, partials: &BTreeMap<Party, Partial>) -> Result<Box<Combined>, QuorumError> {
         let Some(committee) = self.keys.committee(self.path) else {
             let party = partials.keys().next().copied().unwrap_or(Party::new(0));
             return Err(QuorumError::NotAdmitted { party });
         };
         let quorum = committee.verify_all(&self.input, partials.clone())?;
-        Ok(Combined { output: wvuf::combine(&quorum), proof: quorum.partials().clone() })
+        Ok(Box::new(Combined { output: wvuf::combine(&quorum), proof: quorum.partials().clone() }))
     }
 
     fn verify(&self, party: Party, partial: &Partial) -> Result<(), PartialError> {

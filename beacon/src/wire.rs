@@ -29,6 +29,7 @@ pub enum Path {
 }
 
 /// What beacons send each other.
+#[expect(clippy::large_enum_variant, reason = "nearly every message is a partial")]
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Message {
     /// A party's evaluation.

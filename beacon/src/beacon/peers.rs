@@ -79,7 +79,7 @@ impl Beacon {
             Arrival::New => self.advance(slot),
             Arrival::Known => {}
             Arrival::Second => {
-                let second = (lane.value, partial);
+                let second = (lane.value, Box::new(partial));
                 self.accuse_once(from, Fault::Equivocation { slot, path: lane.path, second });
             }
         }
@@ -157,6 +157,7 @@ impl Beacon {
         for &party in culprits {
             if let Some(partial) = open.collector.reject(lane, party, committee) {
                 self.suspects.insert(party);
+                let partial = Box::new(partial);
                 let fault = Fault::FalsePartial { slot, path, value, partial };
                 self.outputs.push_back(Output::Accuse { party, fault });
             }
