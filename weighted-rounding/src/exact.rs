@@ -1,24 +1,28 @@
 //! Branch and bound: totals are refuted one after another until one is met, or the nodes run out.
 //!
-//! Two facts make this possible.
-//!
 //! *Sorted weights lose nothing.* If a party with more stake had less weight than another, swapping
 //! the two weights keeps every pair: a set that gets heavier by the swap has the weight that another
 //! set of no more stake had before. So only vectors that do not increase along descending stake are
-//! tried; a branch fixes the weights of the largest parties.
+//! tried.
 //!
-//! *Less weight is a bound.* `g` only grows with the weights, so a vector that lies below every
-//! completion of a branch refutes the branch if it misses a pair already. With `R` units left for `N`
-//! parties, none above `c`, the `j`-th of them has at least `⌈(R − (j−1)·c)/(N − j + 1)⌉`, for the
-//! units behind the first `j − 1` are at least `R − (j−1)·c` and do not increase. All but the first
-//! `a` of them together weigh at least `R − a·c`, whatever the vector.
+//! A node is a [`Region`]: all sorted vectors `w` of total `W` with `low ≤ w ≤ high`. Any set `S` has
+//! `w(S) ≥ low(S)`, and since `high(S) − w(S)` is at most what `high` has too much in all, also
+//! `w(S) ≥ high(S) − (Σ high − W)`. Hence for every vector of the region
 //!
-//! As in `search`, a branch that misses by `e` at total `W` misses at every total below `W + e` as
-//! well; the least `e` of all branches is how far the next total may jump.
+//! `g_w(b) ≥ max(g_low(b), g_high(b) − (Σ high − W))`,
+//!
+//! and if these bounds miss a pair, so does the whole region. Otherwise it is cut in two where both
+//! halves lose most: the weight of one party, and with it of all behind or before, is at most `v` or
+//! at least `v + 1`. Regions far from a solution miss by much and fall while they are large, which is
+//! why hundreds or thousands of nodes do what a search party by party needs millions for.
+//!
+//! As in `search`, missing by `e` at total `W` rules out all totals below `W + e`: every sorted vector
+//! of such a total lies above a sorted one of total `W`. The least `e` is how far the next total jumps.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::greedy::Greedy;
 use crate::knapsack::Knapsack;
 use crate::search::Demand;
 
@@ -32,13 +36,14 @@ pub(crate) enum Exact {
 }
 
 /// Refutes totals from one upward until one below `known` is met, all below `known` are refuted, or
-/// `nodes` branches were looked at. `stakes` descend and none is zero.
+/// `nodes` regions were looked at. `stakes` descend and none is zero.
 pub(crate) fn search(stakes: &[u128], demands: &[Demand], known: u32, nodes: u64) -> Exact {
-    let mut tree = Tree::new(stakes, demands, nodes);
+    let bounds = [Bound::default(), Bound::default()];
+    let mut tree = Tree { stakes, demands, nodes, bounds };
     let mut total = 1;
     while total < known {
         match tree.refute(total) {
-            Refutation::Met => return Exact::Least(tree.weights),
+            Refutation::Met(weights) => return Exact::Least(weights),
             Refutation::Excess(excess) => total = total.saturating_add(excess),
             Refutation::OutOfNodes => break,
         }
@@ -47,183 +52,212 @@ pub(crate) fn search(stakes: &[u128], demands: &[Demand], known: u32, nodes: u64
 }
 
 enum Refutation {
-    /// A vector of this total satisfies all demands.
-    Met,
+    /// This vector satisfies all demands.
+    Met(Vec<u32>),
     /// None does, nor at any total that is larger by less than this.
     Excess(u32),
     OutOfNodes,
 }
 
-/// Depth-first, with one table per fixed weight.
 struct Tree<'a> {
     stakes: &'a [u128],
-    /// `behind[i]`: stake of the parties from `i` on.
-    behind: Vec<u128>,
     demands: &'a [Demand],
-    bound: u128,
     nodes: u64,
-    weights: Vec<u32>,
-    /// `tables[k]` is the least stake per weight of the first `k` parties.
-    tables: Vec<Vec<u128>>,
-    knapsack: Knapsack,
-    /// Stake and weight of sets among the parties that have no weight yet, both growing.
-    extras: Vec<(u128, u32)>,
+    /// Of the region's low and high vectors.
+    bounds: [Bound; 2],
 }
 
-impl<'a> Tree<'a> {
-    fn new(stakes: &'a [u128], demands: &'a [Demand], nodes: u64) -> Self {
-        let mut sum = 0u128;
-        let mut behind: Vec<u128> = vec![0];
-        behind.extend(stakes.iter().rev().map(|stake| {
-            sum = sum.saturating_add(*stake);
-            sum
-        }));
-        behind.reverse();
-        Self {
-            stakes,
-            behind,
-            demands,
-            bound: Demand::largest(demands),
-            nodes,
-            weights: Vec::new(),
-            tables: vec![vec![0]],
-            knapsack: Knapsack::new(),
-            extras: Vec::new(),
-        }
-    }
-
+impl Tree<'_> {
     /// Tries all vectors of this total.
     fn refute(&mut self, total: u32) -> Refutation {
-        self.weights.clear();
-        let mut rest = total;
-        let mut least_excess = u32::MAX;
-        // The weight to try for the next party; `None` once all were.
-        let mut next = Some(total);
-        loop {
-            match next.filter(|weight| *weight >= self.floor(rest)) {
-                Some(weight) => {
-                    let Some(nodes) = self.nodes.checked_sub(1) else {
-                        return Refutation::OutOfNodes;
-                    };
-                    self.nodes = nodes;
-                    self.fix(weight);
-                    rest -= weight;
-                    let excess = self.excess(rest, weight, total);
-                    if excess == 0 && rest == 0 {
-                        return Refutation::Met;
-                    }
-                    if excess > 0 {
-                        least_excess = least_excess.min(excess);
-                    } else if self.weights.len() < self.stakes.len() {
-                        next = Some(weight.min(rest));
-                        continue;
-                    }
-                }
-                None if self.weights.is_empty() => break,
-                None => {}
+        let mut least = u32::MAX;
+        let mut open = vec![Region::all(self.stakes.len(), total)];
+        while let Some(mut region) = open.pop() {
+            if region.tighten(total).is_none() {
+                continue;
             }
-            let Some(weight) = self.weights.pop() else { break };
-            rest += weight;
-            next = weight.checked_sub(1).filter(|weight| *weight > 0);
-        }
-        Refutation::Excess(least_excess)
-    }
-
-    /// The least weight that the next party can have with `rest` units to go, at least one.
-    fn floor(&self, rest: u32) -> u32 {
-        let parties = self.stakes.len() - self.weights.len();
-        rest.div_ceil(u32::try_from(parties).unwrap_or(u32::MAX).max(1)).max(1)
-    }
-
-    /// Gives the next party `weight`.
-    fn fix(&mut self, weight: u32) {
-        let depth = self.weights.len();
-        self.weights.push(weight);
-        let stake = self.stakes.get(depth).copied().unwrap_or(0);
-        if self.tables.len() < depth + 2 {
-            self.tables.push(Vec::new());
-        }
-        let (before, after) = self.tables.split_at_mut(depth + 1);
-        if let (Some(before), Some(after)) = (before.last(), after.first_mut()) {
-            self.knapsack.load(before);
-            self.knapsack.add_class(weight, &[stake], self.bound);
-            after.clear();
-            after.extend_from_slice(self.knapsack.table());
-        }
-    }
-
-    /// By how much every completion misses at least one demand. `rest` units are to go, at most
-    /// `cap` for each party.
-    fn excess(&mut self, rest: u32, cap: u32, total: u32) -> u32 {
-        let depth = self.weights.len();
-        let Some(table) = self.tables.get(depth) else { return 0 };
-        self.knapsack.load(table);
-        self.add_floors(depth, rest, cap);
-        let excess = self.worst(self.knapsack.table(), total);
-        if excess > 0 {
-            return excess;
-        }
-        self.list_tails(depth, rest, cap);
-        self.worst(self.tables.get(depth).map_or(&[], Vec::as_slice), total)
-    }
-
-    /// The weights that the undecided parties have in every completion: all classes but the last
-    /// enter the knapsack, the last becomes `extras`.
-    fn add_floors(&mut self, depth: usize, rest: u32, cap: u32) {
-        self.extras.clear();
-        let undecided = self.stakes.get(depth..).unwrap_or_default();
-        let mut parties = u32::try_from(undecided.len()).unwrap_or(u32::MAX);
-        let (mut rest, mut start, mut end, mut class) = (rest, 0, 0, 0);
-        while rest > 0 && parties > 0 {
-            let floor = rest.div_ceil(parties);
-            if floor != class {
-                let stakes = undecided.get(start..end).unwrap_or_default();
-                self.knapsack.add_class(class, stakes, self.bound);
-                (start, class) = (end, floor);
+            let Some(nodes) = self.nodes.checked_sub(1) else { return Refutation::OutOfNodes };
+            self.nodes = nodes;
+            let excess = self.excess(&region, total);
+            if excess > 0 {
+                least = least.min(excess);
+                continue;
             }
-            (rest, parties, end) = (rest.saturating_sub(cap), parties - 1, end + 1);
+            match region.halves() {
+                Some(halves) => open.extend(halves),
+                None => return Refutation::Met(held(&region.low).to_vec()),
+            }
         }
-        let last = undecided.get(start..end).unwrap_or_default();
-        let (mut stake, mut weight) = (0u128, 0u32);
-        self.extras.extend(last.iter().rev().map(|poorest| {
-            (stake, weight) = (stake.saturating_add(*poorest), weight.saturating_add(class));
-            (stake, weight)
-        }));
+        Refutation::Excess(least)
     }
 
-    /// The sets of all undecided parties but the first `a`, lightest first.
-    fn list_tails(&mut self, depth: usize, rest: u32, cap: u32) {
-        self.extras.clear();
-        let weights = (0..).map_while(|a: u32| rest.checked_sub(a * cap)).filter(|w| *w > 0);
-        let stakes = self.behind.get(depth..).unwrap_or_default();
-        self.extras.extend(stakes.iter().copied().zip(weights));
-        self.extras.reverse();
-    }
-
-    /// The largest excess over the demands, of `table` together with at most one of the `extras`.
-    fn worst(&self, table: &[u128], total: u32) -> u32 {
-        let excess = self.demands.iter().map(|demand| {
-            let heaviest = self.largest_weight(table, demand.leaking);
-            let absent = self.largest_weight(table, demand.missing);
-            heaviest.saturating_add(absent).saturating_add(1).saturating_sub(total)
+    /// By how much every vector of the region misses at least one demand.
+    fn excess(&mut self, region: &Region, total: u32) -> u32 {
+        let surplus = region.high.iter().sum::<u32>().saturating_sub(total);
+        let [low, high] = &mut self.bounds;
+        low.greedy.sort(self.stakes, held(&region.low));
+        high.greedy.sort(self.stakes, held(&region.high));
+        let quick = Demand::excess(self.demands, total, |bound| {
+            let of_high = high.greedy.heavy_weight(bound).saturating_sub(surplus);
+            low.greedy.heavy_weight(bound).max(of_high)
         });
-        excess.max().unwrap_or(0)
+        if quick > 0 {
+            return quick;
+        }
+        let largest = Demand::largest(self.demands);
+        low.knapsack.rebuild(self.stakes, held(&region.low), largest);
+        high.knapsack.rebuild(self.stakes, held(&region.high), largest);
+        Demand::excess(self.demands, total, |bound| {
+            let of_high = high.knapsack.largest_weight(bound).saturating_sub(surplus);
+            low.knapsack.largest_weight(bound).max(of_high)
+        })
+    }
+}
+
+/// Both lower bounds on `g` of one vector.
+#[derive(Default)]
+struct Bound {
+    greedy: Greedy,
+    knapsack: Knapsack,
+}
+
+/// The weights up to the first zero.
+fn held(weights: &[u32]) -> &[u32] {
+    weights.split(|weight| *weight == 0).next().unwrap_or_default()
+}
+
+/// All sorted vectors between two sorted vectors.
+#[derive(Clone, Debug)]
+struct Region {
+    low: Vec<u32>,
+    high: Vec<u32>,
+}
+
+impl Region {
+    /// Every sorted vector of this total: the `i`-th weight is at most the mean of the first `i`.
+    fn all(parties: usize, total: u32) -> Self {
+        let high: Vec<u32> = (1..=total).take(parties).map(|place| total / place).collect();
+        Self { low: vec![0; high.len()], high }
     }
 
-    fn largest_weight(&self, table: &[u128], bound: u128) -> u32 {
-        let mut extras = self.extras.as_slice();
-        let mut largest = 0;
-        for (weight, stake) in (0u32..).zip(table) {
-            let Some(room) = bound.checked_sub(*stake) else { break };
-            while let Some(((stake, _), lighter)) = extras.split_last() {
-                if *stake <= room {
-                    break;
-                }
-                extras = lighter;
+    /// Brings the two vectors as close together as the total allows; `None` if no vector is left.
+    fn tighten(&mut self, total: u32) -> Option<()> {
+        loop {
+            let to_add = total.checked_sub(self.low.iter().sum())?;
+            let to_take = self.high.iter().sum::<u32>().checked_sub(total)?;
+            let lowered = self.lower_high(to_add)?;
+            let raised = self.raise_low(to_take)?;
+            if !lowered && !raised {
+                return Some(());
             }
-            let extra = extras.last().map_or(0, |(_, weight)| *weight);
-            largest = largest.max(weight.saturating_add(extra));
         }
-        largest
+    }
+
+    /// A weight is only as high as `to_add` units lift it with all before it.
+    fn lower_high(&mut self, to_add: u32) -> Option<bool> {
+        let (mut changed, mut cap) = (false, u32::MAX);
+        for (place, high) in self.high.iter_mut().enumerate() {
+            let low = *self.low.get(place)?;
+            let before = *high;
+            *high = before.min(cap);
+            while *high > low && lift(&self.low, place, *high) > to_add {
+                *high -= 1;
+            }
+            if *high < low {
+                return None;
+            }
+            changed |= *high != before;
+            cap = *high;
+        }
+        Some(changed)
+    }
+
+    /// A weight is only as low as `to_take` units drop it with all behind it.
+    fn raise_low(&mut self, to_take: u32) -> Option<bool> {
+        let (mut changed, mut floor) = (false, 0);
+        for (place, low) in self.low.iter_mut().enumerate().rev() {
+            let high = *self.high.get(place)?;
+            let before = *low;
+            *low = before.max(floor);
+            while *low < high && drop(&self.high, place, *low) > to_take {
+                *low += 1;
+            }
+            if *low > high {
+                return None;
+            }
+            changed |= *low != before;
+            floor = *low;
+        }
+        Some(changed)
+    }
+
+    /// Two regions that share no vector and lose none; `None` if there is one vector only.
+    fn halves(&self) -> Option<[Self; 2]> {
+        let sides =
+            self.low.iter().zip(&self.high).enumerate().filter(|(_, (low, high))| low < high);
+        let cuts = sides.map(|(place, (low, high))| {
+            let most = low.midpoint(*high);
+            let lifted = lift(&self.low, place, most + 1);
+            let dropped = drop(&self.high, place, most);
+            ((lifted.min(dropped), lifted.max(dropped)), (place, most))
+        });
+        // Of equal cuts the first.
+        let (_, (place, most)) = cuts.rev().max_by_key(|(gain, _)| *gain)?;
+        let mut above = self.clone();
+        above.low.iter_mut().take(place + 1).for_each(|low| *low = (*low).max(most + 1));
+        let mut below = self.clone();
+        below.high.iter_mut().skip(place).for_each(|high| *high = (*high).min(most));
+        Some([above, below])
+    }
+}
+
+/// Units it takes to bring the weight at `place` up to `weight`, and those before it.
+fn lift(low: &[u32], place: usize, weight: u32) -> u32 {
+    let before = low.iter().take(place + 1).rev();
+    before.map_while(|low| weight.checked_sub(*low).filter(|units| *units > 0)).sum()
+}
+
+/// Units that go when the weight at `place` goes down to `weight`, and those behind it.
+fn drop(high: &[u32], place: usize, weight: u32) -> u32 {
+    let behind = high.iter().skip(place);
+    behind.map_while(|high| high.checked_sub(weight).filter(|units| *units > 0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All sorted vectors of a total, by recursion.
+    fn sorted(parties: usize, cap: u32, total: u32) -> Vec<Vec<u32>> {
+        if parties == 0 {
+            return if total == 0 { vec![Vec::new()] } else { Vec::new() };
+        }
+        (0..=cap.min(total))
+            .flat_map(|first| {
+                let rest = sorted(parties - 1, first, total - first);
+                rest.into_iter().map(move |rest| [vec![first], rest].concat())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn cutting_loses_no_vector_and_repeats_none() {
+        for (parties, total) in [(1, 5), (4, 4), (5, 11), (3, 12), (6, 9)] {
+            let (mut open, mut found) = (vec![Region::all(parties, total)], Vec::new());
+            while let Some(mut region) = open.pop() {
+                if region.tighten(total).is_none() {
+                    continue;
+                }
+                match region.halves() {
+                    Some(halves) => open.extend(halves),
+                    None => found.push(region.low),
+                }
+            }
+            found.sort_unstable();
+            let mut expected = sorted(parties, total, total);
+            expected.iter_mut().for_each(|vector| vector.truncate(usize::try_from(total).unwrap()));
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{parties} parties, total {total}");
+        }
     }
 }

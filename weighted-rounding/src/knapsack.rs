@@ -46,21 +46,12 @@ impl Knapsack {
             let count = 1 + rest.iter().rev().take_while(|other| **other == weight).count();
             let start = weights.len() - count;
             let class = stakes.get(start..weights.len()).unwrap_or_default();
-            self.add_class(weight, class, bound);
+            self.add_class(usize::try_from(weight).unwrap_or(usize::MAX), class);
+            let kept = self.least.partition_point(|stake| *stake <= bound);
+            self.least.truncate(kept.max(1));
             weights = weights.get(..start).unwrap_or_default();
             stakes = stakes.get(..start).unwrap_or_default();
         }
-    }
-
-    /// Starts from a table that [`table`](Self::table) gave earlier.
-    pub(crate) fn load(&mut self, table: &[u128]) {
-        self.least.clear();
-        self.least.extend_from_slice(table);
-    }
-
-    /// `least`, from weight zero on.
-    pub(crate) fn table(&self) -> &[u128] {
-        &self.least
     }
 
     /// `g(bound)`: the largest weight of a set with stake at most `bound`.
@@ -79,15 +70,8 @@ impl Knapsack {
         self.cells
     }
 
-    /// Adds parties of equal `weight`, not zero; `stakes` descend. For `bound` see
-    /// [`rebuild`](Self::rebuild).
-    pub(crate) fn add_class(&mut self, weight: u32, stakes: &[u128], bound: u128) {
-        self.merge(usize::try_from(weight).unwrap_or(usize::MAX), stakes);
-        let kept = self.least.partition_point(|stake| *stake <= bound);
-        self.least.truncate(kept.max(1));
-    }
-
-    fn merge(&mut self, weight: usize, stakes: &[u128]) {
+    /// Adds parties of equal `weight`, not zero; `stakes` descend.
+    fn add_class(&mut self, weight: usize, stakes: &[u128]) {
         let entries = self.least.len() + stakes.len() * weight;
         if stakes.len() <= FEW {
             self.cells += u64::try_from(entries * stakes.len()).unwrap_or(u64::MAX);

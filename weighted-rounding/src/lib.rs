@@ -26,6 +26,7 @@
 //! | `search`      | the scan over offsets and totals                                           |
 //! | `exact`       | branch and bound: a lower bound, or a smaller total than the scan's         |
 //! | `apportion`   | the vectors `⌊λx + c⌋`, one unit at a time                                 |
+//! | `greedy`      | refutes most vectors without a table                                       |
 //! | `knapsack`    | least stake per weight, exactly                                            |
 //!
 //! Integers only: no floats, no clocks, no randomness, so every machine gets the same answer.
@@ -37,6 +38,7 @@ extern crate alloc;
 
 mod apportion;
 mod exact;
+mod greedy;
 mod knapsack;
 mod profile;
 mod quantity;

@@ -35,10 +35,13 @@ impl Objective {
     /// Totals up to which [`Objective::least_total`] looks.
     pub const DEFAULT_LIMIT: Weight = Weight::new(1 << 16);
 
+    /// Regions at which [`Objective::least_total`] looks after the scan: enough for small committees.
+    pub const DEFAULT_NODES: u64 = 1000;
+
     /// The least total weight that satisfies the profile.
     #[must_use]
     pub const fn least_total() -> Self {
-        Self { limit: Self::DEFAULT_LIMIT, nodes: 0 }
+        Self { limit: Self::DEFAULT_LIMIT, nodes: Self::DEFAULT_NODES }
     }
 
     /// The same, looking at totals up to `limit` only.
@@ -47,9 +50,9 @@ impl Objective {
         Self { limit, ..self }
     }
 
-    /// The same, and after the scan a branch and bound of at most `nodes` branches, which looks for a
+    /// The same, with a branch and bound of at most `nodes` regions after the scan, which finds a
     /// smaller total or proves that there is none. Nodes are counted, not time, so that all machines
-    /// give one answer; a million take about a second.
+    /// give one answer; for hundreds of parties ten thousand take about a second.
     #[must_use]
     pub const fn prove(self, nodes: u64) -> Self {
         Self { nodes, ..self }

@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::apportion::{Apportionment, Offset};
+use crate::greedy::Greedy;
 use crate::knapsack::Knapsack;
 
 /// An offset that needs more table entries than this is given up; some minutes in all.
@@ -35,11 +36,14 @@ impl Demand {
         demands.iter().map(|demand| demand.leaking.max(demand.missing)).max().unwrap_or(0)
     }
 
-    /// By how much a vector misses this demand; zero if it does not.
-    fn excess(self, knapsack: &Knapsack, total: u32) -> u32 {
-        let heaviest = knapsack.largest_weight(self.leaking);
-        let absent = knapsack.largest_weight(self.missing);
-        heaviest.saturating_add(absent).saturating_add(1).saturating_sub(total)
+    /// By how much a vector misses the worst of the demands, zero if it meets them all; `g` gives the
+    /// largest weight of a set with bounded stake, or less.
+    pub(crate) fn excess(demands: &[Self], total: u32, g: impl Fn(u128) -> u32) -> u32 {
+        let excess = demands.iter().map(|demand| {
+            let both = g(demand.leaking).saturating_add(g(demand.missing));
+            both.saturating_add(1).saturating_sub(total)
+        });
+        excess.max().unwrap_or(0)
     }
 }
 
@@ -97,15 +101,20 @@ fn climb(
 ) -> Result<(), u32> {
     let bound = Demand::largest(demands);
     let last_cell = knapsack.cells().saturating_add(CELLS_PER_OFFSET);
+    let mut greedy = Greedy::default();
     let mut total = 1;
     while total <= limit && knapsack.cells() < last_cell {
         apportionment.advance_to(total);
-        knapsack.rebuild(apportionment.stakes(), apportionment.weights(), bound);
-        let excess = demands.iter().map(|demand| demand.excess(knapsack, total)).max();
-        match excess {
-            None | Some(0) => return Ok(()),
-            Some(excess) => total = total.saturating_add(excess),
+        greedy.sort(apportionment.stakes(), apportionment.weights());
+        let mut excess = Demand::excess(demands, total, |bound| greedy.heavy_weight(bound));
+        if excess == 0 {
+            knapsack.rebuild(apportionment.stakes(), apportionment.weights(), bound);
+            excess = Demand::excess(demands, total, |bound| knapsack.largest_weight(bound));
         }
+        if excess == 0 {
+            return Ok(());
+        }
+        total = total.saturating_add(excess);
     }
     Err(total.min(limit.saturating_add(1)) - 1)
 }
