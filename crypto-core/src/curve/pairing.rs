@@ -4,8 +4,9 @@
 //! `∏ e(Pᵢ, Qᵢ) = 1`: one loop over all terms (they share the squarings), one exponentiation. A term
 //! with the identity contributes one.
 //!
-//! The byte encoding of `𝔾_T` lists the twelve coefficients of the tower
-//! `𝔽p² = 𝔽p[u]/(u² + 1)`, `𝔽p⁶ = 𝔽p²[v]/(v³ − u − 1)`, `𝔽p¹² = 𝔽p⁶[w]/(w² − v)`, each big-endian.
+//! The byte encoding of `𝔾_T` lists the coefficients of `w⁰, w¹, …, w⁵` in
+//! `𝔽p² = 𝔽p[u]/(u² + 1)`, `𝔽p¹² = 𝔽p²[w]/(w⁶ − u − 1)`: for each the constant, then the coefficient of
+//! `u`, 48 bytes each, big-endian.
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Mul, MulAssign};

@@ -1,0 +1,171 @@
+//! Polynomials against naive evaluation and interpolation; the two sharings of one secret.
+use core::num::NonZeroU32;
+
+use crypto_core::access::{Access, ShareIndex, Threshold};
+use crypto_core::curve::Scalar;
+use crypto_core::polynomial::{Domain, Polynomial, lagrange_at_zero};
+use crypto_core::secret::Secret;
+use crypto_core::sharing::Sharing;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+const SEED: u64 = 7;
+
+fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(SEED)
+}
+
+fn polynomial(t: u32, rng: &mut ChaCha20Rng) -> Polynomial {
+    let constant = Secret::new(Scalar::random(rng));
+    Polynomial::random(NonZeroU32::new(t).unwrap(), &constant, rng)
+}
+
+/// A random subset, in random order.
+fn subset(of: u32, count: usize, rng: &mut ChaCha20Rng) -> Vec<ShareIndex> {
+    let mut all: Vec<ShareIndex> = (1..=of).filter_map(ShareIndex::new).collect();
+    for place in (1..all.len()).rev() {
+        let other = usize::try_from(rng.next_u64() % (u64::try_from(place).unwrap() + 1)).unwrap();
+        all.swap(place, other);
+    }
+    all.truncate(count);
+    all
+}
+
+/// Straight from the definition, one inversion for each factor.
+fn naive(points: &[Scalar]) -> Vec<Scalar> {
+    let others = |x: Scalar| points.iter().copied().filter(move |y| *y != x);
+    let factor = |x: Scalar, y: Scalar| y * (y - x).invert().unwrap();
+    points.iter().map(|x| others(*x).map(|y| factor(*x, y)).product()).collect()
+}
+
+#[test]
+fn the_transform_matches_horner() {
+    let mut rng = rng();
+    // Degrees below, at and above the domain's size.
+    for (t, size) in [(1, 1), (1, 8), (3, 1), (5, 8), (8, 8), (9, 8), (20, 8), (100, 128)] {
+        let f = polynomial(t, &mut rng);
+        let domain = Domain::new(size);
+        let values = f.evaluate_over(&domain);
+        assert_eq!(values.expose().len(), domain.size());
+        for (point, value) in domain.points().iter().zip(values.expose()) {
+            assert_eq!(f.evaluate(point).expose(), value, "t = {t}, size = {size}");
+        }
+    }
+}
+
+#[test]
+fn the_constant_term_is_the_value_at_zero() {
+    let mut rng = rng();
+    let constant = Secret::new(Scalar::from_u64(42));
+    let f = Polynomial::random(NonZeroU32::new(4).unwrap(), &constant, &mut rng);
+    assert_eq!(f.evaluate(&Scalar::ZERO).expose(), constant.expose());
+    assert_ne!(f.evaluate(&Scalar::ONE).expose(), constant.expose());
+    let flat = Polynomial::random(NonZeroU32::MIN, &constant, &mut rng);
+    assert_eq!(flat.evaluate(&Scalar::ONE).expose(), constant.expose());
+}
+
+#[test]
+fn both_ways_to_interpolate_match_the_definition() {
+    let mut rng = rng();
+    for (total, count) in [
+        (1, 1),
+        (2, 1),
+        (2, 2),
+        (3, 2),
+        (4, 4),
+        (7, 3),
+        (16, 9),
+        (100, 1),
+        (100, 34),
+        (128, 128),
+        (200, 65),
+        (200, 128),
+        (200, 129),
+        (300, 150),
+        (414, 228),
+        (512, 256),
+        (1000, 500),
+    ] {
+        let domain = Domain::new(total);
+        let indices = subset(total, count, &mut rng);
+        let points: Vec<Scalar> = indices.iter().map(|i| domain.point(*i).unwrap()).collect();
+        let expected = naive(&points);
+        assert_eq!(lagrange_at_zero(&points), expected, "{count} of {total}, seed {SEED}");
+        assert_eq!(domain.lagrange_at_zero(&indices), expected, "{count} of {total}, seed {SEED}");
+    }
+}
+
+#[test]
+fn any_points_but_zero_interpolate() {
+    let mut rng = rng();
+    let points: Vec<Scalar> = (0..20).map(|_| Scalar::random(&mut rng)).collect();
+    let f = polynomial(20, &mut rng);
+    let lambda = lagrange_at_zero(&points);
+    let value: Scalar = points.iter().zip(lambda).map(|(x, l)| *f.evaluate(x).expose() * l).sum();
+    assert_eq!(value, *f.evaluate(&Scalar::ZERO).expose());
+    assert!(lagrange_at_zero(&[]).is_empty());
+}
+
+#[test]
+fn indices_that_do_not_interpolate_give_nothing() {
+    let domain = Domain::new(4);
+    let indices = |numbers: &[u32]| -> Vec<ShareIndex> {
+        numbers.iter().filter_map(|number| ShareIndex::new(*number)).collect()
+    };
+    assert!(domain.lagrange_at_zero(&[]).is_empty());
+    assert!(domain.lagrange_at_zero(&indices(&[1, 2, 1])).is_empty());
+    assert!(domain.lagrange_at_zero(&indices(&[1, 5])).is_empty());
+    assert!(domain.lagrange_at_zero(&indices(&[u32::MAX])).is_empty());
+    assert_eq!(domain.lagrange_at_zero(&indices(&[4, 2, 3, 1])).len(), 4);
+}
+
+#[test]
+fn both_sharings_rebuild_one_secret_each_at_its_own_threshold() {
+    let mut rng = rng();
+    let access = Access::new(&[3, 0, 5, 1, 4]).unwrap();
+    let total = access.total();
+    let (slow, fast) = (Threshold::new(7, total).unwrap(), Threshold::new(10, total).unwrap());
+    let sharing = Sharing::random(slow, Some(fast), &mut rng);
+    let domain = access.domain();
+    let rebuild = |f: &Polynomial, count: u32, rng: &mut ChaCha20Rng| -> Scalar {
+        let indices = subset(total, usize::try_from(count).unwrap(), rng);
+        let values = f.evaluate_over(&domain);
+        let lambda = domain.lagrange_at_zero(&indices);
+        indices.iter().zip(lambda).map(|(i, l)| values.expose()[i.position()] * l).sum()
+    };
+    let secret = *sharing.secret().expose();
+    let fast_polynomial = sharing.fast().unwrap();
+    assert_eq!(rebuild(sharing.slow(), 7, &mut rng), secret);
+    assert_eq!(rebuild(sharing.slow(), 13, &mut rng), secret);
+    assert_eq!(rebuild(fast_polynomial, 10, &mut rng), secret);
+    // One share less gives something else, and so do shares of one path taken for the other's.
+    assert_ne!(rebuild(sharing.slow(), 6, &mut rng), secret);
+    assert_ne!(rebuild(fast_polynomial, 9, &mut rng), secret);
+    assert_ne!(rebuild(fast_polynomial, 7, &mut rng), secret);
+}
+
+#[test]
+fn the_two_polynomials_have_nothing_but_the_secret_in_common() {
+    let mut rng = rng();
+    let threshold = Threshold::new(3, 8).unwrap();
+    let sharing = Sharing::random(threshold, Some(threshold), &mut rng);
+    let domain = Domain::new(8);
+    let (slow, fast) =
+        (sharing.slow().evaluate_over(&domain), sharing.fast().unwrap().evaluate_over(&domain));
+    for (slow, fast) in slow.expose().iter().zip(fast.expose()) {
+        assert_ne!(slow, fast);
+    }
+    assert!(Sharing::random(threshold, None, &mut rng).fast().is_none());
+}
+
+#[test]
+fn sharings_are_not_printed() {
+    let mut rng = rng();
+    let threshold = Threshold::new(2, 2).unwrap();
+    let printed = format!("{:?}", Sharing::random(threshold, Some(threshold), &mut rng));
+    assert_eq!(
+        printed,
+        "Sharing { secret: Secret(..), slow: Polynomial { coefficients: Secret(..) }, \
+         fast: Some(Polynomial { coefficients: Secret(..) }) }"
+    );
+}

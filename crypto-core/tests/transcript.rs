@@ -1,0 +1,91 @@
+//! Fiat–Shamir transcripts against their model, and what must tell two of them apart.
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{G1Affine, Scalar};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Vector {
+    bytes: String,
+    scalar: String,
+    coefficients: Vec<String>,
+}
+
+fn example() -> Transcript {
+    let mut transcript = Transcript::new(b"test domain");
+    transcript.append(b"first", b"");
+    transcript.append(b"second", b"some data");
+    transcript
+}
+
+#[test] // vectors come from the independent Python model named in tests/vectors/README.md
+fn challenges_match_the_model() {
+    let vector: Vector = serde_json::from_str(include_str!("vectors/transcript.json")).unwrap();
+    assert_eq!(hex::encode(example().bytes(b"a challenge")), vector.bytes);
+    assert_eq!(hex::encode(example().scalar(b"a challenge").to_bytes()), vector.scalar);
+    let coefficients: Vec<String> = example()
+        .coefficients_128(b"a challenge", 5)
+        .iter()
+        .map(|one| hex::encode(one.to_be_bytes()))
+        .collect();
+    assert_eq!(coefficients, vector.coefficients);
+}
+
+#[test]
+fn every_difference_changes_the_challenge() {
+    let challenge = |build: &dyn Fn(&mut Transcript)| {
+        let mut transcript = Transcript::new(b"test domain");
+        build(&mut transcript);
+        transcript.bytes(b"c")
+    };
+    let all = [
+        challenge(&|_| {}),
+        challenge(&|t| t.append(b"", b"")),
+        challenge(&|t| t.append(b"ab", b"c")),
+        challenge(&|t| t.append(b"a", b"bc")),
+        challenge(&|t| t.append(b"a", b"b\0\0\0\0\0\0\0\x01c")),
+        challenge(&|t| {
+            t.append(b"a", b"");
+            t.append(b"a", b"");
+        }),
+        challenge(&|t| t.append_u64(b"a", 1)),
+        challenge(&|t| t.append_u64(b"a", 1 << 56)),
+        challenge(&|t| t.append_point(b"a", &G1Affine::generator())),
+        challenge(&|t| t.append_points(b"a", &[G1Affine::generator(); 2])),
+        challenge(&|t| {
+            t.append_point(b"a", &G1Affine::generator());
+            t.append_point(b"a", &G1Affine::generator());
+        }),
+        challenge(&|t| t.append_scalar(b"a", &Scalar::ONE)),
+        Transcript::new(b"other domain").bytes(b"c"),
+        Transcript::new(b"test domain").bytes(b"d"),
+    ];
+    for (i, a) in all.iter().enumerate() {
+        for (j, b) in all.iter().enumerate() {
+            assert_eq!(i == j, a == b, "transcripts {i} and {j}");
+        }
+    }
+}
+
+#[test]
+fn a_challenge_depends_on_the_ones_before() {
+    let mut twice = example();
+    let first = twice.scalar(b"c");
+    assert_ne!(twice.scalar(b"c"), first);
+    assert_eq!(example().scalar(b"c"), first);
+}
+
+#[test]
+fn coefficients_do_not_depend_on_their_number() {
+    let many = example().coefficients_128(b"c", 9);
+    assert_eq!(example().coefficients_128(b"c", 4), many[..4]);
+    assert!(example().coefficients_128(b"c", 0).is_empty());
+}
+
+#[test]
+fn borsh_items_are_their_bytes() {
+    let mut one = example();
+    one.append_borsh(b"label", &G1Affine::generator()).unwrap();
+    let mut other = example();
+    other.append_point(b"label", &G1Affine::generator());
+    assert_eq!(one.bytes(b"c"), other.bytes(b"c"));
+}
