@@ -1,4 +1,5 @@
 //! The same operations by arkworks, a pure-Rust implementation that shares no code with blst.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 use ark_bls12_381::{Bls12_381, Fr, G1Affine as ArkG1, G2Affine as ArkG2, g1, g2};
 use ark_ec::hashing::HashToCurve;
 use ark_ec::hashing::curve_maps::wb::WBMap;

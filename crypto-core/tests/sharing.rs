@@ -1,4 +1,5 @@
 //! Polynomials against naive evaluation and interpolation; the two sharings of one secret.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 use core::num::NonZeroU32;
 
 use crypto_core::access::{Access, ShareIndex, Threshold};
