@@ -1,4 +1,5 @@
 //! Parties, indices, thresholds: what is handed out, and what is refused.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 use core::fmt::Debug;
 use core::num::NonZeroU32;
 
