@@ -122,11 +122,6 @@ impl<'a> Apportionment<'a> {
         self.stakes
     }
 
-    /// The sum of the weights.
-    pub(crate) fn total(&self) -> u32 {
-        self.total
-    }
-
     fn enter(&mut self, place: usize) {
         if let Some(&stake) = self.stakes.get(place).filter(|stake| **stake > 0) {
             self.bids.push(Bid { price: self.offset.price(1), stake, place });
@@ -174,7 +169,6 @@ mod tests {
         let mut apportionment = Apportionment::new(&[5, 5, 5, 5], offset);
         apportionment.advance_to(6);
         assert_eq!(apportionment.weights(), vec![2, 2, 1, 1]);
-        assert_eq!(apportionment.total(), 6);
     }
 
     #[test]

@@ -37,8 +37,9 @@ impl Knapsack {
 
     /// Builds the table for `weights`, none zero, that do not increase along `stakes`, which do not
     /// increase either. Entries above `bound` may be larger than they should be, or missing: pass
-    /// the largest stake that will be asked for.
-    pub(crate) fn rebuild(&mut self, stakes: &[u128], weights: &[u32], bound: u128) {
+    /// the largest stake that will be asked for. Gives the number of entries that were compared.
+    pub(crate) fn rebuild(&mut self, stakes: &[u128], weights: &[u32], bound: u128) -> u64 {
+        self.cells = 0;
         self.least.clear();
         self.least.push(0);
         let (mut stakes, mut weights) = (stakes, weights);
@@ -52,6 +53,7 @@ impl Knapsack {
             weights = weights.get(..start).unwrap_or_default();
             stakes = stakes.get(..start).unwrap_or_default();
         }
+        self.cells
     }
 
     /// `g(bound)`: the largest weight of a set with stake at most `bound`.
@@ -63,11 +65,6 @@ impl Knapsack {
     /// The least stake of a set with at least this weight, if any has it.
     pub(crate) fn least_stake(&self, weight: u32) -> Option<u128> {
         self.least.get(usize::try_from(weight).ok()?).copied()
-    }
-
-    /// How many candidates were looked at since the start: the search's measure of work.
-    pub(crate) fn cells(&self) -> u64 {
-        self.cells
     }
 
     /// Adds parties of equal `weight`, not zero; `stakes` descend.

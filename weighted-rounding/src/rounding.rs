@@ -21,14 +21,21 @@ use crate::knapsack::Knapsack;
 use crate::profile::{Pair, Profile};
 use crate::quantity::{Stake, Weight};
 use crate::ratio::Ratio;
-use crate::search::{self, Demand, Scan};
+use crate::search::{self, Demand};
 use crate::verify::{self, Claim, VerifyError};
 
 /// What to optimize, and how far to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Objective {
+    goal: Goal,
     limit: Weight,
     nodes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    Total,
+    Reconstruction,
 }
 
 impl Objective {
@@ -41,7 +48,15 @@ impl Objective {
     /// The least total weight that satisfies the profile.
     #[must_use]
     pub const fn least_total() -> Self {
-        Self { limit: Self::DEFAULT_LIMIT, nodes: Self::DEFAULT_NODES }
+        Self { goal: Goal::Total, limit: Self::DEFAULT_LIMIT, nodes: Self::DEFAULT_NODES }
+    }
+
+    /// The least stake from which every set reaches the threshold of the profile's *last* pair, with
+    /// a total weight of at most `budget`. The last pair's own reconstruction ratio is the largest
+    /// that is acceptable; the other pairs hold as they are.
+    #[must_use]
+    pub const fn least_reconstruction(budget: Weight) -> Self {
+        Self { goal: Goal::Reconstruction, limit: budget, nodes: 0 }
     }
 
     /// The same, looking at totals up to `limit` only.
@@ -84,21 +99,10 @@ impl Rounding {
         let committee = Committee::new(stakes)?;
         let demands: Vec<Demand> =
             profile.pairs().iter().map(|pair| committee.demand(pair)).collect();
-        let scanned = match search::scan(&committee.descending, &demands, objective.limit.get()) {
-            Scan::Found(weights) => weights,
-            Scan::Nothing { searched } => {
-                return Err(SolveError::NothingFound { searched: Weight::new(searched) });
-            }
+        let (weights, least) = match objective.goal {
+            Goal::Total => committee.least_total(&demands, objective)?,
+            Goal::Reconstruction => (committee.least_reconstruction(&demands, objective.limit)?, 1),
         };
-        let known = scanned.iter().sum();
-        let (weights, least) =
-            match exact::search(committee.holders(), &demands, known, objective.nodes) {
-                Exact::Least(weights) => {
-                    let total = weights.iter().sum();
-                    (weights, total)
-                }
-                Exact::AtLeast(least) => (scanned, least),
-            };
         let rounding = committee.certify(stakes, profile, &demands, &weights)?;
         Ok(Self { least_possible: Weight::new(least), ..rounding })
     }
@@ -248,6 +252,40 @@ impl Committee {
         }
     }
 
+    /// Weights of the least total that was found, and the least that is possible.
+    fn least_total(
+        &self,
+        demands: &[Demand],
+        objective: Objective,
+    ) -> Result<(Vec<u32>, u32), SolveError> {
+        let found = search::least_total(&self.descending, demands, objective.limit.get())
+            .map_err(|searched| SolveError::NothingFound { searched: Weight::new(searched) })?;
+        Ok(match exact::search(self.holders(), demands, found.total, objective.nodes) {
+            Exact::Least(weights) => {
+                let total = weights.iter().sum();
+                (weights, total)
+            }
+            Exact::AtLeast(least) => (found.weights, least),
+        })
+    }
+
+    /// Weights within `budget` that reconstruct the last demand from the least stake.
+    fn least_reconstruction(
+        &self,
+        demands: &[Demand],
+        budget: Weight,
+    ) -> Result<Vec<u32>, SolveError> {
+        let limit = Objective::DEFAULT_LIMIT.max(budget).get();
+        let first = search::least_total(&self.descending, demands, limit)
+            .map_err(|searched| SolveError::NothingFound { searched: Weight::new(searched) })?;
+        let least = Weight::new(first.total);
+        if least > budget {
+            return Err(SolveError::BudgetTooSmall { budget, least });
+        }
+        let best = search::least_reconstruction(&self.descending, demands, first, budget.get());
+        Ok(best.weights)
+    }
+
     /// From weights along descending stake to a result in the caller's order, verified.
     fn certify(
         &self,
@@ -326,6 +364,13 @@ pub enum SolveError {
         /// The last total that was tried.
         searched: Weight,
     },
+    /// No weights within the budget satisfy the profile.
+    BudgetTooSmall {
+        /// The largest total that was allowed.
+        budget: Weight,
+        /// The least total that is known to work.
+        least: Weight,
+    },
     /// The independent check refused the search's result: a bug in this crate, and nothing was
     /// returned that should not have been.
     Unsound(VerifyError),
@@ -345,6 +390,10 @@ impl fmt::Display for SolveError {
                 f,
                 "no weights of total up to {searched} satisfy the profile, \
                  put its ratios further apart or allow a larger total"
+            ),
+            Self::BudgetTooSmall { budget, least } => write!(
+                f,
+                "a total weight of {budget} is too small for the profile, {least} is enough"
             ),
             Self::Unsound(error) => write!(f, "the check refused the search's result: {error}"),
         }

@@ -10,6 +10,10 @@
 //!
 //! Of several offsets that reach the least total, the one wins that reconstructs from the least stake
 //! for the last pair, then for the pair before it, and so on, then the earlier of `Offset::all`.
+//!
+//! The other objective, the least stake from which the last pair reconstructs, is a chain of such
+//! scans: each vector that is found tightens the last demand to what only a better one satisfies, and
+//! the climb goes on from where it is. Here the first vector of the least stake wins.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -47,90 +51,129 @@ impl Demand {
     }
 }
 
-/// What the scan found.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Scan {
-    /// Weights along descending stake, without the zeros at the end.
-    Found(Vec<u32>),
-    /// Nothing; every total up to this one was looked at.
-    Nothing {
-        /// The last total that all offsets passed.
-        searched: u32,
-    },
-}
-
 /// A vector that satisfies all demands.
-struct Candidate {
-    weights: Vec<u32>,
-    total: u32,
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Weights along descending stake, without the zeros at the end.
+    pub(crate) weights: Vec<u32>,
+    /// Their sum.
+    pub(crate) total: u32,
     /// Least stake whose absence stops each demand, the last demand first: the more that takes, the
     /// less stake reconstructs.
     absent: Vec<Reverse<u128>>,
 }
 
-/// Looks at all totals up to `limit`. `stakes` descend and the first is not zero.
-pub(crate) fn scan(stakes: &[u128], demands: &[Demand], limit: u32) -> Scan {
-    let mut knapsack = Knapsack::new();
+/// The least total up to `limit`, or the last total that is ruled out for all offsets. `stakes`
+/// descend and the first is not zero.
+pub(crate) fn least_total(
+    stakes: &[u128],
+    demands: &[Demand],
+    limit: u32,
+) -> Result<Candidate, u32> {
+    let mut tables = Tables::default();
     let mut best: Option<Candidate> = None;
     let mut searched = limit;
     for offset in Offset::all() {
         let limit = best.as_ref().map_or(limit, |best| best.total);
-        let mut apportionment = Apportionment::new(stakes, offset);
-        let reached = climb(&mut apportionment, &mut knapsack, demands, limit);
-        if let Err(reached) = reached {
-            searched = searched.min(reached);
-            continue;
-        }
-        let candidate = measure(&apportionment, &mut knapsack, demands);
-        let better = best
-            .as_ref()
-            .is_none_or(|best| (candidate.total, &candidate.absent) < (best.total, &best.absent));
-        if better {
-            best = Some(candidate);
+        let mut climb = Climb::new(stakes, offset, 1);
+        match climb.next(&mut tables, demands, limit) {
+            Err(passed) => searched = searched.min(passed),
+            Ok(candidate) => {
+                let better = best.as_ref().is_none_or(|best| {
+                    (candidate.total, &candidate.absent) < (best.total, &best.absent)
+                });
+                if better {
+                    best = Some(candidate);
+                }
+            }
         }
     }
-    best.map_or(Scan::Nothing { searched }, |best| Scan::Found(best.weights))
+    best.ok_or(searched)
 }
 
-/// Advances to the first total up to `limit` without excess, or gives the last total ruled out.
-fn climb(
-    apportionment: &mut Apportionment<'_>,
-    knapsack: &mut Knapsack,
+/// The least stake from which the last demand reconstructs, with a total up to `limit`. `first` has
+/// the least total.
+pub(crate) fn least_reconstruction(
+    stakes: &[u128],
     demands: &[Demand],
+    first: Candidate,
     limit: u32,
-) -> Result<(), u32> {
-    let bound = Demand::largest(demands);
-    let last_cell = knapsack.cells().saturating_add(CELLS_PER_OFFSET);
-    let mut greedy = Greedy::default();
-    let mut total = 1;
-    while total <= limit && knapsack.cells() < last_cell {
-        apportionment.advance_to(total);
-        greedy.sort(apportionment.stakes(), apportionment.weights());
-        let mut excess = Demand::excess(demands, total, |bound| greedy.heavy_weight(bound));
-        if excess == 0 {
-            knapsack.rebuild(apportionment.stakes(), apportionment.weights(), bound);
-            excess = Demand::excess(demands, total, |bound| knapsack.largest_weight(bound));
+) -> Candidate {
+    let mut tables = Tables::default();
+    let mut demands = demands.to_vec();
+    let start = first.total;
+    let mut best = first;
+    for offset in Offset::all() {
+        let mut climb = Climb::new(stakes, offset, start);
+        loop {
+            // What already stops the best must not stop what follows.
+            if let (Some(last), Some(absent)) = (demands.last_mut(), best.absent.first()) {
+                last.missing = absent.0;
+            }
+            match climb.next(&mut tables, &demands, limit) {
+                Ok(candidate) => best = candidate,
+                Err(_) => break,
+            }
         }
-        if excess == 0 {
-            return Ok(());
-        }
-        total = total.saturating_add(excess);
     }
-    Err(total.min(limit.saturating_add(1)) - 1)
+    best
 }
 
-fn measure(
-    apportionment: &Apportionment<'_>,
-    knapsack: &mut Knapsack,
-    demands: &[Demand],
-) -> Candidate {
-    let total = apportionment.total();
-    knapsack.rebuild(apportionment.stakes(), apportionment.weights(), u128::MAX);
-    let absent = demands.iter().rev().map(|demand| {
-        let threshold = knapsack.largest_weight(demand.leaking).saturating_add(1);
-        let stopping = total.saturating_add(1).saturating_sub(threshold);
-        Reverse(knapsack.least_stake(stopping).unwrap_or(u128::MAX))
-    });
-    let absent = absent.collect();
-    Candidate { weights: apportionment.weights().to_vec(), total, absent }
+/// Bounds on `g` of the vector in hand.
+#[derive(Default)]
+struct Tables {
+    greedy: Greedy,
+    knapsack: Knapsack,
+}
+
+/// One offset on its way up through the totals.
+struct Climb<'a> {
+    apportionment: Apportionment<'a>,
+    total: u32,
+    cells: u64,
+}
+
+impl<'a> Climb<'a> {
+    fn new(stakes: &'a [u128], offset: Offset, total: u32) -> Self {
+        Self { apportionment: Apportionment::new(stakes, offset), total, cells: 0 }
+    }
+
+    /// The first vector without excess, from where the climb stands up to `limit`, or the last total
+    /// that is ruled out.
+    fn next(
+        &mut self,
+        tables: &mut Tables,
+        demands: &[Demand],
+        limit: u32,
+    ) -> Result<Candidate, u32> {
+        let bound = Demand::largest(demands);
+        while self.total <= limit && self.cells < CELLS_PER_OFFSET {
+            self.apportionment.advance_to(self.total);
+            let (stakes, weights) = (self.apportionment.stakes(), self.apportionment.weights());
+            tables.greedy.sort(stakes, weights);
+            let g = |bound| tables.greedy.heavy_weight(bound);
+            let mut excess = Demand::excess(demands, self.total, g);
+            if excess == 0 {
+                self.cells += tables.knapsack.rebuild(stakes, weights, bound);
+                let g = |bound| tables.knapsack.largest_weight(bound);
+                excess = Demand::excess(demands, self.total, g);
+            }
+            if excess == 0 {
+                return Ok(self.measure(&mut tables.knapsack, demands));
+            }
+            self.total = self.total.saturating_add(excess);
+        }
+        Err(self.total.min(limit.saturating_add(1)).saturating_sub(1))
+    }
+
+    fn measure(&self, knapsack: &mut Knapsack, demands: &[Demand]) -> Candidate {
+        let (stakes, weights) = (self.apportionment.stakes(), self.apportionment.weights());
+        knapsack.rebuild(stakes, weights, u128::MAX);
+        let absent = demands.iter().rev().map(|demand| {
+            let threshold = knapsack.largest_weight(demand.leaking).saturating_add(1);
+            let stopping = self.total.saturating_add(1).saturating_sub(threshold);
+            Reverse(knapsack.least_stake(stopping).unwrap_or(u128::MAX))
+        });
+        Candidate { weights: weights.to_vec(), total: self.total, absent: absent.collect() }
+    }
 }

@@ -10,7 +10,7 @@ mod subsets;
 use proptest::prelude::*;
 use subsets::{feasible, hold, least_total};
 use weighted_rounding::verify::{Breach, Claim, VerifyError, verify};
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight};
 
 const NODES: u64 = 10_000_000;
 
@@ -153,6 +153,29 @@ proptest! {
         let one = Rounding::solve(&stakes, &profile(&[pair]), objective).unwrap();
         let other = Rounding::solve(&stakes, &profile(&[dual]), objective).unwrap();
         prop_assert_eq!(one.total(), other.total());
+    }
+
+    #[test]
+    fn a_larger_budget_never_needs_more_stake(
+        stakes in committee(9), slow in any_pair("slow"), secrecy in (0u128..6), spare in 0u32..30,
+    ) {
+        let fast = pair("fast", ratio(secrecy, 6), Ratio::ONE);
+        let profile = profile(&[slow, fast]);
+        let least = Rounding::solve(&stakes, &profile, Objective::least_total().prove(0)).unwrap();
+        let (mut budget, mut sufficient) = (least.total().get(), Stake::new(u128::MAX));
+        for more in [0, spare, 30] {
+            budget += more;
+            let objective = Objective::least_reconstruction(Weight::new(budget));
+            let rounding = Rounding::solve(&stakes, &profile, objective).unwrap();
+            check(&stakes, &rounding);
+            prop_assert!(rounding.total() <= Weight::new(budget));
+            prop_assert!(rounding.guarantees()[1].least_sufficient() <= sufficient);
+            sufficient = rounding.guarantees()[1].least_sufficient();
+        }
+        let small = Weight::new(least.total().get() - 1);
+        let error = Rounding::solve(&stakes, &profile, Objective::least_reconstruction(small));
+        let expected = SolveError::BudgetTooSmall { budget: small, least: least.total() };
+        prop_assert_eq!(error, Err(expected));
     }
 
     #[test]

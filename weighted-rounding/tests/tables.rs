@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use weighted_rounding::{Objective, Pair, Profile, Rounding, Stake, Weight};
+use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
 
 fn table(name: &str) -> Vec<Stake> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stakes").join(name);
@@ -48,6 +48,17 @@ fn small_tables_are_solved_to_the_proven_optimum() {
 }
 
 #[test]
+fn scans_of_live_chains_are_proven_optimal() {
+    for (name, nodes) in
+        [("swiper_aptos", 4000), ("aptos_mainnet_112", 12_000), ("aptos_mainnet_129", 40_000)]
+    {
+        let objective = Objective::least_total().prove(nodes);
+        let rounding = Rounding::solve(&table(name), &slow(), objective).unwrap();
+        assert!(rounding.is_optimal(), "{name}: at least {}", rounding.least_possible());
+    }
+}
+
+#[test]
 fn a_second_pair_is_free_for_aptos() {
     let stakes = table("aptos_mainnet_129");
     let both = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total()).unwrap();
@@ -55,4 +66,17 @@ fn a_second_pair_is_free_for_aptos() {
     let sum: u32 = both.weights().iter().map(|weight| weight.get()).sum();
     assert_eq!(sum, 162);
     assert_eq!((both.largest(), both.holders()), (Weight::new(4), 80));
+}
+
+#[test]
+fn a_budget_buys_a_smaller_gap() {
+    let stakes = table("aptos_mainnet_129");
+    let fast = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE).unwrap();
+    let profile = Profile::new(vec![Pair::slow(), fast]).unwrap();
+    for (budget, most) in [(219, "0.80"), (438, "0.75"), (682, "0.70"), (833, "0.69")] {
+        let objective = Objective::least_reconstruction(Weight::new(budget));
+        let rounding = Rounding::solve(&stakes, &profile, objective).unwrap();
+        let reached = rounding.guarantee("fast").unwrap().reconstruction();
+        assert!(reached <= most.parse().unwrap(), "budget {budget}: {reached} > {most}");
+    }
 }
