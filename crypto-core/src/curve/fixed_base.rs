@@ -8,8 +8,10 @@
 //! Elsewhere: a point that is used a few times only (`point * &scalar`).
 use alloc::vec::Vec;
 
-use super::{Affine, Group, Projective, Scalar};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
+
+use super::{Affine, Group, Projective, Scalar};
 
 /// Bits per window. A window of five reads 31 entries for each of 51 additions.
 const WINDOW: usize = 5;
@@ -73,7 +75,5 @@ fn digits(scalar: &Scalar) -> [u64; WINDOWS] {
 
 /// All ones if the two are equal, else zero, without a branch.
 fn mask_if_equal(a: u64, b: u64) -> u64 {
-    let difference = a ^ b;
-    let differs = (difference | difference.wrapping_neg()) >> 63;
-    differs.wrapping_sub(1)
+    u64::from(a.ct_eq(&b).unwrap_u8()).wrapping_neg()
 }
