@@ -1,1 +1,49 @@
 //! Publicly verifiable secret sharing and distributed key generation for weighted committees.
+//!
+//! Nobody ever knows the secret `h^f(0)`. Every party deals a random polynomial, encrypted share by
+//! share to the committee; anybody checks a dealing from public data alone; checked dealings of more
+//! stake than the adversary can hold add up to the epoch's key, as long as one dealer was honest.
+//! One dealing shares its constant term twice, for the slow path and for the fast path.
+//!
+//! | module      | what it holds                                                              |
+//! |-------------|----------------------------------------------------------------------------|
+//! | `config`    | [`Config`]: session, committee, stake, weights, thresholds; what is bound   |
+//! | `key`       | [`EncryptionKey`] and the proof that its owner knows the secret half        |
+//! | `dealing`   | [`Dealing`], its bytes and its size                                         |
+//! | `deal`      | [`deal`]: the dealer's side                                                 |
+//! | `proof`     | the dealer's signature and proof of knowledge of `f(0)`                     |
+//! | `verify`    | [`verify`]: the equations, their soundness, and where we differ from a paper |
+//! | `aggregate` | [`Aggregate`]: the sum, checked by anybody, decrypted by each party         |
+//! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
+//!
+//! Pure functions: no rounds, no clock, no threads. Elsewhere: how stake becomes weight
+//! (`weighted_rounding`), what the shares are for (`crypto_core::wvuf`), who orders dealings (the
+//! engine).
+#![forbid(unsafe_code)]
+
+mod aggregate;
+#[cfg(test)]
+mod attacks;
+mod config;
+mod deal;
+mod dealing;
+mod dkg;
+#[cfg(test)]
+mod fixture;
+mod key;
+mod low_degree;
+mod proof;
+mod verified;
+mod verify;
+mod wire;
+
+pub use aggregate::{Aggregate, AggregateError, DecryptError, Shares};
+pub use config::{Config, ConfigError, Member, Path, Session, Shape, ShapeError};
+pub use deal::{DealError, deal};
+pub use dealing::Dealing;
+pub use dkg::{Dkg, DkgError, Progress};
+pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration};
+pub use proof::ProofError;
+pub use verified::Verified;
+pub use verify::{DealingError, SharingError, verify};
+pub use wire::DecodeError;

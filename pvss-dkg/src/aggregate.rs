@@ -1,0 +1,289 @@
+//! The sum of the qualified dealings: the epoch's key and everybody's encrypted shares.
+//!
+//! | step      | equation                                                          | by whom  |
+//! |-----------|-------------------------------------------------------------------|----------|
+//! | aggregate | every `V̂`, `R`, `C` is the sum over the dealings                  | anyone   |
+//! | verify    | each `Fᵢ` proven and signed; `e(∏ᵢ Fᵢ, ĝ) = e(g, V̂₀)`; the rest as for one dealing | anyone |
+//! | decrypt   | `aₖ = Cₖ − dk·Rₖ = h^f(ω^(k−1))`                                    | a party  |
+//!
+//! An aggregate is as large as one dealing plus 164 bytes per dealer: it keeps every dealer's
+//! commitment with its proof, so who has it, and nothing else, can check whose secrets are in the key
+//! and read its own shares. A party that was absent needs nothing more to catch up.
+//!
+//! What an aggregate does not prove is that its dealers are the first qualified set that the engine
+//! finalized; that is for whoever follows the chain, see `dkg`.
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use crypto_core::bls;
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective};
+use crypto_core::wvuf::KeyShares;
+use thiserror::Error;
+use weighted_rounding::Stake;
+
+use crate::config::{Config, Path};
+use crate::dealing::{Body, Dealing, Sharing};
+use crate::key::DecryptionKey;
+use crate::proof::{self, Contribution, ProofError};
+use crate::verified::Verified;
+use crate::verify::{SharingError, check_sharing, check_sizes};
+use crate::wire::{DecodeError, Reader, VERSION};
+
+/// Dealings added up. As it comes from the wire nothing but its size is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// In ascending order of dealers, whatever order they were added in.
+    pub(crate) contributions: Vec<Contribution>,
+    /// The sum of the dealers' signatures.
+    pub(crate) signature: bls::Signature,
+    pub(crate) body: Body,
+}
+
+/// Why dealings do not make a key.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AggregateError {
+    /// Checked under another configuration.
+    #[error("dealing of {dealer} was made for another session or committee")]
+    Foreign {
+        /// Whose dealing.
+        dealer: Party,
+    },
+    /// Nobody counts twice.
+    #[error("{dealer} dealt twice")]
+    Duplicate {
+        /// Who.
+        dealer: Party,
+    },
+    /// Wait for more dealings.
+    #[error("dealers hold a stake of {got}, more than {need} is needed")]
+    BelowQualification {
+        /// The dealers' stake.
+        got: Stake,
+        /// What it must exceed.
+        need: Stake,
+    },
+    /// The dealers agreed on a sum of zero.
+    #[error("the secrets cancel, the key is the identity")]
+    Cancelled,
+    /// Some dealer's part is not its own.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
+    /// The sums are not what the dealers committed to.
+    #[error(transparent)]
+    Sharing(#[from] SharingError),
+}
+
+/// Why a party gets no shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum DecryptError {
+    /// Verified under another configuration.
+    #[error("aggregate was made for another session or committee")]
+    Foreign,
+    /// Not the key that the committee lists for that party.
+    #[error("decryption key is not that of {party}")]
+    Key {
+        /// The party asked for.
+        party: Party,
+    },
+}
+
+/// A party's secret shares, none if its weight is zero. Blind each path on its own.
+#[derive(Debug)]
+pub struct Shares {
+    /// Of the slow path.
+    pub slow: KeyShares,
+    /// Of the fast path, if there is one.
+    pub fast: Option<KeyShares>,
+}
+
+impl Aggregate {
+    /// Adds verified dealings up; their order does not matter.
+    ///
+    /// # Errors
+    /// If one was verified under another configuration, a dealer occurs twice, the dealers' stake is
+    /// not enough or their secrets cancel.
+    pub fn sum(
+        config: &Config,
+        dealings: &[Arc<Verified<Dealing>>],
+    ) -> Result<Verified<Self>, AggregateError> {
+        let mut sorted: Vec<&Verified<Dealing>> = dealings.iter().map(AsRef::as_ref).collect();
+        sorted.sort_by_key(|dealing| dealing.dealer());
+        if let Some(foreign) = sorted.iter().find(|one| one.config_digest() != config.digest()) {
+            return Err(AggregateError::Foreign { dealer: foreign.dealer() });
+        }
+        check_dealers(config, sorted.iter().map(|dealing| dealing.dealer()))?;
+        let bodies: Vec<&Body> = sorted.iter().map(|dealing| &dealing.body).collect();
+        let body = Body {
+            public_key: bodies.iter().map(|body| body.public_key).sum::<Projective<_>>().into(),
+            slow: Sharing::sum(bodies.iter().filter_map(|body| body.sharing(Path::Slow))),
+            fast: config
+                .shape()
+                .threshold(Path::Fast)
+                .map(|_| Sharing::sum(bodies.iter().filter_map(|body| body.sharing(Path::Fast)))),
+        };
+        if body.public_key.is_identity() {
+            return Err(AggregateError::Cancelled);
+        }
+        let contributions = sorted.iter().map(|dealing| dealing.contribution.clone()).collect();
+        let signature = bls::aggregate(sorted.iter().map(|dealing| &dealing.signature));
+        Ok(Verified::new(Self { contributions, signature, body }, *config.digest()))
+    }
+
+    /// Reads an aggregate made under `config`.
+    ///
+    /// # Errors
+    /// If there are more dealers than members, the length is not exactly what follows from their
+    /// number, which is checked before any point is read, or something is not canonical.
+    pub fn from_bytes(config: &Config, bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        reader.version()?;
+        let dealers = reader.count(config.members().len())?;
+        let (got, expected) = (bytes.len(), config.aggregate_bytes(dealers));
+        if got != expected {
+            return Err(DecodeError::Length { got, expected });
+        }
+        let mut contributions: Vec<Contribution> = Vec::with_capacity(dealers);
+        for _ in 0..dealers {
+            let next = Contribution::read(config, &mut reader)?;
+            let (second, last) = (next.dealer, contributions.last());
+            if let Some(first) = last.map(|last| last.dealer).filter(|first| *first >= second) {
+                return Err(DecodeError::Order { first, second });
+            }
+            contributions.push(next);
+        }
+        let signature = reader.signature()?;
+        let body = Body::read(config, &mut reader)?;
+        reader.end()?;
+        Ok(Self { contributions, signature, body })
+    }
+
+    /// The encoding.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        let dealers = u32::try_from(self.contributions.len()).unwrap_or(u32::MAX);
+        bytes.extend_from_slice(&dealers.to_be_bytes());
+        for contribution in &self.contributions {
+            contribution.write(&mut bytes);
+        }
+        bytes.extend_from_slice(&self.signature.to_bytes());
+        self.body.write(&mut bytes);
+        bytes
+    }
+
+    /// Checks an aggregate, whoever added it up.
+    ///
+    /// # Errors
+    /// Says which check fails first.
+    pub fn verify(self, config: &Config) -> Result<Verified<Self>, AggregateError> {
+        check_sizes(config, &self.body)?;
+        check_dealers(config, self.dealers())?;
+        if self.body.public_key.is_identity() {
+            return Err(AggregateError::Cancelled);
+        }
+        proof::verify_all(config, &self.contributions, &self.signature)?;
+        let commitments = self.contributions.iter().map(|one| one.commitment);
+        let commitment = commitments.sum::<G1Projective>().into();
+        check_sharing(config, &commitment, &self.body, &self.origin(config))?;
+        Ok(Verified::new(self, *config.digest()))
+    }
+
+    /// Whose secrets are in the key, ascending.
+    pub fn dealers(&self) -> impl Iterator<Item = Party> {
+        self.contributions.iter().map(|contribution| contribution.dealer)
+    }
+
+    fn origin(&self, config: &Config) -> [u8; 32] {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-AGGREGATE");
+        for contribution in &self.contributions {
+            transcript.append(b"contribution", &contribution.digest(config));
+        }
+        transcript.append(b"signature", &self.signature.to_bytes());
+        transcript.bytes(b"origin")
+    }
+}
+
+impl Verified<Aggregate> {
+    /// `ĝ^f(0)`.
+    #[must_use]
+    pub fn public_key(&self) -> &G2Affine {
+        &self.body.public_key
+    }
+
+    /// `Aₖ = ĝ^f(ω^(k−1))` for all share indices in order; what a blinded key is admitted against.
+    #[must_use]
+    pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
+        self.body.sharing(path).map(|sharing| sharing.commitments.as_slice())
+    }
+
+    /// Opens the party's own shares.
+    ///
+    /// # Errors
+    /// If the aggregate belongs to another configuration, or the key to another party.
+    pub fn decrypt(
+        &self,
+        config: &Config,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<Shares, DecryptError> {
+        if self.config_digest() != config.digest() {
+            return Err(DecryptError::Foreign);
+        }
+        let listed = config.member(party).map(|member| &member.encryption);
+        if listed != Some(&key.encryption_key()) {
+            return Err(DecryptError::Key { party });
+        }
+        let open = |sharing: &Sharing| {
+            let span = config.span(party);
+            let ciphertexts = sharing.ciphertexts.get(span.clone()).unwrap_or_default();
+            let ephemerals = sharing.ephemerals.get(span).unwrap_or_default();
+            let opened: Vec<G1Projective> =
+                ciphertexts.iter().zip(ephemerals).map(|(c, r)| key.open(c, r)).collect();
+            KeyShares::new(Projective::batch_to_affine(&opened))
+        };
+        Ok(Shares { slow: open(&self.body.slow), fast: self.body.fast.as_ref().map(open) })
+    }
+}
+
+/// Distinct dealers (they ascend) of enough stake.
+fn check_dealers(
+    config: &Config,
+    dealers: impl Iterator<Item = Party>,
+) -> Result<(), AggregateError> {
+    let mut last = None;
+    let mut got = Stake::ZERO;
+    for dealer in dealers {
+        if last.replace(dealer) >= Some(dealer) {
+            return Err(AggregateError::Duplicate { dealer });
+        }
+        let stake = config.member(dealer).map_or(Stake::ZERO, |member| member.stake);
+        // The total of all members does not overflow, so neither does this.
+        got = got.checked_add(stake).unwrap_or(got);
+    }
+    let need = config.qualify();
+    if got <= need { Err(AggregateError::BelowQualification { got, need }) } else { Ok(()) }
+}
+
+impl Sharing {
+    fn sum<'a>(sharings: impl Iterator<Item = &'a Self>) -> Self {
+        let sharings: Vec<&Self> = sharings.collect();
+        let ephemerals = sharings.iter().map(|sharing| sharing.ephemerals.as_slice());
+        let ciphertexts = sharings.iter().map(|sharing| sharing.ciphertexts.as_slice());
+        Self {
+            commitments: sum_lists(sharings.iter().map(|it| it.commitments.as_slice())),
+            ephemerals: sum_lists::<_>(ephemerals),
+            ciphertexts: sum_lists(ciphertexts),
+        }
+    }
+}
+
+/// Entry by entry.
+fn sum_lists<'a, G: Group>(mut lists: impl Iterator<Item = &'a [Affine<G>]>) -> Vec<Affine<G>> {
+    let first = lists.next().unwrap_or_default();
+    let mut sums: Vec<Projective<G>> = first.iter().map(Projective::from).collect();
+    for list in lists {
+        sums.iter_mut().zip(list).for_each(|(sum, point)| *sum += *point);
+    }
+    Projective::batch_to_affine(&sums)
+}

@@ -1,0 +1,5 @@
+//! One forgery per check, with everything else honestly remade, so that only that check can tell.
+
+mod aggregate;
+mod dealing;
+mod wire;

@@ -1,0 +1,340 @@
+//! What one run of the key generation is about, fixed before anybody deals.
+//!
+//! A [`Config`] names the session, the committee in its order (stake, signing key, encryption key),
+//! the share indices and thresholds of both paths, and the stake that the dealers must exceed. Its
+//! digest enters every signature and every challenge, so that nothing made under one configuration
+//! counts under another: not in another chain, epoch, attempt or committee, nor with other weights.
+//!
+//! Share `k = 1, …, W` sits at `ω^(k−1)` for `ω` a root of unity of the least power of two `≥ W`;
+//! a party of weight `w` holds `w` consecutive shares; weight zero is normal and costs nothing.
+use std::fmt;
+use std::ops::Range;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls;
+use crypto_core::challenge::Transcript;
+use crypto_core::context::{CommitteeId, Context};
+use thiserror::Error;
+use weighted_rounding::Stake;
+
+use crate::key::EncryptionKey;
+use crate::low_degree::LowDegree;
+
+/// Which run of the key generation: the next attempt in the same epoch is another session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The chain, and the epoch whose key is made.
+    pub context: Context,
+    /// Counts the runs for that epoch, from zero.
+    pub attempt: u32,
+}
+
+/// Which of the two sharings of the one secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
+pub enum Path {
+    /// Released when a value is final.
+    Slow,
+    /// Released with the vote that may make a value final.
+    Fast,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slow => "slow",
+            Self::Fast => "fast",
+        })
+    }
+}
+
+/// Who holds which shares, and how many shares rebuild the secret on each path.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    access: Access,
+    slow: Threshold,
+    fast: Option<Threshold>,
+}
+
+/// Why weights and thresholds do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ShapeError {
+    /// The threshold was made for another number of shares.
+    #[error("{path} threshold is out of {got} shares, the committee holds {expected}")]
+    Total {
+        /// The path.
+        path: Path,
+        /// What the threshold says.
+        got: u32,
+        /// What the weights sum to.
+        expected: u32,
+    },
+    /// What is released earlier must not be easier to rebuild.
+    #[error("fast threshold {fast} is below slow threshold {slow}")]
+    Order {
+        /// The fast threshold.
+        fast: u32,
+        /// The slow threshold.
+        slow: u32,
+    },
+}
+
+impl Shape {
+    /// One sharing (`fast` is `None`) or two of the same secret.
+    ///
+    /// # Errors
+    /// If a threshold is not out of exactly the shares that `access` hands out, or the fast one is
+    /// below the slow one.
+    pub fn new(
+        access: Access,
+        slow: Threshold,
+        fast: Option<Threshold>,
+    ) -> Result<Self, ShapeError> {
+        let expected = access.total();
+        let paths = [(Path::Slow, Some(slow)), (Path::Fast, fast)];
+        for (path, threshold) in paths {
+            if let Some(got) = threshold.map(|it| it.n().get()).filter(|n| *n != expected) {
+                return Err(ShapeError::Total { path, got, expected });
+            }
+        }
+        if let Some(fast) = fast.filter(|fast| fast.t() < slow.t()) {
+            return Err(ShapeError::Order { fast: fast.t().get(), slow: slow.t().get() });
+        }
+        Ok(Self { access, slow, fast })
+    }
+
+    /// Which party holds which shares.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// The threshold of the slow path.
+    #[must_use]
+    pub const fn slow(&self) -> Threshold {
+        self.slow
+    }
+
+    /// The threshold of `path`, if there is such a path.
+    #[must_use]
+    pub const fn threshold(&self, path: Path) -> Option<Threshold> {
+        match path {
+            Path::Slow => Some(self.slow),
+            Path::Fast => self.fast,
+        }
+    }
+
+    /// One or two.
+    pub(crate) const fn paths(&self) -> usize {
+        if self.fast.is_some() { 2 } else { 1 }
+    }
+}
+
+/// A party as the key generation sees it: dealer and recipient.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// What counts towards qualification.
+    pub stake: Stake,
+    /// Signs its dealing.
+    pub signer: crypto_core::verified::Verified<bls::PublicKey>,
+    /// Receives its shares.
+    pub encryption: EncryptionKey,
+}
+
+/// Everything that all parties agree on before the first dealing.
+#[derive(Clone, Debug)]
+pub struct Config {
+    session: Session,
+    shape: Shape,
+    members: Vec<Member>,
+    qualify: Stake,
+    digest: [u8; 32],
+    committee: CommitteeId,
+    shares: usize,
+    low_degree: LowDegree,
+}
+
+/// Why a configuration makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Weights and members are lists of the same parties.
+    #[error("committee has {members} members but weights for {weights}")]
+    Members {
+        /// Number of members.
+        members: usize,
+        /// Number of weights.
+        weights: usize,
+    },
+    /// More than 128 bits of stake.
+    #[error("stake overflows 128 bits at {party}")]
+    StakeOverflow {
+        /// Where the sum overflowed.
+        party: Party,
+    },
+    /// Not even all dealers together would qualify.
+    #[error("dealers must exceed a stake of {qualify}, all of them hold {total}")]
+    Unreachable {
+        /// What must be exceeded.
+        qualify: Stake,
+        /// The stake of everybody.
+        total: Stake,
+    },
+    /// One key, two parties: one of them could answer for the other.
+    #[error("{first} and {second} have the same {what} key")]
+    DuplicateKey {
+        /// The earlier party.
+        first: Party,
+        /// The later party.
+        second: Party,
+        /// Signing or encryption.
+        what: &'static str,
+    },
+}
+
+impl Config {
+    /// Checks that the parts fit together.
+    ///
+    /// # Errors
+    /// If members and weights are not as many, stake overflows, `qualify` cannot be exceeded, or a
+    /// key occurs twice.
+    pub fn new(
+        session: Session,
+        shape: Shape,
+        members: Vec<Member>,
+        qualify: Stake,
+    ) -> Result<Self, ConfigError> {
+        let weights = shape.access.len();
+        if members.len() != weights {
+            return Err(ConfigError::Members { members: members.len(), weights });
+        }
+        check_stake(&members, qualify)?;
+        check_keys(&members)?;
+        let shares = usize::try_from(shape.access.total()).unwrap_or(usize::MAX);
+        let low_degree = LowDegree::new(&shape.access);
+        let committee = committee_id(&shape, &members);
+        let digest = digest(&session, &committee, qualify);
+        Ok(Self { session, shape, members, qualify, digest, committee, shares, low_degree })
+    }
+
+    /// Which run this is.
+    #[must_use]
+    pub const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Shares and thresholds.
+    #[must_use]
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The committee; the position is the [`Party`].
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The party's entry.
+    #[must_use]
+    pub fn member(&self, party: Party) -> Option<&Member> {
+        self.members.get(party.index())
+    }
+
+    /// The stake that the dealers of a key must exceed.
+    #[must_use]
+    pub const fn qualify(&self) -> Stake {
+        self.qualify
+    }
+
+    /// The hash of members, weights and thresholds.
+    #[must_use]
+    pub const fn committee(&self) -> CommitteeId {
+        self.committee
+    }
+
+    /// The hash of everything; what signatures and challenges are bound to.
+    #[must_use]
+    pub const fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// The number `W` of shares of one path.
+    pub(crate) const fn shares(&self) -> usize {
+        self.shares
+    }
+
+    /// Where the party's shares are in a list of all `W`.
+    pub(crate) fn span(&self, party: Party) -> Range<usize> {
+        self.shape.access.range(party)
+    }
+
+    /// Parties that hold a share, with its place in a list of all `W`.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = (Party, &EncryptionKey, Range<usize>)> {
+        let parties = self.shape.access.parties().zip(&self.members);
+        parties
+            .map(|(party, member)| (party, &member.encryption, self.span(party)))
+            .filter(|(_, _, span)| !span.is_empty())
+    }
+
+    pub(crate) const fn low_degree(&self) -> &LowDegree {
+        &self.low_degree
+    }
+}
+
+fn check_stake(members: &[Member], qualify: Stake) -> Result<(), ConfigError> {
+    let mut total = Stake::ZERO;
+    for (party, member) in (0..).map(Party::new).zip(members) {
+        total = total.checked_add(member.stake).ok_or(ConfigError::StakeOverflow { party })?;
+    }
+    if total <= qualify {
+        return Err(ConfigError::Unreachable { qualify, total });
+    }
+    Ok(())
+}
+
+fn check_keys(members: &[Member]) -> Result<(), ConfigError> {
+    let signing = members.iter().map(|member| member.signer.to_bytes().to_vec());
+    let encryption = members.iter().map(|member| member.encryption.to_bytes().to_vec());
+    check_distinct("signing", signing)?;
+    check_distinct("encryption", encryption)
+}
+
+fn check_distinct(
+    what: &'static str,
+    keys: impl Iterator<Item = Vec<u8>>,
+) -> Result<(), ConfigError> {
+    let mut seen = std::collections::BTreeMap::new();
+    for (second, key) in (0..).map(Party::new).zip(keys) {
+        if let Some(first) = seen.insert(key, second) {
+            return Err(ConfigError::DuplicateKey { first, second, what });
+        }
+    }
+    Ok(())
+}
+
+/// Every field has a fixed length but the list of members, whose length comes first.
+fn committee_id(shape: &Shape, members: &[Member]) -> CommitteeId {
+    let mut encoding = Vec::new();
+    for threshold in [Some(shape.slow), shape.fast] {
+        // No threshold is zero, so zero says that the path is missing.
+        let t = threshold.map_or(0, |threshold| threshold.t().get());
+        encoding.extend_from_slice(&t.to_be_bytes());
+    }
+    encoding.extend_from_slice(&u64::try_from(members.len()).unwrap_or(u64::MAX).to_be_bytes());
+    for (member, weight) in members.iter().zip(shape.access.weights()) {
+        encoding.extend_from_slice(&member.stake.get().to_be_bytes());
+        encoding.extend_from_slice(&weight.to_be_bytes());
+        encoding.extend_from_slice(&member.signer.to_bytes());
+        encoding.extend_from_slice(&member.encryption.to_bytes());
+    }
+    CommitteeId::of(&encoding)
+}
+
+fn digest(session: &Session, committee: &CommitteeId, qualify: Stake) -> [u8; 32] {
+    let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-CONFIG");
+    transcript.append(b"context", &session.context.to_bytes());
+    transcript.append_u64(b"attempt", u64::from(session.attempt));
+    transcript.append(b"committee", committee.as_bytes());
+    transcript.append(b"qualify", &qualify.get().to_be_bytes());
+    transcript.bytes(b"digest")
+}

@@ -1,0 +1,204 @@
+//! Encryption keys of the recipients, each with a proof that its owner knows the secret half.
+//!
+//! | step     | equation                                                          | by whom         |
+//! |----------|-------------------------------------------------------------------|-----------------|
+//! | generate | `ek = g^dk`, `êk = ĝ^dk`                                          | recipient       |
+//! | prove    | `T = g^κ`, `z = κ + c·dk` with `c = H(signer, ek, êk, T)`         | recipient, once |
+//! | check    | `ek ≠ 1`, `e(ek, ĝ) = e(g, êk)`, `g^z = T·ek^c`                   | anyone, once    |
+//!
+//! Schnorr's proof; the challenge names the party's signing key, so that nobody can register the key
+//! of another as its own. Ours: the second half `êk`, which makes dealings smaller by two vectors
+//! (see `verify`). Elsewhere: possession of the signing key (`crypto_core::bls`).
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::bls;
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar, check_pairing_product};
+use crypto_core::generators::g_hat;
+use crypto_core::secret::Secret;
+use rand_core::CryptoRng;
+use thiserror::Error;
+
+/// Opens what dealers encrypt to one party.
+#[derive(Debug)]
+pub struct DecryptionKey(Secret<Scalar>);
+
+/// The public halves of a [`DecryptionKey`] whose owner has proved to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncryptionKey {
+    g1: G1Affine,
+    g2: G2Affine,
+}
+
+/// What a party publishes to become a recipient; 224 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct KeyRegistration {
+    g1: G1Affine,
+    g2: G2Affine,
+    nonce: G1Affine,
+    response: Scalar,
+}
+
+/// Why a registration is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum KeyError {
+    /// Everybody could decrypt.
+    #[error("encryption key is the identity")]
+    Identity,
+    /// Verification uses one half, decryption the other.
+    #[error("the two halves of the encryption key have different logarithms")]
+    Halves,
+    /// Made by somebody who does not know the decryption key, or for another signing key.
+    #[error("proof of knowledge of the decryption key fails")]
+    Possession,
+}
+
+impl DecryptionKey {
+    /// A fresh key.
+    #[must_use]
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        Self(Secret::new(Scalar::random(rng)))
+    }
+
+    /// The public halves and the proof, for the party that signs with `signer`.
+    #[must_use]
+    pub fn register(&self, signer: &bls::PublicKey, rng: &mut impl CryptoRng) -> KeyRegistration {
+        let EncryptionKey { g1, g2 } = self.encryption_key();
+        let kappa = Secret::new(Scalar::random(rng));
+        let nonce = G1Affine::from(G1Affine::generator() * kappa.expose());
+        let challenge = challenge(signer, &g1, &g2, &nonce);
+        let response = *kappa.expose() + challenge * *self.0.expose();
+        KeyRegistration { g1, g2, nonce, response }
+    }
+
+    /// The public halves.
+    pub(crate) fn encryption_key(&self) -> EncryptionKey {
+        EncryptionKey {
+            g1: (G1Affine::generator() * self.0.expose()).into(),
+            g2: (g_hat() * self.0.expose()).into(),
+        }
+    }
+
+    /// `C − dk·R`.
+    pub(crate) fn open(&self, ciphertext: &G1Affine, ephemeral: &G1Affine) -> G1Projective {
+        G1Projective::from(*ciphertext) - *ephemeral * self.0.expose()
+    }
+}
+
+impl EncryptionKey {
+    /// `ek`, under which dealers encrypt.
+    pub(crate) const fn g1(&self) -> &G1Affine {
+        &self.g1
+    }
+
+    /// `êk`, with which anybody checks.
+    pub(crate) const fn g2(&self) -> &G2Affine {
+        &self.g2
+    }
+
+    /// Both halves, `ek` first.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 144] {
+        let mut bytes = [0; 144];
+        let (g1, g2) = bytes.split_at_mut(48);
+        g1.copy_from_slice(&self.g1.to_bytes());
+        g2.copy_from_slice(&self.g2.to_bytes());
+        bytes
+    }
+}
+
+impl KeyRegistration {
+    /// Checks the key for the party that signs with `signer`.
+    ///
+    /// # Errors
+    /// If the key is the identity, its halves disagree, or the proof fails.
+    pub fn verify(&self, signer: &bls::PublicKey) -> Result<EncryptionKey, KeyError> {
+        if self.g1.is_identity() || self.g2.is_identity() {
+            return Err(KeyError::Identity);
+        }
+        check_pairing_product([(self.g1, g_hat()), (-G1Affine::generator(), self.g2)])
+            .map_err(|_| KeyError::Halves)?;
+        let challenge = challenge(signer, &self.g1, &self.g2, &self.nonce);
+        let expected = self.g1 * &challenge + self.nonce;
+        if G1Affine::generator() * &self.response != expected {
+            return Err(KeyError::Possession);
+        }
+        Ok(EncryptionKey { g1: self.g1, g2: self.g2 })
+    }
+}
+
+fn challenge(signer: &bls::PublicKey, g1: &G1Affine, g2: &G2Affine, nonce: &G1Affine) -> Scalar {
+    let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-ENCRYPTION-KEY");
+    transcript.append(b"signer", &signer.to_bytes());
+    transcript.append(b"ek", &g1.to_bytes());
+    transcript.append(b"ek hat", &g2.to_bytes());
+    transcript.append(b"nonce", &nonce.to_bytes());
+    transcript.scalar(b"challenge")
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    struct Setup {
+        signer: bls::PublicKey,
+        key: DecryptionKey,
+        registration: KeyRegistration,
+        rng: ChaCha20Rng,
+    }
+
+    fn setup() -> Setup {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let signer = bls::SecretKey::random(&mut rng).public_key();
+        let key = DecryptionKey::random(&mut rng);
+        let registration = key.register(&signer, &mut rng);
+        Setup { signer, key, registration, rng }
+    }
+
+    #[test]
+    fn an_honest_registration_passes_and_survives_the_wire() {
+        let Setup { signer, key, registration, .. } = setup();
+        assert_eq!(registration.verify(&signer), Ok(key.encryption_key()));
+        let bytes = borsh::to_vec(&registration).unwrap();
+        assert_eq!(bytes.len(), 48 + 96 + 48 + 32);
+        assert_eq!(borsh::from_slice::<KeyRegistration>(&bytes).unwrap(), registration);
+        for short in 0..bytes.len() {
+            assert!(borsh::from_slice::<KeyRegistration>(&bytes[..short]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_registration_belongs_to_one_signer() {
+        let Setup { registration, mut rng, .. } = setup();
+        let other = bls::SecretKey::random(&mut rng).public_key();
+        assert_eq!(registration.verify(&other), Err(KeyError::Possession));
+    }
+
+    #[test]
+    fn halves_of_two_keys_do_not_pass() {
+        let Setup { signer, key, mut rng, .. } = setup();
+        let g2 = DecryptionKey::random(&mut rng).encryption_key().g2;
+        let g1 = key.encryption_key().g1;
+        // The proof is remade for the mixed pair, so only the pairing tells.
+        let kappa = Scalar::random(&mut rng);
+        let nonce = (G1Affine::generator() * &kappa).into();
+        let response = kappa + challenge(&signer, &g1, &g2, &nonce) * *key.0.expose();
+        let mixed = KeyRegistration { g1, g2, nonce, response };
+        assert_eq!(mixed.verify(&signer), Err(KeyError::Halves));
+    }
+
+    #[test]
+    fn the_identity_is_no_key() {
+        let Setup { signer, mut rng, .. } = setup();
+        let zero = DecryptionKey(Secret::new(Scalar::ZERO));
+        let registration = zero.register(&signer, &mut rng);
+        assert_eq!(registration.verify(&signer), Err(KeyError::Identity));
+    }
+
+    #[test]
+    fn a_key_is_never_printed() {
+        assert_eq!(format!("{:?}", setup().key), "DecryptionKey(Secret(..))");
+    }
+}

@@ -1,0 +1,118 @@
+//! Do points in the exponent lie on one polynomial of low degree? The test of SCRAPE.
+//!
+//! Evaluations of polynomials of degree `< t` at the `W + 1` points `0, ω⁰, …, ω^(W−1)` are a linear
+//! code. The words `vₓ⁽ⁱ⁾ = xⁱ / ∏_(y≠x) (x − y)` for `0 ≤ i ≤ W − t` are a basis of its dual, so
+//! values `aₓ` lie on such a polynomial exactly if `cᵢ = Σₓ vₓ⁽ⁱ⁾·aₓ` is zero for every `i`. All are
+//! tested at once at a random `z`: `Σᵢ cᵢ·z^(i+1)` is a polynomial in `z` without constant term; if
+//! it is not zero, at most `W − t + 1 < 2³²` of the about `2²⁵⁵` values of `z` hide that.
+//!
+//! Point 0 is one of the points: the commitment to the secret is tested with the shares.
+//!
+//! After [SCRAPE](https://eprint.iacr.org/2017/216). Ours: powers of one challenge in place of a random
+//! dual word, starting from `z¹`, so that the tests of several sharings, each with its own `z`, can be
+//! added up: no constant is left that could cancel against another's.
+use crypto_core::access::{Access, Threshold};
+use crypto_core::curve::{Scalar, batch_invert};
+use crypto_core::polynomial::Domain;
+
+/// What the test of a committee's sharings has in common: the points and their denominators.
+#[derive(Clone, Debug)]
+pub(crate) struct LowDegree {
+    /// `ω⁰, …, ω^(W−1)`.
+    points: Vec<Scalar>,
+    /// `1 / ∏_(y≠x) (x − y)` for the same points.
+    inverses: Vec<Scalar>,
+    /// The same for point 0.
+    inverse_at_zero: Scalar,
+}
+
+/// One random word of the dual code.
+pub(crate) struct DualWord {
+    /// The coefficient of the commitment to the secret.
+    pub(crate) at_zero: Scalar,
+    /// The coefficients of the shares' commitments.
+    pub(crate) at_shares: Vec<Scalar>,
+}
+
+impl LowDegree {
+    /// Quadratic in the number of shares, but once per configuration.
+    pub(crate) fn new(access: &Access) -> Self {
+        let domain = Domain::new(access.total());
+        let points: Vec<Scalar> = domain
+            .points()
+            .iter()
+            .copied()
+            .zip(0..access.total())
+            .map(|(point, _)| point)
+            .collect();
+        let mut inverses: Vec<Scalar> = points
+            .iter()
+            .map(|x| {
+                let others = points.iter().filter(|y| *y != x);
+                // The factor for y = 0 is x itself.
+                others.fold(*x, |product, y| product * (*x - *y))
+            })
+            .collect();
+        let mut at_zero = [points.iter().map(|y| -*y).product()];
+        batch_invert(&mut inverses);
+        batch_invert(&mut at_zero);
+        let [inverse_at_zero] = at_zero;
+        Self { points, inverses, inverse_at_zero }
+    }
+
+    /// The word that tests a sharing with `threshold` at `z`.
+    pub(crate) fn dual_word(&self, threshold: Threshold, z: &Scalar) -> DualWord {
+        let powers = threshold.n().get() - threshold.t().get() + 1;
+        let at_shares = self
+            .points
+            .iter()
+            .zip(&self.inverses)
+            .map(|(x, inverse)| {
+                let step = *z * *x;
+                let sum = (0..powers).fold(Scalar::ZERO, |sum, _| sum * step + Scalar::ONE);
+                *z * sum * *inverse
+            })
+            .collect();
+        DualWord { at_zero: *z * self.inverse_at_zero, at_shares }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    /// `f(x)` by Horner.
+    fn evaluate(coefficients: &[Scalar], x: Scalar) -> Scalar {
+        coefficients.iter().rev().fold(Scalar::ZERO, |sum, c| sum * x + *c)
+    }
+
+    fn test(weights: &[u32], t: u32, coefficients: &[Scalar], z: &Scalar) -> Scalar {
+        let access = Access::new(weights).unwrap();
+        let threshold = Threshold::new(t, access.total()).unwrap();
+        let test = LowDegree::new(&access);
+        let word = test.dual_word(threshold, z);
+        let shares = test.points.iter().map(|x| evaluate(coefficients, *x));
+        word.at_shares
+            .iter()
+            .zip(shares)
+            .fold(word.at_zero * evaluate(coefficients, Scalar::ZERO), |sum, (v, a)| sum + *v * a)
+    }
+
+    #[test]
+    fn exactly_low_degrees_pass() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        for (weights, total) in [(&[1_u32][..], 1_u32), (&[2, 0, 3], 5), (&[4, 4], 8), (&[9], 9)] {
+            for t in 1..=total {
+                let mut coefficients: Vec<Scalar> =
+                    (0..t).map(|_| Scalar::random(&mut rng)).collect();
+                let z = Scalar::random(&mut rng);
+                assert_eq!(test(weights, t, &coefficients, &z), Scalar::ZERO, "{weights:?} {t}");
+                coefficients.push(Scalar::ONE);
+                assert_ne!(test(weights, t, &coefficients, &z), Scalar::ZERO, "{weights:?} {t}");
+            }
+        }
+    }
+}

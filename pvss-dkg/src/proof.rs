@@ -1,0 +1,216 @@
+//! The dealer's signature and its proof that it knows the secret it deals.
+//!
+//! | step  | equation                                                                   | by whom |
+//! |-------|----------------------------------------------------------------------------|---------|
+//! | prove | `F = g^f(0)`, `T = g^κ`, `z = κ + c·f(0)`, `c = H(config, dealer, F, body, T)` | dealer  |
+//! | sign  | `sign(config, dealer, F, body, T, z)`                                      | dealer  |
+//! | check | `g^z = T·F^c`, and the signature under the key of that dealer              | anyone  |
+//! | many  | `∏ᵢ (T·F^c·g^(−z))^εᵢ = 1`, and the product of the signatures              | anyone  |
+//!
+//! Without the proof, the last dealer could publish minus the sum of the others' commitments plus its
+//! own and so choose the key. Schnorr's proof; `config` is the digest of chain, epoch, attempt and
+//! committee, `body` the hash of everything else in the dealing. So proof and signature say nothing
+//! about another session, another dealer or another dealing, and a contribution that stays in an
+//! aggregate still names the one dealing it came from.
+//!
+//! Ours, against Das et al.: the signature covers the whole dealing and not only `F` and `c`, so
+//! nobody can add a sharing of zero to a dealing under its dealer's name. It costs 32 bytes per dealer
+//! in an aggregate, where the signatures are one sum (their messages differ, their keys are proven).
+//! `(T, z)` in place of `(c, z)` lets the proofs of all dealers be checked as one sum with
+//! independent 128-bit `εᵢ`, drawn from a hash of all of them: a false one survives with probability
+//! 2⁻¹²⁸ per attempt of a cheater, the level of the curve itself.
+use crypto_core::access::Party;
+use crypto_core::bls;
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{G1Affine, G1Projective, Scalar, vartime_msm, vartime_msm_128};
+use crypto_core::secret::Secret;
+use rand_core::CryptoRng;
+use thiserror::Error;
+
+use crate::config::Config;
+use crate::wire::{DecodeError, Reader};
+
+const DOMAIN: bls::Domain = bls::Domain::new("pvss dealing");
+
+/// Why a contribution is not its dealer's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ProofError {
+    /// Not a party of the committee.
+    #[error("dealer {dealer} of a committee of {members}")]
+    Dealer {
+        /// The dealer named.
+        dealer: u32,
+        /// How many there are.
+        members: usize,
+    },
+    /// Not signed by whom it names, or something was changed.
+    #[error("dealer's signature does not match")]
+    Signature,
+    /// Made by somebody who does not know the secret, or for something else.
+    #[error("proof of knowledge of the secret fails")]
+    Knowledge,
+}
+
+/// One dealer's share in the secret, with the proof that it knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Contribution {
+    pub(crate) dealer: Party,
+    /// `F = g^f(0)`.
+    pub(crate) commitment: G1Affine,
+    /// Hash of the rest of the dealing.
+    pub(crate) body: [u8; 32],
+    /// `T = g^κ`.
+    pub(crate) nonce: G1Affine,
+    /// `z = κ + c·f(0)`.
+    pub(crate) response: Scalar,
+}
+
+impl Contribution {
+    /// Bytes in an aggregate: dealer, commitment, body, nonce, response.
+    pub(crate) const BYTES: usize = 4 + 48 + 32 + 48 + 32;
+
+    pub(crate) fn read(config: &Config, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dealer: reader.dealer(config.members().len())?,
+            commitment: reader.g1()?,
+            body: reader.hash()?,
+            nonce: reader.g1()?,
+            response: reader.scalar()?,
+        })
+    }
+
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.dealer.get().to_be_bytes());
+        bytes.extend_from_slice(&self.commitment.to_bytes());
+        bytes.extend_from_slice(&self.body);
+        bytes.extend_from_slice(&self.nonce.to_bytes());
+        bytes.extend_from_slice(&self.response.to_bytes());
+    }
+
+    /// Proves knowledge of `secret`.
+    pub(crate) fn prove(
+        config: &Config,
+        dealer: Party,
+        body: [u8; 32],
+        secret: &Secret<Scalar>,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let kappa = Secret::new(Scalar::random(rng));
+        let mut contribution = Self {
+            dealer,
+            commitment: (G1Affine::generator() * secret.expose()).into(),
+            body,
+            nonce: (G1Affine::generator() * kappa.expose()).into(),
+            response: Scalar::ZERO,
+        };
+        let challenge = contribution.challenge(config);
+        contribution.response = *kappa.expose() + challenge * *secret.expose();
+        contribution
+    }
+
+    /// `c`: everything but the response.
+    fn challenge(&self, config: &Config) -> Scalar {
+        self.statement(config).scalar(b"challenge")
+    }
+
+    fn statement(&self, config: &Config) -> Transcript {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-KNOWLEDGE");
+        transcript.append(b"config", config.digest());
+        transcript.append_u64(b"dealer", u64::from(self.dealer.get()));
+        transcript.append_point(b"commitment", &self.commitment);
+        transcript.append(b"body", &self.body);
+        transcript.append_point(b"nonce", &self.nonce);
+        transcript
+    }
+
+    /// Everything, the response included: what the dealer signs and what later challenges hash.
+    pub(crate) fn digest(&self, config: &Config) -> [u8; 32] {
+        let mut transcript = self.statement(config);
+        transcript.append_scalar(b"response", &self.response);
+        transcript.bytes(b"digest")
+    }
+
+    pub(crate) fn sign(&self, config: &Config, signer: &bls::SecretKey) -> bls::Signature {
+        signer.sign(DOMAIN, &self.digest(config))
+    }
+
+    /// The checks on one contribution.
+    pub(crate) fn verify(
+        &self,
+        config: &Config,
+        signature: &bls::Signature,
+    ) -> Result<(), ProofError> {
+        let member = config.member(self.dealer).ok_or_else(|| self.unknown(config))?;
+        signature
+            .verify(&member.signer, DOMAIN, &self.digest(config))
+            .map_err(|_| ProofError::Signature)?;
+        let challenge = self.challenge(config);
+        let expected = self.commitment * &challenge + self.nonce;
+        if G1Affine::generator() * &self.response != expected {
+            return Err(ProofError::Knowledge);
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, config: &Config) -> ProofError {
+        ProofError::Dealer { dealer: self.dealer.get(), members: config.members().len() }
+    }
+}
+
+/// The checks on many contributions of distinct dealers, whose signatures are one sum.
+pub(crate) fn verify_all(
+    config: &Config,
+    contributions: &[Contribution],
+    signature: &bls::Signature,
+) -> Result<(), ProofError> {
+    let digests: Vec<[u8; 32]> = contributions.iter().map(|one| one.digest(config)).collect();
+    let claims = contributions.iter().zip(&digests).map(|(one, digest)| {
+        let member = config.member(one.dealer).ok_or_else(|| one.unknown(config))?;
+        let signers =
+            bls::AggregateKey::sum([&member.signer]).map_err(|_| ProofError::Signature)?;
+        Ok(bls::Claim { signers, message: digest })
+    });
+    let claims: Vec<bls::Claim<'_>> = claims.collect::<Result<_, ProofError>>()?;
+    bls::verify_aggregate(&claims, DOMAIN, signature).map_err(|_| ProofError::Signature)?;
+
+    let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-KNOWLEDGE-BATCH");
+    for digest in &digests {
+        transcript.append(b"contribution", digest);
+    }
+    let epsilons = transcript.coefficients_128(b"epsilon", contributions.len());
+    check_knowledge(config, contributions, &epsilons)
+}
+
+/// `Σᵢ εᵢ·(Tᵢ + cᵢ·Fᵢ) = (Σᵢ εᵢ·zᵢ)·g`.
+fn check_knowledge(
+    config: &Config,
+    contributions: &[Contribution],
+    epsilons: &[u128],
+) -> Result<(), ProofError> {
+    let nonces: Vec<G1Affine> = contributions.iter().map(|one| one.nonce).collect();
+    let commitments: Vec<G1Affine> = contributions.iter().map(|one| one.commitment).collect();
+    let scaled: Vec<(Scalar, Scalar)> = contributions
+        .iter()
+        .zip(epsilons)
+        .map(|(one, epsilon)| {
+            let epsilon = widen(*epsilon);
+            (epsilon * one.challenge(config), epsilon * one.response)
+        })
+        .collect();
+    let challenges: Vec<Scalar> = scaled.iter().map(|(challenge, _)| *challenge).collect();
+    let response: Scalar = scaled.iter().fold(Scalar::ZERO, |sum, (_, z)| sum + *z);
+    let left: G1Projective =
+        vartime_msm_128(&nonces, epsilons) + vartime_msm(&commitments, &challenges);
+    if left != G1Affine::generator() * &response {
+        return Err(ProofError::Knowledge);
+    }
+    Ok(())
+}
+
+/// A 128-bit challenge among the scalars.
+pub(crate) fn widen(challenge: u128) -> Scalar {
+    let mut wide = [0; 64];
+    let (_, low) = wide.split_at_mut(48);
+    low.copy_from_slice(&challenge.to_be_bytes());
+    Scalar::from_wide(&wide)
+}

@@ -1,0 +1,152 @@
+//! Reading bytes of a stranger: sizes from the configuration first, algebra afterwards.
+//!
+//! Dealings and aggregates have no length fields of their own: the configuration says how many points
+//! there must be, so the total length is checked before a single point is decompressed and nothing
+//! is allocated for what is not there. Every value has one encoding.
+use crypto_core::access::Party;
+use crypto_core::bls::Signature;
+use crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use thiserror::Error;
+
+/// The first byte of every encoding of this crate.
+pub(crate) const VERSION: u8 = 1;
+
+/// Why bytes are not a dealing or an aggregate of the given configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// Too short, too long, or made for another committee.
+    #[error("{got} bytes, expected {expected}")]
+    Length {
+        /// What there is.
+        got: usize,
+        /// What the configuration asks for.
+        expected: usize,
+    },
+    /// From the future, or not ours at all.
+    #[error("version {got}, expected {VERSION}")]
+    Version {
+        /// The first byte.
+        got: u8,
+    },
+    /// Nobody with that number.
+    #[error("dealer {got} of a committee of {members}")]
+    Dealer {
+        /// What the bytes say.
+        got: u32,
+        /// How many there are.
+        members: usize,
+    },
+    /// Nobody deals twice.
+    #[error("{got} dealers of a committee of {members}")]
+    Dealers {
+        /// What the bytes say.
+        got: u32,
+        /// How many there are.
+        members: usize,
+    },
+    /// Dealers are listed once, in ascending order.
+    #[error("dealer {second} is listed after {first}")]
+    Order {
+        /// The earlier entry.
+        first: Party,
+        /// The later entry.
+        second: Party,
+    },
+    /// Not the canonical encoding of an element of the group or field.
+    #[error("no valid {what} at byte {at}")]
+    Element {
+        /// Which group or field.
+        what: &'static str,
+        /// The offset of its first byte.
+        at: usize,
+    },
+}
+
+/// Bytes not yet read, and how many were.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    length: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, length: bytes.len() }
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
+        let Some((head, rest)) = self.rest.split_first_chunk() else {
+            let expected = self.at().saturating_add(N);
+            return Err(DecodeError::Length { got: self.length, expected });
+        };
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// The offset of the next byte.
+    fn at(&self) -> usize {
+        self.length.saturating_sub(self.rest.len())
+    }
+
+    pub(crate) fn version(&mut self) -> Result<(), DecodeError> {
+        match self.take()? {
+            [VERSION] => Ok(()),
+            [got] => Err(DecodeError::Version { got: *got }),
+        }
+    }
+
+    fn u32(&mut self) -> Result<u32, DecodeError> {
+        Ok(u32::from_be_bytes(*self.take()?))
+    }
+
+    /// A party of a committee of `members`.
+    pub(crate) fn dealer(&mut self, members: usize) -> Result<Party, DecodeError> {
+        let party = Party::new(self.u32()?);
+        if party.index() >= members {
+            return Err(DecodeError::Dealer { got: party.get(), members });
+        }
+        Ok(party)
+    }
+
+    /// How many dealers follow.
+    pub(crate) fn count(&mut self, members: usize) -> Result<usize, DecodeError> {
+        let got = self.u32()?;
+        let count = usize::try_from(got).ok().filter(|count| *count <= members);
+        count.ok_or(DecodeError::Dealers { got, members })
+    }
+
+    pub(crate) fn hash(&mut self) -> Result<[u8; 32], DecodeError> {
+        self.take().copied()
+    }
+
+    pub(crate) fn scalar(&mut self) -> Result<Scalar, DecodeError> {
+        let at = self.at();
+        Scalar::from_bytes(self.take::<32>()?)
+            .map_err(|_| DecodeError::Element { what: "scalar", at })
+    }
+
+    pub(crate) fn g1(&mut self) -> Result<G1Affine, DecodeError> {
+        let at = self.at();
+        G1Affine::from_bytes(self.take::<48>()?)
+            .map_err(|_| DecodeError::Element { what: "point of 𝔾₁", at })
+    }
+
+    pub(crate) fn g2(&mut self) -> Result<G2Affine, DecodeError> {
+        let at = self.at();
+        G2Affine::from_bytes(self.take::<96>()?)
+            .map_err(|_| DecodeError::Element { what: "point of 𝔾₂", at })
+    }
+
+    pub(crate) fn signature(&mut self) -> Result<Signature, DecodeError> {
+        let at = self.at();
+        Signature::from_bytes(self.take::<48>()?)
+            .map_err(|_| DecodeError::Element { what: "signature", at })
+    }
+
+    /// What is left is too much.
+    pub(crate) fn end(&self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(DecodeError::Length { got: self.length, expected: self.at() })
+    }
+}
