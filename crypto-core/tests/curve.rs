@@ -13,6 +13,7 @@ use crypto_core::curve::{
     hash_to_g1, hash_to_g2, pairing, pairing_product, vartime_msm, vartime_msm_128,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -445,7 +446,12 @@ fn points_and_scalars_are_not_printed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        rng_seed: RngSeed::Fixed(SEED),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_decodes_encodes_to_the_same_bytes(bytes in prop::array::uniform32(any::<u8>())) {
