@@ -1,1 +1,33 @@
-//! The prefinal command: devnet, simulate, round, verify.
+//! The `prefinal` command: devnet, simulate, round, verify.
+//!
+//! | module        | what                                                                |
+//! |---------------|---------------------------------------------------------------------|
+//! | [`cli`]       | what can be asked, and how it fails                                 |
+//! | [`stakes`]    | stake tables from files                                             |
+//! | [`setup`]     | what a committee agrees on, and what each party keeps to itself      |
+//! | [`validator`] | engine, key generation and beacon as one machine                    |
+//! | [`keygen`]    | from ordered transactions to the epoch's keys                       |
+//! | [`transaction`] | what the key generation puts into blocks                          |
+//! | [`devnet`]    | real time: tasks, bytes, one thread pool                            |
+//! | [`simulate`]  | virtual time: the paper's latency experiment                        |
+//! | [`chronicle`] | values with everything that it takes to verify them, as a file      |
+//! | [`waits`]     | how long values were awaited: table, CSV, plot                      |
+//! | [`round`], [`verify`] | the commands of these names                                 |
+//!
+//! The validator is a machine like its parts; only `devnet` knows a clock. Elsewhere: the parts
+//! themselves (`jolteon`, `pvss_dkg`, `beacon`), virtual time (`sim`).
+#![forbid(unsafe_code)]
+
+pub mod chronicle;
+pub mod cli;
+pub mod devnet;
+pub mod keygen;
+pub mod round;
+pub mod setup;
+pub mod simulate;
+pub mod stakes;
+mod table;
+pub mod transaction;
+pub mod validator;
+pub mod verify;
+pub mod waits;

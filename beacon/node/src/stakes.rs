@@ -138,7 +138,9 @@ impl StakeTable {
         let entries: Vec<(u64, u64)> = lines
             .map(|(line, text)| match parse_stake(text) {
                 Ok(stake) => Ok((line, stake)),
-                Err(why) => Err(StakesError::Entry { name: name(), line, got: shortened(text), why }),
+                Err(why) => {
+                    Err(StakesError::Entry { name: name(), line, got: shortened(text), why })
+                }
             })
             .collect::<Result<_, _>>()?;
         if entries.is_empty() {
@@ -147,7 +149,9 @@ impl StakeTable {
         let mut holders = entries.iter().filter(|(_, stake)| *stake > 0);
         match (holders.next(), holders.next()) {
             (None, _) => Err(StakesError::AllZero { name: name(), entries: entries.len() }),
-            (Some(&(line, stake)), None) => Err(StakesError::OneHolder { name: name(), line, stake }),
+            (Some(&(line, stake)), None) => {
+                Err(StakesError::OneHolder { name: name(), line, stake })
+            }
             _ => Ok(Self { name: name(), stakes: entries.into_iter().map(|(_, s)| s).collect() }),
         }
     }
@@ -233,7 +237,10 @@ mod tests {
         assert_eq!(error("stake\n"), "t.csv: no stakes in the table");
         assert_eq!(error("#\n7\n8\n"), "t.csv:2: expected the header `stake`, got `7`");
         assert_eq!(error("stake\n0\n0\n"), "t.csv: all 2 stakes are 0");
-        assert_eq!(error("stake\n5\n-3\n"), "t.csv:3: `-3` is not a stake: a stake is not negative");
+        assert_eq!(
+            error("stake\n5\n-3\n"),
+            "t.csv:3: `-3` is not a stake: a stake is not negative"
+        );
         assert_eq!(
             error("stake\n5\nmany\n"),
             "t.csv:3: `many` is not a stake: expected one whole number"
@@ -246,7 +253,9 @@ mod tests {
             error("stake\n18446744073709551616\n"),
             "t.csv:2: `18446744073709551616` is not a stake: larger than 2^64 - 1"
         );
-        assert!(error("stake\n0\n9\n0\n").starts_with("t.csv:3: the holder of 9 has all the stake"));
+        assert!(
+            error("stake\n0\n9\n0\n").starts_with("t.csv:3: the holder of 9 has all the stake")
+        );
     }
 
     #[test]

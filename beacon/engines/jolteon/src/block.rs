@@ -8,8 +8,10 @@
 //! `id = H(context, round, parent, parent round, author, payload)`, `payload = H(H(tx₁), H(tx₂), …)`
 //!
 //! Elsewhere: what makes a block justified (`message`), what makes it final (`tree`, `engine`).
-use core::fmt;
+use std::fmt;
+use std::sync::Arc;
 
+use borsh::io::{Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use sha2::{Digest, Sha256};
@@ -19,6 +21,10 @@ use thiserror::Error;
 const LENGTH_PREFIX: usize = 4;
 
 /// One attempt at a block. Rounds start at 1; round 0 is the genesis block's.
+///
+/// ```compile_fail
+/// let round: jolteon::Round = 7_u64;
+/// ```
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
 )]
@@ -66,6 +72,10 @@ impl fmt::Display for Round {
 }
 
 /// A block's identity: the hash of its header.
+///
+/// ```compile_fail
+/// let block: jolteon::BlockId = [0_u8; 32];
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct BlockId([u8; 32]);
 
@@ -99,44 +109,55 @@ impl fmt::Display for BlockId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TransactionId([u8; 32]);
 
-/// Bytes that the engine orders and never reads.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
-pub struct Transaction(Vec<u8>);
+/// Bytes that the engine orders and never reads. Cheap to clone; hashed once, when it comes in.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Transaction {
+    id: TransactionId,
+    bytes: Arc<[u8]>,
+}
 
 impl Transaction {
     /// The transaction with these bytes.
     #[must_use]
-    pub const fn new(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        let hash =
+            Sha256::new().chain_update(b"prefinal/jolteon/v1/transaction").chain_update(&bytes);
+        Self { id: TransactionId(hash.finalize().into()), bytes }
     }
 
     /// The transaction's bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The transaction's bytes, taken out.
-    #[must_use]
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.0
+    pub const fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
     }
 
     /// What it takes in a block.
     pub(crate) fn encoded_len(&self) -> usize {
-        self.0.len().saturating_add(LENGTH_PREFIX)
+        self.bytes.len().saturating_add(LENGTH_PREFIX)
     }
 
-    pub(crate) fn id(&self) -> TransactionId {
-        let hash =
-            Sha256::new().chain_update(b"prefinal/jolteon/v1/transaction").chain_update(&self.0);
-        TransactionId(hash.finalize().into())
+    pub(crate) const fn id(&self) -> TransactionId {
+        self.id
+    }
+}
+
+impl BorshSerialize for Transaction {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        self.bytes.as_ref().serialize(writer)
+    }
+}
+
+impl BorshDeserialize for Transaction {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        // Reads in bounded steps, whatever length is claimed.
+        Vec::<u8>::deserialize_reader(reader).map(Self::new)
     }
 }
 
 impl fmt::Debug for Transaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Transaction({} bytes)", self.0.len())
+        write!(f, "Transaction({} bytes)", self.bytes.len())
     }
 }
 

@@ -56,7 +56,7 @@ pub use certificate::{
 pub use config::{Committee, Config, ConfigError, MAX_MEMBERS, Member};
 pub use engine::{Input, Jolteon, Output, Recipient, SubmitError};
 pub use fault::{Equivocation, EvidenceError, Fault, Signed};
-pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
+pub use job::{Claim, Fingerprint, Job, Known, Outcome, Verdict, Work};
 pub use message::{
     Message, OrderVote, Proposal, Request, Response, ShapeError, Status, Timeout, Vote,
 };

@@ -121,6 +121,14 @@ pub enum Message {
     Response(Response),
 }
 
+impl Message {
+    /// Whether the sender had to sign something for it.
+    #[must_use]
+    pub const fn is_signed(&self) -> bool {
+        matches!(self, Self::Proposal(_) | Self::Vote(_) | Self::OrderVote(_) | Self::Timeout(_))
+    }
+}
+
 /// Why a message is not worth computing with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ShapeError {

@@ -1,0 +1,259 @@
+//! `prefinal devnet`: a committee in one process, in real time.
+//!
+//! Tasks exchange bytes through real encodings, delayed by the distance between their regions;
+//! pairings run on one thread pool. The committee rounds its stake, makes its key, and reveals one
+//! value per slot. At the end every value of every party is compared, and checked once more from
+//! public data by code that shares nothing with what computed it.
+//!
+//! Elsewhere: one party (`party`), its links (`network`), what the run showed (`ledger`).
+
+mod ledger;
+mod network;
+mod party;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use pvss_dkg::Progress;
+use sim::{Geography, Placement};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use self::ledger::Ledger;
+use self::network::Network;
+use self::party::{Noticed, Shared};
+use crate::cli::{CommitteeOptions, Failure, PathChoice};
+use crate::round;
+use crate::setup::{self, Identity, Plan, Setup};
+use crate::validator::{Event, Validator};
+
+/// Nothing new for so long means that the committee is stuck.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a devnet is asked for.
+#[derive(Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    committee: CommitteeOptions,
+    /// How many of the table's largest holders take part
+    #[arg(long, default_value_t = 16)]
+    parties: usize,
+    /// Regions to place the parties in, separated by commas; `all` spreads them over the world,
+    /// `none` puts them into one room
+    #[arg(long, value_delimiter = ',', default_value = "all")]
+    regions: Vec<String>,
+    /// How many slots get a value before the devnet ends
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
+    slots: u64,
+    /// Which algorithm reveals
+    #[arg(long, value_enum, default_value_t = PathChoice::Fast)]
+    path: PathChoice,
+    /// Write the values with what it takes to verify them to this file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the devnet.
+///
+/// # Errors
+/// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let table = options.committee.table()?;
+    let stakes = table.largest(options.parties).ok_or_else(|| {
+        Failure::bad_input(format_args!(
+            "--parties {}: {} has only {} holders with stake",
+            options.parties,
+            table.name(),
+            table.holders()
+        ))
+    })?;
+    let plan =
+        Plan::new(stakes, options.path, options.committee.fast).map_err(Failure::bad_input)?;
+    let placement = place(&options.regions, plan.parties(), options.committee.seed)?;
+    println!(
+        "{} largest stakes of {}, seed {}",
+        plan.parties(),
+        table.name(),
+        options.committee.seed
+    );
+    describe(&plan, placement.as_ref());
+    let (mut setup, identities) =
+        setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
+    // The first half of the slots shows what the fast path is compared with.
+    setup.fast_after = options.slots / 2;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .max_blocking_threads(std::thread::available_parallelism().map_or(1, usize::from))
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::bad_input(format_args!("no thread pool: {error}")))?;
+    let ledger = runtime.block_on(watch(options, Arc::new(setup), identities, placement))?;
+    // Tasks that still sleep are of no interest any more.
+    runtime.shutdown_background();
+    ledger.print_summary();
+    let chronicle = ledger.settle()?;
+    if let Some(file) = &options.out {
+        chronicle.write(file).map_err(Failure::bad_input)?;
+        println!("written to {}; check it with: prefinal verify {0}", file.display());
+    }
+    Ok(())
+}
+
+/// Regions by name, `all` or `none`.
+///
+/// # Errors
+/// A region that nobody knows, with the list of those that are known.
+pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Placement>, Failure> {
+    let names: Vec<&str> = regions.iter().map(String::as_str).collect();
+    let names = match names.as_slice() {
+        ["none"] => return Ok(None),
+        ["all"] => sim::GLOBAL.to_vec(),
+        _ => names,
+    };
+    let geography = Geography::aws().map_err(Failure::bad_input)?;
+    let seats = u32::try_from(parties).map_err(Failure::bad_input)?;
+    Placement::dealt(&geography, seats, &names, seed)
+        .map(Some)
+        .map_err(|error| Failure::bad_input(format_args!("--regions: {error}")))
+}
+
+/// Prints the rounding and the distances.
+pub fn describe(plan: &Plan, placement: Option<&Placement>) {
+    match &plan.rounding {
+        Some(rounding) => {
+            println!(
+                "rounding: total weight {}, largest {}, {} of {} parties hold a share",
+                rounding.total(),
+                rounding.largest(),
+                rounding.holders(),
+                plan.parties()
+            );
+            println!("{}", round::guarantees(rounding.guarantees()));
+        }
+        None => println!(
+            "tight: every party counts as one, {} of {} reconstruct and finalize",
+            plan.slow.t(),
+            plan.slow.n()
+        ),
+    }
+    match placement {
+        Some(placement) => {
+            let trips = placement.round_trips();
+            println!(
+                "round trips between parties: median {} ms, 90th percentile {} ms",
+                trips.percentile(50).as_millis(),
+                trips.percentile(90).as_millis()
+            );
+        }
+        None => println!("all parties in one room, no delay"),
+    }
+}
+
+/// Starts everybody and watches until every party has revealed the last slot, or Ctrl-C.
+async fn watch(
+    options: &Options,
+    setup: Arc<Setup>,
+    identities: Vec<Identity>,
+    placement: Option<Placement>,
+) -> Result<Ledger, Failure> {
+    let mut ledger = Ledger::new(&setup, options.slots);
+    let mut noticed = start(setup, identities, placement)?;
+    let progress = KeyProgress::new();
+    loop {
+        let next = tokio::select! {
+            next = tokio::time::timeout(PATIENCE, noticed.recv()) => next,
+            _interrupted = tokio::signal::ctrl_c() => {
+                progress.finish();
+                println!("interrupted");
+                return Ok(ledger);
+            }
+        };
+        let Ok(Some(noticed)) = next else {
+            progress.finish();
+            ledger.print_summary();
+            let seconds = PATIENCE.as_secs();
+            return Err(Failure::Disagreement(format!("nothing happened for {seconds} s")));
+        };
+        progress.show(&noticed);
+        let progressed = ledger.take(noticed);
+        for line in progressed {
+            println!("{line}");
+        }
+        if ledger.is_complete() {
+            return Ok(ledger);
+        }
+    }
+}
+
+/// One task per party.
+fn start(
+    setup: Arc<Setup>,
+    identities: Vec<Identity>,
+    placement: Option<Placement>,
+) -> Result<UnboundedReceiver<Noticed>, Failure> {
+    let (inboxes, receivers): (Vec<_>, Vec<_>) =
+        identities.iter().map(|_| unbounded_channel()).unzip();
+    let (events, noticed) = unbounded_channel();
+    let shared = Arc::new(Shared {
+        setup: Arc::clone(&setup),
+        network: Network::new(inboxes, placement),
+        started: tokio::time::Instant::now(),
+        events,
+    });
+    for (identity, inbox) in identities.into_iter().map(Arc::new).zip(receivers) {
+        let validator = Validator::new(Arc::clone(&setup), Arc::clone(&identity), Vec::new())
+            .map_err(Failure::bad_input)?;
+        tokio::spawn(party::run(Arc::clone(&shared), identity, validator, inbox));
+    }
+    Ok(noticed)
+}
+
+/// The bar while the key is made.
+struct KeyProgress {
+    bar: ProgressBar,
+    watched: crypto_core::access::Party,
+}
+
+impl KeyProgress {
+    /// Follows the first party; the others are at the same point a little earlier or later.
+    fn new() -> Self {
+        let bar = ProgressBar::new(100);
+        let style = ProgressStyle::with_template("key generation {bar:30} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        bar.set_message("parties deal");
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar, watched: crypto_core::access::Party::new(0) }
+    }
+
+    fn show(&self, noticed: &Noticed) {
+        if noticed.by != self.watched {
+            return;
+        }
+        match &noticed.event {
+            Event::Dealing { dealings, progress: Progress::Collecting { got, need } } => {
+                self.bar.set_position(percent(got.get(), need.get()).min(100));
+                self.bar.set_message(format!("{dealings} dealings count"));
+            }
+            Event::Dealing { dealings, progress: Progress::Qualified } => {
+                self.bar.set_position(100);
+                self.bar.set_message(format!("{dealings} dealings make the key, parties blind it"));
+            }
+            Event::Ready { first_slot, .. } => {
+                self.finish();
+                println!("key generation: done, first value in slot {}", first_slot.get());
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How much of what is needed is there.
+fn percent(got: u128, needed: u128) -> u64 {
+    let whole = got.saturating_mul(100) / needed.max(1);
+    u64::try_from(whole).unwrap_or(100)
+}

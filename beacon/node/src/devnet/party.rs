@@ -1,0 +1,124 @@
+//! One party as a task: frames, verdicts and deadlines in, outputs carried out in their order.
+//!
+//! Jobs run on the runtime's blocking threads, of which there are as many as cores; the task itself
+//! only decodes, hands over and encodes. The journal is kept in memory: the devnet's parties live and
+//! die together.
+//!
+//! Elsewhere: what a party decides ([`crate::validator`]), when the run ends (`devnet`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crypto_core::access::Party;
+use machine::{Instant, Machine};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant as Clock;
+
+use super::network::{Frame, Network};
+use crate::setup::{Identity, Setup};
+use crate::validator::{Event, Input, Output, Validator, Verdict};
+
+/// What a party noticed, and when.
+pub(super) struct Noticed {
+    pub(super) by: Party,
+    pub(super) at: Instant,
+    pub(super) event: Event,
+}
+
+/// What all tasks share.
+pub(super) struct Shared {
+    pub(super) setup: Arc<Setup>,
+    pub(super) network: Network,
+    pub(super) started: Clock,
+    pub(super) events: UnboundedSender<Noticed>,
+}
+
+struct Task {
+    shared: Arc<Shared>,
+    identity: Arc<Identity>,
+    validator: Validator,
+    verdicts: UnboundedSender<Verdict>,
+}
+
+/// Runs a party until its inbox closes or the task is dropped.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    identity: Arc<Identity>,
+    validator: Validator,
+    mut inbox: UnboundedReceiver<Frame>,
+) {
+    let (verdicts, mut done) = unbounded_channel();
+    let mut task = Task { shared, identity, validator, verdicts };
+    task.take(Input::Start);
+    loop {
+        let deadline = task.deadline();
+        tokio::select! {
+            frame = inbox.recv() => match frame {
+                Some(frame) => task.receive(&frame),
+                None => return,
+            },
+            Some(verdict) = done.recv() => task.take(Input::Checked(verdict)),
+            () = tokio::time::sleep_until(deadline) => task.take(Input::Tick),
+        }
+    }
+}
+
+impl Task {
+    fn now(&self) -> Instant {
+        Instant::at(self.shared.started.elapsed())
+    }
+
+    fn deadline(&self) -> Clock {
+        const FAR: Duration = Duration::from_secs(3600);
+        match self.validator.wake_at() {
+            Some(at) => self.shared.started + at.since_start(),
+            None => Clock::now() + FAR,
+        }
+    }
+
+    fn receive(&mut self, frame: &Frame) {
+        let from = frame.from;
+        match frame.decode() {
+            Ok(messages) => {
+                for message in messages {
+                    self.validator.handle(self.now(), Input::Received { from, message });
+                }
+                self.carry_out();
+            }
+            Err(error) => self.note(Event::Accused { party: from, fault: error.to_string() }),
+        }
+    }
+
+    fn take(&mut self, input: Input) {
+        self.validator.handle(self.now(), input);
+        self.carry_out();
+    }
+
+    /// In order; what is sent leaves at the end of the step, behind every record of it.
+    fn carry_out(&mut self) {
+        let mut letters = Vec::new();
+        while let Some(output) = self.validator.poll() {
+            match output {
+                // In memory, so durable at once.
+                Output::Persist(_record) => {}
+                Output::Send { to, message } => letters.push((to, message)),
+                Output::Run(job) => {
+                    let (verdicts, shared) = (self.verdicts.clone(), Arc::clone(&self.shared));
+                    let identity = Arc::clone(&self.identity);
+                    tokio::task::spawn_blocking(move || {
+                        // The task may have ended; then nobody needs the verdict.
+                        drop(verdicts.send(job.run(&shared.setup, &identity)));
+                    });
+                }
+                Output::Note(event) => self.note(event),
+            }
+        }
+        self.shared.network.deliver(self.identity.me, letters);
+    }
+
+    fn note(&self, event: Event) {
+        let noticed = Noticed { by: self.identity.me, at: self.now(), event };
+        // The observer stops listening when the run ends.
+        drop(self.shared.events.send(noticed));
+    }
+}

@@ -1,0 +1,171 @@
+//! `prefinal simulate`: the paper's latency experiment, in virtual time.
+//!
+//! The same committee runs twice with one seed: once with the slow path alone (Algorithm 1), once
+//! with both paths (Algorithm 3). Engine, key generation, beacon and cryptography are the real ones;
+//! the network is the simulator's, and cryptography costs what it was measured to cost at the start.
+//!
+//! Elsewhere: what is computed once for all parties (`host`), prices (`costs`), links (`sim`).
+
+mod costs;
+mod host;
+mod memo;
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use clap::Args;
+use sim::{Jitter, Network, Placement};
+
+use self::costs::Costs;
+use self::host::{Experiment, Outcome};
+use crate::cli::{CommitteeOptions, Failure, PathChoice};
+use crate::devnet::{describe, place};
+use crate::setup::{self, Plan};
+use crate::waits::{self, milliseconds};
+
+/// Aptos mainnet with about 130 validators, as the paper reports it (section 7.4).
+const PAPER_SLOW_MS: &str = "85.5";
+const PAPER_FAST_MS: &str = "24.7";
+
+/// What an experiment is asked for.
+#[derive(Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    committee: CommitteeOptions,
+    /// How many of the table's largest holders take part [default: all with stake]
+    #[arg(long)]
+    parties: Option<usize>,
+    /// Regions to place the parties in, separated by commas; `all` spreads them over the world
+    #[arg(long, value_delimiter = ',', default_value = "all")]
+    regions: Vec<String>,
+    /// How many slots get a value
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    slots: u64,
+    /// Cores of each party; the paper's validators have 32
+    #[arg(long, default_value = "32")]
+    cores: NonZeroU32,
+    /// How far a link's delay strays from half its median round trip, in percent
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=100))]
+    jitter: u8,
+    /// Costs of the primitives, as an earlier run wrote them, instead of measuring them
+    #[arg(long, value_name = "FILE")]
+    costs: Option<PathBuf>,
+    /// Folder for the waits (CSV), their plot (SVG) and the costs (JSON)
+    #[arg(long, value_name = "FOLDER", default_value = "out")]
+    out: PathBuf,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// If the input is bad, the parties disagree, or they do not finish.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let started = Clock::now();
+    let table = options.committee.table()?;
+    let count = options.parties.unwrap_or(table.holders());
+    let stakes = table.largest(count).ok_or_else(|| {
+        Failure::bad_input(format_args!(
+            "--parties {count}: {} has only {} holders with stake",
+            table.name(),
+            table.holders()
+        ))
+    })?;
+    let plan =
+        Plan::new(stakes, PathChoice::Fast, options.committee.fast).map_err(Failure::bad_input)?;
+    let placement = place(&options.regions, plan.parties(), options.committee.seed)?;
+    let costs = costs(options.costs.as_deref())?;
+    println!("{} parties of {}, seed {}", plan.parties(), table.name(), options.committee.seed);
+    describe(&plan, placement.as_ref());
+    let experiment = experiment(options, &plan, placement, costs)?;
+    let (slow, fast) = both(&experiment)?;
+    experiment.compare(&slow, &fast)?;
+    print_table(&slow, &fast);
+    write(options, costs, &slow, &fast)?;
+    println!("{:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn costs(file: Option<&Path>) -> Result<Costs, Failure> {
+    let Some(file) = file else { return Ok(Costs::measure()) };
+    let at = |error: &dyn std::fmt::Display| {
+        Failure::bad_input(format_args!("{}: {error}", file.display()))
+    };
+    let text = std::fs::read(file).map_err(|error| at(&error))?;
+    serde_json::from_slice(&text).map_err(|error| at(&error))
+}
+
+fn experiment(
+    options: &Options,
+    plan: &Plan,
+    placement: Option<Placement>,
+    costs: Costs,
+) -> Result<Experiment, Failure> {
+    let (setup, identities) =
+        setup::found(plan, options.committee.seed).map_err(Failure::bad_input)?;
+    let network = match placement {
+        Some(placement) => Network::placed(placement, Jitter::Percent(options.jitter)),
+        None => Network::constant(Duration::ZERO),
+    };
+    Ok(Experiment::new(
+        setup,
+        identities.into_iter().map(Arc::new).collect(),
+        host::World { network, costs, cores: options.cores, seed: options.committee.seed },
+        options.slots,
+    ))
+}
+
+/// Both runs, each on a thread of its own; what one has computed the other need not.
+fn both(experiment: &Experiment) -> Result<(Outcome, Outcome), Failure> {
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| experiment.run(PathChoice::Slow));
+        let fast = experiment.run(PathChoice::Fast);
+        let slow = slow
+            .join()
+            .map_err(|_| Failure::Disagreement("the slow run ended in a panic".to_owned()))?;
+        Ok((slow?, fast?))
+    })
+}
+
+fn print_table(slow: &Outcome, fast: &Outcome) {
+    println!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
+    println!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
+    println!(
+        "with both paths {} of {} values came by the fast one; first value after {} s of key \
+         generation; a slot took {} ms",
+        fast.by_fast_path,
+        fast.waits.count(),
+        fast.first_value.as_secs(),
+        milliseconds(fast.slot_time)
+    );
+}
+
+fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Result<(), Failure> {
+    let folder = &options.out;
+    let at = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::bad_input(format_args!("{}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
+    let (csv, svg, json) =
+        (folder.join("waits.csv"), folder.join("waits.svg"), folder.join("costs.json"));
+    let mut writer = csv::Writer::from_path(&csv).map_err(|error| at(&csv, &error))?;
+    let mut record =
+        |fields: [&str; 5]| writer.write_record(fields).map_err(|error| at(&csv, &error));
+    record(["run", "slot", "party", "path", "wait_us"])?;
+    for (name, outcome) in [("slow", slow), ("fast", fast)] {
+        for row in &outcome.rows {
+            let wait = row.wait.as_micros().to_string();
+            let (slot, party) = (row.slot.get().to_string(), row.party.get().to_string());
+            record([name, &slot, &party, &row.path.to_string(), &wait])?;
+        }
+    }
+    writer.flush().map_err(|error| at(&csv, &error))?;
+    let title = "Wait between finality and value";
+    let paths = [("slow path only", &slow.waits), ("fast path", &fast.waits)];
+    waits::plot(&svg, title, &paths).map_err(Failure::bad_input)?;
+    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
+    std::fs::write(&json, text).map_err(|error| at(&json, &error))?;
+    println!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
+    Ok(())
+}

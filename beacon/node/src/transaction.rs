@@ -1,0 +1,121 @@
+//! What the key generation puts into blocks: dealings, then each party's blinded keys.
+//!
+//! Blinded keys are signed: whoever knows a party's published pair `(π, ρ)` can blind it once more,
+//! and the copy would pass every equation, so that the first to be ordered would push the party out.
+//! A dealing carries its dealer's signature already.
+//!
+//! Elsewhere: which of them count ([`crate::keygen`]).
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::bls;
+use crypto_core::wvuf::BlindedKey;
+use pvss_dkg::Dealing;
+
+use crate::setup::{Identity, Setup};
+
+const KEYS: bls::Domain = bls::Domain::new("node blinded keys");
+
+/// A party's blinded keys, one per path, each with a blinding factor of its own.
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
+pub struct SignedKeys {
+    /// Whose.
+    pub party: Party,
+    /// For the slow path, or the only one.
+    pub slow: BlindedKey,
+    /// For the fast path.
+    pub fast: Option<BlindedKey>,
+    signature: bls::Signature,
+}
+
+/// What a transaction is; its first byte. What is behind it is decoded in a job, for its points have
+/// to be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 0: a dealing, as `pvss_dkg` encodes it.
+    Dealing,
+    /// 1: [`SignedKeys`] in Borsh.
+    Keys,
+}
+
+impl Kind {
+    /// Looks at the first byte.
+    #[must_use]
+    pub fn of(transaction: &[u8]) -> Option<Self> {
+        Self::split(transaction).map(|(kind, _)| kind)
+    }
+
+    /// Kind and body.
+    #[must_use]
+    pub fn split(transaction: &[u8]) -> Option<(Self, &[u8])> {
+        match transaction.split_first()? {
+            (0, body) => Some((Self::Dealing, body)),
+            (1, body) => Some((Self::Keys, body)),
+            _ => None,
+        }
+    }
+}
+
+/// The transaction that carries a dealing.
+#[must_use]
+pub fn dealing(dealing: &Dealing) -> Vec<u8> {
+    [&[0], dealing.to_bytes().as_slice()].concat()
+}
+
+/// The transaction that carries a party's keys.
+#[must_use]
+pub fn keys(keys: &SignedKeys) -> Vec<u8> {
+    // Writing into memory does not fail.
+    [&[1], borsh::to_vec(keys).unwrap_or_default().as_slice()].concat()
+}
+
+impl SignedKeys {
+    /// Signs the keys for the session.
+    #[must_use]
+    pub fn new(
+        setup: &Setup,
+        identity: &Identity,
+        slow: BlindedKey,
+        fast: Option<BlindedKey>,
+    ) -> Self {
+        let statement = statement(setup, identity.me, &slow, fast.as_ref());
+        let signature = identity.signer.sign(KEYS, &statement);
+        Self { party: identity.me, slow, fast, signature }
+    }
+
+    /// Whose keys an encoded transaction claims to be, before anything in it is checked.
+    #[must_use]
+    pub fn claimed_party(transaction: &[u8]) -> Option<Party> {
+        borsh::from_slice(transaction.get(1..5)?).ok()
+    }
+
+    /// Checks that the party itself published these keys for this session.
+    ///
+    /// # Errors
+    /// If there is no such member, or the signature is not its own.
+    pub fn verify(&self, setup: &Setup) -> Result<(), KeysError> {
+        let member = setup.members.get(self.party.index());
+        let member = member.ok_or(KeysError::NotMember(self.party))?;
+        let statement = statement(setup, self.party, &self.slow, self.fast.as_ref());
+        self.signature
+            .verify(member.key.get(), KEYS, &statement)
+            .map_err(|_| KeysError::Signature(self.party))
+    }
+}
+
+/// Why blinded keys are nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeysError {
+    /// The committee has no such party.
+    #[error("{0} is not of this committee")]
+    NotMember(Party),
+    /// Somebody else published them, or they are of another session.
+    #[error("the signature on the blinded keys is not {0}'s")]
+    Signature(Party),
+}
+
+fn statement(setup: &Setup, party: Party, slow: &BlindedKey, fast: Option<&BlindedKey>) -> Vec<u8> {
+    let parts = (setup.keygen.digest(), party, slow, fast);
+    // Writing into memory does not fail.
+    borsh::to_vec(&parts).unwrap_or_default()
+}

@@ -1,0 +1,480 @@
+//! A validator: engine, key generation and beacon as one machine.
+//!
+//! ```text
+//!              ┌──────── ordered transactions ────────► keygen ── epoch ──┐
+//!   message ─► jolteon ── prefinalized · finalized · abandoned ───────────► beacon ─► value
+//!              └──────── order vote ─┐      ┌─ fast partial ──────────────┘
+//!                                    └──────┴─► one envelope
+//! ```
+//! The engine says that it prefinalizes before it sends its order vote, and the beacon is asked in
+//! between. So vote and partial leave in one step, behind the records of both, and the fast path
+//! costs no message of its own. In Jolteon a round is the slot and its only view.
+//!
+//! Elsewhere: who carries the outputs out (`devnet` in real time, `simulate` in virtual time).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ::beacon::{Beacon, Binding, Limits, Path, Paths, Scheme, Slot, Value, View};
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::bls;
+use jolteon::Jolteon;
+use machine::{Instant, Machine};
+use pvss_dkg::Progress;
+
+use crate::cli::PathChoice;
+use crate::keygen::{self, AdmittedKeys, Keygen, PerPath};
+use crate::setup::{Identity, Setup};
+
+/// Beacon messages that came before this party had opened its keys, and that are kept for it.
+const EARLY: usize = 4096;
+
+/// What validators send each other.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub enum Message {
+    /// Between engines.
+    Engine(jolteon::Message),
+    /// Between beacons.
+    Beacon(::beacon::Message),
+}
+
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient {
+    /// Everybody else.
+    All,
+    /// One party.
+    One(Party),
+}
+
+/// What is durable before what follows it leaves.
+#[derive(Clone, Debug)]
+pub enum Record {
+    /// The engine's.
+    Engine(jolteon::Record),
+    /// The beacon's.
+    Beacon(::beacon::Record),
+    /// What the engine finalized while there was no beacon to remember it, and every transaction.
+    Ordered {
+        /// The slot.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Value>,
+        /// What the block ordered.
+        transactions: Vec<Arc<[u8]>>,
+    },
+}
+
+/// Work for a pool.
+pub enum Job {
+    /// Signatures.
+    Engine(jolteon::Job),
+    /// Dealings and keys.
+    Keygen(keygen::Job),
+    /// Partials.
+    Beacon(::beacon::Job),
+}
+
+/// What came of it.
+pub enum Verdict {
+    /// See [`Job::Engine`].
+    Engine(jolteon::Verdict),
+    /// See [`Job::Keygen`].
+    Keygen(keygen::Verdict),
+    /// See [`Job::Beacon`].
+    Beacon(::beacon::Verdict),
+}
+
+/// What happens to a validator.
+pub enum Input {
+    /// The driver is ready.
+    Start,
+    /// A peer's message, from an authenticated link.
+    Received {
+        /// The peer.
+        from: Party,
+        /// What it sent.
+        message: Message,
+    },
+    /// A job ended.
+    Checked(Verdict),
+    /// A deadline passed.
+    Tick,
+}
+
+/// What a validator wants done.
+pub enum Output {
+    /// Make this durable before anything that follows leaves.
+    Persist(Record),
+    /// Send this.
+    Send {
+        /// To whom.
+        to: Recipient,
+        /// What.
+        message: Message,
+    },
+    /// Run this and bring the verdict back.
+    Run(Job),
+    /// For logs, statistics and checkers.
+    Note(Event),
+}
+
+/// What an observer may want to know.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A dealing counts.
+    Dealing {
+        /// How many do by now.
+        dealings: usize,
+        /// Whether they suffice.
+        progress: Progress,
+    },
+    /// The keys suffice.
+    Ready {
+        /// The first slot with a value.
+        first_slot: Slot,
+        /// Who may evaluate under which path: what an outside verifier needs.
+        committees: Box<PerPath<crypto_core::wvuf::Committee>>,
+    },
+    /// A party's keys came when values were being revealed already.
+    Admitted(Arc<AdmittedKeys>),
+    /// A slot is final; `None` if it was skipped.
+    Finalized {
+        /// The slot.
+        slot: Slot,
+        /// Its block.
+        block: Option<Value>,
+    },
+    /// A slot has its value.
+    Revealed(Box<::beacon::Reveal>),
+    /// A peer did wrong, in words.
+    Accused {
+        /// Who.
+        party: Party,
+        /// What.
+        fault: String,
+    },
+    /// A slot was skipped and has no value.
+    Skipped(Slot),
+    /// A transaction did not count, or an event of the engine released nothing; in words.
+    Refused(String),
+}
+
+/// Engine, key generation and beacon of one party.
+pub struct Validator {
+    setup: Arc<Setup>,
+    me: Party,
+    engine: Jolteon,
+    keygen: Keygen,
+    stage: Stage,
+    outputs: VecDeque<Output>,
+}
+
+enum Stage {
+    /// No keys yet; what the beacon will have to be told.
+    Before(Box<Backlog>),
+    Running(Box<Beacon>),
+}
+
+#[derive(Default)]
+struct Backlog {
+    records: Vec<::beacon::Record>,
+    finalized: Vec<(Slot, Option<Value>)>,
+    abandoned: Option<View>,
+    messages: VecDeque<(Party, ::beacon::Message)>,
+}
+
+impl Validator {
+    /// A validator that goes on where its records end; none for a fresh start.
+    ///
+    /// # Errors
+    /// If the engine refuses its configuration.
+    pub fn new(
+        setup: Arc<Setup>,
+        identity: Arc<Identity>,
+        records: Vec<Record>,
+    ) -> Result<Self, jolteon::ConfigError> {
+        let me = identity.me;
+        let mut promised = jolteon::Records::default();
+        let mut backlog = Backlog::default();
+        let mut keygen = Keygen::new(Arc::clone(&setup), me);
+        for record in records {
+            match record {
+                Record::Engine(record) => promised.apply(record),
+                Record::Beacon(record) => backlog.records.push(record),
+                Record::Ordered { slot, block, transactions } => {
+                    keygen.ordered(slot.get(), &transactions);
+                    backlog.finalized.push((slot, block));
+                }
+            }
+        }
+        let mut config = jolteon::Config::new(setup.context, me, setup.members.clone());
+        config.timeout = setup.timeout;
+        config.max_block_bytes = setup.max_block_bytes;
+        let signer = identity.signer.to_secret_bytes();
+        let signer = bls::SecretKey::from_secret_bytes(&signer)
+            .map_err(|_| jolteon::ConfigError::WrongKey { me })?;
+        let engine = Jolteon::new(config, signer, promised)?;
+        Ok(Self {
+            setup,
+            me,
+            engine,
+            keygen,
+            stage: Stage::Before(Box::new(backlog)),
+            outputs: VecDeque::new(),
+        })
+    }
+
+    /// The sum of the dealings that made the epoch's key, once it is fixed.
+    #[must_use]
+    pub fn aggregate(&self) -> Option<&Arc<pvss_dkg::Verified<pvss_dkg::Aggregate>>> {
+        self.keygen.aggregate()
+    }
+
+    fn note(&mut self, event: Event) {
+        self.outputs.push_back(Output::Note(event));
+    }
+
+    /// Carries outputs from part to part until all are at rest. The engine's are taken one by one,
+    /// so that what the beacon answers to a prefinalization leaves before the order vote.
+    fn settle(&mut self, now: Instant) {
+        while let Some(output) = self.engine.poll() {
+            self.from_engine(now, output);
+            self.drain_keygen(now);
+            self.drain_beacon();
+        }
+        self.drain_keygen(now);
+        self.drain_beacon();
+    }
+
+    fn from_engine(&mut self, now: Instant, output: jolteon::Output) {
+        match output {
+            jolteon::Output::Persist(record) => {
+                self.outputs.push_back(Output::Persist(Record::Engine(record)));
+            }
+            jolteon::Output::Send { to, message } => {
+                let to = match to {
+                    jolteon::Recipient::All => Recipient::All,
+                    jolteon::Recipient::One(party) => Recipient::One(party),
+                };
+                self.outputs.push_back(Output::Send { to, message: Message::Engine(message) });
+            }
+            jolteon::Output::Check(job) => self.outputs.push_back(Output::Run(Job::Engine(job))),
+            jolteon::Output::Prefinalized { round, block } => {
+                let value = Value::new(block.to_bytes());
+                let view = view(round);
+                self.tell(now, ::beacon::Input::Prefinalized { slot: view.slot, view, value });
+            }
+            jolteon::Output::Finalized { round, block } => self.finalized(now, round, block),
+            jolteon::Output::Abandoned { round } => {
+                self.tell(now, ::beacon::Input::Abandoned { view: view(round) });
+            }
+            jolteon::Output::Accuse { party, fault } => {
+                self.note(Event::Accused { party, fault: fault.to_string() });
+            }
+        }
+    }
+
+    fn finalized(&mut self, now: Instant, round: jolteon::Round, block: Option<jolteon::Block>) {
+        let slot = Slot::new(round.get());
+        let value = block
+            .as_ref()
+            .map(|block| Value::new(block.id(self.engine.committee().context()).to_bytes()));
+        self.note(Event::Finalized { slot, block: value });
+        let payload = block.iter().flat_map(|block| block.payload());
+        let transactions: Vec<Arc<[u8]>> =
+            payload.map(|transaction| Arc::clone(transaction.bytes())).collect();
+        // Without keys nobody else remembers the slot; with them the beacon does.
+        if matches!(self.stage, Stage::Before(_)) || !transactions.is_empty() {
+            let transactions = transactions.clone();
+            let record = Record::Ordered { slot, block: value, transactions };
+            self.outputs.push_back(Output::Persist(record));
+        }
+        self.tell(now, ::beacon::Input::Finalized { slot, value });
+        self.keygen.ordered(slot.get(), &transactions);
+    }
+
+    /// Tells the beacon, or keeps what it will have to be told.
+    fn tell(&mut self, now: Instant, input: ::beacon::Input) {
+        match (&mut self.stage, input) {
+            (Stage::Running(beacon), input) => beacon.handle(now, input),
+            (Stage::Before(backlog), ::beacon::Input::Finalized { slot, value }) => {
+                backlog.finalized.push((slot, value));
+            }
+            (Stage::Before(backlog), ::beacon::Input::Abandoned { view }) => {
+                backlog.abandoned = backlog.abandoned.max(Some(view));
+            }
+            (Stage::Before(backlog), ::beacon::Input::Received { from, message }) => {
+                if backlog.messages.len() < EARLY {
+                    backlog.messages.push_back((from, message));
+                }
+            }
+            // Without keys there is nothing to release early, and nobody to check a job for.
+            (Stage::Before(_), _) => {}
+        }
+    }
+
+    fn drain_keygen(&mut self, now: Instant) {
+        while let Some(output) = self.keygen.poll() {
+            match output {
+                keygen::Output::Run(job) => self.outputs.push_back(Output::Run(Job::Keygen(job))),
+                keygen::Output::Submit(transaction) => {
+                    let transaction = jolteon::Transaction::new(transaction);
+                    self.engine.handle(now, jolteon::Input::Submit(transaction));
+                }
+                keygen::Output::Dealing { dealings, progress } => {
+                    self.note(Event::Dealing { dealings, progress });
+                }
+                keygen::Output::Refused(why) => self.note(Event::Refused(why)),
+                keygen::Output::Ready { .. } => self.begin(now),
+                keygen::Output::Late(keys) => {
+                    self.note(Event::Admitted(Arc::clone(&keys)));
+                    self.admit(now, &keys);
+                }
+            }
+        }
+    }
+
+    /// The keys suffice: the beacon takes over what happened before it was there.
+    fn begin(&mut self, now: Instant) {
+        let Some(epoch) = self.keygen.take_epoch() else { return };
+        let first_slot = Slot::new(epoch.first_slot);
+        let committees = Box::new(epoch.committees.clone());
+        let Stage::Before(backlog) = &mut self.stage else { return };
+        let backlog = std::mem::take(&mut **backlog);
+        let config = ::beacon::Config {
+            context: self.setup.context,
+            me: self.me,
+            paths: paths(&self.setup, epoch),
+            binding: Binding::Slot,
+            fast_attempt: Some(0),
+            first: first_slot,
+            limits: Limits::default(),
+        };
+        match Beacon::new(config, &backlog.records) {
+            Ok(beacon) => self.stage = Stage::Running(Box::new(beacon)),
+            Err(error) => return self.note(Event::Refused(error.to_string())),
+        }
+        self.note(Event::Ready { first_slot, committees });
+        if let Some(view) = backlog.abandoned {
+            self.tell(now, ::beacon::Input::Abandoned { view });
+        }
+        for (slot, value) in backlog.finalized {
+            self.tell(now, ::beacon::Input::Finalized { slot, value });
+        }
+        for (from, message) in backlog.messages {
+            self.tell(now, ::beacon::Input::Received { from, message });
+        }
+    }
+
+    fn admit(&mut self, now: Instant, keys: &AdmittedKeys) {
+        let late = if self.setup.choice == PathChoice::Tight { Path::Tight } else { Path::Slow };
+        let keys = [(late, Some(&keys.keys.slow)), (Path::Fast, keys.keys.fast.as_ref())];
+        for (path, key) in keys {
+            if let Some(key) = key.cloned() {
+                self.tell(now, ::beacon::Input::Admitted { path, key });
+            }
+        }
+    }
+
+    fn drain_beacon(&mut self) {
+        let Stage::Running(beacon) = &mut self.stage else { return };
+        while let Some(output) = beacon.poll() {
+            self.outputs.push_back(match output {
+                ::beacon::Output::Persist(record) => Output::Persist(Record::Beacon(record)),
+                ::beacon::Output::Send { to, message } => {
+                    let to = match to {
+                        ::beacon::Recipient::All => Recipient::All,
+                        ::beacon::Recipient::One(party) => Recipient::One(party),
+                    };
+                    Output::Send { to, message: Message::Beacon(message) }
+                }
+                ::beacon::Output::Check(job) => Output::Run(Job::Beacon(job)),
+                ::beacon::Output::Reveal(reveal) => Output::Note(Event::Revealed(reveal)),
+                ::beacon::Output::Skipped { slot } => Output::Note(Event::Skipped(slot)),
+                ::beacon::Output::Accuse { party, fault } => {
+                    Output::Note(Event::Accused { party, fault: fault.to_string() })
+                }
+                // Normal: the fast path is off, the slot is not beaconed, a view was given up.
+                ::beacon::Output::Refused(::beacon::Refusal::Withheld(_)) => continue,
+                ::beacon::Output::Refused(refusal) => {
+                    Output::Note(Event::Refused(refusal.to_string()))
+                }
+            });
+        }
+    }
+}
+
+impl Machine for Validator {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Start => self.engine.handle(now, jolteon::Input::Start),
+            Input::Received { from, message: Message::Engine(message) } => {
+                self.engine.handle(now, jolteon::Input::Received { from, message });
+            }
+            Input::Received { from, message: Message::Beacon(message) } => {
+                self.tell(now, ::beacon::Input::Received { from, message });
+            }
+            Input::Checked(Verdict::Engine(verdict)) => {
+                self.engine.handle(now, jolteon::Input::Checked(verdict));
+            }
+            Input::Checked(Verdict::Keygen(verdict)) => self.keygen.checked(verdict),
+            Input::Checked(Verdict::Beacon(verdict)) => {
+                self.tell(now, ::beacon::Input::Checked(verdict));
+            }
+            Input::Tick => {
+                self.engine.handle(now, jolteon::Input::Tick);
+                self.tell(now, ::beacon::Input::Tick);
+            }
+        }
+        self.settle(now);
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let beacon = match &self.stage {
+            Stage::Before(_) => None,
+            Stage::Running(beacon) => beacon.wake_at(),
+        };
+        self.engine.wake_at().into_iter().chain(beacon).min()
+    }
+}
+
+impl Job {
+    /// Does the work; see the parts for what is secret in it.
+    #[must_use]
+    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict {
+        match self {
+            Self::Engine(job) => Verdict::Engine(job.run()),
+            Self::Keygen(job) => Verdict::Keygen(job.run(setup, identity)),
+            Self::Beacon(job) => Verdict::Beacon(job.run()),
+        }
+    }
+}
+
+/// In Jolteon a round is a slot and its only view.
+fn view(round: jolteon::Round) -> View {
+    View::new(Slot::new(round.get()), 0)
+}
+
+fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths {
+    let keygen::Epoch { committees, own, first_slot } = epoch;
+    let (own_slow, own_fast) = own.map(|own| (own.slow, own.fast)).unzip();
+    let slow = Scheme { committee: committees.slow, evaluation: own_slow };
+    match committees.fast {
+        Some(committee) => {
+            let fast = Scheme { committee, evaluation: own_fast.flatten() };
+            let fast_from = Slot::new(first_slot).after(setup.fast_after);
+            Paths::FastAndSlow { slow, fast, fast_from }
+        }
+        None if setup.choice == PathChoice::Tight => Paths::Tight(slow),
+        None => Paths::Slow(slow),
+    }
+}

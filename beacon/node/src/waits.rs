@@ -1,0 +1,153 @@
+//! How long values were awaited after finality: summary, table, CSV and plot.
+//!
+//! A wait is the time between a party's finalization of a slot and its value (Definition 12 of the
+//! paper takes the largest over the parties; like the paper's measurement we keep all of them and
+//! say mean and percentiles).
+//!
+//! Elsewhere: who measures them ([`crate::devnet`] in real time, [`crate::simulate`] in virtual time).
+
+use std::path::Path;
+use std::time::Duration;
+
+use comfy_table::Table;
+use plotters::prelude::*;
+
+use crate::table;
+
+/// The waits of one path.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// Ascending.
+    sorted: Vec<Duration>,
+}
+
+impl Waits {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Their mean; `None` if there are none.
+    #[must_use]
+    pub fn mean(&self) -> Option<Duration> {
+        let count = u32::try_from(self.sorted.len()).ok().filter(|&count| count > 0)?;
+        Some(self.sorted.iter().sum::<Duration>() / count)
+    }
+
+    /// The nearest-rank percentile: the least wait that `percent` of a hundred do not exceed.
+    #[must_use]
+    pub fn percentile(&self, percent: usize) -> Option<Duration> {
+        let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
+        self.sorted.get(rank - 1).copied()
+    }
+
+    /// Mean, median, 90th and 99th percentile as the cells of a table, in milliseconds.
+    #[must_use]
+    pub fn cells(&self) -> [String; 4] {
+        [self.mean(), self.percentile(50), self.percentile(90), self.percentile(99)]
+            .map(|wait| wait.map_or_else(|| "-".to_owned(), milliseconds))
+    }
+}
+
+impl FromIterator<Duration> for Waits {
+    fn from_iter<I: IntoIterator<Item = Duration>>(waits: I) -> Self {
+        let mut sorted: Vec<Duration> = waits.into_iter().collect();
+        sorted.sort_unstable();
+        Self { sorted }
+    }
+}
+
+/// The summary of each phase or path.
+#[must_use]
+pub fn table(rows: &[(&str, &Waits)]) -> Table {
+    let header = ["wait after finality, ms", "values", "mean", "p50", "p90", "p99"];
+    let rows = rows.iter().filter(|(_, waits)| waits.count() > 0).map(|(name, waits)| {
+        let [mean, p50, p90, p99] = waits.cells();
+        [(*name).to_owned(), waits.count().to_string(), mean, p50, p90, p99]
+    });
+    table::table(&header, rows)
+}
+
+/// A duration as milliseconds with one digit behind the point.
+#[must_use]
+pub fn milliseconds(span: Duration) -> String {
+    format!("{:.1}", span.as_secs_f64() * 1e3)
+}
+
+/// Draws the cumulative distribution of each path's waits into an SVG file.
+///
+/// # Errors
+/// What the file system or the plotting library says.
+pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), String> {
+    let longest = paths.iter().filter_map(|(_, waits)| waits.percentile(99)).max();
+    let right = (longest.unwrap_or_default().as_secs_f64() * 1.1e3).max(1.0);
+    draw(path, title, paths, right).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn draw(
+    path: &Path,
+    title: &str,
+    paths: &[(&str, &Waits)],
+    right: f64,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let root = SVGBackend::new(path, (860, 480)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, ("sans-serif", 18))
+        .margin(14)
+        .x_label_area_size(44)
+        .y_label_area_size(58)
+        .build_cartesian_2d(0.0..right, 0.0..100.0)?;
+    chart
+        .configure_mesh()
+        .x_desc("wait after finality, ms")
+        .y_desc("slots and parties, %")
+        .light_line_style(WHITE)
+        .label_style(("sans-serif", 13))
+        .draw()?;
+    let colours = [RGBColor(31, 119, 180), RGBColor(214, 69, 65), RGBColor(44, 140, 80)];
+    for ((name, waits), colour) in paths.iter().zip(colours) {
+        let share = 100.0 / f64::from(u32::try_from(waits.count().max(1))?);
+        let steps = waits
+            .sorted
+            .iter()
+            .zip(1_u32..)
+            .map(|(wait, rank)| (wait.as_secs_f64() * 1e3, f64::from(rank) * share));
+        // Up from the axis at the shortest wait, and on to the right edge after the longest.
+        let first = waits.sorted.first().map(|wait| (wait.as_secs_f64() * 1e3, 0.0));
+        let line =
+            first.into_iter().chain(steps).chain([(right, 100.0)]).filter(|(x, _)| *x <= right);
+        let mean = waits.mean().map_or_else(|| "-".to_owned(), milliseconds);
+        chart
+            .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
+            .label(format!("{name}: mean {mean} ms"))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
+        .background_style(WHITE)
+        .border_style(RGBColor(200, 200, 200))
+        .label_font(("sans-serif", 14))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(milliseconds: impl IntoIterator<Item = u64>) -> Waits {
+        milliseconds.into_iter().map(Duration::from_millis).collect()
+    }
+
+    #[test]
+    fn percentiles_are_nearest_rank() {
+        let ten = waits((1..=10).rev());
+        assert_eq!(ten.cells(), ["5.5", "5.0", "9.0", "10.0"].map(str::to_owned));
+        assert_eq!(waits([7]).percentile(90), Some(Duration::from_millis(7)));
+        assert_eq!(waits([]).cells(), ["-"; 4].map(str::to_owned));
+    }
+}
