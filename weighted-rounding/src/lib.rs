@@ -23,7 +23,7 @@
 //! |---------------|---------------------------------------------------------------------------|
 //! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a set that breaks them |
 //! | `rounding`    | [`Rounding`]: what a vector guarantees, with exact stakes                  |
-//! | `search`      | the scan over offsets and totals                                           |
+//! | `search`      | the scan over offsets and totals, for both objectives                      |
 //! | `exact`       | branch and bound: a lower bound, or a smaller total than the scan's         |
 //! | `apportion`   | the vectors `⌊λx + c⌋`, one unit at a time                                 |
 //! | `greedy`      | refutes most vectors without a table                                       |

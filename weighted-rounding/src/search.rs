@@ -177,3 +177,50 @@ impl<'a> Climb<'a> {
         Candidate { weights: weights.to_vec(), total: self.total, absent: absent.collect() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    /// Every offset and every total in turn, with full tables and no jumps.
+    fn all_candidates(stakes: &[u128], demands: &[Demand], limit: u32) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        for offset in Offset::all() {
+            for total in 1..=limit {
+                let mut climb = Climb::new(stakes, offset, total);
+                climb.apportionment.advance_to(total);
+                let mut knapsack = Knapsack::new();
+                knapsack.rebuild(stakes, climb.apportionment.weights(), u128::MAX);
+                if Demand::excess(demands, total, |bound| knapsack.largest_weight(bound)) == 0 {
+                    candidates.push(climb.measure(&mut knapsack, demands));
+                }
+            }
+        }
+        candidates
+    }
+
+    #[test]
+    fn jumps_miss_nothing() {
+        let limit = 40;
+        for stakes in [
+            vec![23u128, 19, 17, 13, 11, 7, 5, 3, 2],
+            vec![40, 21, 20, 10, 9, 4, 4, 1],
+            vec![6, 5, 5, 5, 4, 4, 3, 2, 2, 2, 1],
+        ] {
+            let total: u128 = stakes.iter().sum();
+            let slow = Demand { leaking: total / 2, missing: total - (total * 2).div_ceil(3) };
+            for missing in 0..total / 3 {
+                let demands = [slow, Demand { leaking: total * 2 / 3, missing }];
+                let all = all_candidates(&stakes, &demands, limit);
+                let least = all.iter().map(|candidate| candidate.total).min();
+                let found = least_total(&stakes, &demands, limit);
+                assert_eq!(found.as_ref().ok().map(|found| found.total), least);
+                let Ok(found) = found else { continue };
+                let best = least_reconstruction(&stakes, &demands, found, limit);
+                let most = all.iter().map(|candidate| candidate.absent[0]).min();
+                assert_eq!(Some(best.absent[0]), most, "{stakes:?}, missing {missing}");
+            }
+        }
+    }
+}
