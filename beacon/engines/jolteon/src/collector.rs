@@ -27,6 +27,8 @@ pub(crate) struct Collector<C> {
 #[derive(Debug)]
 struct Tally<C> {
     ballots: BTreeMap<Party, Ballot<C>>,
+    /// What the ballots that count add up to, kept along so that a vote costs no walk over all.
+    stake: BTreeMap<C, u128>,
     state: State,
 }
 
@@ -43,6 +45,7 @@ enum State {
 struct Ballot<C> {
     choice: C,
     signature: Signature,
+    stake: u128,
     standing: Standing,
     contradicted: bool,
 }
@@ -59,6 +62,22 @@ pub(crate) enum Standing {
     Rejected,
 }
 
+impl Standing {
+    const fn counts(self) -> bool {
+        matches!(self, Self::Stored | Self::Verified)
+    }
+}
+
+/// A vote as it comes in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cast<C> {
+    pub(crate) party: Party,
+    pub(crate) stake: u128,
+    pub(crate) choice: C,
+    pub(crate) signature: Signature,
+    pub(crate) standing: Standing,
+}
+
 /// What became of a vote.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Added<C> {
@@ -73,18 +92,13 @@ pub(crate) enum Added<C> {
 /// Votes that agree and hold a quorum.
 pub(crate) type Votes<C> = BTreeMap<Party, (C, Signature)>;
 
-impl<C: Copy + Eq> Collector<C> {
+impl<C: Copy + Ord> Collector<C> {
     pub(crate) const fn new() -> Self {
         Self { rounds: BTreeMap::new() }
     }
 
-    pub(crate) fn add(
-        &mut self,
-        round: Round,
-        party: Party,
-        (choice, signature): (C, Signature),
-        standing: Standing,
-    ) -> Added<C> {
+    pub(crate) fn add(&mut self, round: Round, cast: Cast<C>) -> Added<C> {
+        let Cast { party, stake, choice, signature, standing } = cast;
         let tally = self.rounds.entry(round).or_insert_with(Tally::new);
         if let Some(earlier) = tally.ballots.get_mut(&party) {
             if earlier.choice == choice || earlier.contradicted {
@@ -93,8 +107,11 @@ impl<C: Copy + Eq> Collector<C> {
             earlier.contradicted = true;
             return Added::Contradicts(earlier.choice, earlier.signature);
         }
-        let ballot = Ballot { choice, signature, standing, contradicted: false };
+        let ballot = Ballot { choice, signature, stake, standing, contradicted: false };
         tally.ballots.insert(party, ballot);
+        if standing.counts() {
+            tally.weigh(choice, stake);
+        }
         if tally.state == State::Closed { Added::Ignored } else { Added::Stored }
     }
 
@@ -107,12 +124,13 @@ impl<C: Copy + Eq> Collector<C> {
         agree: impl Fn(C) -> bool,
     ) -> Option<Votes<C>> {
         let tally = self.rounds.get_mut(&round).filter(|tally| tally.state == State::Open)?;
-        let votes = tally.countable(agree);
-        if !committee.is_quorum(committee.stake_of(votes.keys().copied())) {
+        let agreeing = tally.stake.iter().filter(|(choice, _)| agree(**choice));
+        let stake = agreeing.fold(0_u128, |sum, (_, stake)| sum.saturating_add(*stake));
+        if !committee.is_quorum(stake) {
             return None;
         }
         tally.state = State::Checking;
-        Some(votes)
+        Some(tally.countable(agree))
     }
 
     /// A certificate of this round is being computed from the votes.
@@ -146,9 +164,16 @@ impl<C: Copy + Eq> Collector<C> {
 
     /// One vote was checked by itself. Returns what it was for.
     pub(crate) fn settle(&mut self, round: Round, party: Party, good: bool) -> Option<C> {
-        let ballot = self.rounds.get_mut(&round)?.ballots.get_mut(&party)?;
+        let tally = self.rounds.get_mut(&round)?;
+        let ballot = tally.ballots.get_mut(&party)?;
+        let (choice, stake, counted) = (ballot.choice, ballot.stake, ballot.standing.counts());
         ballot.standing = if good { Standing::Verified } else { Standing::Rejected };
-        Some(ballot.choice)
+        match (counted, good) {
+            (false, true) => tally.weigh(choice, stake),
+            (true, false) => tally.unweigh(choice, stake),
+            _ => {}
+        }
+        Some(choice)
     }
 
     /// Forgets rounds outside the window.
@@ -157,15 +182,26 @@ impl<C: Copy + Eq> Collector<C> {
     }
 }
 
-impl<C: Copy> Tally<C> {
+impl<C: Copy + Ord> Tally<C> {
     const fn new() -> Self {
-        Self { ballots: BTreeMap::new(), state: State::Open }
+        Self { ballots: BTreeMap::new(), stake: BTreeMap::new(), state: State::Open }
+    }
+
+    fn weigh(&mut self, choice: C, stake: u128) {
+        let sum = self.stake.entry(choice).or_default();
+        *sum = sum.saturating_add(stake);
+    }
+
+    fn unweigh(&mut self, choice: C, stake: u128) {
+        if let Some(sum) = self.stake.get_mut(&choice) {
+            *sum = sum.saturating_sub(stake);
+        }
     }
 
     fn countable(&self, agree: impl Fn(C) -> bool) -> Votes<C> {
         self.ballots
             .iter()
-            .filter(|(_, ballot)| matches!(ballot.standing, Standing::Stored | Standing::Verified))
+            .filter(|(_, ballot)| ballot.standing.counts())
             .filter(|(_, ballot)| agree(ballot.choice))
             .map(|(party, ballot)| (*party, (ballot.choice, ballot.signature)))
             .collect()

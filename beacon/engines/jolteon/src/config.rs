@@ -243,7 +243,7 @@ mod tests {
         let overflow = ConfigError::Overflow { at: Party::new(1) };
         assert_eq!(committee(&[u128::MAX, 1]).unwrap_err(), overflow);
         let mut twins = members(&[1, 1]);
-        twins[1].key = twins[0].key.clone();
+        twins[1].key = twins[0].key;
         let repeated = ConfigError::RepeatedKey { at: Party::new(1) };
         assert_eq!(Committee::new(&context(0), twins).unwrap_err(), repeated);
     }

@@ -15,7 +15,7 @@ use machine::Instant;
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
-use crate::collector::{Added, Standing};
+use crate::collector::{Added, Cast, Standing};
 use crate::engine::{BallotKind, Jolteon, Pending, Recipient, Seen};
 use crate::fault::{Equivocation, Fault, Signed};
 use crate::job::{Claim, Work};
@@ -54,14 +54,16 @@ impl Jolteon {
         }
     }
 
-    fn standing(&self, party: Party) -> Standing {
-        if party == self.me {
+    fn cast<C>(&self, party: Party, (choice, signature): (C, Signature)) -> Cast<C> {
+        let standing = if party == self.me {
             Standing::Verified
         } else if self.suspects.contains(&party) {
             Standing::Suspected
         } else {
             Standing::Stored
-        }
+        };
+        let stake = self.committee.member(party).map_or(0, |member| member.stake.get());
+        Cast { party, stake, choice, signature, standing }
     }
 
     fn receive_vote(&mut self, from: Party, vote: &Vote) {
@@ -90,15 +92,15 @@ impl Jolteon {
         party: Party,
         ballot: (BlockId, Signature),
     ) {
-        let standing = self.standing(party);
+        let cast = self.cast(party, ballot);
         let (collector, stage) = match kind {
             BallotKind::Order => (&mut self.orders, Stage::Order),
             BallotKind::Vote | BallotKind::Timeout => (&mut self.votes, Stage::Vote),
         };
         let (block, signature) = ballot;
-        match collector.add(round, party, ballot, standing) {
+        match collector.add(round, cast) {
             Added::Ignored => {}
-            Added::Stored if standing == Standing::Suspected => {
+            Added::Stored if cast.standing == Standing::Suspected => {
                 let work = Work::Votes { stage, round, block, votes: [(party, signature)].into() };
                 self.check(work, Pending::Suspect { ballot: kind, round, party });
             }
@@ -128,12 +130,12 @@ impl Jolteon {
     }
 
     pub(crate) fn count_timeout(&mut self, round: Round, party: Party, ballot: (Round, Signature)) {
-        let standing = self.standing(party);
+        let cast = self.cast(party, ballot);
         // A second timeout with another certificate is no fault: a restart may cause it.
-        if self.timeouts.add(round, party, ballot, standing) != Added::Stored {
+        if self.timeouts.add(round, cast) != Added::Stored {
             return;
         }
-        if standing == Standing::Suspected {
+        if cast.standing == Standing::Suspected {
             let work = Work::Timeouts { round, votes: [(party, ballot)].into() };
             self.check(work, Pending::Suspect { ballot: BallotKind::Timeout, round, party });
         } else {
