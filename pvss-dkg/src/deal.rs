@@ -50,6 +50,13 @@ pub enum DealError {
     },
 }
 
+/// Who signs what.
+pub(crate) struct Dealer<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) party: Party,
+    pub(crate) signer: &'a bls::SecretKey,
+}
+
 /// What a dealer knows of its dealing; forgotten when the dealing is made.
 pub(crate) struct Openings {
     /// `s`.
@@ -84,7 +91,7 @@ pub fn deal(
     }
     let openings = Openings::random(config, rng);
     let body = openings.commit(config);
-    Ok(body.into_dealing(config, dealer, signer, &openings.constant, rng))
+    Ok(Dealer { config, party: dealer, signer }.publish(body, &openings.constant, rng))
 }
 
 impl Openings {
@@ -146,18 +153,17 @@ impl SharingOpenings {
     }
 }
 
-impl Body {
-    /// Proves and signs.
-    pub(crate) fn into_dealing(
-        self,
-        config: &Config,
-        dealer: Party,
-        signer: &bls::SecretKey,
+impl Dealer<'_> {
+    /// Proves knowledge of `secret` and signs.
+    pub(crate) fn publish(
+        &self,
+        body: Body,
         secret: &Secret<Scalar>,
         rng: &mut impl CryptoRng,
     ) -> Dealing {
-        let contribution = Contribution::prove(config, dealer, self.digest(), secret, rng);
+        let Self { config, party, signer } = *self;
+        let contribution = Contribution::prove(config, party, body.digest(), secret, rng);
         let signature = contribution.sign(config, signer);
-        Dealing { contribution, signature, body: self }
+        Dealing { contribution, signature, body }
     }
 }

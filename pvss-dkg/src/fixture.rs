@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 use weighted_rounding::Stake;
 
 use crate::config::{Config, Member, Session, Shape};
-use crate::deal::deal;
+use crate::deal::{Dealer, deal};
 use crate::dealing::Dealing;
 use crate::key::DecryptionKey;
 use crate::verified::Verified;
@@ -32,6 +32,14 @@ pub(crate) struct Committee {
 
 pub(crate) fn party(position: u32) -> Party {
     Party::new(position)
+}
+
+pub(crate) fn as_dealer<'a>(
+    config: &'a Config,
+    dealer: u32,
+    signer: &'a bls::SecretKey,
+) -> Dealer<'a> {
+    Dealer { config, party: party(dealer), signer }
 }
 
 pub(crate) fn session() -> Session {

@@ -118,8 +118,8 @@ impl KeyRegistration {
         check_pairing_product([(self.g1, g_hat()), (-G1Affine::generator(), self.g2)])
             .map_err(|_| KeyError::Halves)?;
         let challenge = challenge(signer, &self.g1, &self.g2, &self.nonce);
-        let expected = self.g1 * &challenge + self.nonce;
-        if G1Affine::generator() * &self.response != expected {
+        let expected = self.g1 * challenge + self.nonce;
+        if G1Affine::generator() * self.response != expected {
             return Err(KeyError::Possession);
         }
         Ok(EncryptionKey { g1: self.g1, g2: self.g2 })
@@ -183,7 +183,7 @@ mod tests {
         let g1 = key.encryption_key().g1;
         // The proof is remade for the mixed pair, so only the pairing tells.
         let kappa = Scalar::random(&mut rng);
-        let nonce = (G1Affine::generator() * &kappa).into();
+        let nonce = (G1Affine::generator() * kappa).into();
         let response = kappa + challenge(&signer, &g1, &g2, &nonce) * *key.0.expose();
         let mixed = KeyRegistration { g1, g2, nonce, response };
         assert_eq!(mixed.verify(&signer), Err(KeyError::Halves));

@@ -145,8 +145,8 @@ impl Contribution {
             .verify(&member.signer, DOMAIN, &self.digest(config))
             .map_err(|_| ProofError::Signature)?;
         let challenge = self.challenge(config);
-        let expected = self.commitment * &challenge + self.nonce;
-        if G1Affine::generator() * &self.response != expected {
+        let expected = self.commitment * challenge + self.nonce;
+        if G1Affine::generator() * self.response != expected {
             return Err(ProofError::Knowledge);
         }
         Ok(())
@@ -201,7 +201,7 @@ fn check_knowledge(
     let response: Scalar = scaled.iter().fold(Scalar::ZERO, |sum, (_, z)| sum + *z);
     let left: G1Projective =
         vartime_msm_128(&nonces, epsilons) + vartime_msm(&commitments, &challenges);
-    if left != G1Affine::generator() * &response {
+    if left != G1Affine::generator() * response {
         return Err(ProofError::Knowledge);
     }
     Ok(())

@@ -214,7 +214,7 @@ impl<'a> Equations<'a> {
     /// Everything at once.
     fn product(&self) -> Vec<Pair> {
         let delta = widen(self.delta);
-        let mut left = vec![-self.left(), G1Affine::generator() * &delta];
+        let mut left = vec![-self.left(), G1Affine::generator() * delta];
         let mut right = vec![g_hat(), self.body.public_key];
         for (_, key, span) in self.config.holders() {
             left.push(self.ephemerals(&span));
@@ -293,7 +293,7 @@ impl<'a> Equations<'a> {
 impl PathEquations<'_> {
     fn check_degree(&self, public_key: &G2Affine) -> Result<(), SharingError> {
         let shares = vartime_msm(&self.sharing.commitments, &self.word.at_shares);
-        if (shares + *public_key * &self.word.at_zero).is_identity() {
+        if (shares + *public_key * self.word.at_zero).is_identity() {
             return Ok(());
         }
         Err(SharingError::Degree { path: self.path, threshold: self.threshold })

@@ -11,7 +11,7 @@ use crate::config::{Config, Session};
 use crate::deal::Openings;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::dkg::{Dkg, DkgError, Progress};
-use crate::fixture::{Committee, SLOW, WEIGHTS, party, session, shape};
+use crate::fixture::{Committee, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::key::DecryptionKey;
 use crate::proof::{Contribution, ProofError};
 use crate::verified::Verified;
@@ -89,7 +89,7 @@ fn cancelling(committee: &mut Committee) -> [Dealt; 2] {
     let opposite = negative(&body);
     [(0, body, &openings.constant), (5, opposite, &minus)].map(|(dealer, body, secret)| {
         let signer = &committee.signers[party(dealer).index()];
-        let dealing = body.into_dealing(&config, party(dealer), signer, secret, &mut committee.rng);
+        let dealing = as_dealer(&config, dealer, signer).publish(body, secret, &mut committee.rng);
         Arc::new(verify(&config, dealing).unwrap())
     })
 }
@@ -123,13 +123,13 @@ fn cancelling_an_own_share_does_not_stop_the_epoch() {
     let value = openings.slow.values.expose()[mine];
     let ephemeral = -sum.slow.ephemerals[mine];
     // `h^f(k)·ek^r = h^f(k)·R^dk`, and `open` subtracts that power.
-    let locked = G1Projective::from(crypto_core::generators::h() * &value)
+    let locked = G1Projective::from(crypto_core::generators::h() * value)
         - key.open(&G1Affine::identity(), &ephemeral);
     body.slow.ephemerals[mine] = ephemeral;
     body.slow.ciphertexts[mine] = locked.into();
     let signer = &committee.signers[party(3).index()];
     let secret = &openings.constant;
-    let dealing = body.into_dealing(&config, party(3), signer, secret, &mut committee.rng);
+    let dealing = as_dealer(&config, 3, signer).publish(body, secret, &mut committee.rng);
     let last = Arc::new(verify(&config, dealing).unwrap());
     let [first, second] = others;
     let aggregate = Aggregate::sum(&config, &[first, second, last]).unwrap();
@@ -169,7 +169,7 @@ fn stake_that_equals_the_bound_does_not_qualify() {
     let alone = committee.deal_verified(5);
     let below = AggregateError::BelowQualification { got: bound, need: bound };
     let config = committee.config.clone();
-    assert_eq!(Aggregate::sum(&config, &[alone.clone()]).unwrap_err(), below);
+    assert_eq!(Aggregate::sum(&config, std::slice::from_ref(&alone)).unwrap_err(), below);
     assert!(Aggregate::sum(&config, &[alone, committee.deal_verified(1)]).is_ok());
 }
 

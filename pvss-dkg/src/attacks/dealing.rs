@@ -12,7 +12,7 @@ use rand_chacha::ChaCha20Rng;
 use crate::config::{Config, Path, Session};
 use crate::deal::Openings;
 use crate::dealing::{Body, Dealing, Sharing};
-use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, party, session, shape};
+use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::proof::{Contribution, ProofError};
 use crate::verify::{DealingError, SharingError, verify};
 
@@ -31,7 +31,7 @@ fn verdict(
     change(&config, &openings, &mut body);
     let signer = &committee.signers[party(DEALER).index()];
     let rng = &mut committee.rng;
-    let dealing = body.into_dealing(&config, party(DEALER), signer, &openings.constant, rng);
+    let dealing = as_dealer(&config, DEALER, signer).publish(body, &openings.constant, rng);
     verify(&config, dealing).map(|_| ())
 }
 
@@ -143,7 +143,7 @@ fn commitments_to_two_secrets() {
     let body = Openings::random(&config, &mut committee.rng).commit(&config);
     let other = Secret::new(Scalar::random(&mut committee.rng));
     let signer = &committee.signers[party(DEALER).index()];
-    let dealing = body.into_dealing(&config, party(DEALER), signer, &other, &mut committee.rng);
+    let dealing = as_dealer(&config, DEALER, signer).publish(body, &other, &mut committee.rng);
     assert_eq!(verify(&config, dealing).unwrap_err(), SharingError::Commitment.into());
 }
 
