@@ -194,12 +194,11 @@ impl Beacon {
         let Some(bound) = open.value().and_then(|value| bound_value(self.binding, value)) else {
             return;
         };
-        let lane = Lane { path, value: bound };
-        let partial = if release::late(path, open.sent_early == Some(bound)) {
-            self.send_own(lane, slot)
-        } else {
-            self.evaluate(lane, slot)
-        };
+        // What left early already is evaluated again only if somebody asks.
+        if !release::late(path, open.sent_early == Some(bound)) {
+            return;
+        }
+        let partial = self.send_own(Lane { path, value: bound }, slot);
         if let Some(answer) = self.open.get_mut(&slot).and_then(|open| open.finality.as_mut()) {
             answer.partial = partial;
         }

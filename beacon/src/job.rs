@@ -70,18 +70,6 @@ pub struct Combined {
     pub proof: BTreeMap<Party, Partial>,
 }
 
-/// Partials that were found good and outputs that were combined, for a driver that runs many parties.
-/// They see the same partials in other sets. Any quorum of good partials gives the same output, so
-/// each partial is checked once and each output combined once.
-#[derive(Clone, Debug, Default)]
-pub struct Known {
-    partials: BTreeMap<(Evaluated, Party), Partial>,
-    outputs: BTreeMap<Evaluated, wvuf::Output>,
-}
-
-/// Committee, slot and value: what an output is a function of.
-type Evaluated = ([u8; 32], Slot, Option<Value>);
-
 impl Job {
     pub(crate) fn new(
         keys: &Arc<Keys>,
@@ -134,37 +122,19 @@ impl Job {
         self.verdict(finding)
     }
 
-    /// As [`Job::run`], without checking or combining again what is known.
-    #[must_use]
-    pub fn run_knowing(&self, known: &mut Known) -> Verdict {
-        let Work::Combine(partials) = &self.work else { return self.run() };
-        let Some(committee) = self.keys.committee(self.path) else { return self.run() };
-        let lane = (committee.id(), self.slot, self.value);
-        let names = |partials: &BTreeMap<Party, Partial>| -> Vec<_> {
-            partials.iter().map(|(party, partial)| ((lane, *party), *partial)).collect()
-        };
-        let output = known.outputs.get(&lane).copied().filter(|_| {
-            let mut new = partials.clone();
-            new.retain(|party, partial| known.partials.get(&(lane, *party)) != Some(partial));
-            let weight: u32 = partials.keys().map(|party| committee.weight_of(*party)).sum();
-            let enough = weight >= committee.threshold().t().get();
-            enough && committee.check_all(&self.input, &new).is_ok()
-        });
-        let verdict = match output {
-            Some(output) => {
-                let finding = Ok(Box::new(Combined { output, proof: partials.clone() }));
-                self.verdict(Finding::Combined(finding))
-            }
-            None => self.run(),
-        };
-        if let Finding::Combined(Ok(combined)) = &verdict.finding {
-            known.partials.extend(names(&combined.proof));
-            known.outputs.insert(lane, combined.output);
-        }
-        verdict
+    pub(crate) fn input(&self) -> &wvuf::Input {
+        &self.input
     }
 
-    fn verdict(&self, finding: Finding) -> Verdict {
+    pub(crate) fn value(&self) -> Option<Value> {
+        self.value
+    }
+
+    pub(crate) fn committee(&self) -> Option<&Committee> {
+        self.keys.committee(self.path)
+    }
+
+    pub(crate) fn verdict(&self, finding: Finding) -> Verdict {
         Verdict { slot: self.slot, path: self.path, value: self.value, finding }
     }
 

@@ -17,6 +17,7 @@
 //! | `collector` | partials of one slot in, jobs out                                 |
 //! | `history`   | what finished slots still answer                                  |
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
+//! | `known`     | what a driver of many parties need not compute twice              |
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `wire`      | what travels and what is stored                                   |
@@ -32,6 +33,7 @@ mod config;
 mod event;
 mod history;
 mod job;
+mod known;
 mod release;
 mod slot;
 mod wire;
@@ -39,7 +41,8 @@ mod wire;
 pub use crate::beacon::Beacon;
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Scheme};
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
-pub use crate::job::{Combined, Finding, Job, Known, Verdict, Work};
+pub use crate::job::{Combined, Finding, Job, Verdict, Work};
+pub use crate::known::Known;
 pub use crate::release::Withheld;
 pub use crate::slot::{Slot, Value, View};
 pub use crate::wire::{Message, Path, Record};

@@ -1,0 +1,269 @@
+//! Beacons that exchange bytes over links of one constant delay, in virtual milliseconds.
+//!
+//! The engine is a script: the test says who prefinalizes, finalizes or gives up what, and when. A
+//! faulty party has no machine; the test speaks for it. Everything that leaves is kept, so that the
+//! adversary's view can be counted at the end, and every step is checked: records before releases,
+//! reveals in order, nothing released early after giving up.
+use std::collections::{BTreeMap, BTreeSet};
+
+use beacon::{Beacon, Fault, Input, Message, Output, Path, Recipient, Record, Reveal, Slot, Value};
+use beacon::{Refusal, View};
+use crypto_core::access::Party;
+use crypto_core::wvuf::{Output as Evaluation, Partial, QuorumError};
+use machine::Machine;
+
+use crate::fixture::{Profile, World, ms};
+
+/// Constant delay of every link.
+pub(crate) const DELAY: u64 = 100;
+
+/// What a faulty network or a faulty sender does to a message.
+type Rule = Box<dyn FnMut(Party, Party, &Message) -> bool>;
+
+pub(crate) struct Network<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) profile: Profile,
+    pub(crate) now: u64,
+    beacons: BTreeMap<Party, Beacon>,
+    pub(crate) logs: BTreeMap<Party, Vec<Record>>,
+    queue: BTreeMap<(u64, u64), (Party, Input)>,
+    sequence: u64,
+    /// Whether a message arrives.
+    pub(crate) passes: Rule,
+    pub(crate) reveals: BTreeMap<Party, Vec<(u64, Reveal)>>,
+    pub(crate) skipped: BTreeMap<Party, Vec<Slot>>,
+    pub(crate) accusations: Vec<(Party, Party, Fault)>,
+    pub(crate) refusals: Vec<(Party, Refusal)>,
+    pub(crate) sent: Vec<(Party, Recipient, Message)>,
+    watch: BTreeMap<Party, Watch>,
+}
+
+/// What one party has said, over all its lives.
+#[derive(Default)]
+struct Watch {
+    released: BTreeMap<Slot, Value>,
+    finalized: BTreeMap<Slot, Option<Value>>,
+    abandoned: Option<View>,
+    next: Option<Slot>,
+    early: BTreeSet<(Slot, Path)>,
+}
+
+impl<'w> Network<'w> {
+    /// Everybody but the faulty.
+    pub(crate) fn new(world: &'w World, profile: &Profile, faulty: &[Party]) -> Self {
+        let honest = world.parties().into_iter().filter(|party| !faulty.contains(party));
+        let beacons = honest.map(|party| (party, world.beacon(party, profile))).collect();
+        Self {
+            world,
+            profile: *profile,
+            now: 0,
+            beacons,
+            logs: BTreeMap::new(),
+            queue: BTreeMap::new(),
+            sequence: 0,
+            passes: Box::new(|_, _, _| true),
+            reveals: BTreeMap::new(),
+            skipped: BTreeMap::new(),
+            accusations: Vec::new(),
+            refusals: Vec::new(),
+            sent: Vec::new(),
+            watch: BTreeMap::new(),
+        }
+    }
+
+    /// Something happens to a party at a time.
+    pub(crate) fn at(&mut self, time: u64, party: Party, input: Input) {
+        self.sequence += 1;
+        self.queue.insert((time, self.sequence), (party, input));
+    }
+
+    /// The same happens to all at a time.
+    pub(crate) fn all(&mut self, time: u64, parties: &[Party], input: &Input) {
+        for party in parties {
+            self.at(time, *party, input.clone());
+        }
+    }
+
+    /// A faulty party sends something now; it arrives after the delay.
+    pub(crate) fn inject(&mut self, from: Party, to: Party, message: Message) {
+        let time = self.now + DELAY;
+        self.at(time, to, Input::Received { from, message });
+    }
+
+    /// Runs until nothing is left before or at this time.
+    pub(crate) fn run_until(&mut self, end: u64) {
+        loop {
+            let tick = self
+                .beacons
+                .iter()
+                .filter_map(|(party, beacon)| Some((millis(beacon.wake_at()?), *party)))
+                .min();
+            let event = self.queue.keys().next().copied();
+            match (event, tick) {
+                (Some((time, _)), tick)
+                    if time <= end && tick.is_none_or(|(at, _)| time <= at.max(self.now)) =>
+                {
+                    let (_, (party, input)) = self.queue.pop_first().unwrap();
+                    self.now = self.now.max(time);
+                    self.handle(party, input);
+                }
+                (_, Some((at, party))) if at.max(self.now) <= end => {
+                    self.now = self.now.max(at);
+                    self.handle(party, Input::Tick);
+                }
+                _ => break,
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// The party loses everything but its records.
+    pub(crate) fn restart(&mut self, party: Party) {
+        let records = self.logs.get(&party).cloned().unwrap_or_default();
+        let beacon = self.world.restart(party, &self.profile, &records);
+        self.beacons.insert(party, beacon);
+        // What was written last may be repeated by the next life, and nothing else.
+        let watch = self.watch.entry(party).or_default();
+        let revealed = records.iter().filter_map(|record| match record {
+            Record::Revealed { slot } => Some(slot.next()),
+            _ => None,
+        });
+        watch.next = revealed.max();
+        self.carry_out(party);
+    }
+
+    fn handle(&mut self, party: Party, input: Input) {
+        if !self.beacons.contains_key(&party) {
+            return;
+        }
+        if let Input::Abandoned { view } = &input {
+            let watch = self.watch.entry(party).or_default();
+            watch.abandoned = watch.abandoned.max(Some(*view));
+        }
+        let now = ms(self.now);
+        self.beacons.get_mut(&party).unwrap().handle(now, input);
+        self.carry_out(party);
+    }
+
+    fn carry_out(&mut self, party: Party) {
+        while let Some(output) = self.beacons.get_mut(&party).unwrap().poll() {
+            match output {
+                Output::Persist(record) => self.persist(party, record),
+                Output::Send { to, message } => self.send(party, to, message),
+                Output::Check(job) => {
+                    let now = ms(self.now);
+                    let verdict = Input::Checked(job.run());
+                    self.beacons.get_mut(&party).unwrap().handle(now, verdict);
+                }
+                Output::Reveal(reveal) => {
+                    self.in_order(party, reveal.slot);
+                    let at = self.now;
+                    self.reveals.entry(party).or_default().push((at, *reveal));
+                }
+                Output::Skipped { slot } => {
+                    self.in_order(party, slot);
+                    self.skipped.entry(party).or_default().push(slot);
+                }
+                Output::Accuse { party: who, fault } => self.accusations.push((party, who, fault)),
+                Output::Refused(refusal) => self.refusals.push((party, refusal)),
+            }
+        }
+    }
+
+    fn persist(&mut self, party: Party, record: Record) {
+        let watch = self.watch.entry(party).or_default();
+        match record {
+            Record::Released { slot, value } => {
+                let first = *watch.released.entry(slot).or_insert(value);
+                assert_eq!(first, value, "{party} released {slot} for two values");
+            }
+            Record::Finalized { slot, value } => {
+                watch.finalized.insert(slot, value);
+            }
+            Record::Abandoned { .. } | Record::Revealed { .. } => {}
+        }
+        self.logs.entry(party).or_default().push(record);
+    }
+
+    fn send(&mut self, party: Party, to: Recipient, message: Message) {
+        self.check_release(party, &message);
+        let bytes = borsh::to_vec(&message).unwrap();
+        let message: Message = borsh::from_slice(&bytes).unwrap();
+        let everybody = self.world.parties();
+        for peer in everybody.into_iter().filter(|peer| *peer != party) {
+            let meant = to == Recipient::All || to == Recipient::One(peer);
+            if meant && (self.passes)(party, peer, &message) {
+                let input = Input::Received { from: party, message: message.clone() };
+                self.at(self.now + DELAY, peer, input);
+            }
+        }
+        self.sent.push((party, to, message));
+    }
+
+    /// Rules 2, 4, 5 and 6, seen from outside.
+    fn check_release(&mut self, party: Party, message: &Message) {
+        let Message::Partial { path, slot, value, .. } = message else { return };
+        let watch = self.watch.entry(party).or_default();
+        let last = watch.finalized.get(slot);
+        let is_final = last.is_some_and(|last| value.is_none() || *last == *value);
+        let late = *path != Path::Fast && is_final;
+        if late {
+            return;
+        }
+        assert_ne!(*path, Path::Slow, "{party} released {slot} before it was final");
+        let released = watch.released.get(slot);
+        let released = released.unwrap_or_else(|| panic!("{party}: {slot} left before its record"));
+        assert!(value.is_none_or(|value| value == *released), "{party}: {slot}, another value");
+        let attempt = self.profile.fast_attempt.expect("an engine that cannot tell the view");
+        let given_up = watch.abandoned.is_some_and(|view| view >= View::new(*slot, attempt));
+        assert!(!given_up, "{party}: {slot} left after its view was given up");
+        watch.early.insert((*slot, *path));
+    }
+
+    fn in_order(&mut self, party: Party, slot: Slot) {
+        let watch = self.watch.entry(party).or_default();
+        let expected = watch.next.unwrap_or(Slot::new(1));
+        assert_eq!(slot, expected, "{party} reveals out of order");
+        watch.next = Some(slot.next());
+    }
+
+    /// When and by which path a party revealed a slot.
+    pub(crate) fn reveal_of(&self, party: Party, slot: Slot) -> Option<&(u64, Reveal)> {
+        self.reveals.get(&party)?.iter().find(|(_, reveal)| reveal.slot == slot)
+    }
+
+    /// What the adversary can compute from all that ever left and the keys of the faulty.
+    pub(crate) fn leak(
+        &self,
+        faulty: &[Party],
+        path: Path,
+        slot: Slot,
+        value: Option<Value>,
+    ) -> Result<Evaluation, QuorumError> {
+        self.world.combine(path, slot, value, self.seen(faulty, path, slot, value))
+    }
+
+    pub(crate) fn seen(
+        &self,
+        faulty: &[Party],
+        path: Path,
+        slot: Slot,
+        value: Option<Value>,
+    ) -> BTreeMap<Party, Partial> {
+        let own =
+            faulty.iter().map(|party| (*party, self.world.partial(*party, path, slot, value)));
+        let seen = self.sent.iter().filter_map(|(from, _, message)| match message {
+            Message::Partial { path: p, slot: s, value: v, partial }
+                if (*p, *s, *v) == (path, slot, value) =>
+            {
+                Some((*from, *partial))
+            }
+            _ => None,
+        });
+        seen.chain(own).collect()
+    }
+}
+
+fn millis(at: machine::Instant) -> u64 {
+    u64::try_from(at.since_start().as_millis()).unwrap()
+}

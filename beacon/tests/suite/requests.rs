@@ -1,0 +1,231 @@
+//! Lost messages: asked for again, answered within bounds.
+use std::time::Duration;
+
+use beacon::{Input, Message, Output, Path, Recipient, Record};
+use crypto_core::access::Party;
+use machine::Machine;
+
+use crate::fixture::*;
+use crate::network::{DELAY, Network};
+
+fn request(from: Party, at: u64) -> Input {
+    received(from, Message::Request { slot: slot(at) })
+}
+
+fn asked(outputs: &[Output]) -> Vec<(Party, u64)> {
+    let asked = outputs.iter().filter_map(|output| match output {
+        Output::Send { to: Recipient::One(party), message: Message::Request { slot } } => {
+            Some((*party, slot.get()))
+        }
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[test]
+fn missing_partials_are_asked_for_after_a_while_and_again() {
+    let world = World::demanding(401);
+    let mut beacon = world.beacon(A, &BOTH);
+    assert_eq!(beacon.wake_at(), None);
+    step(&mut beacon, ms(100), finalized(1, Some(V)));
+    assert_eq!(beacon.wake_at(), Some(ms(100) + RETRY));
+    step(&mut beacon, ms(200), received(C, world.message(C, Path::Slow, slot(1), None)));
+    assert!(asked(&step(&mut beacon, ms(599), Input::Tick)).is_empty());
+    // Only those whose partial is missing.
+    assert_eq!(asked(&step(&mut beacon, ms(600), Input::Tick)), [(B, 1), (D, 1)]);
+    assert_eq!(beacon.wake_at(), Some(ms(600) + RETRY));
+    assert!(asked(&step(&mut beacon, ms(601), Input::Tick)).is_empty());
+    assert_eq!(asked(&step(&mut beacon, ms(1100), Input::Tick)), [(B, 1), (D, 1)]);
+    let outputs =
+        step(&mut beacon, ms(1200), received(B, world.message(B, Path::Slow, slot(1), None)));
+    assert_eq!(reveals(&outputs).len(), 1);
+    assert_eq!(beacon.wake_at(), None);
+}
+
+#[test]
+fn nobody_is_asked_while_a_job_runs() {
+    let world = World::four(402);
+    let mut beacon = world.beacon(A, &SLOW);
+    raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
+    let message = world.message(B, Path::Slow, slot(1), None);
+    let job = jobs(&raw_step(&mut beacon, ms(0), received(B, message))).remove(0);
+    let outputs = raw_step(&mut beacon, ms(600), Input::Tick);
+    assert!(outputs.is_empty());
+    assert!(beacon.wake_at() > Some(ms(600)), "or the driver would spin");
+    assert_eq!(reveals(&raw_step(&mut beacon, ms(700), Input::Checked(job.run()))).len(), 1);
+}
+
+#[test]
+fn a_backlog_is_asked_for_oldest_first_and_not_all_at_once() {
+    let world = World::new(403, &[1, 1], [2, 2, 2]);
+    let mut beacon = world.beacon(A, &SLOW);
+    for at in 1..=40 {
+        step(&mut beacon, ms(0), finalized(at, Some(V)));
+    }
+    let first: Vec<_> = asked(&step(&mut beacon, ms(500), Input::Tick));
+    assert_eq!(first, (1..=16).map(|at| (B, at)).collect::<Vec<_>>());
+    assert_eq!(beacon.wake_at(), Some(ms(1000)));
+    // As the oldest are answered, the next are asked for.
+    let mut next = Vec::new();
+    for at in 1..=16 {
+        let message = world.message(B, Path::Slow, slot(at), None);
+        next.extend(asked(&step(&mut beacon, ms(600), received(B, message))));
+    }
+    assert_eq!(next, (17..=32).map(|at| (B, at)).collect::<Vec<_>>());
+    assert_eq!(beacon.wake_at(), Some(ms(1100)));
+}
+
+#[test]
+fn an_answer_is_the_partial_that_finality_released() {
+    let world = World::four(404);
+    for (profile, path, value) in [
+        (SLOW, Path::Slow, None),
+        (BOTH, Path::Slow, None),
+        (BOTH_VALUE, Path::Slow, Some(V)),
+        (TIGHT, Path::Tight, None),
+        (TIGHT_VALUE, Path::Tight, Some(V)),
+    ] {
+        let mut beacon = world.beacon(A, &profile);
+        // Prefinalized is not final: nothing is repeated on a peer's word.
+        step(&mut beacon, ms(0), prefinalized(1, 0, V));
+        assert!(step(&mut beacon, ms(0), request(B, 1)).is_empty());
+        step(&mut beacon, ms(0), finalized(1, Some(V)));
+        let outputs = step(&mut beacon, ms(0), request(B, 1));
+        assert!(matches!(&outputs[..], [Output::Send { to: Recipient::One(B), message }]
+            if *message == world.message(A, path, slot(1), value)));
+    }
+}
+
+#[test]
+fn answers_are_rate_limited_by_peer_and_slot() {
+    let world = World::demanding(405);
+    let mut beacon = world.beacon(A, &SLOW);
+    for at in 1..=2 {
+        step(&mut beacon, ms(0), finalized(at, Some(V)));
+    }
+    let answers = |outputs: Vec<Output>| sent(&outputs).len();
+    assert_eq!(answers(step(&mut beacon, ms(10), request(B, 1))), 1);
+    assert_eq!(answers(step(&mut beacon, ms(11), request(B, 1))), 0);
+    assert_eq!(answers(step(&mut beacon, ms(11), request(B, 2))), 1);
+    assert_eq!(answers(step(&mut beacon, ms(11), request(C, 1))), 1);
+    let half = u64::try_from((RETRY / 2).as_millis()).unwrap();
+    assert_eq!(answers(step(&mut beacon, ms(10 + half), request(B, 1))), 1);
+}
+
+#[test]
+fn finished_slots_answer_within_a_bound_and_after_a_restart() {
+    let world = World::four(406);
+    let mut beacon = world.beacon(A, &SLOW);
+    let mut log = Vec::new();
+    for at in 1..=7 {
+        log.extend(records(&step(&mut beacon, ms(0), finalized(at, Some(V)))));
+        let message = world.message(B, Path::Slow, slot(at), None);
+        log.extend(records(&step(&mut beacon, ms(0), received(B, message))));
+    }
+    assert_eq!(beacon.head(), slot(8));
+    let answered = |beacon: &mut beacon::Beacon| -> Vec<u64> {
+        (0..10).filter(|at| !step(beacon, ms(1), request(C, *at)).is_empty()).collect()
+    };
+    assert_eq!(answered(&mut beacon), [4, 5, 6, 7]);
+    let mut second = world.restart(A, &SLOW, &log);
+    assert!(drain(&mut second, ms(2)).is_empty(), "nothing is open");
+    let answer = step(&mut second, ms(2), request(D, 5));
+    assert_eq!(sent(&answer), [world.message(A, Path::Slow, slot(5), None)]);
+    assert_eq!(answered(&mut second), [4, 5, 6, 7]);
+}
+
+#[test]
+fn a_skipped_slot_without_input_is_neither_asked_for_nor_answered() {
+    let world = World::four(407);
+    let mut beacon = world.beacon(A, &BOTH_VALUE);
+    step(&mut beacon, ms(0), finalized(2, None));
+    assert_eq!(beacon.wake_at(), None);
+    assert!(step(&mut beacon, ms(9), request(B, 2)).is_empty());
+}
+
+/// Half of everything is lost in the first second; all outputs come nevertheless.
+#[test]
+fn lost_partials_are_recovered() {
+    for profile in [SLOW, TIGHT, BOTH, BOTH_VALUE] {
+        let world = World::demanding(408);
+        let mut network = Network::new(&world, &profile, &[D]);
+        let mut count = 0_u64;
+        network.passes = Box::new(move |_, _, _| {
+            count += 1;
+            count > 30 || count.is_multiple_of(2)
+        });
+        let honest = [A, B, C];
+        for at in 1..=4 {
+            network.all(at * DELAY, &honest, &prefinalized(at, 0, V));
+            network.all((at + 1) * DELAY, &honest, &finalized(at, Some(V)));
+        }
+        network.run_until(30_000);
+        for party in honest {
+            assert_eq!(network.reveals[&party].len(), 4, "{party} under {profile:?}");
+        }
+        assert!(network.accusations.is_empty());
+    }
+}
+
+/// A party that was away during the slots and hears only that they are final.
+#[test]
+fn a_party_that_missed_everything_catches_up() {
+    let world = World::four(409);
+    let mut network = Network::new(&world, &BOTH, &[]);
+    network.passes = Box::new(|_, to, message| {
+        to != D || !matches!(message, Message::Partial { path: Path::Fast, .. })
+    });
+    let awake = [A, B, C];
+    for at in 1..=4 {
+        network.all(at * DELAY, &awake, &finalized(at, Some(V)));
+    }
+    network.run_until(5000);
+    assert!(!network.reveals.contains_key(&D));
+    for at in 1..=4 {
+        network.at(6000, D, finalized(at, Some(V)));
+    }
+    network.run_until(6000 + 2 * DELAY + 1000);
+    let outputs: Vec<_> = network.reveals[&D].iter().map(|(_, reveal)| reveal.output).collect();
+    assert_eq!(outputs, (1..=4).map(|at| world.output(slot(at), None)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_log_shrinks_to_a_snapshot() {
+    let world = World::four(410);
+    let mut beacon = world.beacon(A, &BOTH_VALUE);
+    let mut log = Vec::new();
+    for at in 1..=9 {
+        log.extend(records(&step(&mut beacon, ms(0), prefinalized(at, 0, V))));
+        log.extend(records(&step(&mut beacon, ms(0), finalized(at, Some(V)))));
+        let message = world.message(B, Path::Slow, slot(at), Some(V));
+        log.extend(records(&step(&mut beacon, ms(0), received(B, message))));
+    }
+    log.extend(records(&step(&mut beacon, ms(0), finalized(10, Some(W)))));
+    log.extend(records(&step(&mut beacon, ms(0), prefinalized(12, 0, V))));
+    log.extend(records(&step(&mut beacon, ms(0), abandoned(11, 0))));
+    let snapshot = beacon.snapshot();
+    assert!(snapshot.len() < log.len(), "{} of {}", snapshot.len(), log.len());
+    let mut whole = world.restart(A, &BOTH_VALUE, &log);
+    let mut short = world.restart(A, &BOTH_VALUE, &snapshot);
+    assert_eq!(whole.head(), short.head());
+    assert_eq!(short.snapshot(), snapshot);
+    assert_eq!(sent(&drain(&mut whole, ms(1))), sent(&drain(&mut short, ms(1))));
+    for beacon in [&mut whole, &mut short] {
+        // The open slot is asked for at once.
+        assert_eq!(asked(&step(beacon, ms(1), Input::Tick)).len(), 3);
+        assert!(sent(&step(beacon, ms(1), prefinalized(12, 0, W))).is_empty());
+        assert!(sent(&step(beacon, ms(1), prefinalized(11, 0, V))).is_empty());
+        assert_eq!(sent(&step(beacon, ms(2), request(B, 9))).len(), 1);
+    }
+    assert!(snapshot.contains(&Record::Released { slot: slot(12), value: V }));
+}
+
+#[test]
+fn time_does_not_overflow() {
+    let world = World::four(411);
+    let mut beacon = world.beacon(A, &SLOW);
+    let end = machine::Instant::at(Duration::MAX);
+    step(&mut beacon, end, finalized(1, Some(V)));
+    step(&mut beacon, end, finalized(u64::MAX, Some(V)));
+    assert_eq!(beacon.wake_at(), Some(end));
+}
