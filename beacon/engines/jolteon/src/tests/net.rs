@@ -17,6 +17,7 @@ use crate::config::Committee;
 use crate::engine::{Input, Jolteon, Output, Recipient};
 use crate::fault::Fault;
 use crate::job::{Fingerprint, Job, Verdict};
+use crate::known::Known;
 use crate::message::Message;
 use crate::records::Records;
 
@@ -53,6 +54,7 @@ pub(super) struct Net {
     queue: BTreeMap<(Instant, u64), (u32, u32, Message)>,
     sent: u64,
     verdicts: BTreeMap<Fingerprint, Verdict>,
+    known: Known,
 }
 
 pub(super) fn constant(delay: Duration) -> Link {
@@ -88,6 +90,7 @@ impl Net {
             queue: BTreeMap::new(),
             sent: 0,
             verdicts: BTreeMap::new(),
+            known: Known::default(),
         }
     }
 
@@ -202,9 +205,9 @@ impl Net {
     }
 
     fn run_job(&mut self, job: &Job) -> Verdict {
-        let run = |_: &mut _| job.run();
-        let fingerprint = job.fingerprint();
-        self.verdicts.entry(fingerprint).or_insert_with_key(|_| run(&mut ())).clone()
+        let known = &mut self.known;
+        let verdict = self.verdicts.entry(job.fingerprint());
+        verdict.or_insert_with(|| job.run_knowing(known)).clone()
     }
 
     fn send(&mut self, from: u32, to: Recipient, message: Message) {

@@ -1,6 +1,7 @@
 //! One engine and single votes, good, bad and contradictory; and what it takes to be final.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crypto_core::access::Party;
 
@@ -12,7 +13,8 @@ use crate::block::{BlockId, Round};
 use crate::certificate::Stage;
 use crate::engine::{Input, Output, Recipient};
 use crate::fault::Fault;
-use crate::job::Work;
+use crate::job::{Claim, Job, Work};
+use crate::known::Known;
 use crate::message::{Message, Request, Response, ShapeError, Vote};
 
 #[test]
@@ -223,4 +225,48 @@ fn certificates_with_a_gap_between_them_are_not() {
     assert_eq!(finalized(&outputs), []);
     let outputs = [1, 2].map(|party| bench.receive(party, bench.forger.order_vote(party, &qc)));
     assert_eq!(finalized(&outputs.concat()), [(1, true), (2, false), (3, true)]);
+}
+
+#[test]
+fn what_is_known_changes_no_verdict() {
+    let bench = Bench::new(&FOUR);
+    let id = BlockId::new([5; 32]);
+    let vote = |party: u32, error: Option<bool>| {
+        let good = bench.forger.sign(Stage::Vote, party, 1, id);
+        (Party::new(party), error.map_or(good, |sign| shifted(&good, sign)))
+    };
+    let cases = [
+        vec![vote(0, None), vote(1, None), vote(2, None)],
+        vec![vote(1, None), vote(2, None), vote(3, None)],
+        vec![vote(0, None), vote(1, Some(true)), vote(2, None)],
+        vec![vote(0, Some(false)), vote(1, Some(true)), vote(2, None)],
+        vec![vote(0, None), vote(1, None), vote(3, Some(true))],
+    ];
+    let (mut known, committee) = (Known::default(), Arc::new(bench.forger.committee.clone()));
+    for votes in cases {
+        let (stage, round, votes) = (Stage::Vote, round(1), votes.into_iter().collect());
+        let work = Work::Votes { stage, round, block: id, votes };
+        let job = Job::new(Arc::clone(&committee), work);
+        assert_eq!(job.run_knowing(&mut known), job.run());
+    }
+    // Certificates: of known votes, with another sum, with a vote that is not known.
+    let good = bench.forger.qc(1, id, &[0, 1, 2]);
+    let mut other = good.clone();
+    other.votes.as_mut().unwrap().signature = vote(0, None).1;
+    let claims = [good, other, bench.forger.qc(1, id, &[1, 2, 3]), bench.forger.genesis()];
+    let job = Job::new(Arc::clone(&committee), Work::Claims(claims.map(Claim::Quorum).to_vec()));
+    assert_eq!(job.run_knowing(&mut known), job.run());
+    // A vote that was seen to be bad spoils nobody else's.
+    let (party, signature) = vote(0, Some(true));
+    known.see(party, &Message::Vote(Vote { round: round(3), block: id, signature }));
+    let signed = |party| (Party::new(party), bench.forger.sign(Stage::Vote, party, 3, id));
+    let votes = [1, 2, 3].map(signed).into();
+    let work = Work::Votes { stage: Stage::Vote, round: round(3), block: id, votes };
+    let job = Job::new(Arc::clone(&committee), work);
+    assert_eq!(job.run_knowing(&mut known), job.run());
+    // The same votes in another round are other votes.
+    let votes = [vote(0, None), vote(1, None), vote(2, None)].into();
+    let work = Work::Votes { stage: Stage::Vote, round: round(2), block: id, votes };
+    let job = Job::new(committee, work);
+    assert_eq!(job.run_knowing(&mut known), job.run());
 }
