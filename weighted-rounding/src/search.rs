@@ -22,8 +22,8 @@ use crate::apportion::{Apportionment, Offset};
 use crate::greedy::Greedy;
 use crate::knapsack::Knapsack;
 
-/// An offset that needs more table entries than this is given up; some minutes in all.
-const CELLS_PER_OFFSET: u64 = 1 << 30;
+/// An offset that needs more table entries than this is given up: about a minute for all offsets.
+const CELLS_PER_OFFSET: u64 = 1 << 28;
 
 /// One pair of ratios as bounds on stake.
 #[derive(Clone, Copy, Debug)]

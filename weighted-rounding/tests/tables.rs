@@ -66,6 +66,16 @@ fn a_second_pair_is_free_for_aptos() {
     let sum: u32 = both.weights().iter().map(|weight| weight.get()).sum();
     assert_eq!(sum, 162);
     assert_eq!((both.largest(), both.holders()), (Weight::new(4), 80));
+    // Pinned, so that every platform and build is held to the same answer.
+    let count = |weight| both.weights().iter().filter(|w| **w == Weight::new(weight)).count();
+    assert_eq!([4, 3, 2, 1, 0].map(count), [1, 26, 27, 26, 49]);
+    let thresholds = both.guarantees().iter().map(|guarantee| guarantee.threshold().get());
+    assert_eq!(thresholds.collect::<Vec<_>>(), [96, 124]);
+    let sufficient = both.guarantees().iter().map(|guarantee| guarantee.least_sufficient().get());
+    assert_eq!(
+        sufficient.collect::<Vec<_>>(),
+        [5_693_413_673_601_452_601, 6_953_162_310_895_252_201]
+    );
 }
 
 #[test]
