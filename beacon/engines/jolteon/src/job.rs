@@ -110,6 +110,10 @@ impl Job {
         Self { committee, work }
     }
 
+    pub(crate) fn committee(&self) -> &Committee {
+        &self.committee
+    }
+
     /// What is to be computed.
     #[must_use]
     pub const fn work(&self) -> &Work {
@@ -137,11 +141,7 @@ impl Job {
                 Outcome::Sum(sum_votes(committee, stage.domain(), &message, votes))
             }
             Work::Timeouts { round, votes } => Outcome::Sum(sum_timeouts(committee, *round, votes)),
-            Work::Claims(claims) => {
-                let holds = claims.iter().map(|claim| claim.holds(committee));
-                let bad = holds.enumerate().filter_map(|(i, holds)| (!holds).then_some(i));
-                Outcome::Claims(bad.collect())
-            }
+            Work::Claims(claims) => failing(claims, |claim| claim.holds(committee)),
             Work::Evidence { party, equivocation } => {
                 Outcome::Evidence(equivocation.verify(committee, *party).is_ok())
             }
@@ -150,55 +150,14 @@ impl Job {
     }
 }
 
-/// Single votes that were found good, for a driver that runs many parties. They see the same votes
-/// in other sets; a sum of good votes is good, so each vote needs to be checked only once.
-#[derive(Clone, Debug, Default)]
-pub struct Known {
-    votes: BTreeSet<(Stage, Round, BlockId, Party, [u8; 48])>,
-}
-
-impl Known {
-    /// The sum, if all votes are good; new ones are checked together.
-    fn sum(
-        &mut self,
-        committee: &Committee,
-        (stage, round, block): (Stage, Round, BlockId),
-        votes: &BTreeMap<Party, Signature>,
-    ) -> Option<Signature> {
-        let name = |(party, signature): (&Party, &Signature)| {
-            (stage, round, block, *party, signature.to_bytes())
-        };
-        let new = votes.iter().filter(|vote| !self.votes.contains(&name(*vote)));
-        let new: Vec<_> = new.map(|(party, signature)| (*party, *signature)).collect();
-        let message = statement(committee, round, block);
-        let bad = |new: Vec<_>| culprits(committee, stage.domain(), &message, new.into_iter());
-        if !new.is_empty() && !bad(new).is_empty() {
-            return None;
-        }
-        self.votes.extend(votes.iter().map(name));
-        Some(aggregate(votes.values()))
-    }
-}
-
-impl Job {
-    /// As [`Job::run`], without checking again what is known.
-    #[must_use]
-    pub fn run_knowing(&self, known: &mut Known) -> Verdict {
-        let sum = match &self.work {
-            Work::Votes { stage, round, block, votes } => {
-                known.sum(&self.committee, (*stage, *round, *block), votes)
-            }
-            _ => None,
-        };
-        match sum {
-            Some(sum) => Verdict { job: self.fingerprint(), outcome: Outcome::Sum(Ok(sum)) },
-            None => self.run(),
-        }
-    }
+/// Which claims do not hold, by position.
+pub(crate) fn failing(claims: &[Claim], holds: impl Fn(&Claim) -> bool) -> Outcome {
+    let bad = claims.iter().enumerate().filter_map(|(i, claim)| (!holds(claim)).then_some(i));
+    Outcome::Claims(bad.collect())
 }
 
 impl Claim {
-    fn holds(&self, committee: &Committee) -> bool {
+    pub(crate) fn holds(&self, committee: &Committee) -> bool {
         match self {
             Self::Quorum(qc) => qc.verify(committee).is_ok(),
             Self::Timeouts(tc) => tc.verify(committee).is_ok(),
@@ -256,7 +215,7 @@ pub(crate) fn group(
     parties.into_iter().map(|(qc, parties)| (qc, Signers::new(committee, parties))).collect()
 }
 
-fn culprits(
+pub(crate) fn culprits(
     committee: &Committee,
     domain: Domain,
     message: &[u8],

@@ -16,6 +16,7 @@
 //! | `pacemaker`   | how long a round may take                                     |
 //! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: who is to blame         |
+//! | `known`       | what a driver of many parties need not compute twice           |
 //! | `tree`        | blocks that are pending, final, missing; `fetch`: whom to ask   |
 //! | `pool`        | transactions that wait                                        |
 //! | `engine`      | the machine; `round`, `receive`, `verdict`, `finality`: its steps |
@@ -37,6 +38,7 @@ mod fault;
 mod fetch;
 mod finality;
 mod job;
+mod known;
 mod message;
 mod pacemaker;
 mod pool;
@@ -56,7 +58,8 @@ pub use certificate::{
 pub use config::{Committee, Config, ConfigError, MAX_MEMBERS, Member};
 pub use engine::{Input, Jolteon, Output, Recipient, SubmitError};
 pub use fault::{Equivocation, EvidenceError, Fault, Signed};
-pub use job::{Claim, Fingerprint, Job, Known, Outcome, Verdict, Work};
+pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
+pub use known::Known;
 pub use message::{
     Message, OrderVote, Proposal, Request, Response, ShapeError, Status, Timeout, Vote,
 };
