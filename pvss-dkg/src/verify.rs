@@ -18,12 +18,13 @@
 //!
 //! - **Fewer vectors: `Vₖ = g^f` and `R̂ₖ = ĝ^r` are gone**, 192 bytes a share in place of 336. `V`
 //!   served the degree test, which `V̂` passes as well. `R̂` served `e(ek, R̂ₖ)`; each recipient
-//!   publishes `êk = ĝ^dk` once (`key`) and `e(Rₖ, êk)` is the same value. A dealing then shows less
-//!   than the paper's. To break one ciphertext, given `g^r`, `g^dk` and one of `ĝ^r`, `ĝ^dk`, is one
-//!   problem with `r` and `dk` exchanged. A simulator for one honest dealing of `s` carries over: it
-//!   knows neither `s` nor `log h`, so it gives honest recipients `ekᵢ = g^(y·s+z)`,
-//!   `êkᵢ = ĝ^(y·s+z)` with `y`, `z` random, and where `f(k) = α·s + β` it sets `Rₖ = h^(−α/y)·g^u`, for which `Cₖ = h^(β−α·z/y)·ekᵢ^u`, all computable and distributed as
-//!   in a dealing. The instance is the paper's: `g^s`, `ĝ^s`, `h`.
+//!   publishes `êk = ĝ^dk` once (`key`) and `e(Rₖ, êk)` is the same value. A dealing shows
+//!   less than the paper's, a key one point more. To break one ciphertext, given `g^r`, `g^dk` and one
+//!   of `ĝ^r`, `ĝ^dk`, is one problem with `r` and `dk` exchanged. A simulator for one honest dealing
+//!   of `s` carries over: it knows neither `s` nor `log h`, so it gives honest recipients
+//!   `ekᵢ = g^(y·s+z)`, `êkᵢ = ĝ^(y·s+z)` with `y`, `z` random, and where `f(k) = α·s + β` it sets
+//!   `Rₖ = h^(−α/y)·g^u`, for which `Cₖ = h^(β−α·z/y)·ekᵢ^u`: all computable, distributed as in a
+//!   dealing, from the paper's instance `g^s`, `ĝ^s`, `h`.
 //! - **128-bit `δ`, `γ`** from a transcript over all of it. The errors are fixed before; any one that
 //!   is not zero leaves at most one value of its weight for which the product is one: 2⁻¹²⁸ for each
 //!   attempt of a cheater, the level of the curve.
