@@ -6,7 +6,7 @@
 //!
 //! | work                        | looked up under                                             |
 //! |-----------------------------|-------------------------------------------------------------|
-//! | certificates in a message   | the engine's fingerprint of the work                        |
+//! | what a message claims       | the engine's fingerprint of the work                        |
 //! | a sum of votes              | each vote alone; a sum of valid votes is valid              |
 //! | a dealing, blinded keys     | the transaction                                             |
 //! | partials into a value       | each partial alone; any quorum of valid ones gives one value |
@@ -14,7 +14,7 @@
 //! Elsewhere: what is charged (`costs`), when things happen (`sim`).
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,6 +110,28 @@ impl Experiment {
         slots: u64,
     ) -> Self {
         Self { setup, identities, world, slots, memos: Memos::default() }
+    }
+
+    /// Makes all dealings, on as many threads as there are cores: the runs would come to each at the
+    /// same time, and one would wait for the other.
+    pub(super) fn deal(&self) {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        std::thread::scope(|scope| {
+            for first in 0..threads {
+                scope.spawn(move || {
+                    for identity in self.identities.iter().skip(first).step_by(threads) {
+                        drop(self.dealt(&self.setup, identity));
+                    }
+                });
+            }
+        });
+    }
+
+    fn dealt(&self, setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
+        self.memos.dealt.get(identity.me, || match keygen::Job::Deal.run(setup, identity) {
+            keygen::Verdict::Dealt(dealt) => dealt,
+            _ => Err("a dealing job gave another verdict".to_owned()),
+        })
     }
 
     /// One run: with the slow path alone, or with both.
@@ -224,14 +246,14 @@ impl Committee<'_> {
 
     fn run_engine(&mut self, job: &jolteon::Job) -> (jolteon::Verdict, Duration) {
         let costs = &self.experiment.world.costs;
-        match job.work() {
-            jolteon::Work::Claims(claims) => {
-                let checks = u32::try_from(claims.len()).unwrap_or(u32::MAX);
-                let verdict = self.claims.entry(job.fingerprint()).or_insert_with(|| job.run());
-                (verdict.clone(), costs.check_signature() * checks)
-            }
-            _ => (job.run_knowing(&mut self.votes), costs.check_signature()),
-        }
+        let jolteon::Work::Claims(claims) = job.work() else {
+            return (job.run_knowing(&mut self.votes), costs.check_signature());
+        };
+        let checks = u32::try_from(claims.len()).unwrap_or(u32::MAX);
+        let votes = &mut self.votes;
+        let verdict =
+            self.claims.entry(job.fingerprint()).or_insert_with(|| job.run_knowing(votes));
+        (verdict.clone(), costs.check_signature() * checks)
     }
 
     fn run_keygen(&self, seat: Seat, job: &keygen::Job) -> (keygen::Verdict, Duration) {
@@ -241,11 +263,7 @@ impl Committee<'_> {
         let own: u64 = self.setup.keygen.shape().access().weight(identity.me).into();
         match job {
             keygen::Job::Deal => {
-                let dealt =
-                    memos.dealt.get(identity.me, || match job.run(&self.setup, &identity) {
-                        keygen::Verdict::Dealt(dealt) => dealt,
-                        _ => Err("a dealing job gave another verdict".to_owned()),
-                    });
+                let dealt = self.experiment.dealt(&self.setup, &identity);
                 (keygen::Verdict::Dealt(dealt), costs.deal(shares, paths, self.cores()))
             }
             keygen::Job::Judge { transaction } => {
@@ -359,7 +377,7 @@ impl Host for Committee<'_> {
     }
 
     fn carry_out(&mut self, output: Output, step: &mut Step<'_, Self>) {
-        let costs = &self.experiment.world.costs;
+        let costs = self.experiment.world.costs;
         match output {
             Output::Persist(record) => step.persist(record),
             Output::Send { to, message } => {
@@ -368,6 +386,11 @@ impl Host for Committee<'_> {
                     Message::Beacon(::beacon::Message::Partial { .. }) => costs.evaluate(),
                     _ => Duration::ZERO,
                 });
+                let from = Party::new(step.seat().get());
+                match &message {
+                    Message::Engine(message) => self.votes.see(from, message),
+                    Message::Beacon(message) => self.partials.see(from, message),
+                }
                 let to = match to {
                     Recipient::All => sim::Recipient::All,
                     Recipient::One(party) => sim::Recipient::One(Seat::new(party.get())),

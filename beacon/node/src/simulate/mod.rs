@@ -118,6 +118,7 @@ fn experiment(
 
 /// Both runs, each on a thread of its own; what one has computed the other need not.
 fn both(experiment: &Experiment) -> Result<(Outcome, Outcome), Failure> {
+    experiment.deal();
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| experiment.run(PathChoice::Slow));
         let fast = experiment.run(PathChoice::Fast);
