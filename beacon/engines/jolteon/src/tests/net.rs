@@ -296,6 +296,23 @@ impl Net {
                 assert_eq!(*other, id, "seed {}: {round}", self.seed);
             }
         }
+        // Once enough have prefinalized a block, counting all that is faulty with them, nothing else
+        // may become final in its round: what was released for it is no leak.
+        let mut released: BTreeMap<(Round, BlockId), u128> = BTreeMap::new();
+        let faulty: u128 = self.rules.keys().map(|&party| self.stake(party)).sum();
+        for (party, log) in (0..).zip(&self.logs).filter(|(p, _)| !self.rules.contains_key(p)) {
+            for (round, (_, block)) in &log.prefinalized {
+                *released.entry((*round, *block)).or_insert(faulty) += self.stake(party);
+            }
+        }
+        for ((round, block), stake) in released {
+            let is_final = agreed.get(&round).is_none_or(|id| *id == Some(block));
+            assert!(stake < self.committee.quorum().get() || is_final, "seed {}", self.seed);
+        }
+    }
+
+    fn stake(&self, party: u32) -> u128 {
+        self.stakes[usize::try_from(party).unwrap()]
     }
 
     /// The rounds with a block that a party has finalized.
