@@ -53,7 +53,9 @@ fn files() -> Vec<(String, String)> {
     let names = String::from_utf8(listed.stdout).expect("names are UTF-8");
     let files: Vec<(String, String)> = names
         .lines()
-        .filter_map(|name| Some((name.to_owned(), std::fs::read_to_string(root().join(name)).ok()?)))
+        .filter_map(|name| {
+            Some((name.to_owned(), std::fs::read_to_string(root().join(name)).ok()?))
+        })
         .collect();
     assert!(files.len() > 20, "git listed {} files only", files.len());
     files
@@ -84,10 +86,8 @@ fn a_file_is_a_chapter() {
 
 #[test]
 fn every_module_has_a_head() {
-    let bare: Vec<String> = rust_files()
-        .filter(|(_, text)| !text.starts_with("//!"))
-        .map(|(name, _)| name)
-        .collect();
+    let bare: Vec<String> =
+        rust_files().filter(|(_, text)| !text.starts_with("//!")).map(|(name, _)| name).collect();
     assert!(bare.is_empty(), "without `//!` on the first line: {bare:#?}");
 }
 

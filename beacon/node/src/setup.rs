@@ -187,7 +187,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
         let (identity, registration) = draw(me, seed);
         let (signer, encryption) =
             admit(&registration).map_err(|error| PlanError::Shape(format!("{me}: {error}")))?;
-        members.push(jolteon::Member { key: signer.clone(), stake: *stake });
+        members.push(jolteon::Member { key: signer, stake: *stake });
         recipients.push(pvss_dkg::Member { stake: *stake, signer, encryption });
         identities.push(identity);
     }
@@ -235,7 +235,7 @@ fn admit(
     registration: &Registration,
 ) -> Result<(Verified<bls::PublicKey>, EncryptionKey), Box<dyn std::error::Error>> {
     let encryption = registration.encryption.verify(&registration.signer)?;
-    let signer = registration.signer.clone().verify_possession(&registration.possession)?;
+    let signer = registration.signer.verify_possession(&registration.possession)?;
     Ok((signer, encryption))
 }
 

@@ -240,7 +240,7 @@ impl Validator {
     /// so that what the beacon answers to a prefinalization leaves before the order vote.
     fn settle(&mut self, now: Instant) {
         while let Some(output) = self.engine.poll() {
-            self.from_engine(now, output);
+            self.take_engine_output(now, output);
             self.drain_keygen(now);
             self.drain_beacon();
         }
@@ -248,7 +248,7 @@ impl Validator {
         self.drain_beacon();
     }
 
-    fn from_engine(&mut self, now: Instant, output: jolteon::Output) {
+    fn take_engine_output(&mut self, now: Instant, output: jolteon::Output) {
         match output {
             jolteon::Output::Persist(record) => {
                 self.outputs.push_back(Output::Persist(Record::Engine(record)));

@@ -42,6 +42,18 @@ impl Waits {
         self.sorted.get(rank - 1).copied()
     }
 
+    /// Points of the cumulative distribution, in milliseconds and percent; a line needs no more than
+    /// these, however many waits there are.
+    fn quantiles(&self) -> impl Iterator<Item = (f64, f64)> {
+        const POINTS: u16 = 400;
+        let last = self.sorted.len().saturating_sub(1);
+        let point = move |step: u16| {
+            let wait = self.sorted.get(last * usize::from(step) / usize::from(POINTS))?;
+            Some((wait.as_secs_f64() * 1e3, 100.0 * f64::from(step) / f64::from(POINTS)))
+        };
+        (0..=POINTS).filter_map(point)
+    }
+
     /// Mean, median, 90th and 99th percentile as the cells of a table, in milliseconds.
     #[must_use]
     pub fn cells(&self) -> [String; 4] {
@@ -104,23 +116,16 @@ fn draw(
         .x_desc("wait after finality, ms")
         .y_desc("slots and parties, %")
         .light_line_style(WHITE)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y:.0}"))
         .label_style(("sans-serif", 13))
         .draw()?;
     let colours = [RGBColor(31, 119, 180), RGBColor(214, 69, 65), RGBColor(44, 140, 80)];
     for ((name, waits), colour) in paths.iter().zip(colours) {
-        let share = 100.0 / f64::from(u32::try_from(waits.count().max(1))?);
-        let steps = waits
-            .sorted
-            .iter()
-            .zip(1_u32..)
-            .map(|(wait, rank)| (wait.as_secs_f64() * 1e3, f64::from(rank) * share));
-        // Up from the axis at the shortest wait, and on to the right edge after the longest.
-        let first = waits.sorted.first().map(|wait| (wait.as_secs_f64() * 1e3, 0.0));
-        let line =
-            first.into_iter().chain(steps).chain([(right, 100.0)]).filter(|(x, _)| *x <= right);
+        let line = waits.quantiles().filter(|(x, _)| *x <= right);
         let mean = waits.mean().map_or_else(|| "-".to_owned(), milliseconds);
         chart
-            .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
+            .draw_series(LineSeries::new(line.chain([(right, 100.0)]), colour.stroke_width(2)))?
             .label(format!("{name}: mean {mean} ms"))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
     }

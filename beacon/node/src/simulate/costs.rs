@@ -59,7 +59,7 @@ impl Costs {
     #[must_use]
     pub(super) fn measure() -> Self {
         const TERMS: usize = 64;
-        let scalars: Vec<Scalar> = (1..=64).map(|i| secret(i)).collect();
+        let scalars: Vec<Scalar> = (1..=64).map(secret).collect();
         let g1: Vec<G1Affine> =
             scalars.iter().map(|s| (G1Affine::generator() * s).to_affine()).collect();
         let g2: Vec<G2Affine> =
@@ -71,8 +71,8 @@ impl Costs {
         let terms = || g1.iter().copied().zip(g2.iter().copied());
         let product = MillerLoop::from_terms(terms());
         Self {
-            g1_multiplication: time(1, || one * &scalar),
-            g2_multiplication: time(1, || two * &scalar),
+            g1_multiplication: time(1, || one * scalar),
+            g2_multiplication: time(1, || two * scalar),
             g1_hash: time(1, || hash_to_g1(b"calibration", b"PREFINAL-CALIBRATION")),
             g2_hash: time(1, || hash_to_g2(b"calibration", b"PREFINAL-CALIBRATION")),
             g1_decode: time(1, || G1Affine::from_bytes(&encoded1)),
@@ -111,26 +111,26 @@ impl Costs {
         nanos(serial + spread / cores.min(parties).max(1))
     }
 
-    /// Making a dealing of `shares` shares for `paths` paths: per share and path five points.
+    /// Making a dealing of `shares` shares for `paths` paths: `V̂`, `R` and the two factors of `C` each.
     #[must_use]
     pub(super) fn deal(&self, shares: u64, paths: u64, cores: u64) -> Duration {
-        let per_share = 3 * self.g1_multiplication + 2 * self.g2_multiplication;
+        let per_share = 3 * self.g1_multiplication + self.g2_multiplication;
         nanos(shares * paths * per_share / cores.max(1))
     }
 
     /// Decoding and checking a dealing for `parties` holders of `shares` shares.
     #[must_use]
     pub(super) fn judge(&self, parties: u64, shares: u64, paths: u64, cores: u64) -> Duration {
-        let per_share = 3 * (self.g1_decode + self.g1_term) + 2 * (self.g2_decode + self.g2_term);
+        let per_share = 2 * (self.g1_decode + self.g1_term) + self.g2_decode + self.g2_term;
         let spread = shares * paths * per_share + parties * self.miller_loop;
-        nanos(spread / cores.max(1) + self.final_exponentiation + 2 * self.check_signature_nanos())
+        nanos(spread / cores.max(1) + self.final_exponentiation + self.check_signature_nanos())
     }
 
     /// Adding `dealings` dealings up. An addition is about a 380th of a multiplication: 255 doublings
     /// and half as many additions make one.
     #[must_use]
     pub(super) fn sum(&self, dealings: u64, shares: u64, paths: u64) -> Duration {
-        let multiplications = 3 * self.g1_multiplication + 2 * self.g2_multiplication;
+        let multiplications = 2 * self.g1_multiplication + self.g2_multiplication;
         nanos(dealings * shares * paths * multiplications / 380)
     }
 
