@@ -23,6 +23,28 @@
 //! | `wire`      | what travels and what is stored                                   |
 //! | `slot`      | slots, views, values                                              |
 //!
+//! A driver carries the outputs out, in order:
+//!
+//! ```
+//! use beacon::{Beacon, Input, Output, Record};
+//! use machine::{Instant, Machine};
+//!
+//! fn drive(beacon: &mut Beacon, now: Instant, input: Input, log: &mut Vec<Record>) {
+//!     beacon.handle(now, input);
+//!     while let Some(output) = beacon.poll() {
+//!         match output {
+//!             // Durable before the next output is looked at.
+//!             Output::Persist(record) => log.push(record),
+//!             Output::Send { to, message } => println!("to {to:?}: {message:?}"),
+//!             // Here at once; a driver with a pool hands the verdict back later.
+//!             Output::Check(job) => beacon.handle(now, Input::Checked(job.run())),
+//!             Output::Reveal(reveal) => println!("{}: {:?}", reveal.slot, reveal.output),
+//!             other => println!("{other:?}"),
+//!         }
+//!     }
+//! }
+//! ```
+//!
 //! Elsewhere: the function itself (`crypto_core::wvuf`), how the shares came about (`pvss_dkg`), an
 //! engine (`jolteon`), who carries outputs out (`sim` in virtual time, `node` in real time).
 #![forbid(unsafe_code)]
