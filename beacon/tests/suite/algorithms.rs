@@ -76,16 +76,18 @@ fn fast_partials_for_a_few_starve_nobody() {
     let mut network = Network::new(&world, &BOTH, &[D]);
     network.inject(D, A, world.message(D, Path::Fast, slot(1), None));
     network.all(0, &[A, B, C], &prefinalized(1, 0, V));
-    network.all(DELAY, &[A, B, C], &finalized(1, Some(V)));
-    network.run_until(2 * DELAY);
+    // A moment later, so that `A` finalizes with the output in hand.
+    let last = DELAY + 1;
+    network.all(last, &[A, B, C], &finalized(1, Some(V)));
+    network.run_until(last + DELAY);
     let revealed = |party| {
         let (at, reveal) = network.reveal_of(party, slot(1)).expect("an output");
         (*at, reveal.path, reveal.output)
     };
     let output = world.output(slot(1), None);
-    assert_eq!(revealed(A), (DELAY, Path::Fast, output));
-    assert_eq!(revealed(B), (2 * DELAY, Path::Slow, output));
-    assert_eq!(revealed(C), (2 * DELAY, Path::Slow, output));
+    assert_eq!(revealed(A), (last, Path::Fast, output));
+    assert_eq!(revealed(B), (last + DELAY, Path::Slow, output));
+    assert_eq!(revealed(C), (last + DELAY, Path::Slow, output));
 }
 
 /// Theorem 6.1 in small: one party prefinalizes late, the value is final without it, and the ramp

@@ -188,6 +188,19 @@ fn rule_6_holds_whatever_happened_before() {
 }
 
 #[test]
+fn a_prefinalize_after_finality_releases_the_final_value_only() {
+    let world = World::demanding(63);
+    for (value, paths_left) in [(V, vec![Path::Fast]), (W, vec![])] {
+        let mut beacon = world.beacon(A, &BOTH_VALUE);
+        step(&mut beacon, ms(0), finalized(1, Some(V)));
+        let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, value));
+        assert_eq!(paths(&outputs), paths_left);
+        let reason = Withheld::NotFinal { slot: slot(1), value };
+        assert_eq!(withheld(&outputs).contains(&reason), value == W);
+    }
+}
+
+#[test]
 fn rule_7_an_engine_without_views_gets_the_slow_path_only() {
     let world = World::four(71);
     for profile in [TIGHT, BOTH] {
