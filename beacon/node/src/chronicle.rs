@@ -24,7 +24,7 @@ use crypto_core::wvuf::{BlindedKey, Committee, Partial, audit};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 use crate::keygen::{AdmittedKeys, PerPath};
 
 /// A devnet writes a few megabytes; more is not one of its files.

@@ -2,8 +2,10 @@
 //!
 //! | module        | what                                                                |
 //! |---------------|---------------------------------------------------------------------|
-//! | [`cli`]       | what can be asked, and how it fails                                 |
+//! | [`cli`]       | what can be asked                                                   |
+//! | [`failure`]   | how a command fails                                                 |
 //! | [`stakes`]    | stake tables from files                                             |
+//! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
 //! | [`setup`]     | what a committee agrees on, and what each party keeps to itself      |
 //! | [`validator`] | engine, key generation and beacon as one machine                    |
 //! | [`keygen`]    | from ordered transactions to the epoch's keys                       |
@@ -20,7 +22,9 @@
 
 pub mod chronicle;
 pub mod cli;
+pub mod committee;
 pub mod devnet;
+pub mod failure;
 pub mod keygen;
 pub mod round;
 pub mod setup;

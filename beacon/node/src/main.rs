@@ -6,7 +6,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use prefinal_node::cli::{Command, Failure};
+use prefinal_node::cli::Command;
+use prefinal_node::failure::Failure;
 
 /// Threshold cryptography inside BFT blockchains: verifiable randomness the moment a block is final.
 #[derive(Parser)]

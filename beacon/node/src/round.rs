@@ -9,7 +9,7 @@ use comfy_table::Table;
 use serde::Serialize;
 use weighted_rounding::{Guarantee, Objective, Pair, Profile, Ratio, Rounding, Weight};
 
-use crate::cli::{Failure, parse_ratio};
+use crate::failure::Failure;
 use crate::stakes::StakeTable;
 use crate::table::table;
 
@@ -20,10 +20,10 @@ pub struct Options {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Stake below which the slow path leaks nothing, and stake from which it reconstructs
-    #[arg(long, value_name = "S R", num_args = 2, default_values = ["1/2", "2/3"], value_parser = parse_ratio)]
+    #[arg(long, value_name = "S R", num_args = 2, default_values = ["1/2", "2/3"])]
     slow: Vec<Ratio>,
     /// The same for the fast path
-    #[arg(long, value_name = "S R", num_args = 2, default_values = ["2/3", "5/6"], value_parser = parse_ratio)]
+    #[arg(long, value_name = "S R", num_args = 2, default_values = ["2/3", "5/6"])]
     fast: Vec<Ratio>,
     /// Print every weight, not only the summary
     #[arg(long)]

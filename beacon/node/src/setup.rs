@@ -11,6 +11,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls;
 use crypto_core::context::{ChainId, Context, EpochId};
@@ -22,14 +23,23 @@ use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
 
-use crate::cli::PathChoice;
-
 /// Slots between the block that completes the keys and the first slot with a value: time for
 /// everybody to open its shares and to check the others' keys.
 const LEAD: u64 = 6;
 
 /// Largest block; a dealing for 129 parties has about a tenth of it.
 const MAX_BLOCK_BYTES: usize = 1 << 20;
+
+/// Which of the paper's algorithms reveals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Algorithm {
+    /// Algorithm 1: partials go out when a slot is final
+    Slow,
+    /// Algorithm 3: partials of a second sharing go out with the vote that makes the slot final
+    Fast,
+    /// Algorithm 2: one sharing, no extra delay; every party counts as one unit of stake
+    Tight,
+}
 
 /// Parties with their stake and weight, and the thresholds of the paths.
 #[derive(Clone, Debug)]
@@ -43,7 +53,7 @@ pub struct Plan {
     /// Shares that reconstruct on the fast path.
     pub fast: Option<Threshold>,
     /// Which algorithm runs.
-    pub choice: PathChoice,
+    pub choice: Algorithm,
     /// Where the weights come from; `None` if every party counts as one.
     pub rounding: Option<Rounding>,
 }
@@ -71,14 +81,14 @@ impl Plan {
     ///
     /// # Errors
     /// If there are too few parties, or no rounding for the ratio.
-    pub fn new(stakes: Vec<Stake>, choice: PathChoice, fast: Ratio) -> Result<Self, PlanError> {
+    pub fn new(stakes: Vec<Stake>, choice: Algorithm, fast: Ratio) -> Result<Self, PlanError> {
         if stakes.len() < 4 {
             return Err(PlanError::TooFew(stakes.len()));
         }
         let pairs = match choice {
-            PathChoice::Tight => return Self::tight(stakes.len()),
-            PathChoice::Slow => vec![Pair::slow()],
-            PathChoice::Fast => {
+            Algorithm::Tight => return Self::tight(stakes.len()),
+            Algorithm::Slow => vec![Pair::slow()],
+            Algorithm::Fast => {
                 vec![Pair::slow(), Pair::new("fast", Ratio::TWO_THIRDS, fast)?]
             }
         };
@@ -109,7 +119,7 @@ impl Plan {
             weights: vec![Weight::new(1); parties],
             slow: new_threshold(count - count.div_ceil(3) + 1, count)?,
             fast: None,
-            choice: PathChoice::Tight,
+            choice: Algorithm::Tight,
             rounding: None,
         })
     }
@@ -135,7 +145,7 @@ pub struct Setup {
     /// What dealers deal for.
     pub keygen: Arc<pvss_dkg::Config>,
     /// Which algorithm runs.
-    pub choice: PathChoice,
+    pub choice: Algorithm,
     /// From which slot on the fast path is used.
     pub fast_after: u64,
     /// Slots between complete keys and the first value.

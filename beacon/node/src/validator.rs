@@ -23,9 +23,8 @@ use jolteon::Jolteon;
 use machine::{Instant, Machine};
 use pvss_dkg::Progress;
 
-use crate::cli::PathChoice;
 use crate::keygen::{self, AdmittedKeys, Keygen, PerPath};
-use crate::setup::{Identity, Setup};
+use crate::setup::{Algorithm, Identity, Setup};
 
 /// Beacon messages that came before this party had opened its keys, and that are kept for it.
 const EARLY: usize = 4096;
@@ -369,7 +368,7 @@ impl Validator {
     }
 
     fn admit(&mut self, now: Instant, keys: &AdmittedKeys) {
-        let late = if self.setup.choice == PathChoice::Tight { Path::Tight } else { Path::Slow };
+        let late = if self.setup.choice == Algorithm::Tight { Path::Tight } else { Path::Slow };
         let keys = [(late, Some(&keys.keys.slow)), (Path::Fast, keys.keys.fast.as_ref())];
         for (path, key) in keys {
             if let Some(key) = key.cloned() {
@@ -474,7 +473,7 @@ fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths {
             let fast_from = Slot::new(first_slot).after(setup.fast_after);
             Paths::FastAndSlow { slow, fast, fast_from }
         }
-        None if setup.choice == PathChoice::Tight => Paths::Tight(slow),
+        None if setup.choice == Algorithm::Tight => Paths::Tight(slow),
         None => Paths::Slow(slow),
     }
 }

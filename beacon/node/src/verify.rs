@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::chronicle::Chronicle;
-use crate::cli::Failure;
+use crate::failure::Failure;
 
 /// What is to be checked.
 #[derive(Args, Debug)]

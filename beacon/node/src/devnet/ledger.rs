@@ -14,8 +14,8 @@ use machine::Instant;
 
 use super::party::Noticed;
 use crate::chronicle::{Chronicle, Entry, Evaluators};
-use crate::cli::{Failure, PathChoice};
-use crate::setup::Setup;
+use crate::failure::Failure;
+use crate::setup::{Algorithm, Setup};
 use crate::validator::Event;
 use crate::waits::{self, Waits, milliseconds};
 
@@ -33,7 +33,7 @@ pub(super) struct Ledger {
     context: crypto_core::context::Context,
     parties: usize,
     slots: u64,
-    choice: PathChoice,
+    choice: Algorithm,
     /// How many slots from the first on use the slow path alone.
     slow_only: u64,
     first: Option<Slot>,
@@ -118,11 +118,11 @@ impl Ledger {
         let switch = self.first.map_or(0, |first| first.get().saturating_add(self.slow_only));
         let switch = Slot::new(switch);
         let phases = match self.choice {
-            PathChoice::Fast => {
+            Algorithm::Fast => {
                 vec![("slow path only", self.waits(..switch)), ("fast path", self.waits(switch..))]
             }
-            PathChoice::Slow => vec![("slow path only", self.waits(..))],
-            PathChoice::Tight => vec![("tight thresholds", self.waits(..))],
+            Algorithm::Slow => vec![("slow path only", self.waits(..))],
+            Algorithm::Tight => vec![("tight thresholds", self.waits(..))],
         };
         println!(
             "{}",

@@ -18,15 +18,15 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use pvss_dkg::Progress;
-use sim::{Geography, Placement};
+use sim::Placement;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::ledger::Ledger;
 use self::network::Network;
 use self::party::{Noticed, Shared};
-use crate::cli::{CommitteeOptions, Failure, PathChoice};
-use crate::round;
-use crate::setup::{self, Identity, Plan, Setup};
+use crate::committee::CommitteeOptions;
+use crate::failure::Failure;
+use crate::setup::{self, Algorithm, Identity, Setup};
 use crate::validator::{Event, Validator};
 
 /// Nothing new for so long means that the committee is stuck.
@@ -40,16 +40,12 @@ pub struct Options {
     /// How many of the table's largest holders take part
     #[arg(long, default_value_t = 16)]
     parties: usize,
-    /// Regions to place the parties in, separated by commas; `all` spreads them over the world,
-    /// `none` puts them into one room
-    #[arg(long, value_delimiter = ',', default_value = "all")]
-    regions: Vec<String>,
     /// How many slots get a value before the devnet ends
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     slots: u64,
     /// Which algorithm reveals
-    #[arg(long, value_enum, default_value_t = PathChoice::Fast)]
-    path: PathChoice,
+    #[arg(long, value_enum, default_value_t = Algorithm::Fast)]
+    path: Algorithm,
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -60,25 +56,7 @@ pub struct Options {
 /// # Errors
 /// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let table = options.committee.table()?;
-    let stakes = table.largest(options.parties).ok_or_else(|| {
-        Failure::bad_input(format_args!(
-            "--parties {}: {} has only {} holders with stake",
-            options.parties,
-            table.name(),
-            table.holders()
-        ))
-    })?;
-    let plan =
-        Plan::new(stakes, options.path, options.committee.fast).map_err(Failure::bad_input)?;
-    let placement = place(&options.regions, plan.parties(), options.committee.seed)?;
-    println!(
-        "{} largest stakes of {}, seed {}",
-        plan.parties(),
-        table.name(),
-        options.committee.seed
-    );
-    describe(&plan, placement.as_ref());
+    let (plan, placement) = options.committee.gather(Some(options.parties), options.path)?;
     let (mut setup, identities) =
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
     // The first half of the slots shows what the fast path is compared with.
@@ -98,56 +76,6 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         println!("written to {}; check it with: prefinal verify {0}", file.display());
     }
     Ok(())
-}
-
-/// Regions by name, `all` or `none`.
-///
-/// # Errors
-/// A region that nobody knows, with the list of those that are known.
-pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Placement>, Failure> {
-    let names: Vec<&str> = regions.iter().map(String::as_str).collect();
-    let names = match names.as_slice() {
-        ["none"] => return Ok(None),
-        ["all"] => sim::GLOBAL.to_vec(),
-        _ => names,
-    };
-    let geography = Geography::aws().map_err(Failure::bad_input)?;
-    let seats = u32::try_from(parties).map_err(Failure::bad_input)?;
-    Placement::dealt(&geography, seats, &names, seed)
-        .map(Some)
-        .map_err(|error| Failure::bad_input(format_args!("--regions: {error}")))
-}
-
-/// Prints the rounding and the distances.
-pub fn describe(plan: &Plan, placement: Option<&Placement>) {
-    match &plan.rounding {
-        Some(rounding) => {
-            println!(
-                "rounding: total weight {}, largest {}, {} of {} parties hold a share",
-                rounding.total(),
-                rounding.largest(),
-                rounding.holders(),
-                plan.parties()
-            );
-            println!("{}", round::guarantees(rounding.guarantees()));
-        }
-        None => println!(
-            "tight: every party counts as one, {} of {} reconstruct and finalize",
-            plan.slow.t(),
-            plan.slow.n()
-        ),
-    }
-    match placement {
-        Some(placement) => {
-            let trips = placement.round_trips();
-            println!(
-                "round trips between parties: median {} ms, 90th percentile {} ms",
-                trips.percentile(50).as_millis(),
-                trips.percentile(90).as_millis()
-            );
-        }
-        None => println!("all parties in one room, no delay"),
-    }
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or Ctrl-C.

@@ -27,9 +27,9 @@ use sim::{Host, Network, Note, Seat, Simulation, Step};
 
 use super::costs::Costs;
 use super::memo::Memo;
-use crate::cli::{Failure, PathChoice};
+use crate::failure::Failure;
 use crate::keygen;
-use crate::setup::{Identity, Setup};
+use crate::setup::{Algorithm, Identity, Setup};
 use crate::validator::{Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict};
 use crate::waits::Waits;
 
@@ -135,9 +135,9 @@ impl Experiment {
     }
 
     /// One run: with the slow path alone, or with both.
-    pub(super) fn run(&self, choice: PathChoice) -> Result<Outcome, Failure> {
+    pub(super) fn run(&self, choice: Algorithm) -> Result<Outcome, Failure> {
         let mut setup = self.setup.clone();
-        setup.fast_after = if choice == PathChoice::Slow { u64::MAX } else { 0 };
+        setup.fast_after = if choice == Algorithm::Slow { u64::MAX } else { 0 };
         let host = Committee {
             experiment: self,
             setup: Arc::new(setup),

@@ -20,9 +20,9 @@ use sim::{Jitter, Network, Placement};
 
 use self::costs::Costs;
 use self::host::{Experiment, Outcome};
-use crate::cli::{CommitteeOptions, Failure, PathChoice};
-use crate::devnet::{describe, place};
-use crate::setup::{self, Plan};
+use crate::committee::CommitteeOptions;
+use crate::failure::Failure;
+use crate::setup::{self, Algorithm, Plan};
 use crate::waits::{self, milliseconds};
 
 /// Aptos mainnet with about 130 validators, as the paper reports it (section 7.4).
@@ -37,9 +37,6 @@ pub struct Options {
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
-    /// Regions to place the parties in, separated by commas; `all` spreads them over the world
-    #[arg(long, value_delimiter = ',', default_value = "all")]
-    regions: Vec<String>,
     /// How many slots get a value
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     slots: u64,
@@ -63,21 +60,8 @@ pub struct Options {
 /// If the input is bad, the parties disagree, or they do not finish.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let started = Clock::now();
-    let table = options.committee.table()?;
-    let count = options.parties.unwrap_or(table.holders());
-    let stakes = table.largest(count).ok_or_else(|| {
-        Failure::bad_input(format_args!(
-            "--parties {count}: {} has only {} holders with stake",
-            table.name(),
-            table.holders()
-        ))
-    })?;
-    let plan =
-        Plan::new(stakes, PathChoice::Fast, options.committee.fast).map_err(Failure::bad_input)?;
-    let placement = place(&options.regions, plan.parties(), options.committee.seed)?;
+    let (plan, placement) = options.committee.gather(options.parties, Algorithm::Fast)?;
     let costs = costs(options.costs.as_deref())?;
-    println!("{} parties of {}, seed {}", plan.parties(), table.name(), options.committee.seed);
-    describe(&plan, placement.as_ref());
     let experiment = experiment(options, &plan, placement, costs)?;
     let (slow, fast) = both(&experiment)?;
     experiment.compare(&slow, &fast)?;
@@ -120,8 +104,8 @@ fn experiment(
 fn both(experiment: &Experiment) -> Result<(Outcome, Outcome), Failure> {
     experiment.deal();
     std::thread::scope(|scope| {
-        let slow = scope.spawn(|| experiment.run(PathChoice::Slow));
-        let fast = experiment.run(PathChoice::Fast);
+        let slow = scope.spawn(|| experiment.run(Algorithm::Slow));
+        let fast = experiment.run(Algorithm::Fast);
         let slow = slow
             .join()
             .map_err(|_| Failure::Disagreement("the slow run ended in a panic".to_owned()))?;

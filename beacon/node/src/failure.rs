@@ -1,0 +1,27 @@
+//! The two ways in which a command fails, one exit code each.
+
+use std::fmt;
+
+use crate::stakes::StakesError;
+
+/// How a command fails.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is bad: one line says what and where. Exit code 2.
+    BadInput(String),
+    /// Parties disagree, or a value does not verify. Exit code 1.
+    Disagreement(String),
+}
+
+impl Failure {
+    /// Bad input, in its own words.
+    pub fn bad_input(what: impl fmt::Display) -> Self {
+        Self::BadInput(what.to_string())
+    }
+}
+
+impl From<StakesError> for Failure {
+    fn from(error: StakesError) -> Self {
+        Self::bad_input(error)
+    }
+}
