@@ -200,7 +200,14 @@ impl Validator {
         let mut keygen = Keygen::new(Arc::clone(&setup), me);
         for record in records {
             match record {
-                Record::Engine(record) => promised.apply(record),
+                Record::Engine(record) => {
+                    if let jolteon::Record::Safety(promises) = &record {
+                        // Without keys there was no beacon to write down what was given up.
+                        let gave_up = view(promises.safety.highest_timeout());
+                        backlog.abandoned = backlog.abandoned.max(Some(gave_up));
+                    }
+                    promised.apply(record);
+                }
                 Record::Beacon(record) => backlog.records.push(record),
                 Record::Ordered { slot, block, transactions } => {
                     keygen.ordered(slot.get(), &transactions);
@@ -341,7 +348,10 @@ impl Validator {
         let first_slot = Slot::new(epoch.first_slot);
         let committees = Box::new(epoch.committees.clone());
         let Stage::Before(backlog) = &mut self.stage else { return };
-        let backlog = std::mem::take(&mut **backlog);
+        let mut backlog = std::mem::take(&mut **backlog);
+        // The beacon repeats what it released before a crash, unless it knows that it must not.
+        let gave_up = backlog.abandoned.map(|view| ::beacon::Record::Abandoned { view });
+        backlog.records.extend(gave_up);
         let config = ::beacon::Config {
             context: self.setup.context,
             me: self.me,
@@ -356,9 +366,6 @@ impl Validator {
             Err(error) => return self.note(Event::Refused(error.to_string())),
         }
         self.note(Event::Ready { first_slot, committees });
-        if let Some(view) = backlog.abandoned {
-            self.tell(now, ::beacon::Input::Abandoned { view });
-        }
         for (slot, value) in backlog.finalized {
             self.tell(now, ::beacon::Input::Finalized { slot, value });
         }
