@@ -122,13 +122,20 @@ impl Chronicle {
         self.slots.len()
     }
 
-    /// The digest of the public shares of both paths: which key the values belong to.
+    /// The digest of who may evaluate and of how many it takes: weights, thresholds and public shares
+    /// of both paths. Without the thresholds in it, one partial and a threshold of one would make a
+    /// value of the same key.
     #[must_use]
     pub fn key_digest(&self) -> String {
-        let mut hash = Sha256::new();
-        let keys = [Some(&self.evaluators.slow), self.evaluators.fast.as_ref()];
-        for share in keys.into_iter().flatten().flat_map(|keys| &keys.public_shares) {
-            hash.update(share.0.to_bytes());
+        let Evaluators { weights, slow, fast } = &self.evaluators;
+        let mut hash = Sha256::new_with_prefix(b"PREFINAL-V1-NODE-CHRONICLE-KEY");
+        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes();
+        hash.update(count(weights.len()));
+        weights.iter().for_each(|weight| hash.update(weight.to_be_bytes()));
+        for keys in [Some(slow), fast.as_ref()].into_iter().flatten() {
+            hash.update(keys.threshold.to_be_bytes());
+            hash.update(count(keys.public_shares.len()));
+            keys.public_shares.iter().for_each(|share| hash.update(share.0.to_bytes()));
         }
         hex::encode(hash.finalize())
     }

@@ -1,0 +1,163 @@
+//! Attacks on the key generation: dealings that are none or too many, keys that are somebody else's.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use borsh::BorshDeserialize;
+use crypto_core::access::Party;
+use crypto_core::curve::Scalar;
+use crypto_core::wvuf::{self, BlindedKey};
+use machine::Instant;
+use prefinal_node::keygen::Verdict;
+use prefinal_node::setup::{self, Algorithm, Identity};
+use prefinal_node::transaction::{self, SignedKeys};
+use prefinal_node::validator::Message;
+use sim::Seat;
+use sim::rule::{self, Letter};
+
+use crate::committee::{Ground, Run, Scene, Seen, Tamper, ground, plan, seats};
+use crate::{SEEDS, SOME, ms, seat};
+
+type Change = fn(&mut Vec<u8>);
+
+#[test]
+fn a_corrupted_dealing_does_not_count() {
+    let changes: [(&str, Change); 5] = [
+        ("shorter", |dealing| dealing.truncate(dealing.len() - 1)),
+        ("longer", |dealing| dealing.push(0)),
+        ("of another dealer", |dealing| dealing[5] ^= 2),
+        ("with another ciphertext", |dealing| {
+            let end = dealing.len();
+            let (low, high) = dealing.split_at_mut(end - 48);
+            low[end - 96..].swap_with_slice(high);
+        }),
+        ("of nothing", |dealing| *dealing = vec![0]),
+    ];
+    let mut refused = 0;
+    for ((name, change), seed) in changes.into_iter().zip(1..) {
+        let mut run = Scene::new(format!("a dealing {name}"), seed).faulty(SOME).stage();
+        for one in SOME {
+            run.simulation.host_mut().tampers.insert(
+                seat(one),
+                Box::new(move |_, verdict| match verdict {
+                    Verdict::Dealt(Ok(mut dealing)) => {
+                        change(&mut dealing);
+                        Verdict::Dealt(Ok(dealing))
+                    }
+                    other => other,
+                }),
+            );
+        }
+        run.finish();
+        assert_eq!(run.accusations(), BTreeSet::new(), "{}", run.label);
+        for seat in run.honest() {
+            let machine = run.simulation.machine(seat).unwrap();
+            let dealers: BTreeSet<Party> = machine.aggregate().unwrap().dealers().collect();
+            let bad = SOME.into_iter().map(Party::new).find(|one| dealers.contains(one));
+            assert_eq!(bad, None, "{}", run.label);
+        }
+        refused += usize::from(!run.refusals().is_empty());
+    }
+    assert!(refused >= 3, "only {refused} times a bad dealing came before the key was complete");
+}
+
+/// The earlier one in the order counts, the same at everybody; which one it is does not matter.
+#[test]
+fn a_dealer_of_two_dealings_is_counted_once() {
+    for seed in SEEDS {
+        let twice = seat(0);
+        let mut run = Scene::new("two dealings", seed).faulty([0]).stage();
+        let ground = ground(Algorithm::Fast);
+        let identity = &ground.identities[0];
+        let mut rng = identity.rng(b"another dealing", ground.setup.keygen.digest());
+        let other =
+            pvss_dkg::deal(&ground.setup.keygen, identity.me, &identity.signer, &mut rng).unwrap();
+        let other = jolteon::Transaction::new(transaction::dealing(&other));
+        let message = Arc::new(Message::Engine(jolteon::Message::Transactions(vec![other])));
+        let letters = seats().filter(|to| *to != twice).map(|to| Letter {
+            to,
+            message: Arc::clone(&message),
+            delay: Duration::ZERO,
+        });
+        let injected = rule::inject(Instant::at(ms(1)), letters.collect());
+        run.simulation.rule(twice, injected).unwrap();
+        run.finish();
+        let sums: BTreeSet<Vec<u8>> = run
+            .honest()
+            .map(|seat| run.simulation.machine(seat).unwrap().aggregate().unwrap().to_bytes())
+            .collect();
+        assert_eq!(sums.len(), 1, "{}", run.label);
+        let aggregate = run.simulation.machine(seat(1)).unwrap().aggregate().unwrap();
+        let dealers: Vec<Party> = aggregate.dealers().collect();
+        let distinct: BTreeSet<&Party> = dealers.iter().collect();
+        assert_eq!(dealers.len(), distinct.len(), "{}", run.label);
+    }
+}
+
+/// What a thief makes of another's blinded key: the same key under another factor.
+fn blinded_again(key: &BlindedKey) -> BlindedKey {
+    let factor = Scalar::from_u64(5);
+    let pi = (key.pi() * factor).to_affine();
+    let rho: Vec<_> = key.rho().iter().map(|share| (*share * factor).to_affine()).collect();
+    borsh::from_slice(&borsh::to_vec(&(pi, rho)).unwrap()).unwrap()
+}
+
+/// What a thief publishes instead of its own keys: the victim's, blinded again, signed by `forger`.
+fn stealing(ground: &'static Ground, victim: usize, forger: Identity) -> Tamper {
+    Box::new(move |job, verdict| match verdict {
+        Verdict::Opened(Ok(mut own)) => {
+            let Verdict::Opened(Ok(robbed)) = job.run(&ground.setup, &ground.identities[victim])
+            else {
+                panic!("the victim opens its shares")
+            };
+            let stolen = SignedKeys::try_from_slice(&robbed.transaction[1..]).unwrap();
+            let (slow, fast) = (&stolen.slow, stolen.fast.as_ref());
+            let (slow, fast) = (blinded_again(slow), fast.map(blinded_again));
+            let forged = SignedKeys::new(&ground.setup, &forger, slow, fast);
+            own.transaction = transaction::keys(&forged);
+            Verdict::Opened(Ok(own))
+        }
+        other => other,
+    })
+}
+
+/// Whether a party's keys for both paths count at a seat.
+fn is_admitted(run: &Run, at: Seat, party: Party) -> bool {
+    let has = |one: &wvuf::Committee| one.keys().contains_key(&party);
+    run.notes().filter(|note| note.seat == at).any(|note| match &note.event {
+        Seen::Ready { committees, .. } => {
+            has(&committees.slow) && committees.fast.as_ref().is_some_and(has)
+        }
+        Seen::Admitted(keys) => keys.party == party,
+        _ => false,
+    })
+}
+
+#[test]
+fn nobody_is_pushed_out_by_who_publishes_its_keys_as_its_own_or_for_it() {
+    let (thief, victim) = (Party::new(4), Party::new(2));
+    let ground = ground(Algorithm::Fast);
+    for (named, seed) in [(thief, 1), (victim, 2), (thief, 3), (victim, 4)] {
+        let name = format!("keys of {victim} are published for {named}");
+        let mut run = Scene::new(name, seed).faulty([thief.get()]).stage();
+        let (_, mut identities) = setup::found(&plan(Algorithm::Fast), 1).unwrap();
+        let mut forger = identities.swap_remove(thief.index());
+        forger.me = named;
+        let steals = stealing(ground, victim.index(), forger);
+        run.simulation.host_mut().tampers.insert(seat(thief.get()), steals);
+        // The thief is first.
+        let late = rule::delay_when(ms(700), |_, letter: &Letter<Arc<Message>>| {
+            matches!(*letter.message, Message::Engine(jolteon::Message::Transactions(_)))
+        });
+        run.simulation.rule(seat(victim.get()), late).unwrap();
+        run.finish();
+        let why = if named == thief { "keys of party 4" } else { "is not party 2's" };
+        let refusals = run.refusals();
+        assert!(refusals.iter().any(|one| one.contains(why)), "{}: {refusals:?}", run.label);
+        for at in run.honest() {
+            assert!(is_admitted(&run, at, victim), "{}: not at {at}", run.label);
+            assert!(!is_admitted(&run, at, thief), "{}: the thief at {at}", run.label);
+        }
+    }
+}

@@ -1,0 +1,555 @@
+//! The command from outside: what it says about bad input, what it writes, what it verifies.
+//!
+//! Bad input is one line on stderr that names file, line and value, and exit code 2; a value that
+//! does not hold is exit code 1; a panic is a bug of ours whatever the input is.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::LazyLock;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Seven holders; the largest has 310 of 1000.
+const SEVEN: &str = "# seven holders\nstake\n310\n240\n150\n110\n90\n60\n40\n";
+
+/// Prices for the simulator, so that nothing has to be measured.
+const COSTS: &str = r#"{"g1_multiplication":90000,"g2_multiplication":200000,"g1_hash":80000,
+    "g2_hash":200000,"g1_decode":60000,"g2_decode":90000,"miller_loop":200000,
+    "final_exponentiation":500000,"g1_term":40000,"g2_term":90000,"g1_short":50000}"#;
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().expect("there is a place for temporary files"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).expect("temporary files are writable");
+        path
+    }
+}
+
+fn prefinal<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
+    let mut command = Command::cargo_bin("prefinal").expect("the command is built");
+    // Whoever asks for backtraces shall not see one either.
+    command.env("RUST_BACKTRACE", "1").args(arguments).output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What the command said on stderr, which has to be one line, with this exit code.
+fn complaint(arguments: &[&str], code: i32) -> String {
+    let output = prefinal(arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    for word in ["panicked", "backtrace", "unwrap", "src/"] {
+        assert!(!said.contains(word), "{arguments:?}: {said}");
+    }
+    said
+}
+
+fn refused(arguments: &[&str], words: &[&str]) {
+    let said = complaint(arguments, 2);
+    assert_eq!(said.trim_end().lines().count(), 1, "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: `{word}` is not in {said}");
+    }
+}
+
+/// Refused by the parser of the command line, which adds how to ask for help.
+fn misused(arguments: &[&str], words: &[&str]) {
+    let said = complaint(arguments, 2);
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: `{word}` is not in {said}");
+    }
+}
+
+fn utf8(path: &Path) -> &str {
+    path.to_str().expect("temporary files have plain names")
+}
+
+// Stake tables.
+
+#[test]
+fn every_command_names_file_line_and_value_of_a_bad_table() {
+    let tables: [(&str, &[u8], &[&str]); 14] = [
+        ("empty.csv", b"", &["no stakes"]),
+        ("blank.csv", b"\n\n# nothing\n", &["no stakes"]),
+        ("header.csv", b"stake\n", &["no stakes"]),
+        ("headless.csv", b"310\n240\n", &[":1:", "`310`", "header"]),
+        ("zeros.csv", b"stake\n0\n0\n0\n0\n", &["all 4 stakes are 0"]),
+        ("negative.csv", b"stake\n5\n-3\n", &[":3:", "`-3`", "not negative"]),
+        ("word.csv", b"stake\n5\n6\nmany\n", &[":4:", "`many`", "whole number"]),
+        ("fraction.csv", b"stake\n5\n1.5\n", &[":3:", "`1.5`", "whole number"]),
+        ("exponent.csv", b"stake\n1e9\n5\n", &[":2:", "`1e9`", "whole number"]),
+        ("columns.csv", b"stake\n5,6\n", &[":2:", "`5,6`", "whole number"]),
+        ("spaces.csv", b"stake\n5 6\n", &[":2:", "`5 6`", "whole number"]),
+        (
+            "large.csv",
+            b"stake\n1\n18446744073709551616\n",
+            &[":3:", "`18446744073709551616`", "2^64"],
+        ),
+        ("one.csv", b"stake\n0\n9\n0\n", &[":3:", "9", "all the stake"]),
+        ("binary.csv", b"\x7fELF\x00\xff\xfe\x01stake\n", &["UTF-8"]),
+    ];
+    let folder = Folder::new();
+    for (name, content, words) in tables {
+        let file = folder.file(name, content);
+        let (file, out) = (utf8(&file), folder.path("out"));
+        let words: Vec<&str> = words.iter().copied().chain([name]).collect();
+        refused(&["round", file], &words);
+        refused(&["devnet", "--stakes", file], &words);
+        refused(&["simulate", "--stakes", file, "--out", utf8(&out)], &words);
+        assert!(!out.exists(), "{name}: nothing is written before the input is checked");
+    }
+}
+
+#[test]
+fn every_command_names_a_file_that_cannot_be_read() {
+    let folder = Folder::new();
+    let (missing, directory) = (folder.path("missing"), folder.0.path().to_owned());
+    for (file, why) in [(&missing, "No such file"), (&directory, "directory")] {
+        let file = utf8(file);
+        refused(&["round", file], &[file, why]);
+        refused(&["devnet", "--stakes", file], &[file, why]);
+        refused(&["simulate", "--stakes", file], &[file, why]);
+        refused(&["verify", file], &[file, why]);
+        refused(&["simulate", "--costs", file], &[file, why]);
+    }
+}
+
+#[test]
+fn terminal_codes_in_a_table_do_not_reach_the_terminal() {
+    let folder = Folder::new();
+    let file = folder.file("red.csv", "stake\n5\n\u{1b}[31mred\n");
+    let said = complaint(&["round", utf8(&file)], 2);
+    assert!(!said.contains('\u{1b}') && said.contains(":3:"), "{said:?}");
+}
+
+#[test]
+fn the_good_tables_before_a_bad_one_do_not_hide_it() {
+    let folder = Folder::new();
+    let (good, bad) = (folder.file("good.csv", SEVEN), folder.file("bad.csv", "stake\n5\nx\n"));
+    refused(&["round", utf8(&good), utf8(&bad)], &["bad.csv:3:", "`x`"]);
+}
+
+// Options.
+
+#[test]
+fn thresholds_in_the_wrong_order_are_named() {
+    let folder = Folder::new();
+    let table = folder.file("seven.csv", SEVEN);
+    let table = utf8(&table);
+    refused(&["round", table, "--slow", "2/3", "1/2"], &["--slow", "2/3", "1/2"]);
+    refused(&["round", table, "--fast", "2/3", "1/2"], &["--fast", "2/3", "1/2"]);
+    refused(&["round", table, "--slow", "1/2", "1/2"], &["--slow", "1/2"]);
+    refused(&["devnet", "--fast", "1/2"], &["--fast", "1/2", "2/3"]);
+    refused(&["devnet", "--fast", "2/3"], &["--fast", "2/3"]);
+    refused(&["simulate", "--fast", "1/2"], &["--fast", "1/2", "2/3"]);
+}
+
+#[test]
+fn bad_fractions_are_named() {
+    let folder = Folder::new();
+    let table = folder.file("seven.csv", SEVEN);
+    let table = utf8(&table);
+    let huge = "340282366920938463463374607431768211456/3";
+    for bad in
+        ["0/0", "1/0", "abc", "", ".", "1/", "/2", "-1/2", "1/2/3", "0.x", "1.5", "3/2", huge]
+    {
+        let slow = format!("--slow={bad}");
+        misused(&["round", table, &slow, "2/3"], &["--slow"]);
+        misused(&["devnet", &format!("--fast={bad}")], &["--fast"]);
+        misused(&["simulate", &format!("--fast={bad}")], &["--fast"]);
+    }
+}
+
+#[test]
+fn unknown_regions_are_named() {
+    for command in ["devnet", "simulate"] {
+        refused(&[command, "--regions", "eu-west-1,atlantis"], &["--regions", "`atlantis`"]);
+        refused(&[command, "--regions", "all,eu-west-1"], &["--regions", "`all`"]);
+        refused(&[command, "--regions", ""], &["--regions"]);
+    }
+}
+
+#[test]
+fn too_many_and_too_few_parties_are_named() {
+    let folder = Folder::new();
+    let table = folder.file("seven.csv", format!("{SEVEN}0\n0\n"));
+    let table = utf8(&table);
+    for command in ["devnet", "simulate"] {
+        // Who has no stake does not count.
+        refused(&[command, "--stakes", table, "--parties", "8"], &["8", "seven.csv", "7"]);
+        refused(&[command, "--parties", "130"], &["130", "129"]);
+        for few in ["0", "1", "3"] {
+            refused(&[command, "--stakes", table, "--parties", few], &["4", few]);
+        }
+    }
+    let two = folder.file("two.csv", "stake\n5\n6\n");
+    refused(&["simulate", "--stakes", utf8(&two)], &["4", "2"]);
+}
+
+#[test]
+fn options_of_the_wrong_kind_are_named() {
+    for command in ["devnet", "simulate"] {
+        misused(&[command, "--parties", "many"], &["--parties", "many"]);
+        misused(&[command, "--slots", "0"], &["--slots", "0"]);
+        misused(&[command, "--seed", "-1"], &["-1"]);
+        misused(&[command, "--seed", "18446744073709551616"], &["--seed"]);
+    }
+    misused(&["devnet", "--path", "sideways"], &["--path", "sideways", "slow", "fast", "tight"]);
+    misused(&["simulate", "--cores", "0"], &["--cores", "0"]);
+    misused(&["simulate", "--jitter", "101"], &["--jitter", "101"]);
+    misused(&["round"], &["FILE"]);
+    misused(&["dance"], &["dance"]);
+}
+
+#[test]
+fn costs_that_are_none_are_named_with_their_place() {
+    let folder = Folder::new();
+    for (name, content) in [
+        ("empty.json", String::new()),
+        ("list.json", "[]".to_owned()),
+        ("unknown.json", COSTS.replacen("g1_hash", "g3_hash", 1)),
+        ("negative.json", COSTS.replacen("80000", "-80000", 1)),
+    ] {
+        let file = folder.file(name, content);
+        refused(&["simulate", "--costs", utf8(&file)], &[name, "line"]);
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let folder = Folder::new();
+    let (table, costs) = (folder.file("seven.csv", SEVEN), folder.file("costs.json", COSTS));
+    // A file stands where the folder should be.
+    let out = utf8(&table);
+    let small = ["--slots", "1", "--regions", "none", "--stakes", utf8(&table)];
+    let simulate = ["simulate", "--costs", utf8(&costs), "--out", out];
+    refused(&[&simulate[..], &small].concat(), &["seven.csv"]);
+}
+
+// What the commands do with good input.
+
+#[test]
+fn rounding_is_the_same_for_the_eye_and_for_a_program() {
+    let folder = Folder::new();
+    let table = folder.file("seven.csv", SEVEN);
+    let output = prefinal(["round", utf8(&table), "--weights"]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let seen = text(&output.stdout);
+    let output = prefinal(["round", utf8(&table), "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let weights: Vec<String> =
+        report[0]["weights"].as_array().unwrap().iter().map(Value::to_string).collect();
+    assert_eq!(weights.len(), 7);
+    assert!(seen.contains(&format!("weights: {}", weights.join(" "))), "{seen}");
+    let sum: u64 = weights.iter().map(|weight| weight.parse::<u64>().unwrap()).sum();
+    assert_eq!(report[0]["total_weight"], json!(sum));
+    assert!(seen.contains(&format!("total weight {sum}")), "{seen}");
+    let again = prefinal(["round", utf8(&table), "--json"]);
+    assert_eq!(again.stdout, output.stdout);
+}
+
+fn simulate(folder: &Folder, costs: &Path, seed: &str, out: &str) -> (Vec<u8>, Vec<u8>) {
+    let table = folder.file("seven.csv", SEVEN);
+    let out = folder.path(out);
+    let output = prefinal([
+        "simulate",
+        "--stakes",
+        utf8(&table),
+        "--parties",
+        "7",
+        "--slots",
+        "4",
+        "--regions",
+        "none",
+        "--costs",
+        utf8(costs),
+        "--seed",
+        seed,
+        "--out",
+        utf8(&out),
+    ]);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let read = |name| fs::read(out.join(name)).unwrap();
+    assert!(text(&read("waits.svg")).contains("<svg"));
+    (read("waits.csv"), read("costs.json"))
+}
+
+#[test]
+fn a_seed_and_the_costs_of_a_run_give_the_same_run_again() {
+    let folder = Folder::new();
+    let first = folder.file("costs.json", COSTS);
+    let (csv, costs) = simulate(&folder, &first, "1", "one");
+    let written = folder.path("one").join("costs.json");
+    assert_eq!(simulate(&folder, &written, "1", "two"), (csv.clone(), costs));
+    // Both runs, four slots, seven parties, and a header.
+    let csv = text(&csv);
+    for run in ["slow", "fast"] {
+        let rows = csv.lines().filter(|line| line.starts_with(&format!("{run},"))).count();
+        assert!(rows >= 4 * 7, "{csv}");
+    }
+    assert_eq!(csv.lines().next(), Some("run,slot,party,path,wait_us"));
+}
+
+/// A short devnet; what it wrote and what it printed.
+fn devnet(folder: &Folder, path: &str) -> (PathBuf, String) {
+    let table = folder.file("seven.csv", SEVEN);
+    let file = folder.path(&format!("{path}.json"));
+    let output = prefinal([
+        "devnet",
+        "--stakes",
+        utf8(&table),
+        "--parties",
+        "7",
+        "--regions",
+        "none",
+        "--slots",
+        "4",
+        "--path",
+        path,
+        "--out",
+        utf8(&file),
+    ]);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{path}: {printed}{}", text(&output.stderr));
+    (file, printed)
+}
+
+#[test]
+fn a_devnet_of_each_path_reveals_and_its_file_verifies() {
+    let folder = Folder::new();
+    for path in ["slow", "fast", "tight"] {
+        let (file, printed) = devnet(&folder, path);
+        assert!(printed.contains("agree; each slot verified from public data"), "{printed}");
+        let output = prefinal(["verify", utf8(&file)]);
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{path}: {said}{}", text(&output.stderr));
+        let key = said.trim().rsplit(' ').next().unwrap().to_owned();
+        assert_eq!(key.len(), 64, "{said}");
+        assert!(prefinal(["verify", utf8(&file), "--key", &key]).status.success());
+        let other = format!("{}{}", if key.starts_with('0') { '1' } else { '0' }, &key[1..]);
+        let said = complaint(&["verify", utf8(&file), "--key", &other], 1);
+        assert!(said.contains(&key) && said.contains(&other), "{said}");
+    }
+}
+
+// What `verify` finds.
+
+/// What a devnet with both paths wrote, once for all tests.
+static CHRONICLE: LazyLock<Value> = LazyLock::new(|| {
+    let folder = Folder::new();
+    let (file, _) = devnet(&folder, "fast");
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+});
+
+/// Changes the file and gives what `verify` says with this exit code.
+fn verify_changed(change: impl FnOnce(&mut Value), code: i32) -> String {
+    let folder = Folder::new();
+    let mut chronicle = CHRONICLE.clone();
+    change(&mut chronicle);
+    assert_ne!(chronicle, *CHRONICLE, "something is changed");
+    let file = folder.file("changed.json", serde_json::to_vec(&chronicle).unwrap());
+    let said = complaint(&["verify", utf8(&file)], code);
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    assert!(code == 1 || said.contains("changed.json"), "{said}");
+    said
+}
+
+fn swap(map: &mut Value, one: &str, other: &str) {
+    let first = map[one].clone();
+    map[one] = std::mem::replace(&mut map[other], first);
+}
+
+/// Two who have a partial in this slot.
+fn two_of(slot: &Value) -> [String; 2] {
+    let partials = slot["partials"].as_object().unwrap();
+    let mut parties = partials.keys().cloned();
+    [parties.next().unwrap(), parties.next().unwrap()]
+}
+
+fn flip(text: &mut Value) {
+    let mut digits = text.as_str().unwrap().to_owned();
+    let last = if digits.ends_with('0') { "1" } else { "0" };
+    digits.replace_range(digits.len() - 1.., last);
+    *text = Value::String(digits);
+}
+
+fn last(chronicle: &mut Value) -> &mut Value {
+    chronicle["slots"].as_array_mut().unwrap().last_mut().unwrap()
+}
+
+#[test]
+fn a_changed_file_does_not_verify() {
+    let number = last(&mut CHRONICLE.clone())["slot"].as_u64().unwrap();
+    let named = |said: String| assert!(said.contains(&format!("slot {number}")), "{said}");
+    named(verify_changed(|file| flip(&mut last(file)["randomness"]), 1));
+    named(verify_changed(
+        |file| {
+            let [one, other] = two_of(last(file));
+            swap(&mut last(file)["partials"], &one, &other);
+        },
+        1,
+    ));
+    named(verify_changed(
+        |file| {
+            let [one, _] = two_of(last(file));
+            let other = file["slots"][0]["partials"][&one].clone();
+            last(file)["partials"][&one] = other;
+        },
+        1,
+    ));
+    // Too few partials.
+    named(verify_changed(
+        |file| {
+            let [one, _] = two_of(last(file));
+            let own = last(file)["partials"][&one].clone();
+            last(file)["partials"] = json!({ one: own });
+        },
+        1,
+    ));
+    // Somebody who is not there.
+    named(verify_changed(
+        |file| {
+            let [one, _] = two_of(last(file));
+            let own = last(file)["partials"][&one].clone();
+            last(file)["partials"]["99"] = own;
+        },
+        1,
+    ));
+    let other = number + 1000;
+    let said = verify_changed(|file| last(file)["slot"] = json!(other), 1);
+    assert!(said.contains(&format!("slot {other}")), "{said}");
+    // Partials of one path under the keys of the other.
+    named(verify_changed(
+        |file| {
+            let path = &mut last(file)["path"];
+            *path = json!(if *path == json!("fast") { "slow" } else { "fast" });
+        },
+        1,
+    ));
+}
+
+#[test]
+fn a_file_of_changed_keys_does_not_verify() {
+    for path in ["slow", "fast"] {
+        let said = verify_changed(
+            |file| {
+                let shares = &mut file["evaluators"][path]["public_shares"];
+                let shares = shares.as_array_mut().unwrap();
+                shares.swap(0, 1);
+            },
+            1,
+        );
+        assert!(said.contains(path), "{said}");
+        verify_changed(|file| swap(&mut file["evaluators"][path]["blinded"], "0", "1"), 1);
+    }
+    verify_changed(|file| swap(&mut file["evaluators"], "slow", "fast"), 1);
+    verify_changed(|file| file["evaluators"]["fast"] = Value::Null, 1);
+    verify_changed(|file| file["evaluators"]["weights"][0] = json!(1), 1);
+    verify_changed(|file| file["evaluators"]["weights"][0] = json!(u32::MAX), 1);
+    verify_changed(|file| file["epoch"] = json!(7), 1);
+    verify_changed(|file| flip(&mut file["chain"]), 1);
+}
+
+#[test]
+fn a_changed_threshold_does_not_verify() {
+    for path in ["slow", "fast"] {
+        let raised = |file: &mut Value| file["evaluators"][path]["threshold"] = json!(10_000);
+        let said = verify_changed(raised, 1);
+        assert!(said.contains("10000"), "{said}");
+    }
+}
+
+/// With a threshold of one, one partial makes a value, and the file holds together. What it is not
+/// is of the committee's key.
+#[test]
+fn a_lowered_threshold_makes_another_key() {
+    let folder = Folder::new();
+    let key = |file: &Path| text(&prefinal(["verify", utf8(file)]).stdout).trim().to_owned();
+    let key = |file: &Path| key(file).rsplit(' ').next().unwrap().to_owned();
+    let honest = folder.file("honest.json", serde_json::to_vec(&*CHRONICLE).unwrap());
+    let expected = key(&honest);
+    let mut forged = CHRONICLE.clone();
+    for path in ["slow", "fast"] {
+        forged["evaluators"][path]["threshold"] = json!(1);
+    }
+    let [one, _] = two_of(last(&mut forged));
+    let own = last(&mut forged)["partials"][&one].clone();
+    last(&mut forged)["partials"] = json!({ one: own });
+    let file = folder.file("forged.json", serde_json::to_vec(&forged).unwrap());
+    let said = complaint(&["verify", utf8(&file)], 1);
+    let (_, value) = said.trim().rsplit_once("the partials give ").unwrap();
+    last(&mut forged)["randomness"] = json!(value);
+    let file = folder.file("forged.json", serde_json::to_vec(&forged).unwrap());
+    let said = complaint(&["verify", utf8(&file), "--key", &expected], 1);
+    assert!(said.contains(&expected), "{said}");
+    assert_ne!(key(&file), expected);
+}
+
+#[test]
+fn a_malformed_file_is_bad_input() {
+    let changed = |change: fn(&mut Value)| verify_changed(change, 2);
+    changed(|file| last(file)["partials"] = json!({ "0": "zz" }));
+    changed(|file| last(file)["partials"] = json!({ "0": "00" }));
+    changed(|file| last(file)["partials"] = json!({ "nobody": "00" }));
+    changed(|file| last(file)["path"] = json!("sideways"));
+    changed(|file| last(file)["slot"] = json!(-1));
+    changed(|file| file["more"] = json!(1));
+    changed(|file| drop(file.as_object_mut().unwrap().remove("chain")));
+    changed(|file| file["chain"] = json!("00"));
+    changed(|file| file["evaluators"]["weights"][0] = json!(-1));
+    changed(|file| file["evaluators"]["weights"][0] = json!(1_u64 << 32));
+    let folder = Folder::new();
+    let whole = serde_json::to_vec(&*CHRONICLE).unwrap();
+    let half = &whole[..whole.len() / 2];
+    let longer = [&whole[..], b" {}"].concat();
+    let cases: [(&str, &[u8]); 6] = [
+        ("nothing.json", b""),
+        ("half.json", half),
+        ("longer.json", &longer),
+        ("list.json", b"[]"),
+        ("binary.json", b"\x00\xff\x7fELF"),
+        ("table.json", SEVEN.as_bytes()),
+    ];
+    for (name, content) in cases {
+        let file = folder.file(name, content);
+        refused(&["verify", utf8(&file)], &[name, "line"]);
+    }
+}
+
+#[test]
+fn a_changed_point_is_either_no_point_or_does_not_verify() {
+    for spoil in [
+        |file: &mut Value| {
+            let [one, _] = two_of(last(file));
+            flip(&mut last(file)["partials"][one]);
+        },
+        |file: &mut Value| flip(&mut file["evaluators"]["slow"]["public_shares"][0]),
+        |file: &mut Value| flip(&mut file["evaluators"]["fast"]["blinded"]["0"]),
+    ] {
+        let folder = Folder::new();
+        let mut chronicle = CHRONICLE.clone();
+        spoil(&mut chronicle);
+        let file = folder.file("changed.json", serde_json::to_vec(&chronicle).unwrap());
+        let output = prefinal(["verify", utf8(&file)]);
+        let said = text(&output.stderr);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{said}");
+        assert!(!said.contains("panicked") && said.trim_end().lines().count() == 1, "{said}");
+    }
+}
