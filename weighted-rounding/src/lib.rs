@@ -29,7 +29,9 @@
 //! | `greedy`      | refutes most vectors without a table                                       |
 //! | `knapsack`    | least stake per weight, exactly                                            |
 //!
-//! Integers only: no floats, no clocks, no randomness, so every machine gets the same answer.
+//! Integers only: no floats, no clocks, no randomness, so every machine gets the same answer: on
+//! x86-64 and wasm32, debug and release, and with the feature `parallel`, which tries offsets on all
+//! cores (`examples/digest.rs` pins it). Without that feature there is no dependency and no `std`.
 //! Elsewhere: which share indices a weight earns (`crypto_core`), who holds stake (the engine).
 #![no_std]
 #![forbid(unsafe_code)]

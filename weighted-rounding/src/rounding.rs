@@ -42,7 +42,7 @@ impl Objective {
     /// Totals up to which [`Objective::least_total`] looks.
     pub const DEFAULT_LIMIT: Weight = Weight::new(1 << 16);
 
-    /// Regions at which [`Objective::least_total`] looks after the scan: enough for small committees.
+    /// Regions at which the objectives look after the scan: enough for small committees.
     pub const DEFAULT_NODES: u64 = 1000;
 
     /// The least total weight that satisfies the profile.
@@ -56,7 +56,7 @@ impl Objective {
     /// that is acceptable; the other pairs hold as they are.
     #[must_use]
     pub const fn least_reconstruction(budget: Weight) -> Self {
-        Self { goal: Goal::Reconstruction, limit: budget, nodes: 0 }
+        Self { goal: Goal::Reconstruction, limit: budget, nodes: Self::DEFAULT_NODES }
     }
 
     /// The same, looking at totals up to `limit` only.
@@ -66,7 +66,8 @@ impl Objective {
     }
 
     /// The same, with a branch and bound of at most `nodes` regions after the scan, which finds a
-    /// smaller total or proves that there is none. Nodes are counted, not time, so that all machines
+    /// smaller total or proves that there is none; with a budget it runs only where the scan needs
+    /// more than that. Nodes are counted, not time, so that all machines
     /// give one answer; for hundreds of parties ten thousand take about a second.
     #[must_use]
     pub const fn prove(self, nodes: u64) -> Self {
@@ -101,7 +102,7 @@ impl Rounding {
             profile.pairs().iter().map(|pair| committee.demand(pair)).collect();
         let (weights, least) = match objective.goal {
             Goal::Total => committee.least_total(&demands, objective)?,
-            Goal::Reconstruction => (committee.least_reconstruction(&demands, objective.limit)?, 1),
+            Goal::Reconstruction => (committee.least_reconstruction(&demands, objective)?, 1),
         };
         let rounding = committee.certify(stakes, profile, &demands, &weights)?;
         Ok(Self { least_possible: Weight::new(least), ..rounding })
@@ -269,21 +270,30 @@ impl Committee {
         })
     }
 
-    /// Weights within `budget` that reconstruct the last demand from the least stake.
+    /// Weights within the budget that reconstruct the last demand from the least stake.
     fn least_reconstruction(
         &self,
         demands: &[Demand],
-        budget: Weight,
+        objective: Objective,
     ) -> Result<Vec<u32>, SolveError> {
-        let limit = Objective::DEFAULT_LIMIT.max(budget).get();
-        let first = search::least_total(&self.descending, demands, limit)
+        let budget = objective.limit.get();
+        let limit = Objective::DEFAULT_LIMIT.get().max(budget);
+        let mut first = search::least_total(&self.descending, demands, limit)
             .map_err(|searched| SolveError::NothingFound { searched: Weight::new(searched) })?;
-        let least = Weight::new(first.total);
-        if least > budget {
-            return Err(SolveError::BudgetTooSmall { budget, least });
+        if first.total > budget {
+            // The scan's least total is above what was allowed; perhaps a smaller one exists.
+            match exact::search(self.holders(), demands, first.total, objective.nodes) {
+                Exact::Least(weights) => {
+                    first = search::candidate(&self.descending, weights, demands);
+                }
+                Exact::AtLeast(_) => {}
+            }
         }
-        let best = search::least_reconstruction(&self.descending, demands, first, budget.get());
-        Ok(best.weights)
+        if first.total > budget {
+            let least = Weight::new(first.total);
+            return Err(SolveError::BudgetTooSmall { budget: objective.limit, least });
+        }
+        Ok(search::least_reconstruction(&self.descending, demands, first, budget).weights)
     }
 
     /// From weights along descending stake to a result in the caller's order, verified.
@@ -368,7 +378,7 @@ pub enum SolveError {
     BudgetTooSmall {
         /// The largest total that was allowed.
         budget: Weight,
-        /// The least total that is known to work.
+        /// The smallest budget that works, as far as scan and branch and bound know.
         least: Weight,
     },
     /// The independent check refused the search's result: a bug in this crate, and nothing was

@@ -14,6 +14,10 @@
 //! The other objective, the least stake from which the last pair reconstructs, is a chain of such
 //! scans: each vector that is found tightens the last demand to what only a better one satisfies, and
 //! the climb goes on from where it is. Here the first vector of the least stake wins.
+//!
+//! Offsets are climbed in batches: all of one batch start from what the batches before it found, so
+//! whether they run one after another or, with the feature `parallel`, on all cores, they see and
+//! give the same.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -24,6 +28,9 @@ use crate::knapsack::Knapsack;
 
 /// An offset that needs more table entries than this is given up: about a minute for all offsets.
 const CELLS_PER_OFFSET: u64 = 1 << 28;
+
+/// Offsets that do not hear of each other's finds.
+const BATCH: usize = 8;
 
 /// One pair of ratios as bounds on stake.
 #[derive(Clone, Copy, Debug)]
@@ -70,20 +77,24 @@ pub(crate) fn least_total(
     demands: &[Demand],
     limit: u32,
 ) -> Result<Candidate, u32> {
-    let mut tables = Tables::default();
     let mut best: Option<Candidate> = None;
     let mut searched = limit;
-    for offset in Offset::all() {
+    let offsets: Vec<Offset> = Offset::all().collect();
+    for batch in offsets.chunks(BATCH) {
         let limit = best.as_ref().map_or(limit, |best| best.total);
-        let mut climb = Climb::new(stakes, offset, 1);
-        match climb.next(&mut tables, demands, limit) {
-            Err(passed) => searched = searched.min(passed),
-            Ok(candidate) => {
-                let better = best.as_ref().is_none_or(|best| {
-                    (candidate.total, &candidate.absent) < (best.total, &best.absent)
-                });
-                if better {
-                    best = Some(candidate);
+        let found = lanes::map(batch, |tables, offset| {
+            Climb::new(stakes, offset, 1).next(tables, demands, limit)
+        });
+        for found in found {
+            match found {
+                Err(passed) => searched = searched.min(passed),
+                Ok(candidate) => {
+                    let better = best.as_ref().is_none_or(|best| {
+                        (candidate.total, &candidate.absent) < (best.total, &best.absent)
+                    });
+                    if better {
+                        best = Some(candidate);
+                    }
                 }
             }
         }
@@ -91,32 +102,81 @@ pub(crate) fn least_total(
     best.ok_or(searched)
 }
 
-/// The least stake from which the last demand reconstructs, with a total up to `limit`. `first` has
-/// the least total.
+/// The least stake from which the last demand reconstructs, with a total up to `limit`. `first`
+/// satisfies the demands, and no apportionment of a smaller total does.
 pub(crate) fn least_reconstruction(
     stakes: &[u128],
     demands: &[Demand],
     first: Candidate,
     limit: u32,
 ) -> Candidate {
-    let mut tables = Tables::default();
-    let mut demands = demands.to_vec();
     let start = first.total;
     let mut best = first;
-    for offset in Offset::all() {
-        let mut climb = Climb::new(stakes, offset, start);
-        loop {
-            // What already stops the best must not stop what follows.
-            if let (Some(last), Some(absent)) = (demands.last_mut(), best.absent.first()) {
-                last.missing = absent.0;
+    let offsets: Vec<Offset> = Offset::all().collect();
+    for batch in offsets.chunks(BATCH) {
+        let found = lanes::map(batch, |tables, offset| {
+            let mut climb = Climb::new(stakes, offset, start);
+            let mut demands = demands.to_vec();
+            let mut better: Option<Candidate> = None;
+            loop {
+                // What already stops the best must not stop what follows.
+                let absent = better.as_ref().unwrap_or(&best).absent.first();
+                if let (Some(last), Some(absent)) = (demands.last_mut(), absent) {
+                    last.missing = absent.0;
+                }
+                match climb.next(tables, &demands, limit) {
+                    Ok(candidate) => better = Some(candidate),
+                    Err(_) => break better,
+                }
             }
-            match climb.next(&mut tables, &demands, limit) {
-                Ok(candidate) => best = candidate,
-                Err(_) => break,
+        });
+        for candidate in found.into_iter().flatten() {
+            if candidate.absent.first() < best.absent.first() {
+                best = candidate;
             }
         }
     }
     best
+}
+
+/// What `weights` are worth as a candidate; they satisfy the demands.
+pub(crate) fn candidate(stakes: &[u128], weights: Vec<u32>, demands: &[Demand]) -> Candidate {
+    let mut knapsack = Knapsack::new();
+    knapsack.rebuild(stakes, &weights, u128::MAX);
+    let total: u32 = weights.iter().sum();
+    let absent = demands.iter().rev().map(|demand| {
+        let threshold = knapsack.largest_weight(demand.leaking).saturating_add(1);
+        let stopping = total.saturating_add(1).saturating_sub(threshold);
+        Reverse(knapsack.least_stake(stopping).unwrap_or(u128::MAX))
+    });
+    let absent = absent.collect();
+    Candidate { weights, total, absent }
+}
+
+/// The offsets of a batch, on one thread or on all of them.
+mod lanes {
+    use super::{Offset, Tables, Vec};
+
+    #[cfg(not(feature = "parallel"))]
+    pub(super) fn map<T>(
+        offsets: &[Offset],
+        mut climb: impl FnMut(&mut Tables, Offset) -> T,
+    ) -> Vec<T> {
+        let mut tables = Tables::default();
+        offsets.iter().map(|offset| climb(&mut tables, *offset)).collect()
+    }
+
+    #[cfg(feature = "parallel")]
+    pub(super) fn map<T: Send>(
+        offsets: &[Offset],
+        climb: impl Fn(&mut Tables, Offset) -> T + Sync,
+    ) -> Vec<T> {
+        use rayon::prelude::*;
+        offsets
+            .par_iter()
+            .map_init(Tables::default, |tables, offset| climb(tables, *offset))
+            .collect()
+    }
 }
 
 /// Bounds on `g` of the vector in hand.
@@ -159,22 +219,11 @@ impl<'a> Climb<'a> {
                 excess = Demand::excess(demands, self.total, g);
             }
             if excess == 0 {
-                return Ok(self.measure(&mut tables.knapsack, demands));
+                return Ok(candidate(stakes, weights.to_vec(), demands));
             }
             self.total = self.total.saturating_add(excess);
         }
         Err(self.total.min(limit.saturating_add(1)).saturating_sub(1))
-    }
-
-    fn measure(&self, knapsack: &mut Knapsack, demands: &[Demand]) -> Candidate {
-        let (stakes, weights) = (self.apportionment.stakes(), self.apportionment.weights());
-        knapsack.rebuild(stakes, weights, u128::MAX);
-        let absent = demands.iter().rev().map(|demand| {
-            let threshold = knapsack.largest_weight(demand.leaking).saturating_add(1);
-            let stopping = self.total.saturating_add(1).saturating_sub(threshold);
-            Reverse(knapsack.least_stake(stopping).unwrap_or(u128::MAX))
-        });
-        Candidate { weights: weights.to_vec(), total: self.total, absent: absent.collect() }
     }
 }
 
@@ -193,7 +242,8 @@ mod tests {
                 let mut knapsack = Knapsack::new();
                 knapsack.rebuild(stakes, climb.apportionment.weights(), u128::MAX);
                 if Demand::excess(demands, total, |bound| knapsack.largest_weight(bound)) == 0 {
-                    candidates.push(climb.measure(&mut knapsack, demands));
+                    let weights = climb.apportionment.weights().to_vec();
+                    candidates.push(candidate(stakes, weights, demands));
                 }
             }
         }

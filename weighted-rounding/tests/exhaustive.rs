@@ -161,7 +161,7 @@ proptest! {
     ) {
         let fast = pair("fast", ratio(secrecy, 6), Ratio::ONE);
         let profile = profile(&[slow, fast]);
-        let least = Rounding::solve(&stakes, &profile, Objective::least_total().prove(0)).unwrap();
+        let least = Rounding::solve(&stakes, &profile, Objective::least_total()).unwrap();
         let (mut budget, mut sufficient) = (least.total().get(), Stake::new(u128::MAX));
         for more in [0, spare, 30] {
             budget += more;
@@ -192,6 +192,36 @@ proptest! {
         weights.rotate_left(shift % stakes.len());
         let of_moved = solve(&moved);
         prop_assert_eq!(weights, of_moved.weights());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(4), ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_equal_stakes_those_listed_first_get_the_extra_unit(
+        (stakes, moved) in committee(12).prop_flat_map(|stakes| {
+            (Just(stakes.clone()), Just(stakes).prop_shuffle())
+        }),
+    ) {
+        let solve = |stakes: &[Stake]| {
+            Rounding::solve(stakes, &Profile::standard(), Objective::least_total()).unwrap()
+        };
+        let (one, other) = (solve(&stakes), solve(&moved));
+        // The same, but for who of equals has which of their weights.
+        prop_assert_eq!(one.guarantees(), other.guarantees());
+        let sorted = |stakes: &[Stake], rounding: &Rounding| {
+            let mut pairs: Vec<(Stake, Weight)> =
+                stakes.iter().copied().zip(rounding.weights().iter().copied()).collect();
+            pairs.sort_unstable();
+            pairs
+        };
+        prop_assert_eq!(sorted(&stakes, &one), sorted(&moved, &other));
+        for (later, stake) in stakes.iter().enumerate() {
+            for earlier in (0..later).filter(|earlier| stakes[*earlier] == *stake) {
+                prop_assert!(one.weights()[earlier] >= one.weights()[later]);
+            }
+        }
     }
 }
 
@@ -229,6 +259,25 @@ fn inputs_on_which_other_roundings_went_wrong() {
         let rounding = rounding.unwrap();
         assert!(rounding.is_optimal(), "{units:?}");
         check(&stakes, &rounding);
+    }
+}
+
+/// A knapsack that takes the best weight per stake first, or floats, ends below 26 here.
+#[test]
+fn the_capacity_of_twenty_six_is_filled() {
+    let units = [46, 44, 20, 5, 7, 15, 26];
+    let weights = units.map(Weight::new);
+    let stakes = stakes(&units.map(u128::from));
+    let total: u128 = units.iter().copied().map(u128::from).sum();
+    // Stake is weight, so a threshold holds iff some sum lies on neither side of it.
+    let at = |stake: u128| ratio(stake, total);
+    for (secrecy, reconstruction, threshold, holds) in
+        [(25, 26, 26, true), (26, 27, 26, false), (26, 27, 27, true), (25, 26, 27, false)]
+    {
+        let pair = pair("at", at(secrecy), at(reconstruction));
+        let claim = Claim { pair: &pair, threshold: Weight::new(threshold) };
+        assert_eq!(verify(&stakes, &weights, &[claim]).is_ok(), holds, "{pair} {threshold}");
+        assert_eq!(hold(&stakes, &weights, &pair, claim.threshold), holds, "{pair} {threshold}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight};
 
 fn table(name: &str) -> Vec<Stake> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stakes").join(name);
@@ -89,4 +89,17 @@ fn a_budget_buys_a_smaller_gap() {
         let reached = rounding.guarantee("fast").unwrap().reconstruction();
         assert!(reached <= most.parse().unwrap(), "budget {budget}: {reached} > {most}");
     }
+}
+
+/// The scan needs 20 here; a budget below that is met, or refused with the smallest that works.
+#[test]
+fn a_budget_below_the_scan_is_met_if_any_weights_meet_it() {
+    let stakes = table("ethereum_entities_2023");
+    let within = |budget| {
+        let objective = Objective::least_reconstruction(Weight::new(budget)).prove(100_000);
+        Rounding::solve(&stakes, &slow(), objective)
+    };
+    assert_eq!(within(18).unwrap().total(), Weight::new(18));
+    let (budget, least) = (Weight::new(17), Weight::new(18));
+    assert_eq!(within(17), Err(SolveError::BudgetTooSmall { budget, least }));
 }
