@@ -33,8 +33,13 @@ impl Jolteon {
         self.advance(now);
     }
 
-    /// A verified certificate of timeouts.
+    /// A verified certificate of timeouts. Its signatures are good, what they claim need not be true:
+    /// a faulty signer may claim a certificate that there is not. Whoever went on by that could justify
+    /// nothing that it says in the next round, so it takes the certificate that is claimed.
     pub(crate) fn observe_timeouts(&mut self, now: Instant, tc: TimeoutCertificate) {
+        if tc.highest_qc() > self.qc.round {
+            return;
+        }
         self.timeouts.close(tc.round);
         if tc.round >= self.pacemaker.round() {
             self.tc = Some(tc);

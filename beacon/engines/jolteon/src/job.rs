@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
-use crypto_core::bls::{Domain, Signature, aggregate, verify_many, verify_multi};
+use crypto_core::bls::{AggregateKey, Domain, Signature, aggregate, verify_many, verify_multi};
 use sha2::{Digest, Sha256};
 
 use crate::block::{BlockId, Round};
@@ -195,7 +195,13 @@ fn sum_timeouts(
     if verify_timeouts(committee, round, &groups, &sum).is_ok() {
         return Ok(sum);
     }
-    Err(groups.keys().fold(BTreeSet::new(), |mut all, &group| {
+    Err(groups.iter().fold(BTreeSet::new(), |mut all, (&group, signers)| {
+        // Each of these signatures may be good. But only keys of accomplices cancel: it takes all
+        // their secrets to prove possession of the last one.
+        if AggregateKey::sum(keys(committee, signers)).is_err() {
+            all.extend(signers.iter());
+            return all;
+        }
         let message = timeout_statement(committee, round, group);
         let votes = votes.iter().filter(|(_, (qc, _))| *qc == group).map(|(p, (_, s))| (*p, *s));
         all.extend(culprits(committee, TIMEOUT, &message, votes));

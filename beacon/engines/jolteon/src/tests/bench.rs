@@ -32,7 +32,12 @@ impl Bench {
 
     fn from_records(stakes: &[u128], records: Records) -> (Self, Vec<Output>) {
         let engine = Jolteon::new(config(stakes, 0), secret(0), records.clone()).unwrap();
-        let (forger, now, jobs) = (Forger::new(stakes), Instant::START, Vec::new());
+        Self::around(engine, Forger::new(stakes), records)
+    }
+
+    /// Starts an engine that a test has made.
+    pub(super) fn around(engine: Jolteon, forger: Forger, records: Records) -> (Self, Vec<Output>) {
+        let (now, jobs) = (Instant::START, Vec::new());
         let mut bench = Self { engine, forger, now, records, jobs };
         let outputs = bench.input(Input::Start);
         (bench, outputs)
@@ -72,17 +77,26 @@ impl Bench {
 
     /// Lets the round's time run out.
     pub(super) fn time_out(&mut self) -> Vec<Output> {
-        self.now = self.engine.wake_at().unwrap();
+        self.now = self.engine.pacemaker.deadline();
         self.input(Input::Tick)
     }
 
     /// Blocks of rounds 1 to `count`, each with its certificate.
     pub(super) fn chain(&self, count: u64) -> Vec<(Block, QuorumCertificate)> {
+        Self::chain_of(&self.forger, &[1, 2, 3], count)
+    }
+
+    /// The same, certified by these.
+    pub(super) fn chain_of(
+        forger: &Forger,
+        signers: &[u32],
+        count: u64,
+    ) -> Vec<(Block, QuorumCertificate)> {
         let mut chain: Vec<(Block, QuorumCertificate)> = Vec::new();
         for number in 1..=count {
-            let parent = chain.last().map_or_else(|| self.forger.genesis(), |(_, qc)| qc.clone());
-            let block = self.forger.block(number, &parent, &[&number.to_be_bytes()]);
-            let qc = self.forger.qc(number, self.forger.id(&block), &[1, 2, 3]);
+            let parent = chain.last().map_or_else(|| forger.genesis(), |(_, qc)| qc.clone());
+            let block = forger.block(number, &parent, &[&number.to_be_bytes()]);
+            let qc = forger.qc(number, forger.id(&block), signers);
             chain.push((block, qc));
         }
         chain

@@ -1,16 +1,21 @@
 //! One engine through timeouts and restarts.
 
 use crypto_core::access::Party;
+use crypto_core::bls::SecretKey;
+use crypto_core::curve::Scalar;
+use crypto_core::secret::Secret;
 
 use super::bench::{
     Bench, FOUR, faults, finalized, malformed, order_votes, prefinalized, proposals, shifted, votes,
 };
-use super::{ms, round};
+use super::{Forger, config, context, ms, round, secret};
 use crate::block::{BlockId, Round, Transaction};
-use crate::certificate::Stage;
-use crate::engine::{Input, Output, Recipient};
+use crate::certificate::{Stage, TIMEOUT, timeout_statement};
+use crate::config::{Committee, Member};
+use crate::engine::{Input, Jolteon, Output, Recipient};
 use crate::fault::Fault;
-use crate::message::{Message, Request, ShapeError, Timeout};
+use crate::message::{Message, Request, ShapeError, Status, Timeout};
+use crate::records::Records;
 
 #[test]
 fn timeouts_become_a_certificate_and_the_leader_is_told() {
@@ -102,6 +107,71 @@ fn certificates_in_a_timeout_pull_a_party_forward() {
     };
     let shape = malformed(&bench.receive(3, Message::Timeout(Box::new(inconsistent))));
     assert_eq!(shape, ShapeError::Unjustified { round: round(12), qc: round(5) });
+}
+
+#[test]
+fn a_timeout_certificate_without_the_certificate_it_speaks_of_moves_nobody() {
+    let mut bench = Bench::new(&FOUR);
+    let (_, qc) = bench.chain(1).remove(0);
+    let tc = Some(bench.forger.tc(2, &[(1, 1), (2, 1), (3, 1)]));
+    bench.receive(1, Message::Status(Box::new(Status { qc: qc.clone(), tc: tc.clone() })));
+    assert_eq!(bench.engine.round(), round(3));
+    // Two honest timeouts, and one of a party that claims a certificate which there is not. Whoever
+    // enters a round by the three has nothing to extend there, and is believed nothing it says.
+    let poisoned = bench.forger.tc(3, &[(1, 2), (2, 1), (3, 1)]);
+    let mut forged = bench.forger.qc(2, BlockId::new([7; 32]), &[1, 2, 3]);
+    forged.block = BlockId::new([8; 32]);
+    let forged = Status { qc: forged, tc: Some(poisoned) };
+    let outputs = bench.receive(1, Message::Status(Box::new(forged)));
+    assert_eq!(faults(&outputs), [(1, Fault::ForgedCertificate { round: round(2) })]);
+    assert_eq!(bench.engine.round(), round(3));
+
+    let mut outputs = bench.time_out();
+    for party in [2, 3] {
+        let timeout = bench.forger.timeout(party, 3, &qc, tc.as_ref());
+        outputs.extend(bench.receive(party, timeout));
+    }
+    assert_eq!(bench.engine.round(), round(4));
+    let proposal = Message::Proposal(Box::new(proposals(&outputs).remove(0)));
+    assert_eq!(proposal.check_shape(Party::new(0), &bench.forger.committee, 1000), Ok(()));
+}
+
+/// Seven parties, of which the last two have keys that cancel.
+fn with_accomplices() -> (Forger, Jolteon, [SecretKey; 2]) {
+    let scalar = Scalar::from_bytes(secret(5).to_secret_bytes().expose()).unwrap();
+    let negated = Secret::new((-scalar).to_bytes());
+    let accomplices = [secret(5), SecretKey::from_secret_bytes(&negated).unwrap()];
+    let mut config = config(&[1; 7], 0);
+    for (member, secret) in config.members[5..].iter_mut().zip(&accomplices) {
+        let proof = secret.prove_possession();
+        let key = secret.public_key().verify_possession(&proof).unwrap();
+        *member = Member { key, stake: member.stake };
+    }
+    let committee = Committee::new(&context(0), config.members.clone()).unwrap();
+    let engine = Jolteon::new(config, secret(0), Records::default()).unwrap();
+    (Forger { committee }, engine, accomplices)
+}
+
+#[test]
+fn timeouts_under_keys_that_cancel_hold_nobody_up() {
+    let (forger, engine, accomplices) = with_accomplices();
+    let genesis = forger.genesis();
+    let (_, qc) = Bench::chain_of(&forger, &[0, 1, 2, 3, 4], 1).remove(0);
+    let (mut bench, _) = Bench::around(engine, forger, Records::default());
+    bench.status(&qc);
+    bench.time_out();
+    // They say that they know of nothing, and nobody else says the same.
+    for (party, secret) in (5..).zip(&accomplices) {
+        let statement = timeout_statement(&bench.forger.committee, round(2), Round::GENESIS);
+        let tc = Some(bench.forger.tc(1, &[(1, 0), (2, 0), (3, 0), (4, 0), (0, 0)]));
+        let signature = secret.sign(TIMEOUT, &statement);
+        let timeout = Timeout { round: round(2), qc: genesis.clone(), tc, signature };
+        bench.receive(party, Message::Timeout(Box::new(timeout)));
+    }
+    for party in 1..=4 {
+        bench.receive(party, bench.forger.timeout(party, 2, &qc, None));
+    }
+    assert_eq!(bench.engine.round(), round(3));
 }
 
 #[test]
