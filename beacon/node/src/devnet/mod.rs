@@ -161,7 +161,7 @@ impl KeyProgress {
         match &noticed.event {
             Event::Dealing { dealings, progress: Progress::Collecting { got, need } } => {
                 self.bar.set_position(percent(got.get(), need.get()).min(100));
-                self.bar.set_message(format!("{dealings} dealings count"));
+                self.bar.set_message(format!("dealings that count: {dealings}"));
             }
             Event::Dealing { dealings, progress: Progress::Qualified } => {
                 self.bar.set_position(100);
