@@ -12,7 +12,7 @@
 //!
 //! Elsewhere: who carries the outputs out (`devnet` in real time, `simulate` in virtual time).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ::beacon::{Beacon, Binding, Limits, Path, Paths, Scheme, Slot, Value, View};
@@ -26,8 +26,9 @@ use pvss_dkg::Progress;
 use crate::keygen::{self, AdmittedKeys, Keygen, PerPath};
 use crate::setup::{Algorithm, Identity, Setup};
 
-/// Beacon messages that came before this party had opened its keys, and that are kept for it.
-const EARLY: usize = 4096;
+/// Beacon messages of one peer that came before this party had opened its keys, and that are kept for
+/// it: two paths of as many slots as a beacon looks ahead.
+const EARLY: usize = 128;
 
 /// What validators send each other.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
@@ -166,6 +167,9 @@ pub struct Validator {
     me: Party,
     engine: Jolteon,
     keygen: Keygen,
+    /// The last slot whose transactions were ordered: the engine may report it again after a crash,
+    /// and what did not count the first time must not count the second.
+    ordered: Option<Slot>,
     stage: Stage,
     outputs: VecDeque<Output>,
 }
@@ -181,7 +185,7 @@ struct Backlog {
     records: Vec<::beacon::Record>,
     finalized: Vec<(Slot, Option<Value>)>,
     abandoned: Option<View>,
-    messages: VecDeque<(Party, ::beacon::Message)>,
+    messages: BTreeMap<Party, Vec<::beacon::Message>>,
 }
 
 impl Validator {
@@ -198,6 +202,7 @@ impl Validator {
         let mut promised = jolteon::Records::default();
         let mut backlog = Backlog::default();
         let mut keygen = Keygen::new(Arc::clone(&setup), me);
+        let mut ordered = None;
         for record in records {
             match record {
                 Record::Engine(record) => {
@@ -212,6 +217,7 @@ impl Validator {
                 Record::Ordered { slot, block, transactions } => {
                     keygen.ordered(slot.get(), &transactions);
                     backlog.finalized.push((slot, block));
+                    ordered = Some(slot);
                 }
             }
         }
@@ -227,6 +233,7 @@ impl Validator {
             me,
             engine,
             keygen,
+            ordered,
             stage: Stage::Before(Box::new(backlog)),
             outputs: VecDeque::new(),
         })
@@ -288,6 +295,9 @@ impl Validator {
             .as_ref()
             .map(|block| Value::new(block.id(self.engine.committee().context()).to_bytes()));
         self.note(Event::Finalized { slot, block: value });
+        if self.ordered.is_some_and(|last| slot <= last) {
+            return;
+        }
         let payload = block.iter().flat_map(|block| block.payload());
         let transactions: Vec<Arc<[u8]>> =
             payload.map(|transaction| Arc::clone(transaction.bytes())).collect();
@@ -295,6 +305,7 @@ impl Validator {
         if matches!(self.stage, Stage::Before(_)) || !transactions.is_empty() {
             let transactions = transactions.clone();
             let record = Record::Ordered { slot, block: value, transactions };
+            self.ordered = Some(slot);
             self.outputs.push_back(Output::Persist(record));
         }
         self.tell(now, ::beacon::Input::Finalized { slot, value });
@@ -312,8 +323,10 @@ impl Validator {
                 backlog.abandoned = backlog.abandoned.max(Some(view));
             }
             (Stage::Before(backlog), ::beacon::Input::Received { from, message }) => {
-                if backlog.messages.len() < EARLY {
-                    backlog.messages.push_back((from, message));
+                // A peer that floods takes nobody else's place.
+                let kept = backlog.messages.entry(from).or_default();
+                if kept.len() < EARLY {
+                    kept.push(message);
                 }
             }
             // Without keys there is nothing to release early, and nobody to check a job for.
@@ -369,8 +382,10 @@ impl Validator {
         for (slot, value) in backlog.finalized {
             self.tell(now, ::beacon::Input::Finalized { slot, value });
         }
-        for (from, message) in backlog.messages {
-            self.tell(now, ::beacon::Input::Received { from, message });
+        for (from, messages) in backlog.messages {
+            for message in messages {
+                self.tell(now, ::beacon::Input::Received { from, message });
+            }
         }
     }
 
@@ -482,5 +497,119 @@ fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths {
         }
         None if setup.choice == Algorithm::Tight => Paths::Tight(slow),
         None => Paths::Slow(slow),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use weighted_rounding::{Ratio, Stake};
+
+    use super::*;
+    use crate::setup::{Plan, found};
+
+    type Seats = (Arc<Setup>, Vec<Arc<Identity>>);
+
+    fn committee() -> Seats {
+        let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+        let fast = Ratio::new(9, 10).unwrap();
+        let plan = Plan::new(stakes, Algorithm::Fast, fast).unwrap();
+        let (setup, identities) = found(&plan, 1).unwrap();
+        (Arc::new(setup), identities.into_iter().map(Arc::new).collect())
+    }
+
+    fn validator((setup, identities): &Seats, records: Vec<Record>) -> Validator {
+        Validator::new(Arc::clone(setup), Arc::clone(&identities[0]), records).unwrap()
+    }
+
+    /// What the engine says when it finalizes a block of round 1 with these.
+    fn finalize(validator: &mut Validator, transactions: &[Vec<u8>]) {
+        let genesis = (jolteon::Round::GENESIS, validator.engine.committee().genesis());
+        let payload = transactions.iter().cloned().map(jolteon::Transaction::new).collect();
+        let round = jolteon::Round::new(1);
+        let block = jolteon::Block::new(round, genesis, Party::new(1), payload);
+        validator.finalized(Instant::START, round, Some(block));
+    }
+
+    /// Runs every job of the key generation; what was persisted, and whether the keys sufficed.
+    fn rest(validator: &mut Validator, (setup, identities): &Seats) -> (Vec<Record>, bool) {
+        let (mut records, mut ready) = (Vec::new(), false);
+        loop {
+            validator.settle(Instant::START);
+            let Some(output) = validator.poll() else { return (records, ready) };
+            match output {
+                Output::Persist(record) => records.push(record),
+                Output::Run(Job::Keygen(keygen::Job::Deal)) => {}
+                Output::Run(Job::Keygen(job)) => {
+                    validator.keygen.checked(job.run(setup, &identities[0]));
+                }
+                Output::Note(Event::Ready { .. }) => ready = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// Everybody's dealings, and the keys that follow from them.
+    fn transactions((setup, identities): &Seats) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut dealings = Vec::new();
+        for identity in identities {
+            let keygen::Verdict::Dealt(dealt) = keygen::Job::Deal.run(setup, identity) else {
+                unreachable!()
+            };
+            dealings.push(dealt.unwrap());
+        }
+        let ordered: Vec<Arc<[u8]>> = dealings.iter().map(|one| one.as_slice().into()).collect();
+        let mut keys = Vec::new();
+        for identity in identities {
+            let mut keygen = Keygen::new(Arc::clone(setup), identity.me);
+            keygen.ordered(1, &ordered);
+            while let Some(output) = keygen.poll() {
+                match output {
+                    keygen::Output::Run(keygen::Job::Deal) => {}
+                    keygen::Output::Run(job) => keygen.checked(job.run(setup, identity)),
+                    keygen::Output::Submit(transaction) => keys.push(transaction),
+                    _ => {}
+                }
+            }
+        }
+        (dealings, keys)
+    }
+
+    #[test]
+    fn a_flood_before_the_keys_takes_nobody_elses_place() {
+        let seats = committee();
+        let mut validator = validator(&seats, Vec::new());
+        let mut receive = |from, slot| {
+            let message = Message::Beacon(::beacon::Message::Request { slot: Slot::new(slot) });
+            validator.handle(Instant::START, Input::Received { from: Party::new(from), message });
+        };
+        (0..10_000).for_each(|slot| receive(3, slot));
+        receive(1, 1);
+        let Stage::Before(backlog) = &validator.stage else { unreachable!() };
+        let kept: Vec<_> = backlog.messages.values().map(Vec::len).collect();
+        assert_eq!(kept, [1, EARLY]);
+    }
+
+    #[test]
+    fn what_the_engine_reports_again_after_a_crash_counts_once() {
+        let seats = committee();
+        let (dealings, keys) = transactions(&seats);
+        // Whoever deals last knows the sum before it is ordered, and can have keys ordered before it:
+        // too early to count. Read twice, they would be in time.
+        let early = [keys.clone(), dealings.clone()].concat();
+        let mut steady = validator(&seats, Vec::new());
+        finalize(&mut steady, &early);
+        let (records, ready) = rest(&mut steady, &seats);
+        assert!(!ready);
+        let mut crashed = validator(&seats, records);
+        finalize(&mut crashed, &early);
+        let (again, ready) = rest(&mut crashed, &seats);
+        assert!(!ready, "keys count for the party that crashed, and for nobody else");
+        let ordered = |record: &Record| matches!(record, Record::Ordered { .. });
+        assert!(!again.iter().any(ordered));
+        // In time they do.
+        let mut timely = validator(&seats, Vec::new());
+        finalize(&mut timely, &[dealings, keys].concat());
+        assert!(rest(&mut timely, &seats).1);
     }
 }
