@@ -25,7 +25,7 @@ use machine::Instant;
 use prefinal_node::setup::Algorithm;
 use prefinal_node::validator::{Message, Record};
 use sim::rule::{self, Letter};
-use sim::{Blocked, Chance, Disk, Loss, Network, Partition, Seat, Window};
+use sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 const SECOND: Duration = Duration::from_secs(1);
@@ -237,7 +237,7 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
         let mut scene = scene();
         scene.name = format!("{slot} is given up while the keys are read");
         scene.network = scene.network.with_partition(Partition {
-            window: Window::new(at, at + SECOND * 30),
+            window: Window::new(at, at + SECOND * 15),
             groups: vec![BTreeSet::from([crashing])],
             blocked: Blocked::Dropped,
         });
@@ -404,7 +404,7 @@ fn flood(to: Seat, burst: u64) -> Vec<Letter<Arc<Message>>> {
 #[test]
 fn a_flood_keeps_nobody_from_revealing() {
     for seed in SEEDS {
-        let flooding = 6;
+        let flooding = 4;
         let mut run = Scene::new("one floods", seed).faulty([flooding]).stage();
         for burst in 0..12 {
             let at = Instant::at(ms(1) + ms(200) * u32::try_from(burst).unwrap());
@@ -457,4 +457,56 @@ fn a_partition_stops_what_it_must_and_heals() {
             }
         }
     }
+}
+
+// Everything at once.
+
+/// Loss, a partition, a liar, and crashes, all drawn from the seed.
+fn chaos(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let liar = seat(4);
+    let mut scene = Scene::new("everything at once", seed).faulty([liar.get()]);
+    let loss = Loss { window: Window::ALWAYS, chance: Chance::percent(3) };
+    let from = Instant::at(dice.duration(ms(0), SECOND * 6));
+    let cut_off = seat(u32::try_from(dice.below(4)).unwrap());
+    scene.network = scene.network.with_loss(loss).with_partition(Partition {
+        window: Window::new(from, from + SECOND * 3),
+        groups: vec![BTreeSet::from([cut_off])],
+        blocked: Blocked::Dropped,
+    });
+    let mut run = scene.stage();
+    run.simulation
+        .rule(
+            liar,
+            lying(|path, slot, own| {
+                let second = if slot.get().is_multiple_of(2) { own } else { some_point() };
+                vec![partial(path, slot, some_point()), partial(path, slot, second)]
+            }),
+        )
+        .unwrap();
+    for _ in 0..4 {
+        let crashing = seat(u32::try_from(dice.below(4)).unwrap());
+        let at = Instant::at(dice.duration(ms(0), SECOND * 9));
+        let back = at + dice.duration(ms(0), SECOND * 2);
+        run.simulation.crash(crashing, at).unwrap();
+        run.simulation.restart(crashing, back, Disk::Kept).unwrap();
+    }
+    for crashing in [seat(5), seat(6)] {
+        run.simulation.crash_after_records(crashing, 1 + dice.below(80)).unwrap();
+    }
+    // Who has crashed at a record comes back, whenever that was.
+    for _ in 0..600 {
+        run.run_for(ms(20));
+        for one in [seat(5), seat(6)] {
+            if run.simulation.machine(one).is_none() {
+                run.restart(one, ms(10), Disk::Kept);
+            }
+        }
+    }
+    run.finish();
+}
+
+#[test]
+fn everything_at_once_changes_nothing() {
+    (100..106).for_each(chaos);
 }
