@@ -21,6 +21,7 @@
 //!
 //! | module        | what it holds                                                             |
 //! |---------------|---------------------------------------------------------------------------|
+//! | [`guide`]     | what it means in words of stake, how to choose a profile, figures           |
 //! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a set that breaks them |
 //! | `rounding`    | [`Rounding`]: what a vector guarantees, with exact stakes                  |
 //! | `search`      | the scan over offsets and totals, for both objectives                      |
@@ -48,6 +49,9 @@ mod ratio;
 mod rounding;
 mod search;
 pub mod verify;
+
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 
 pub use profile::{Pair, PairError, Profile, ProfileError};
 pub use quantity::{Stake, Weight};
