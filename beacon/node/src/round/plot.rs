@@ -1,0 +1,106 @@
+//! Total weight against the stake from which the fast path reconstructs, one curve a table.
+//!
+//! The fast path waits for the stake beyond two thirds, so the curve's height is its latency and the
+//! way to the right is what that costs in shares.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+use weighted_rounding::{Objective, Profile, Weight};
+
+use super::report::parts_of;
+use super::solve;
+use crate::failure::Failure;
+use crate::stakes::StakeTable;
+
+/// Budgets that are tried, each a quarter of an octave above the one before.
+const BUDGETS: u32 = 17;
+
+/// A table's points.
+pub(super) struct Curve {
+    name: String,
+    /// Total weight, and percent of the stake.
+    points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    /// From the least total of the profile to sixteen times as much.
+    pub(super) fn new(table: &StakeTable, profile: &Profile) -> Result<Self, Failure> {
+        let least = solve(table, profile, Objective::least_total())?.total().get();
+        let mut points = Vec::new();
+        for budget in (0..BUDGETS).map(|step| stretched(least, step)) {
+            let objective = Objective::least_reconstruction(Weight::new(budget));
+            let rounding = solve(table, profile, objective)?;
+            let fast =
+                rounding.guarantees().last().map(|fast| parts_of(fast.reconstruction(), 10_000));
+            let hundredths = fast.and_then(|parts| u32::try_from(parts).ok()).unwrap_or(10_000);
+            points.push((f64::from(budget), f64::from(hundredths) / 100.0));
+        }
+        let file = Path::new(table.name()).file_stem().unwrap_or_default();
+        Ok(Self { name: file.to_string_lossy().into_owned(), points })
+    }
+}
+
+/// `least · 2^(step/4)`, rounded.
+fn stretched(least: u32, step: u32) -> u32 {
+    const QUARTERS: [u64; 4] = [10_000, 11_892, 14_142, 16_818];
+    let part = usize::try_from(step % 4).ok().and_then(|quarter| QUARTERS.get(quarter));
+    let scaled = u64::from(least) * part.unwrap_or(&10_000) / 10_000;
+    u32::try_from(scaled << (step / 4)).unwrap_or(u32::MAX)
+}
+
+/// Draws the curves into an SVG file.
+pub(super) fn draw(path: &Path, curves: &[Curve]) -> Result<(), String> {
+    draw_all(path, curves).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn draw_all(path: &Path, curves: &[Curve]) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let left = points().map(|(total, _)| *total).fold(f64::INFINITY, f64::min);
+    let right = points().map(|(total, _)| *total).fold(1.0, f64::max);
+    let top = points().map(|(_, stake)| *stake).fold(70.0, f64::max).ceil();
+    let bottom = points().map(|(_, stake)| *stake).fold(f64::INFINITY, f64::min).floor();
+    let root = SVGBackend::new(path, (860, 480)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&root)
+        .caption("What total weight buys", ("sans-serif", 18))
+        .margin(14)
+        .x_label_area_size(44)
+        .y_label_area_size(58)
+        .build_cartesian_2d((left..right).log_scale(), bottom..top)?;
+    chart
+        .configure_mesh()
+        .x_desc("total weight")
+        .y_desc("the fast path reconstructs from, % of stake")
+        .light_line_style(WHITE)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y:.0}"))
+        .label_style(("sans-serif", 13))
+        .draw()?;
+    for (place, curve) in curves.iter().enumerate() {
+        let colour = Palette99::pick(place).to_rgba();
+        chart
+            .draw_series(LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)))?
+            .label(curve.name.clone())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE)
+        .border_style(RGBColor(200, 200, 200))
+        .label_font(("sans-serif", 14))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_end_at_sixteen_times_the_least() {
+        assert_eq!([0, 2, 4, BUDGETS - 1].map(|step| stretched(162, step)), [162, 229, 324, 2592]);
+    }
+}
