@@ -6,18 +6,22 @@
 //! | verify    | each `Fᵢ` proven and signed; `e(∏ᵢ Fᵢ, ĝ) = e(g, V̂₀)`; the rest as for one dealing | anyone |
 //! | decrypt   | `aₖ = Cₖ − dk·Rₖ = h^f(ω^(k−1))`                                    | a party  |
 //!
-//! An aggregate is as large as one dealing plus 164 bytes per dealer: it keeps every dealer's
+//! An aggregate is about as large as one dealing plus 164 bytes per dealer: it keeps every dealer's
 //! commitment with its proof, so who has it, and nothing else, can check whose secrets are in the key
-//! and read its own shares. A party that was absent needs nothing more to catch up.
+//! and that its own shares belong to that key.
 //!
 //! What an aggregate does not prove is that its dealers are the first qualified set that the engine
-//! finalized; that is for whoever follows the chain, see `dkg`.
+//! finalized, nor that its shares are the sums of theirs: a sharing of zero can be added, or the slow
+//! sharing put in the place of the fast one, without knowing a secret. So who did not add the dealings
+//! up itself (see `dkg`) takes an aggregate only if its [digest](Verified::<Aggregate>::digest) is the
+//! one that more than a third of the stake vouches for.
 use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::bls;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective};
+use crypto_core::secret::Secret;
 use crypto_core::wvuf::KeyShares;
 use thiserror::Error;
 use weighted_rounding::Stake;
@@ -205,6 +209,16 @@ impl Aggregate {
 }
 
 impl Verified<Aggregate> {
+    /// Names this aggregate and no other, of this configuration and no other. Equal for all who added
+    /// up the same dealings.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-AGGREGATE-DIGEST");
+        transcript.append(b"config", self.config_digest());
+        transcript.append(b"aggregate", &self.to_bytes());
+        transcript.bytes(b"digest")
+    }
+
     /// `ĝ^f(0)`.
     #[must_use]
     pub fn public_key(&self) -> &G2Affine {
@@ -238,9 +252,10 @@ impl Verified<Aggregate> {
             let span = config.span(party);
             let ciphertexts = sharing.ciphertexts.get(span.clone()).unwrap_or_default();
             let ephemerals = sharing.ephemerals.get(span).unwrap_or_default();
-            let opened: Vec<G1Projective> =
-                ciphertexts.iter().zip(ephemerals).map(|(c, r)| key.open(c, r)).collect();
-            KeyShares::new(Projective::batch_to_affine(&opened))
+            let pairs = ciphertexts.iter().zip(ephemerals);
+            let opened: Secret<Vec<G1Projective>> =
+                Secret::new(pairs.map(|(c, r)| key.open(c, r)).collect());
+            KeyShares::new(Projective::batch_to_affine(opened.expose()))
         };
         Ok(Shares { slow: open(&self.body.slow), fast: self.body.fast.as_ref().map(open) })
     }

@@ -2,4 +2,5 @@
 
 mod aggregate;
 mod dealing;
+mod entangled;
 mod wire;

@@ -5,6 +5,7 @@
 //! | share  | `f`, `f'` random of degree `t − 1`, `t' − 1` with `f(0) = f'(0) = s` random  |
 //! | commit | `F = g^s`, `V̂₀ = ĝ^s`, `V̂ₖ = ĝ^f(ω^(k−1))`                                  |
 //! | lock   | `r_k` random, `Rₖ = g^r_k`, `Cₖ = h^f(ω^(k−1)) · ek^r_k`                     |
+//! | prove  | see `opening`: every share is known; see `proof`: `s` is                     |
 //! | sign   | see `proof`                                                                 |
 //!
 //! `g`, `h` and `ĝ` have tables, so a share costs four table multiplications and one plain one. `f`
@@ -25,6 +26,7 @@ use thiserror::Error;
 
 use crate::config::{Config, Path};
 use crate::dealing::{Body, Dealing, Sharing};
+use crate::opening::{Opening, Statement};
 use crate::proof::Contribution;
 
 static TABLE_G: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
@@ -91,7 +93,7 @@ pub fn deal(
     }
     let openings = Openings::random(config, rng);
     let body = openings.commit(config);
-    Ok(Dealer { config, party: dealer, signer }.publish(body, &openings.constant, rng))
+    Ok(Dealer { config, party: dealer, signer }.publish(body, &openings, rng))
 }
 
 impl Openings {
@@ -115,6 +117,12 @@ impl Openings {
             slow: self.slow.commit(config),
             fast: self.fast.as_ref().map(|fast| fast.commit(config)),
         }
+    }
+
+    /// All shares, slow path first; of each path `count`, for the domain may be larger.
+    fn shares(&self, count: usize) -> impl Iterator<Item = &Scalar> {
+        let paths = [Some(&self.slow), self.fast.as_ref()].into_iter().flatten();
+        paths.flat_map(move |path| path.values.expose().iter().take(count))
     }
 }
 
@@ -154,16 +162,20 @@ impl SharingOpenings {
 }
 
 impl Dealer<'_> {
-    /// Proves knowledge of `secret` and signs.
+    /// Proves knowledge of what was dealt and signs.
     pub(crate) fn publish(
         &self,
         body: Body,
-        secret: &Secret<Scalar>,
+        openings: &Openings,
         rng: &mut impl CryptoRng,
     ) -> Dealing {
         let Self { config, party, signer } = *self;
-        let contribution = Contribution::prove(config, party, body.digest(), secret, rng);
+        let secret = &openings.constant;
+        let commitment = G1Affine::from(TABLE_G.multiply(secret.expose()));
+        let statement = Statement { config, dealer: party, commitment: &commitment, body: &body };
+        let opening = Opening::prove(&statement, openings.shares(config.shares()), rng);
+        let contribution = Contribution::prove(config, party, opening.seal(&body), secret, rng);
         let signature = contribution.sign(config, signer);
-        Dealing { contribution, signature, body }
+        Dealing { contribution, signature, opening, body }
     }
 }

@@ -6,12 +6,13 @@
 //! | `F`               | `g^f(0)`                                | 48                  |
 //! | `T`, `z`          | proof of knowledge of `f(0)`            | 48 + 32             |
 //! | signature         | of all the rest                         | 48                  |
+//! | `T̂`, `ẑ`          | proof of knowledge of all shares        | 96 + 32             |
 //! | `V̂₀`              | `ĝ^f(0)`, shared by both paths          | 96                  |
 //! | `V̂₁ … V̂_W`        | `ĝ^f(ω^(k−1))`, for each path           | 96 · W              |
 //! | `R₁ … R_W`        | `g^r_k`, for each path                  | 48 · W              |
 //! | `C₁ … C_W`        | `h^f(ω^(k−1)) · ek^r_k`, for each path  | 48 · W              |
 //!
-//! So a dealing has exactly `277 + 192·W·p` bytes for `W` shares on `p` paths
+//! So a dealing has exactly `405 + 192·W·p` bytes for `W` shares on `p` paths
 //! ([`Config::dealing_bytes`]), and bytes of any other length are refused before a point is read.
 //! There are no length fields: what there must be is said by the configuration.
 //!
@@ -25,6 +26,7 @@ use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine};
 
 use crate::config::{Config, Path};
+use crate::opening::Opening;
 use crate::proof::Contribution;
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -33,6 +35,7 @@ use crate::wire::{DecodeError, Reader, VERSION};
 pub struct Dealing {
     pub(crate) contribution: Contribution,
     pub(crate) signature: bls::Signature,
+    pub(crate) opening: Opening,
     pub(crate) body: Body,
 }
 
@@ -60,8 +63,8 @@ impl Config {
     /// The exact length of a dealing.
     #[must_use]
     pub const fn dealing_bytes(&self) -> usize {
-        // Version, dealer, F, T, z, signature.
-        1 + 4 + 48 + 48 + 32 + 48 + self.body_bytes()
+        // Version, dealer, F, T, z, signature, opening.
+        1 + 4 + 48 + 48 + 32 + 48 + Opening::BYTES + self.body_bytes()
     }
 
     /// The exact length of an aggregate of that many dealings.
@@ -92,11 +95,12 @@ impl Dealing {
         let dealer = reader.dealer(config.members().len())?;
         let (commitment, nonce, response) = (reader.g1()?, reader.g1()?, reader.scalar()?);
         let signature = reader.signature()?;
+        let opening = Opening::read(&mut reader)?;
         let body = Body::read(config, &mut reader)?;
         reader.end()?;
-        let contribution =
-            Contribution { dealer, commitment, body: body.digest(), nonce, response };
-        Ok(Self { contribution, signature, body })
+        let seal = opening.seal(&body);
+        let contribution = Contribution { dealer, commitment, body: seal, nonce, response };
+        Ok(Self { contribution, signature, opening, body })
     }
 
     /// The encoding.
@@ -109,6 +113,7 @@ impl Dealing {
         bytes.extend_from_slice(&nonce.to_bytes());
         bytes.extend_from_slice(&response.to_bytes());
         bytes.extend_from_slice(&self.signature.to_bytes());
+        self.opening.write(&mut bytes);
         self.body.write(&mut bytes);
         bytes
     }
@@ -135,7 +140,7 @@ impl Body {
             .filter_map(|path| self.sharing(path).map(|sharing| (path, sharing)))
     }
 
-    /// What the dealer's proof and signature cover.
+    /// What all challenges about it are drawn from.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut bytes = Vec::new();
         self.write(&mut bytes);

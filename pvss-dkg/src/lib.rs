@@ -12,6 +12,7 @@
 //! | `dealing`   | [`Dealing`], its bytes and its size                                         |
 //! | `deal`      | [`deal`]: the dealer's side                                                 |
 //! | `proof`     | the dealer's signature and proof of knowledge of `f(0)`                     |
+//! | `opening`   | the dealer's proof that it knows every share                                |
 //! | `verify`    | [`verify`]: the equations, their soundness, and where we differ from a paper |
 //! | `aggregate` | [`Aggregate`]: the sum, checked by anybody, decrypted by each party         |
 //! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
@@ -32,6 +33,7 @@ mod dkg;
 mod fixture;
 mod key;
 mod low_degree;
+mod opening;
 mod proof;
 mod verified;
 mod verify;

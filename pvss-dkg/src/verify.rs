@@ -1,6 +1,7 @@
 //! Anyone's side: is a dealing, or a sum of them, what it should be?
 //!
-//! Sizes first, then identities, signature and proof of knowledge; then, for `W` shares on each path,
+//! Sizes first, then identities, signature and proof of knowledge of the secret, and in the end that of
+//! every share (`opening`). In between, for `W` shares on each path,
 //! share `k` on path `p` held by party `i(k)`, one product of `n + 3` pairings says all of
 //!
 //! | what                            | equation                                   | weight             |
@@ -49,6 +50,7 @@ use thiserror::Error;
 use crate::config::{Config, Path};
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::low_degree::DualWord;
+use crate::opening::Statement;
 use crate::proof::{ProofError, widen};
 use crate::verified::Verified;
 
@@ -58,6 +60,9 @@ pub enum DealingError {
     /// Who dealt this?
     #[error(transparent)]
     Proof(#[from] ProofError),
+    /// It dealt what it does not know: a multiple of another's shares, say.
+    #[error("proof of knowledge of the shares fails")]
+    Opening,
     /// Where an honest dealer never has one.
     #[error("identity as {what}")]
     Identity {
@@ -117,7 +122,13 @@ pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, De
     check_identities(&dealing)?;
     dealing.contribution.verify(config, &dealing.signature)?;
     let digest = dealing.contribution.digest(config);
-    check_sharing(config, &dealing.contribution.commitment, &dealing.body, &digest)?;
+    let Dealing { contribution, opening, body, .. } = &dealing;
+    check_sharing(config, &contribution.commitment, body, &digest)?;
+    let dealer = contribution.dealer;
+    let statement = Statement { config, dealer, commitment: &contribution.commitment, body };
+    if !opening.holds(&statement) {
+        return Err(DealingError::Opening);
+    }
     Ok(Verified::new(dealing, *config.digest()))
 }
 

@@ -8,7 +8,7 @@ use weighted_rounding::Stake;
 
 use crate::aggregate::{Aggregate, AggregateError, DecryptError};
 use crate::config::{Config, Session};
-use crate::deal::Openings;
+use crate::deal::{Openings, SharingOpenings};
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::dkg::{Dkg, DkgError, Progress};
 use crate::fixture::{Committee, SLOW, WEIGHTS, as_dealer, party, session, shape};
@@ -76,20 +76,33 @@ fn a_last_dealer_cannot_choose_the_key() {
     let proven = Contribution::prove(&config, party(3), body.digest(), secret, rng);
     let contribution = Contribution { commitment, ..proven };
     let signature = contribution.sign(&config, committee.signer(3));
-    let dealing = Dealing { contribution, signature, body };
+    let dealing = Dealing { contribution, signature, opening: super::dealing::unproven(), body };
     assert_eq!(verify(&config, dealing).unwrap_err(), ProofError::Knowledge.into());
+}
+
+impl Openings {
+    /// Of minus the secret; the randomness is not needed for a proof.
+    fn negative(&self) -> Self {
+        let path = |path: &SharingOpenings| SharingOpenings {
+            values: Secret::new(path.values.expose().iter().map(|value| -*value).collect()),
+            randomness: Secret::new(Vec::new()),
+        };
+        let constant = Secret::new(-*self.constant.expose());
+        Self { constant, slow: path(&self.slow), fast: self.fast.as_ref().map(path) }
+    }
 }
 
 /// Two dealings of dealers who know each other's secrets, which sum to zero.
 fn cancelling(committee: &mut Committee) -> [Dealt; 2] {
     let config = committee.config.clone();
     let openings = Openings::random(&config, &mut committee.rng);
-    let minus = Secret::new(-*openings.constant.expose());
+    let minus = openings.negative();
     let body = openings.commit(&config);
     let opposite = negative(&body);
-    [(0, body, &openings.constant), (5, opposite, &minus)].map(|(dealer, body, secret)| {
+    [(0, body, &openings), (5, opposite, &minus)].map(|(dealer, body, openings)| {
         let signer = &committee.signers[party(dealer).index()];
-        let dealing = as_dealer(&config, dealer, signer).publish(body, secret, &mut committee.rng);
+        let rng = &mut committee.rng;
+        let dealing = as_dealer(&config, dealer, signer).publish(body, openings, rng);
         Arc::new(verify(&config, dealing).unwrap())
     })
 }
@@ -128,8 +141,7 @@ fn cancelling_an_own_share_does_not_stop_the_epoch() {
     body.slow.ephemerals[mine] = ephemeral;
     body.slow.ciphertexts[mine] = locked.into();
     let signer = &committee.signers[party(3).index()];
-    let secret = &openings.constant;
-    let dealing = as_dealer(&config, 3, signer).publish(body, secret, &mut committee.rng);
+    let dealing = as_dealer(&config, 3, signer).publish(body, &openings, &mut committee.rng);
     let last = Arc::new(verify(&config, dealing).unwrap());
     let [first, second] = others;
     let aggregate = Aggregate::sum(&config, &[first, second, last]).unwrap();
@@ -278,6 +290,21 @@ fn an_aggregator_cannot_lie_about_the_sums() {
     assert!(matches!(dropped, Err(AggregateError::Sharing(SharingError::Size { .. }))));
     let identity = lie(|_, aggregate| aggregate.body.public_key = G2Affine::identity());
     assert_eq!(identity, Err(AggregateError::Cancelled));
+}
+
+#[test]
+fn only_its_digest_says_that_an_aggregate_is_the_sum() {
+    // The slow sharing in the place of the fast one: right secret, right degree, right ciphertexts.
+    // Who blinded these shares for the fast path would give slow shares away with its votes.
+    let mut committee = Committee::new();
+    let config = committee.config.clone();
+    let honest = Aggregate::sum(&config, &three(&mut committee)).unwrap();
+    let mut forged = honest.clone().into_inner();
+    forged.body.fast = Some(forged.body.slow.clone());
+    let forged = forged.verify(&config).unwrap();
+    assert_ne!(forged.digest(), honest.digest());
+    let read = Aggregate::from_bytes(&config, &honest.to_bytes()).unwrap();
+    assert_eq!(read.verify(&config).unwrap().digest(), honest.digest());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::config::{Config, Path, Session};
 use crate::deal::Openings;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
+use crate::opening::Opening;
 use crate::proof::{Contribution, ProofError};
 use crate::verify::{DealingError, SharingError, verify};
 
@@ -31,7 +32,7 @@ fn verdict(
     change(&config, &openings, &mut body);
     let signer = &committee.signers[party(DEALER).index()];
     let rng = &mut committee.rng;
-    let dealing = as_dealer(&config, DEALER, signer).publish(body, &openings.constant, rng);
+    let dealing = as_dealer(&config, DEALER, signer).publish(body, &openings, rng);
     verify(&config, dealing).map(|_| ())
 }
 
@@ -140,10 +141,11 @@ fn opposite_errors_in_both_degrees() {
 fn commitments_to_two_secrets() {
     let mut committee = Committee::new();
     let config = committee.config.clone();
-    let body = Openings::random(&config, &mut committee.rng).commit(&config);
-    let other = Secret::new(Scalar::random(&mut committee.rng));
+    let mut openings = Openings::random(&config, &mut committee.rng);
+    let body = openings.commit(&config);
+    openings.constant = Secret::new(Scalar::random(&mut committee.rng));
     let signer = &committee.signers[party(DEALER).index()];
-    let dealing = as_dealer(&config, DEALER, signer).publish(body, &other, &mut committee.rng);
+    let dealing = as_dealer(&config, DEALER, signer).publish(body, &openings, &mut committee.rng);
     assert_eq!(verify(&config, dealing).unwrap_err(), SharingError::Commitment.into());
 }
 
@@ -275,11 +277,16 @@ fn sizes() {
     assert_eq!(extra, size("commitments", Path::Fast, 11, 0));
 }
 
+/// In dealings that are refused before it is looked at.
+pub(super) fn unproven() -> Opening {
+    Opening { nonce: G2Affine::identity(), response: Scalar::ZERO }
+}
+
 /// Signs `contribution` as it is and puts it on the body of `dealing`.
 fn resigned(committee: &Committee, dealing: &Dealing, contribution: Contribution) -> Dealing {
     let signer = committee.signer(contribution.dealer.get());
     let signature = contribution.sign(&committee.config, signer);
-    Dealing { contribution, signature, body: dealing.body.clone() }
+    Dealing { contribution, signature, ..dealing.clone() }
 }
 
 /// Configurations that differ from the standard one in one thing.
@@ -308,7 +315,7 @@ fn a_proof_of_another_session_or_committee() {
         let (secret, rng) = (&openings.constant, &mut other.rng);
         let contribution = Contribution::prove(&config, party(DEALER), body.digest(), secret, rng);
         let signature = contribution.sign(&config, other.signer(DEALER));
-        let foreign = Dealing { contribution, signature, body };
+        let foreign = Dealing { contribution, signature, opening: unproven(), body };
         let replayed = verify(&committee.config, foreign.clone());
         assert_eq!(replayed.unwrap_err(), ProofError::Signature.into());
         // Signed for this session, but the proof is the old one.
@@ -361,7 +368,7 @@ fn a_sharing_of_zero_added_under_the_dealers_name() {
     let zero = zero.commit(&config);
     let mauled = super::aggregate::add(&honest.body, &zero);
     let mut bytes = honest.to_bytes();
-    bytes.truncate(1 + 4 + 48 + 48 + 32 + 48);
+    bytes.truncate(1 + 4 + 48 + 48 + 32 + 48 + 128);
     mauled.write(&mut bytes);
     // The sharing itself is as good as the dealer's own.
     let origin = [0; 32];

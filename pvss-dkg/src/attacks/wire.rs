@@ -31,7 +31,7 @@ fn config() -> &'static Config {
 
 #[test]
 fn sizes_follow_the_formula() {
-    assert_eq!(config().dealing_bytes(), 277 + 192 * 11 * 2);
+    assert_eq!(config().dealing_bytes(), 405 + 192 * 11 * 2);
     assert_eq!(SAMPLE.dealing.len(), config().dealing_bytes());
     assert_eq!(config().aggregate_bytes(3), 149 + 164 * 3 + 192 * 11 * 2);
     assert_eq!(SAMPLE.aggregate.len(), config().aggregate_bytes(3));
@@ -71,7 +71,7 @@ fn every_other_length_is_refused_before_algebra() {
 fn a_dealing_for_another_shape_has_another_length() {
     let other = Committee::with(session(), shape(&WEIGHTS, SLOW, None), 1);
     let refused = Dealing::from_bytes(&other.config, &SAMPLE.dealing).unwrap_err();
-    assert_eq!(refused, DecodeError::Length { got: 277 + 384 * 11, expected: 277 + 192 * 11 });
+    assert_eq!(refused, DecodeError::Length { got: 405 + 384 * 11, expected: 405 + 192 * 11 });
 }
 
 #[test]
@@ -86,7 +86,9 @@ fn fields_are_checked_where_they_stand() {
     assert_eq!(with(5, 0x1f), DecodeError::Element { what: "point of 𝔾₁", at: 5 });
     assert_eq!(with(101, 0xff), DecodeError::Element { what: "scalar", at: 101 });
     assert_eq!(with(133, 0x00), DecodeError::Element { what: "signature", at: 133 });
-    assert_eq!(with(277, 0x00), DecodeError::Element { what: "point of 𝔾₂", at: 277 });
+    assert_eq!(with(181, 0x00), DecodeError::Element { what: "point of 𝔾₂", at: 181 });
+    assert_eq!(with(277, 0xff), DecodeError::Element { what: "scalar", at: 277 });
+    assert_eq!(with(405, 0x00), DecodeError::Element { what: "point of 𝔾₂", at: 405 });
 }
 
 #[test]
