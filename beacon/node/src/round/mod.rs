@@ -19,7 +19,7 @@ use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
 
 use crate::failure::Failure;
 use crate::stakes::StakeTable;
-use elsewhere::{MAX_PARTIES, Method};
+use elsewhere::Method;
 pub use report::guarantees;
 use report::{Compared, Report};
 
@@ -121,11 +121,10 @@ impl Task {
         let ours = solve(table, &alone, self.alone)?;
         let mut rows = vec![Compared::ours(&ours)];
         let stakes = table.stakes();
-        rows.extend(Method::ALL.map(|method| {
-            let within = stakes.len() <= MAX_PARTIES;
-            let outcome = within.then(|| method.round(&stakes, &self.slow)).flatten();
-            Compared::theirs(method, outcome.as_ref())
-        }));
+        rows.extend(
+            Method::ALL
+                .map(|method| Compared::theirs(method, method.round(&stakes, &self.slow).as_ref())),
+        );
         Ok(rows)
     }
 

@@ -34,7 +34,7 @@ impl Curve {
             let fast =
                 rounding.guarantees().last().map(|fast| parts_of(fast.reconstruction(), 10_000));
             let hundredths = fast.and_then(|parts| u32::try_from(parts).ok()).unwrap_or(10_000);
-            points.push((f64::from(budget), f64::from(hundredths) / 100.0));
+            points.push((f64::from(rounding.total().get()), f64::from(hundredths) / 100.0));
         }
         let file = Path::new(table.name()).file_stem().unwrap_or_default();
         Ok(Self { name: file.to_string_lossy().into_owned(), points })
@@ -67,7 +67,7 @@ fn draw_all(path: &Path, curves: &[Curve]) -> Result<(), Box<dyn std::error::Err
         .margin(14)
         .x_label_area_size(44)
         .y_label_area_size(58)
-        .build_cartesian_2d((left..right).log_scale(), bottom..top)?;
+        .build_cartesian_2d((left..right).log_scale().base(2.0), bottom..top)?;
     chart
         .configure_mesh()
         .x_desc("total weight")

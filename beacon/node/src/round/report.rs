@@ -86,7 +86,7 @@ impl Compared {
             result.largest_weight.to_string(),
             result.holders.to_string(),
             result.threshold.to_string(),
-            result.refuted.clone().unwrap_or_else(|| "holds".to_owned()),
+            if result.refuted.is_some() { "refuted" } else { "holds" }.to_owned(),
         ]
     }
 }
@@ -135,17 +135,18 @@ impl Report {
         if !self.compared.is_empty() {
             let header =
                 ["slow pair alone", "total", "largest", "holders", "threshold", "verifier"];
-            println!("{}", table_of(&header, &self.compared));
+            println!("{}", table(&header, self.compared.iter().map(Compared::row)));
+            for Compared { method, result } in &self.compared {
+                if let Some(why) = result.as_ref().and_then(|result| result.refuted.as_ref()) {
+                    println!("{method}: {why}");
+                }
+            }
         }
         if weights {
             let listed: Vec<String> = self.weights.iter().map(u32::to_string).collect();
             println!("weights: {}\n", listed.join(" "));
         }
     }
-}
-
-fn table_of(header: &[&str], compared: &[Compared]) -> Table {
-    table(header, compared.iter().map(Compared::row))
 }
 
 impl PathReport {
