@@ -262,6 +262,29 @@ fn inputs_on_which_other_roundings_went_wrong() {
     }
 }
 
+#[test]
+fn one_vector_serves_any_number_of_pairs() {
+    let stakes = stakes(&[900, 700, 700, 420, 300, 210, 210, 150, 99, 70]);
+    let third = Ratio::new(1, 3).unwrap();
+    let pairs = [
+        Pair::fast(),
+        pair("available", third, Ratio::HALF),
+        Pair::slow(),
+        pair("some", ratio(0, 1), third),
+        pair("all but few", ratio(4, 5), Ratio::ONE),
+    ];
+    let mut before = 0;
+    for count in 1..=pairs.len() {
+        let objective = Objective::least_total().prove(NODES);
+        let rounding = Rounding::solve(&stakes, &profile(&pairs[..count]), objective).unwrap();
+        assert_eq!(rounding.guarantees().len(), count);
+        check(&stakes, &rounding);
+        // Proven, so one more pair never costs less.
+        assert!(rounding.is_optimal() && rounding.total().get() >= before);
+        before = rounding.total().get();
+    }
+}
+
 /// A knapsack that takes the best weight per stake first, or floats, ends below 26 here.
 #[test]
 fn the_capacity_of_twenty_six_is_filled() {
