@@ -24,10 +24,6 @@ use pvss_dkg::{Aggregate, Dealing, Dkg, Path, Progress, Verified};
 use crate::setup::{Identity, Setup};
 use crate::transaction::{self, Kind, SignedKeys};
 
-/// Most transactions that wait to be judged. A block's worth of honest ones is far below; more is
-/// somebody's attempt to fill our memory with what it paid the engine to order.
-const MAX_WAITING: usize = 4096;
-
 /// Work that leaves the key generation.
 #[derive(Clone)]
 pub enum Job {
@@ -170,16 +166,37 @@ impl Keygen {
         Self { setup, me, waiting: VecDeque::new(), judging: Vec::new(), stage, outputs }
     }
 
-    /// Takes what the engine ordered in `round`.
+    /// Takes what the engine ordered in `round`. How much waits already plays no role: that depends on
+    /// how fast this party judges, and what one drops and another counts would be two keys.
     pub fn ordered(&mut self, round: u64, transactions: &[Arc<[u8]>]) {
         for transaction in transactions {
-            if self.waiting.len() >= MAX_WAITING {
-                self.refuse("more transactions than can wait to be judged");
-                break;
+            match self.check_shape(transaction) {
+                Ok(()) => self.waiting.push_back((round, Arc::clone(transaction))),
+                Err(why) => self.refuse(why),
             }
-            self.waiting.push_back((round, Arc::clone(transaction)));
         }
         self.judge_next();
+    }
+
+    /// Refuses what can never count, by its first bytes and its length; so nothing small can fill the
+    /// queue, and what waits is no more than blocks that the engine keeps as well.
+    fn check_shape(&self, transaction: &[u8]) -> Result<(), &'static str> {
+        let expected = match Kind::of(transaction) {
+            Some(Kind::Dealing) => self.setup.keygen.dealing_bytes().checked_add(1),
+            Some(Kind::Keys) => {
+                let shape = self.setup.keygen.shape();
+                let paths = 1 + usize::from(shape.threshold(Path::Fast).is_some());
+                let party = SignedKeys::claimed_party(transaction);
+                let weight = party.map_or(0, |party| shape.access().range(party).len());
+                transaction::keys_bytes(weight, paths)
+            }
+            None => return Err("not a transaction of the key generation"),
+        };
+        if expected == Some(transaction.len()) {
+            Ok(())
+        } else {
+            Err("transaction of a wrong length")
+        }
     }
 
     /// Takes a verdict.
@@ -251,10 +268,7 @@ impl Keygen {
                     self.refuse("blinded keys before there is a secret");
                     continue;
                 }
-                (_, None) => {
-                    self.refuse("not a transaction of the key generation");
-                    continue;
-                }
+                (_, None) => continue,
             };
             self.judging.push(round);
             self.outputs.push_back(Output::Run(job));
@@ -414,7 +428,8 @@ fn open(
     let shares = aggregate
         .decrypt(&setup.keygen, identity.me, &identity.decryption)
         .map_err(|error| error.to_string())?;
-    let mut rng = identity.rng(b"blind", setup.keygen.digest());
+    // Another aggregate, another factor: a partial counts for all shares ever blinded with its factor.
+    let mut rng = identity.rng(b"blind", &aggregate.digest());
     // Two calls, two factors: with one factor a fast partial would be a slow partial.
     let (slow, slow_public) = wvuf::blind(&shares.slow, &mut rng);
     let fast = shares.fast.as_ref().map(|shares| wvuf::blind(shares, &mut rng));
@@ -474,4 +489,82 @@ fn outcome(admission: &wvuf::Admission, party: Party) -> Result<AdmittedKey, Str
         Some(error) => format!("keys of {party}: {error}"),
         None => format!("keys of {party} were not judged"),
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use weighted_rounding::{Ratio, Stake};
+
+    use super::*;
+    use crate::setup::{Algorithm, Plan, found};
+
+    fn committee() -> (Arc<Setup>, Vec<Identity>) {
+        let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+        let fast = Ratio::new(9, 10).unwrap();
+        let (setup, identities) =
+            found(&Plan::new(stakes, Algorithm::Fast, fast).unwrap(), 1).unwrap();
+        (Arc::new(setup), identities)
+    }
+
+    fn dealing(setup: &Setup, identity: &Identity) -> Arc<[u8]> {
+        deal(setup, identity).unwrap().into()
+    }
+
+    /// Runs every job at once; what the party submits.
+    fn drive(keygen: &mut Keygen, setup: &Setup, identity: &Identity) -> Vec<Vec<u8>> {
+        let mut submitted = Vec::new();
+        while let Some(output) = keygen.poll() {
+            match output {
+                Output::Run(Job::Deal) => {}
+                Output::Run(job) => keygen.checked(job.run(setup, identity)),
+                Output::Submit(transaction) => submitted.push(transaction),
+                _ => {}
+            }
+        }
+        submitted
+    }
+
+    #[test]
+    fn a_flood_makes_no_two_keys() {
+        let (setup, identities) = committee();
+        let mut junk = vec![0; 1 + setup.keygen.dealing_bytes()];
+        junk[1] = 0xff;
+        let junk: Arc<[u8]> = junk.into();
+        let mut ordered = vec![dealing(&setup, &identities[3])];
+        ordered.extend(std::iter::repeat_n(junk, 5000));
+        ordered.extend(std::iter::repeat_n(Arc::from([0_u8].as_slice()), 5000));
+        ordered.extend([2, 0].map(|dealer: usize| dealing(&setup, &identities[dealer])));
+        // One party is fast and gets every verdict before the next transaction, one has not judged
+        // the first when the last arrives.
+        let mut fast = Keygen::new(Arc::clone(&setup), Party::new(0));
+        for transaction in &ordered {
+            fast.ordered(1, std::slice::from_ref(transaction));
+            drive(&mut fast, &setup, &identities[0]);
+        }
+        let mut late = Keygen::new(Arc::clone(&setup), Party::new(1));
+        late.ordered(1, &ordered);
+        drive(&mut late, &setup, &identities[1]);
+        let key = |keygen: &Keygen| keygen.aggregate().map(|it| it.to_bytes());
+        assert!(key(&fast).is_some());
+        assert!(key(&fast) == key(&late), "two keys");
+    }
+
+    #[test]
+    fn honest_transactions_have_the_right_length() {
+        let (setup, identities) = committee();
+        let dealings: Vec<_> = identities.iter().map(|one| dealing(&setup, one)).collect();
+        for identity in &identities {
+            let mut keygen = Keygen::new(Arc::clone(&setup), identity.me);
+            keygen.ordered(1, &dealings);
+            let submitted = drive(&mut keygen, &setup, identity);
+            let holds = setup.keygen.shape().access().weight(identity.me) > 0;
+            assert_eq!(submitted.len(), usize::from(holds));
+            for transaction in submitted {
+                assert_eq!(keygen.check_shape(&transaction), Ok(()));
+                assert!(keygen.check_shape(&transaction[1..]).is_err());
+                assert!(keygen.check_shape(&[transaction, vec![0]].concat()).is_err());
+            }
+        }
+    }
 }

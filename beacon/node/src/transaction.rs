@@ -69,6 +69,15 @@ pub fn keys(keys: &SignedKeys) -> Vec<u8> {
     [&[1], borsh::to_vec(keys).unwrap_or_default().as_slice()].concat()
 }
 
+/// The exact length of that transaction for a party of `weight`; none for a party without shares,
+/// which has no keys to publish.
+#[must_use]
+pub fn keys_bytes(weight: usize, paths: usize) -> Option<usize> {
+    // Kind, party, whether there is a fast path, signature; per path π and the counted ρ.
+    let path = weight.checked_mul(48)?.checked_add(48 + 4)?;
+    if weight == 0 { None } else { path.checked_mul(paths)?.checked_add(1 + 4 + 1 + 48) }
+}
+
 impl SignedKeys {
     /// Signs the keys for the session.
     #[must_use]
