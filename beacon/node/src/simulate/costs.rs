@@ -121,7 +121,9 @@ impl Costs {
     /// Decoding and checking a dealing for `parties` holders of `shares` shares.
     #[must_use]
     pub(super) fn judge(&self, parties: u64, shares: u64, paths: u64, cores: u64) -> Duration {
-        let per_share = 2 * (self.g1_decode + self.g1_term) + self.g2_decode + self.g2_term;
+        // Two terms in 𝔾₂, one of them of half the length: the product, and the proof of all shares.
+        let g2_terms = self.g2_term + self.g2_term / 2;
+        let per_share = 2 * (self.g1_decode + self.g1_term) + self.g2_decode + g2_terms;
         let spread = shares * paths * per_share + parties * self.miller_loop;
         nanos(spread / cores.max(1) + self.final_exponentiation + self.check_signature_nanos())
     }
