@@ -9,7 +9,8 @@
 //! | [`access`]     | parties, share indices, thresholds                                 |
 //! | [`context`]    | chain, epoch, committee: what everything is bound to               |
 //! | [`challenge`]  | Fiat–Shamir                                                        |
-//! | [`polynomial`] | evaluation and interpolation, on roots of unity                    |
+//! | [`polynomial`] | evaluation and interpolation, where shares sit                     |
+//! | [`commitment`] | Feldman: a polynomial in the exponent                              |
 //! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | multi-signatures for engines                                       |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
@@ -23,6 +24,7 @@ pub mod access;
 mod bisect;
 pub mod bls;
 pub mod challenge;
+pub mod commitment;
 pub mod context;
 pub mod curve;
 pub mod generators;

@@ -13,7 +13,10 @@
 //!
 //! Elsewhere: two polynomials with one constant ([`crate::sharing`]), which share sits at which point
 //! ([`crate::access`]), whether points in the exponent lie on one polynomial (`pvss_dkg`).
+mod coefficients;
+mod consecutive;
 mod domain;
+mod points;
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -23,7 +26,9 @@ use rand_core::CryptoRng;
 use crate::curve::{Scalar, batch_invert};
 use crate::secret::Secret;
 
+pub use self::coefficients::Coefficients;
 pub use self::domain::Domain;
+pub use self::points::{CountError, InterpolationError, Placement, Points};
 
 /// A secret polynomial, wiped on drop.
 ///
@@ -55,16 +60,37 @@ impl Polynomial {
         Secret::new(self.coefficients.expose().iter().rev().fold(Scalar::ZERO, horner))
     }
 
+    /// The values at all points, in the order of their indices, in constant time.
+    #[must_use]
+    pub fn shares(&self, points: &Points) -> Secret<Vec<Scalar>> {
+        let Some(domain) = points.domain() else {
+            let values = points.indices().filter_map(|index| points.point(index));
+            return Secret::new(values.map(|x| *self.evaluate(&x).expose()).collect());
+        };
+        let mut values = self.values_over(domain);
+        // What is cut off stays within the capacity, which the wipe covers.
+        values.truncate(usize::try_from(points.count()).unwrap_or(usize::MAX));
+        Secret::new(values)
+    }
+
     /// `f(ω^k)` for every `k` below the domain's size, in constant time.
     #[must_use]
     pub fn evaluate_over(&self, domain: &Domain) -> Secret<Vec<Scalar>> {
+        Secret::new(self.values_over(domain))
+    }
+
+    pub(crate) fn coefficients(&self) -> &Secret<Vec<Scalar>> {
+        &self.coefficients
+    }
+
+    fn values_over(&self, domain: &Domain) -> Vec<Scalar> {
         let mut values = alloc::vec![Scalar::ZERO; domain.size()];
         // On the domain `X^size = 1`, so higher coefficients fold onto lower ones.
         for part in self.coefficients.expose().chunks(domain.size()) {
             values.iter_mut().zip(part).for_each(|(value, coefficient)| *value += *coefficient);
         }
         domain.transform(&mut values);
-        Secret::new(values)
+        values
     }
 }
 

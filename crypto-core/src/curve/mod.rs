@@ -32,7 +32,7 @@ pub use self::pairing::{
 };
 pub use self::points::{
     Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, hash_to_g1, hash_to_g2,
-    vartime_msm, vartime_msm_128,
+    vartime_msm, vartime_msm_128, vartime_msm_bits,
 };
 pub use self::scalar::{Scalar, batch_invert};
 

@@ -146,6 +146,17 @@ pub fn vartime_msm_128<G: Group>(points: &[Affine<G>], scalars: &[u128]) -> Proj
     Projective(G::vartime_msm(&points, &scalars, 128))
 }
 
+/// [`vartime_msm`] with little-endian scalars of at most `bits` bits each.
+#[must_use]
+pub fn vartime_msm_bits<G: Group, const LEN: usize>(
+    points: &[Affine<G>],
+    scalars: &[[u8; LEN]],
+    bits: usize,
+) -> Projective<G> {
+    let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
+    Projective(G::vartime_msm(&points, scalars, bits))
+}
+
 /// RFC 9380 hash to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_RO_`; tags over 255 bytes are hashed as
 /// the RFC says.
 #[must_use]

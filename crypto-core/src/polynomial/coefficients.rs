@@ -1,0 +1,141 @@
+//! What shares are multiplied with to give the value at another point.
+//!
+//! ```text
+//! f(x) = Σᵢ λᵢ·f(xᵢ)          full: λᵢ are scalars
+//!      = c·Σᵢ ±Mᵢ·f(xᵢ)       short: Mᵢ are integers of a few bits, c is one scalar
+//! ```
+//!
+//! In the exponent the cost is proportional to the bits, so the short form is worth its extra
+//! multiplication by `c`; where `c` is one there is none.
+use alloc::vec::Vec;
+
+use super::InterpolationError;
+use crate::curve::{Affine, Group, Projective, Scalar, vartime_msm, vartime_msm_bits};
+use crate::secret::Secret;
+
+/// The `λᵢ` of some shares, in the order in which their indices were given.
+///
+/// They are public, and the same for every polynomial: keep them as long as the set of shares stays.
+///
+/// ```compile_fail
+/// use crypto_core::{curve::Scalar, polynomial::Coefficients};
+/// let coefficients: Coefficients = vec![Scalar::ONE].into();
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coefficients(Form);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    Full(Vec<Scalar>),
+    Short(Short),
+}
+
+/// `λᵢ = factor·(±Mᵢ)`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Short {
+    pub(super) factor: Scalar,
+    /// `Mᵢ`, little-endian, and whether it is negative.
+    pub(super) terms: Vec<([u8; 32], bool)>,
+    /// Of the longest `Mᵢ`.
+    pub(super) bits: usize,
+}
+
+impl Coefficients {
+    pub(super) fn full(scalars: Vec<Scalar>) -> Self {
+        Self(Form::Full(scalars))
+    }
+
+    pub(super) fn short(short: Short) -> Self {
+        Self(Form::Short(short))
+    }
+
+    /// How many shares there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Full(scalars) => scalars.len(),
+            Form::Short(short) => short.terms.len(),
+        }
+    }
+
+    /// Never true: there is at least one share.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bits that each term costs in the exponent: 255, or fewer for short coefficients.
+    #[must_use]
+    pub fn bits(&self) -> usize {
+        match &self.0 {
+            Form::Full(_) => 255,
+            Form::Short(short) => short.bits,
+        }
+    }
+
+    /// The `λᵢ` themselves.
+    #[must_use]
+    pub fn to_scalars(&self) -> Vec<Scalar> {
+        match &self.0 {
+            Form::Full(scalars) => scalars.clone(),
+            Form::Short(short) => short.to_scalars(),
+        }
+    }
+
+    /// `Σᵢ λᵢ·Pᵢ`: the value in the exponent, from the shares in the exponent. One sum of products of
+    /// [`bits`](Self::bits) bits, and at most one multiplication. Not constant time.
+    ///
+    /// # Errors
+    /// Unless there is one point for each coefficient.
+    pub fn combine<G: Group>(
+        &self,
+        points: &[Affine<G>],
+    ) -> Result<Projective<G>, InterpolationError> {
+        self.check(points.len())?;
+        Ok(match &self.0 {
+            Form::Full(scalars) => vartime_msm(points, scalars),
+            Form::Short(short) => short.combine(points),
+        })
+    }
+
+    /// `Σᵢ λᵢ·sᵢ` from secret shares, in constant time.
+    ///
+    /// # Errors
+    /// Unless there is one share for each coefficient.
+    pub fn recover(
+        &self,
+        shares: &Secret<Vec<Scalar>>,
+    ) -> Result<Secret<Scalar>, InterpolationError> {
+        self.check(shares.expose().len())?;
+        let terms = self.to_scalars().into_iter().zip(shares.expose());
+        Ok(Secret::new(terms.map(|(lambda, share)| lambda * share).sum()))
+    }
+
+    fn check(&self, got: usize) -> Result<(), InterpolationError> {
+        let expected = self.len();
+        if got == expected { Ok(()) } else { Err(InterpolationError::Values { expected, got }) }
+    }
+}
+
+impl Short {
+    fn to_scalars(&self) -> Vec<Scalar> {
+        let scaled = |(magnitude, negative): &([u8; 32], bool)| {
+            let mut wide = [0; 64];
+            wide.iter_mut().rev().zip(magnitude).for_each(|(to, byte)| *to = *byte);
+            let product = Scalar::from_wide(&wide) * self.factor;
+            if *negative { -product } else { product }
+        };
+        self.terms.iter().map(scaled).collect()
+    }
+
+    fn combine<G: Group>(&self, points: &[Affine<G>]) -> Projective<G> {
+        let signed = |(point, (_, negative)): (&Affine<G>, &([u8; 32], bool))| {
+            if *negative { -*point } else { *point }
+        };
+        let points: Vec<Affine<G>> = points.iter().zip(&self.terms).map(signed).collect();
+        let magnitudes: Vec<[u8; 32]> =
+            self.terms.iter().map(|(magnitude, _)| *magnitude).collect();
+        let sum = vartime_msm_bits(&points, &magnitudes, self.bits);
+        if self.factor == Scalar::ONE { sum } else { sum * self.factor }
+    }
+}

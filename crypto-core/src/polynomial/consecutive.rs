@@ -1,0 +1,169 @@
+//! Lagrange coefficients where shares sit at whole numbers.
+//!
+//! Move the target to zero and let `dᵢ` be the points seen from there. Then
+//!
+//! ```text
+//! λᵢ = ∏_(j≠i) dⱼ/(dⱼ − dᵢ) = ± (∏ⱼ |dⱼ|) / Dᵢ      with Dᵢ = |dᵢ|·∏_(j≠i) |dⱼ − dᵢ|
+//!    = ± (∏ⱼ |dⱼ| / L) · Mᵢ                        with L = lcm Dᵢ, Mᵢ = L/Dᵢ
+//! ```
+//!
+//! The `Mᵢ` are integers without a common divisor, so no shorter ones exist. For the shares
+//! `1, …, t` they are the binomials `C(t, i)` and the factor is one: 64 bits for `t = 67`. Any 67 of
+//! 100 shares take about 160 bits, where a scalar has 255.
+//!
+//! The power of a prime `p` in `Dᵢ` is counted and not divided out: `q = p^k` divides as many of the
+//! differences as there are other points, the target included, in the residue class of `dᵢ` modulo
+//! `q`.
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::coefficients::{Coefficients, Short};
+use super::lagrange_at_zero;
+use crate::access::ShareIndex;
+use crate::curve::Scalar;
+
+/// With more shares than this, no choice of them has short coefficients.
+const MOST_SHARES: usize = 300;
+/// Between points farther apart, coefficients are short for a handful of shares only, and finding
+/// them takes longer than they save.
+const WIDEST: u64 = 4096;
+/// Bits of a scalar in the exponent.
+const FULL: usize = 255;
+
+/// Coefficients for the value at the number `target`. The indices are distinct and at least one.
+pub(super) fn lagrange(indices: &[ShareIndex], target: u32) -> Coefficients {
+    let offsets: Vec<i64> =
+        indices.iter().map(|index| i64::from(index.get()) - i64::from(target)).collect();
+    if offsets.contains(&0) {
+        let unit = |offset: &i64| if *offset == 0 { Scalar::ONE } else { Scalar::ZERO };
+        return Coefficients::full(offsets.iter().map(unit).collect());
+    }
+    match short(&offsets) {
+        Some(short) => Coefficients::short(short),
+        None => Coefficients::full(full(&offsets)),
+    }
+}
+
+/// The coefficients at zero as scalars.
+pub(super) fn lagrange_scalars(indices: &[ShareIndex]) -> Vec<Scalar> {
+    let offsets: Vec<i64> = indices.iter().map(|index| i64::from(index.get())).collect();
+    full(&offsets)
+}
+
+fn full(offsets: &[i64]) -> Vec<Scalar> {
+    let points: Vec<Scalar> = offsets.iter().map(|offset| scalar(*offset)).collect();
+    lagrange_at_zero(&points)
+}
+
+fn scalar(number: i64) -> Scalar {
+    let magnitude = Scalar::from_u64(number.unsigned_abs());
+    if number < 0 { -magnitude } else { magnitude }
+}
+
+/// The short form, if it is cheaper in the exponent. The offsets are distinct and not zero.
+fn short(offsets: &[i64]) -> Option<Short> {
+    let (lowest, highest) = (offsets.iter().min()?.min(&0), offsets.iter().max()?.max(&0));
+    let span = lowest.abs_diff(*highest);
+    if offsets.len() > MOST_SHARES || span > WIDEST {
+        return None;
+    }
+    let mut magnitudes = vec![Magnitude::ONE; offsets.len()];
+    let mut common = Scalar::ONE;
+    for prime in primes(span) {
+        let exponents = exponents(offsets, prime, span);
+        let most = exponents.iter().copied().max().unwrap_or(0);
+        for (magnitude, exponent) in magnitudes.iter_mut().zip(exponents) {
+            for _ in exponent..most {
+                *magnitude = magnitude.multiply(prime)?;
+            }
+        }
+        common *= Scalar::from_u64(prime).vartime_pow(most);
+    }
+    let product: Scalar = offsets.iter().map(|d| Scalar::from_u64(d.unsigned_abs())).product();
+    let factor = product * common.invert()?;
+    let bits = magnitudes.iter().map(Magnitude::bits).max()?;
+    let extra = if factor == Scalar::ONE { 0 } else { FULL };
+    if bits * offsets.len() + extra > FULL * offsets.len() || bits > FULL {
+        return None;
+    }
+    let terms = magnitudes.into_iter().map(Magnitude::to_le_bytes).zip(signs(offsets)).collect();
+    Some(Short { factor, terms, bits })
+}
+
+/// The power of `prime` in each `Dᵢ`.
+fn exponents(offsets: &[i64], prime: u64, span: u64) -> Vec<u64> {
+    let mut exponents = vec![0; offsets.len()];
+    let mut power = prime;
+    while power <= span {
+        let class = |offset: i64| {
+            let residue = offset.rem_euclid(i64::try_from(power).unwrap_or(i64::MAX));
+            usize::try_from(residue).unwrap_or(usize::MAX)
+        };
+        let mut members = vec![0_u64; usize::try_from(power).unwrap_or(0)];
+        for offset in offsets.iter().chain(&[0]) {
+            if let Some(count) = members.get_mut(class(*offset)) {
+                *count += 1;
+            }
+        }
+        for (exponent, offset) in exponents.iter_mut().zip(offsets) {
+            // The class contains the offset itself.
+            *exponent += members.get(class(*offset)).map_or(0, |count| count - 1);
+        }
+        power *= prime;
+    }
+    exponents
+}
+
+/// Whether `λᵢ` is negative: the sign of `∏_(j≠i) dⱼ/(dⱼ − dᵢ)`.
+fn signs(offsets: &[i64]) -> Vec<bool> {
+    let mut order: Vec<(i64, usize)> = offsets.iter().copied().zip(0..).collect();
+    order.sort_unstable();
+    let below_zero = offsets.iter().filter(|offset| **offset < 0).count();
+    let mut signs = vec![false; offsets.len()];
+    for (rank, (offset, place)) in order.into_iter().enumerate() {
+        let numerator = below_zero - usize::from(offset < 0);
+        if let Some(sign) = signs.get_mut(place) {
+            *sign = (numerator + rank) % 2 == 1;
+        }
+    }
+    signs
+}
+
+/// All primes up to `limit`.
+fn primes(limit: u64) -> impl Iterator<Item = u64> {
+    (2..=limit).filter(|n| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0))
+}
+
+/// An integer of at most 256 bits, lowest limb first.
+#[derive(Clone, Copy)]
+struct Magnitude([u64; 4]);
+
+impl Magnitude {
+    const ONE: Self = Self([1, 0, 0, 0]);
+
+    /// None if the product is too long.
+    fn multiply(self, factor: u64) -> Option<Self> {
+        let mut limbs = self.0;
+        let mut carry = 0;
+        for limb in &mut limbs {
+            (*limb, carry) = limb.carrying_mul(factor, carry);
+        }
+        (carry == 0).then_some(Self(limbs))
+    }
+
+    fn bits(&self) -> usize {
+        let places = self.0.iter().zip([0, 64, 128, 192]);
+        let ends = places.filter(|(limb, _)| **limb != 0).map(|(limb, below)| {
+            below + usize::try_from(u64::BITS - limb.leading_zeros()).unwrap_or(64)
+        });
+        ends.max().unwrap_or(0)
+    }
+
+    fn to_le_bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (to, limb) in bytes.chunks_exact_mut(8).zip(self.0) {
+            to.copy_from_slice(&limb.to_le_bytes());
+        }
+        bytes
+    }
+}

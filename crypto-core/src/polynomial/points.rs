@@ -1,0 +1,268 @@
+//! Where shares sit, and how to get from shares to the value anywhere else.
+//!
+//! | placement        | share `j` sits at | all values of `f`                | interpolation               |
+//! |------------------|-------------------|----------------------------------|-----------------------------|
+//! | consecutive      | `j`               | finite differences               | often with short integers   |
+//! | roots of unity   | `ω^(j−1)`         | Fourier transform                | a transform, full scalars   |
+//!
+//! Neither ever hits zero, where the secret is: at most 2²⁰ shares are supported, far below the
+//! order, so indices do not wrap. Small committees want consecutive points, for combining in the
+//! exponent is cheaper by half or more; large ones want roots of unity, for everything else is
+//! cheaper.
+//!
+//! Coefficients for another target than zero follow from those at zero. With `A = ∏ (X − xⱼ)`,
+//!
+//! ```text
+//! λᵢ(x) = A(x) / ((x − xᵢ)·A'(xᵢ))          from the definition
+//! λᵢ(0) = −A(0) / (xᵢ·A'(xᵢ))
+//! λᵢ(x) = λᵢ(0) · xᵢ/(xᵢ − x) · A(x)/A(0)
+//! ```
+//!
+//! Indices and targets are public: all here may take a time that depends on them.
+//!
+//! Elsewhere: the formulas for each placement (`consecutive`, `domain`), what the coefficients are
+//! good for ([`Coefficients`]), who holds which index ([`crate::access`]).
+use alloc::vec::Vec;
+use core::fmt;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use super::coefficients::Coefficients;
+use super::{Domain, consecutive};
+use crate::access::{Access, ShareIndex};
+use crate::curve::{Scalar, batch_invert};
+
+/// How share indices become points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+pub enum Placement {
+    /// Share `j` at the number `j`.
+    Consecutive,
+    /// Share `j` at `ω^(j−1)`, where `ω` generates the smallest group of power-of-two order that
+    /// holds all shares.
+    RootsOfUnity,
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Consecutive => "consecutive",
+            Self::RootsOfUnity => "roots of unity",
+        })
+    }
+}
+
+/// Why there are no such points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{got} shares, expected 1 to {max}")]
+pub struct CountError {
+    /// Shares asked for.
+    pub got: u32,
+    /// The most that is supported.
+    pub max: u32,
+}
+
+/// Why shares do not determine a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InterpolationError {
+    /// A polynomial takes at least one value.
+    #[error("no shares given")]
+    NoShares,
+    /// Nobody holds such a share.
+    #[error("{index} does not exist, there are {count}")]
+    OutOfRange {
+        /// Which.
+        index: ShareIndex,
+        /// Shares there are.
+        count: u32,
+    },
+    /// A share counts once.
+    #[error("{index} is given twice")]
+    Duplicate {
+        /// Which.
+        index: ShareIndex,
+    },
+    /// One value for each coefficient.
+    #[error("{got} values for {expected} shares")]
+    Values {
+        /// Coefficients there are.
+        expected: usize,
+        /// Values that were given.
+        got: usize,
+    },
+    /// Wait for more.
+    #[error("{got} shares, threshold is {need}")]
+    BelowThreshold {
+        /// Distinct shares at hand.
+        got: usize,
+        /// Shares it takes.
+        need: u32,
+    },
+}
+
+/// The points of all shares of a committee.
+///
+/// Made by nobody else, so that indices cannot leave the range:
+/// ```compile_fail
+/// use crypto_core::polynomial::Points;
+/// let points = Points { count: 0, domain: None };
+/// ```
+/// ```compile_fail
+/// use crypto_core::polynomial::{Placement, Points};
+/// let points = Points::new(Placement::Consecutive, 7).unwrap();
+/// let at_secret = points.point(0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Points {
+    /// From one to [`Access::MAX`].
+    count: u32,
+    /// For roots of unity.
+    domain: Option<Domain>,
+}
+
+impl Points {
+    /// The points of shares `1, …, count`.
+    ///
+    /// # Errors
+    /// Unless there is at least one share and at most [`Access::MAX`].
+    pub fn new(placement: Placement, count: u32) -> Result<Self, CountError> {
+        if count == 0 || count > Access::MAX {
+            return Err(CountError { got: count, max: Access::MAX });
+        }
+        Ok(Self::place(placement, count))
+    }
+
+    /// The points of all shares that `access` hands out.
+    #[must_use]
+    pub fn of(access: &Access, placement: Placement) -> Self {
+        Self::place(placement, access.total())
+    }
+
+    fn place(placement: Placement, count: u32) -> Self {
+        let domain = match placement {
+            Placement::Consecutive => None,
+            Placement::RootsOfUnity => Some(Domain::new(count)),
+        };
+        Self { count, domain }
+    }
+
+    /// How indices become points.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        if self.domain.is_some() { Placement::RootsOfUnity } else { Placement::Consecutive }
+    }
+
+    /// How many shares there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// All share indices in order.
+    pub fn indices(&self) -> impl Iterator<Item = ShareIndex> + use<> {
+        (1..=self.count).filter_map(ShareIndex::new)
+    }
+
+    /// Where a share sits; none if there is no such share.
+    #[must_use]
+    pub fn point(&self, index: ShareIndex) -> Option<Scalar> {
+        if index.get() > self.count {
+            return None;
+        }
+        match &self.domain {
+            None => Some(Scalar::from_u64(index.get().into())),
+            Some(domain) => domain.point(index),
+        }
+    }
+
+    /// The coefficients `λᵢ`, in the order of `indices`, with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of
+    /// degree below the number of indices.
+    ///
+    /// # Errors
+    /// If there is no index, one is out of range, or one is given twice.
+    pub fn lagrange_at_zero(
+        &self,
+        indices: &[ShareIndex],
+    ) -> Result<Coefficients, InterpolationError> {
+        self.check(indices)?;
+        Ok(match &self.domain {
+            None => consecutive::lagrange(indices, 0),
+            Some(domain) => Coefficients::full(domain.lagrange_at_zero(indices)),
+        })
+    }
+
+    /// The same for the value of share `target`: what a party that lost its share recovers it with.
+    ///
+    /// # Errors
+    /// If there is no index, an index or the target is out of range, or an index is given twice.
+    pub fn lagrange_at_share(
+        &self,
+        target: ShareIndex,
+        indices: &[ShareIndex],
+    ) -> Result<Coefficients, InterpolationError> {
+        self.check(indices)?;
+        let x = self.point(target).ok_or(self.out_of_range(target))?;
+        Ok(match &self.domain {
+            None => consecutive::lagrange(indices, target.get()),
+            Some(_) => self.lagrange_full(&x, indices),
+        })
+    }
+
+    /// The same for the value at any public point `x`.
+    ///
+    /// # Errors
+    /// If there is no index, one is out of range, or one is given twice.
+    pub fn lagrange_at(
+        &self,
+        x: &Scalar,
+        indices: &[ShareIndex],
+    ) -> Result<Coefficients, InterpolationError> {
+        self.check(indices)?;
+        Ok(self.lagrange_full(x, indices))
+    }
+
+    /// `λᵢ(x) = λᵢ(0) · xᵢ/(xᵢ − x) · A(x)/A(0)`; the indices are checked.
+    fn lagrange_full(&self, x: &Scalar, indices: &[ShareIndex]) -> Coefficients {
+        let points: Vec<Scalar> = indices.iter().filter_map(|i| self.point(*i)).collect();
+        if points.contains(x) {
+            let unit = |point: &Scalar| if point == x { Scalar::ONE } else { Scalar::ZERO };
+            return Coefficients::full(points.iter().map(unit).collect());
+        }
+        let mut coefficients = match &self.domain {
+            None => consecutive::lagrange_scalars(indices),
+            Some(domain) => domain.lagrange_at_zero(indices),
+        };
+        // xᵢ − x, and with them A(x) up to the sign that A(0) = ∏ (−xᵢ) has as well.
+        let mut inverses: Vec<Scalar> = points.iter().map(|point| *point - *x).collect();
+        let at_x: Scalar = inverses.iter().copied().product();
+        inverses.push(points.iter().copied().product());
+        batch_invert(&mut inverses);
+        let ratio = at_x * inverses.pop().unwrap_or(Scalar::ZERO);
+        for ((lambda, point), inverse) in coefficients.iter_mut().zip(&points).zip(&inverses) {
+            *lambda *= *point * *inverse * ratio;
+        }
+        Coefficients::full(coefficients)
+    }
+
+    fn out_of_range(&self, index: ShareIndex) -> InterpolationError {
+        InterpolationError::OutOfRange { index, count: self.count }
+    }
+
+    fn check(&self, indices: &[ShareIndex]) -> Result<(), InterpolationError> {
+        let mut sorted = indices.to_vec();
+        sorted.sort_unstable();
+        match sorted.last() {
+            None => return Err(InterpolationError::NoShares),
+            Some(last) if last.get() > self.count => return Err(self.out_of_range(*last)),
+            Some(_) => {}
+        }
+        let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
+        match pairs.find(|(one, next)| one == next) {
+            Some((index, _)) => Err(InterpolationError::Duplicate { index: *index }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn domain(&self) -> Option<&Domain> {
+        self.domain.as_ref()
+    }
+}

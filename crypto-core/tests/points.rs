@@ -1,0 +1,249 @@
+//! Points, coefficients and commitments against the definitions.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
+use core::num::NonZeroU32;
+
+use crypto_core::access::{Access, ShareIndex};
+use crypto_core::commitment::{Commitment, CommitmentError, ShareError};
+use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
+use crypto_core::polynomial::{
+    CountError, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
+};
+use crypto_core::secret::Secret;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+const SEED: u64 = 11;
+const PLACEMENTS: [Placement; 2] = [Placement::Consecutive, Placement::RootsOfUnity];
+
+fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(SEED)
+}
+
+fn polynomial(t: u32, rng: &mut ChaCha20Rng) -> Polynomial {
+    let constant = Secret::new(Scalar::random(rng));
+    Polynomial::random(NonZeroU32::new(t).unwrap(), &constant, rng)
+}
+
+fn index(number: u32) -> ShareIndex {
+    ShareIndex::new(number).unwrap()
+}
+
+fn run(numbers: impl IntoIterator<Item = u32>) -> Vec<ShareIndex> {
+    numbers.into_iter().map(index).collect()
+}
+
+/// A random subset, in random order.
+fn subset(of: u32, count: u32, rng: &mut ChaCha20Rng) -> Vec<ShareIndex> {
+    let mut all = run(1..=of);
+    for place in (1..all.len()).rev() {
+        let other = usize::try_from(rng.next_u64() % (u64::try_from(place).unwrap() + 1)).unwrap();
+        all.swap(place, other);
+    }
+    all.truncate(usize::try_from(count).unwrap());
+    all
+}
+
+fn in_exponent<G: Group>(scalars: &[Scalar]) -> Vec<Affine<G>> {
+    let points: Vec<_> = scalars.iter().map(|s| Projective::<G>::generator() * s).collect();
+    Projective::batch_to_affine(&points)
+}
+
+/// `λᵢ(x)` straight from the definition.
+fn naive(points: &[Scalar], x: &Scalar) -> Vec<Scalar> {
+    let factor = |own: &Scalar, other: &Scalar| (*x - *other) * (*own - *other).invert().unwrap();
+    let others = |own: &Scalar| points.iter().filter(|p| **p != *own).copied().collect::<Vec<_>>();
+    points.iter().map(|own| others(own).iter().map(|other| factor(own, other)).product()).collect()
+}
+
+fn at(points: &Points, indices: &[ShareIndex]) -> Vec<Scalar> {
+    indices.iter().map(|i| points.point(*i).unwrap()).collect()
+}
+
+#[test]
+fn coefficients_match_the_definition_wherever_the_target_is() {
+    let mut rng = rng();
+    for placement in PLACEMENTS {
+        for (n, t) in [(1, 1), (2, 1), (3, 2), (7, 7), (20, 11), (64, 33), (100, 67), (300, 200)] {
+            let points = Points::new(placement, n).unwrap();
+            let indices = subset(n, t, &mut rng);
+            let xs = at(&points, &indices);
+            let case = format!("{t} of {n} {placement}, seed {SEED}");
+            let zero = points.lagrange_at_zero(&indices).unwrap();
+            assert_eq!(zero.to_scalars(), naive(&xs, &Scalar::ZERO), "{case}");
+            assert_eq!(zero.to_scalars(), lagrange_at_zero(&xs), "{case}");
+            let x = Scalar::random(&mut rng);
+            let elsewhere = points.lagrange_at(&x, &indices).unwrap();
+            assert_eq!(elsewhere.to_scalars(), naive(&xs, &x), "{case}");
+            for target in [1, n, indices[0].get()].map(index) {
+                let share = points.lagrange_at_share(target, &indices).unwrap();
+                let expected = naive(&xs, &points.point(target).unwrap());
+                assert_eq!(share.to_scalars(), expected, "{target}, {case}");
+                assert_eq!(
+                    points.lagrange_at(&xs[0], &indices).unwrap().to_scalars()[0],
+                    Scalar::ONE
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn contiguous_and_many_scattered_indices_have_short_coefficients() {
+    let points = Points::new(Placement::Consecutive, 100).unwrap();
+    for (first, bits) in [(1, 64), (2, 70), (10, 101), (34, 151)] {
+        let coefficients = points.lagrange_at_zero(&run(first..first + 67)).unwrap();
+        assert_eq!(coefficients.bits(), bits, "from {first}");
+    }
+    let mut rng = rng();
+    for _ in 0..5 {
+        let bits = points.lagrange_at_zero(&subset(100, 67, &mut rng)).unwrap().bits();
+        assert!(bits < 190, "{bits}, seed {SEED}");
+    }
+    let binomials: Vec<Scalar> = [6_u64, 15, 20, 15, 6, 1]
+        .into_iter()
+        .enumerate()
+        .map(|(i, c)| if i % 2 == 0 { Scalar::from_u64(c) } else { -Scalar::from_u64(c) })
+        .collect();
+    let coefficients = points.lagrange_at_zero(&run(1..7)).unwrap();
+    assert_eq!((coefficients.to_scalars(), coefficients.bits()), (binomials, 5));
+}
+
+fn values_combine_in_the_exponent<G: Group>() {
+    let mut rng = rng();
+    for placement in PLACEMENTS {
+        for (n, t) in [(1, 1), (3, 2), (6, 6), (40, 27)] {
+            let points = Points::new(placement, n).unwrap();
+            let f = polynomial(t, &mut rng);
+            let shares = f.shares(&points);
+            let public = in_exponent::<G>(shares.expose());
+            let target = Projective::<G>::generator() * f.evaluate(&Scalar::ZERO).expose();
+            for indices in [subset(n, t, &mut rng), run(1..=t), run(n - t + 1..=n), run(1..=n)] {
+                let coefficients = points.lagrange_at_zero(&indices).unwrap();
+                let own: Vec<_> = indices.iter().map(|i| public[i.position()]).collect();
+                assert!(coefficients.combine(&own).unwrap() == target, "{t} of {n} {placement}");
+                let secrets = indices.iter().map(|i| shares.expose()[i.position()]).collect();
+                let secret = coefficients.recover(&Secret::new(secrets)).unwrap();
+                assert_eq!(secret.expose(), f.evaluate(&Scalar::ZERO).expose());
+                let lost = coefficients.combine(&own[1..]);
+                let error = InterpolationError::Values { expected: own.len(), got: own.len() - 1 };
+                assert_eq!(lost, Err(error));
+            }
+        }
+    }
+}
+
+#[test]
+fn values_combine_in_g1() {
+    values_combine_in_the_exponent::<G1>();
+}
+
+#[test]
+fn values_combine_in_g2() {
+    values_combine_in_the_exponent::<G2>();
+}
+
+#[test]
+fn indices_that_do_not_interpolate_are_named() {
+    for placement in PLACEMENTS {
+        let points = Points::new(placement, 5).unwrap();
+        let x = Scalar::from_u64(9);
+        let all = |indices: &[ShareIndex]| {
+            let error = points.lagrange_at_zero(indices).unwrap_err();
+            assert_eq!(points.lagrange_at(&x, indices), Err(error));
+            assert_eq!(points.lagrange_at_share(index(1), indices), Err(error));
+            error
+        };
+        assert_eq!(all(&[]), InterpolationError::NoShares);
+        assert_eq!(all(&run([1, 2, 1])), InterpolationError::Duplicate { index: index(1) });
+        for number in [6, 8, u32::MAX] {
+            let error = InterpolationError::OutOfRange { index: index(number), count: 5 };
+            assert_eq!(all(&run([1, number])), error);
+            assert_eq!(points.point(index(number)), None);
+            assert_eq!(points.lagrange_at_share(index(number), &run([1])), Err(error));
+        }
+        assert_eq!(all(&run([6])).to_string(), "share 6 does not exist, there are 5");
+        assert_eq!(all(&run([3, 3])).to_string(), "share 3 is given twice");
+    }
+}
+
+#[test]
+fn counts_that_make_no_sense_are_refused() {
+    for placement in PLACEMENTS {
+        for got in [0, Access::MAX + 1, u32::MAX] {
+            let error = CountError { got, max: Access::MAX };
+            assert_eq!(Points::new(placement, got), Err(error));
+        }
+        let access = Access::new(&[2, 0, 3]).unwrap();
+        let points = Points::of(&access, placement);
+        assert_eq!(Points::new(placement, 5), Ok(points.clone()));
+        assert_eq!((points.placement(), points.count()), (placement, 5));
+    }
+    let error = CountError { got: 0, max: Access::MAX };
+    assert_eq!(error.to_string(), "0 shares, expected 1 to 1048576");
+}
+
+fn shares_match_their_commitment_and_nothing_else<G: Group>() {
+    let mut rng = rng();
+    for placement in PLACEMENTS {
+        for (n, t) in [(1, 1), (4, 3), (5, 5), (9, 2)] {
+            let points = Points::new(placement, n).unwrap();
+            let f = polynomial(t, &mut rng);
+            let commitment = Commitment::<G>::commit(&f);
+            let shares = f.shares(&points);
+            assert_eq!(commitment.t().get(), t);
+            assert_eq!(commitment.evaluate_all(&points), in_exponent::<G>(shares.expose()));
+            for (index, share) in points.indices().zip(shares.expose()) {
+                let check =
+                    |share: Scalar| commitment.verify_share(&points, index, &Secret::new(share));
+                assert_eq!(check(*share), Ok(()));
+                assert_eq!(check(*share + Scalar::ONE), Err(ShareError::Mismatch { index }));
+                assert_eq!(check(-*share), Err(ShareError::Mismatch { index }));
+                let other = polynomial(t, &mut rng).shares(&points).expose()[index.position()];
+                assert_eq!(check(other), Err(ShareError::Mismatch { index }));
+            }
+            let index = index(n + 1);
+            let result = commitment.verify_share(&points, index, &Secret::new(Scalar::ONE));
+            assert_eq!(result, Err(ShareError::OutOfRange { index, count: n }));
+        }
+    }
+}
+
+#[test]
+fn shares_match_their_commitment_in_g1() {
+    shares_match_their_commitment_and_nothing_else::<G1>();
+}
+
+#[test]
+fn shares_match_their_commitment_in_g2() {
+    shares_match_their_commitment_and_nothing_else::<G2>();
+}
+
+#[test]
+fn commitments_add_up_as_their_polynomials_do() {
+    let mut rng = rng();
+    let (f, g) = (polynomial(3, &mut rng), polynomial(5, &mut rng));
+    let (cf, cg) = (Commitment::<G1>::commit(&f), Commitment::<G1>::commit(&g));
+    let sum = &cf + &cg;
+    assert_eq!((sum.t().get(), &cg + &cf), (5, sum.clone()));
+    let x = Scalar::random(&mut rng);
+    let value = *f.evaluate(&x).expose() + *g.evaluate(&x).expose();
+    assert!(sum.evaluate(&x) == Projective::generator() * value);
+    assert!(sum.constant() == (cf.constant() + cg.constant()).to_affine());
+}
+
+#[test]
+fn encoded_commitments_come_back_and_empty_ones_do_not() {
+    let commitment = Commitment::<G2>::commit(&polynomial(3, &mut rng()));
+    let bytes = borsh::to_vec(&commitment).unwrap();
+    assert_eq!(bytes.len(), 4 + 3 * 96);
+    assert_eq!(borsh::from_slice::<Commitment<G2>>(&bytes).unwrap(), commitment);
+    assert!(borsh::from_slice::<Commitment<G2>>(&bytes[..bytes.len() - 1]).is_err());
+    assert!(borsh::from_slice::<Commitment<G2>>(&[0; 4]).is_err());
+    assert!(borsh::from_slice::<Commitment<G2>>(&[0xff; 4]).is_err());
+    let error = CommitmentError { got: 0, max: Access::MAX };
+    assert_eq!(Commitment::<G2>::from_points(Vec::new()), Err(error));
+}
