@@ -228,7 +228,7 @@ impl Beacon {
         if let Some(input) = known.filter(|input| input.value() == bytes) {
             return Arc::clone(input);
         }
-        let input = Arc::new(wvuf::Input::new(&self.context, slot.get(), bytes));
+        let input = Arc::new(wvuf::Input::new(&self.context, slot, bytes));
         if let Some(open) = self.open.get_mut(&slot) {
             open.input = Some(Arc::clone(&input));
         }

@@ -266,7 +266,7 @@ fn check_key(
     if !committee.keys().contains_key(&me) {
         return Ok(());
     }
-    let input = wvuf::Input::new(context, 0, None);
+    let input = wvuf::Input::new(context, Slot::new(0), None);
     let partial = key.evaluate(&input);
     committee.verify(me, &input, &partial).map_err(|_| ())
 }

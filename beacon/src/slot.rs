@@ -8,15 +8,7 @@ use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// What gets exactly one output: a height, or the engine's round.
-///
-/// ```compile_fail
-/// let slot: beacon::Slot = 7_u64;
-/// ```
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
-)]
-pub struct Slot(u64);
+pub use crypto_core::context::Slot;
 
 /// One attempt of the engine at a slot.
 ///
@@ -44,32 +36,6 @@ pub struct View {
 )]
 pub struct Value([u8; 32]);
 
-impl Slot {
-    /// The slot with this number.
-    #[must_use]
-    pub const fn new(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-
-    /// The slot after this one; the last one is its own successor.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        self.after(1)
-    }
-
-    /// The slot that comes `count` slots later, or the last one.
-    #[must_use]
-    pub const fn after(self, count: u64) -> Self {
-        Self(self.0.saturating_add(count))
-    }
-}
-
 impl View {
     /// Attempt `attempt` at `slot`.
     #[must_use]
@@ -89,12 +55,6 @@ impl Value {
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 32] {
         self.0
-    }
-}
-
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "slot {}", self.0)
     }
 }
 
@@ -120,10 +80,5 @@ mod tests {
         let view = |slot, attempt| View::new(Slot::new(slot), attempt);
         assert!(view(1, 9) < view(2, 0));
         assert!(view(2, 0) < view(2, 1));
-    }
-
-    #[test]
-    fn the_last_slot_has_no_successor() {
-        assert_eq!(Slot::new(u64::MAX).next(), Slot::new(u64::MAX));
     }
 }

@@ -1,10 +1,10 @@
-//! What a message belongs to: chain, epoch, committee.
+//! What a message belongs to: chain, epoch, committee, slot.
 //!
 //! Every signature, proof and hash input of the protocols starts with the [`Context`] or [`Session`]
 //! it was made for, so that nothing made for one chain, epoch or committee passes in another.
 //!
-//! Elsewhere: slots and views within an epoch (the beacon), domain tags that tell purposes apart
-//! (each scheme's own).
+//! Elsewhere: views, an engine's attempts at a slot (the beacon), domain tags that tell purposes
+//! apart (each scheme's own).
 use core::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -33,6 +33,21 @@ pub struct ChainId([u8; 32]);
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct EpochId(u64);
+
+/// What gets exactly one output: a height, or the engine's round. The view is never part of it.
+///
+/// ```compile_fail
+/// use crypto_core::context::Slot;
+/// let slot: Slot = 7_u64;
+/// ```
+/// ```compile_fail
+/// use crypto_core::context::{EpochId, Slot};
+/// let slot: Slot = EpochId::new(7);
+/// ```
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
+)]
+pub struct Slot(u64);
 
 /// Names a committee by a hash over its members' keys, stakes, weights and thresholds.
 ///
@@ -101,6 +116,32 @@ impl EpochId {
     }
 }
 
+impl Slot {
+    /// The slot with this number.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The slot after this one; the last one is its own successor.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        self.after(1)
+    }
+
+    /// The slot that comes `count` slots later, or the last one.
+    #[must_use]
+    pub const fn after(self, count: u64) -> Self {
+        Self(self.0.saturating_add(count))
+    }
+}
+
 impl CommitteeId {
     /// The committee that `encoding` describes. The encoding must be injective; Borsh is.
     #[must_use]
@@ -152,10 +193,27 @@ impl fmt::Display for EpochId {
     }
 }
 
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slot {}", self.0)
+    }
+}
+
 /// The first eight bytes are enough to tell chains apart in a log.
 impl fmt::Display for ChainId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("chain ")?;
         self.0.iter().take(8).try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_slot_has_no_successor() {
+        assert_eq!(Slot::new(7).next(), Slot::new(8));
+        assert_eq!(Slot::new(u64::MAX).next(), Slot::new(u64::MAX));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crypto_core::access::{Access, Party, ShareIndex, Threshold};
 use crypto_core::bls;
-use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G1Projective, check_pairing_product};
 use crypto_core::generators::{g_hat, h};
 use crypto_core::polynomial::Domain;
@@ -156,13 +156,13 @@ fn both_paths_rebuild_the_one_secret() {
 fn both_paths_give_one_output() {
     let mut epoch = epoch(2, Some(FAST));
     let aggregate = epoch.run();
-    let input = Input::new(&CONTEXT, 42, Some([5; 32]));
+    let input = Input::new(&CONTEXT, Slot::new(42), Some([5; 32]));
     let slow = epoch.output(&aggregate, Path::Slow, &[], &input);
     assert_eq!(epoch.output(&aggregate, Path::Fast, &[], &input), slow);
     // Without party 2 there are 7 shares left, without 5 there are 8.
     assert_eq!(epoch.output(&aggregate, Path::Slow, &[2], &input), slow);
     assert_eq!(epoch.output(&aggregate, Path::Fast, &[5], &input), slow);
-    let next = Input::new(&CONTEXT, 43, Some([5; 32]));
+    let next = Input::new(&CONTEXT, Slot::new(43), Some([5; 32]));
     assert_ne!(epoch.output(&aggregate, Path::Slow, &[], &next), slow);
 }
 
@@ -173,7 +173,7 @@ fn whoever_was_absent_needs_the_aggregate_only() {
     let aggregate = Aggregate::from_bytes(&epoch.config, &bytes).unwrap();
     let aggregate = aggregate.verify(&epoch.config).unwrap();
     assert_eq!(aggregate.dealers().collect::<Vec<_>>(), [1, 2, 5].map(Party::new));
-    let input = Input::new(&CONTEXT, 1, None);
+    let input = Input::new(&CONTEXT, Slot::new(1), None);
     let slow = epoch.output(&aggregate, Path::Slow, &[], &input);
     assert_eq!(epoch.output(&aggregate, Path::Fast, &[], &input), slow);
 }
@@ -184,7 +184,7 @@ fn one_path_is_enough() {
     let aggregate = epoch.run();
     assert!(aggregate.public_shares(Path::Fast).is_none());
     assert!(epoch.shares(&aggregate).iter().all(|(_, shares)| shares.fast.is_none()));
-    let input = Input::new(&CONTEXT, 1, None);
+    let input = Input::new(&CONTEXT, Slot::new(1), None);
     let all = epoch.output(&aggregate, Path::Slow, &[], &input);
     assert_eq!(epoch.output(&aggregate, Path::Slow, &[2], &input), all);
 }

@@ -18,7 +18,7 @@ use std::path::Path as FilePath;
 use ::beacon::Path;
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::G2Affine;
 use crypto_core::wvuf::{BlindedKey, Committee, Partial, audit};
 use serde::{Deserialize, Serialize};
@@ -188,7 +188,7 @@ impl Chronicle {
             };
             let partials = by_party(&entry.partials);
             let output = audit
-                .evaluate(&context, entry.slot, None, &partials)
+                .evaluate(&context, Slot::new(entry.slot), None, &partials)
                 .map_err(|error| failed(&error))?;
             let computed = hex::encode(output.randomness());
             if computed != entry.randomness {

@@ -165,7 +165,7 @@ fn every_reveal_can_be_audited_offline() {
             crypto_core::wvuf::audit::keys(&weights, threshold, committee.public(), keys).unwrap();
         let bound = reveal.bound.map(beacon::Value::to_bytes);
         let claim = (&reveal.proof, &reveal.output);
-        assert_eq!(audit.verify(&World::context(), 1, bound, claim), Ok(()));
+        assert_eq!(audit.verify(&World::context(), slot(1), bound, claim), Ok(()));
     }
 }
 

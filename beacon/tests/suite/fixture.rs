@@ -230,7 +230,7 @@ impl World {
 }
 
 pub(crate) fn input(at: Slot, value: Option<Value>) -> wvuf::Input {
-    wvuf::Input::new(&World::context(), at.get(), value.map(Value::to_bytes))
+    wvuf::Input::new(&World::context(), at, value.map(Value::to_bytes))
 }
 
 /// A partial that decodes and is wrong.

@@ -20,7 +20,7 @@ use super::blind::BlindedKey;
 use super::input::Partial;
 use super::quorum::Output;
 use crate::access::Party;
-use crate::context::Context;
+use crate::context::{Context, Slot};
 use crate::curve::{G1Affine, G1Projective, G2Affine, Gt, Scalar, hash_to_g2, pairing};
 use crate::generators;
 
@@ -146,7 +146,7 @@ impl Audit {
     pub fn evaluate(
         &self,
         context: &Context,
-        slot: u64,
+        slot: Slot,
         value: Option<[u8; 32]>,
         partials: &BTreeMap<Party, Partial>,
     ) -> Result<Output, AuditError> {
@@ -181,7 +181,7 @@ impl Audit {
     pub fn verify(
         &self,
         context: &Context,
-        slot: u64,
+        slot: Slot,
         value: Option<[u8; 32]>,
         (partials, claimed): (&BTreeMap<Party, Partial>, &Output),
     ) -> Result<(), AuditError> {
@@ -244,10 +244,10 @@ fn lagrange(x: Scalar, points: &[Scalar]) -> Scalar {
     above * below.invert().unwrap_or(Scalar::ZERO)
 }
 
-fn message(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Vec<u8> {
+fn message(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Vec<u8> {
     let mut message = context.chain.as_bytes().to_vec();
     message.extend(context.epoch.get().to_be_bytes());
-    message.extend(slot.to_be_bytes());
+    message.extend(slot.get().to_be_bytes());
     match value {
         None => message.push(0),
         Some(value) => {

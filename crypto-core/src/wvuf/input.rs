@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use borsh::io::{Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::context::Context;
+use crate::context::{Context, Slot};
 use crate::curve::{DecodeError, G2Affine, hash_to_g2};
 
 const TAG: &[u8] = b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_";
@@ -17,7 +17,7 @@ const TAG: &[u8] = b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     context: Context,
-    slot: u64,
+    slot: Slot,
     value: Option<[u8; 32]>,
     point: G2Affine,
 }
@@ -25,7 +25,7 @@ pub struct Input {
 impl Input {
     /// Hashes a slot of this chain and epoch to the curve.
     #[must_use]
-    pub fn new(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Self {
+    pub fn new(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Self {
         let point = hash_to_g2(&message(context, slot, value), TAG);
         Self { context: *context, slot, value, point }
     }
@@ -38,7 +38,7 @@ impl Input {
 
     /// The slot.
     #[must_use]
-    pub fn slot(&self) -> u64 {
+    pub fn slot(&self) -> Slot {
         self.slot
     }
 
@@ -55,9 +55,9 @@ impl Input {
     }
 }
 
-fn message(context: &Context, slot: u64, value: Option<[u8; 32]>) -> Vec<u8> {
+fn message(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Vec<u8> {
     let mut message = context.to_bytes().to_vec();
-    message.extend_from_slice(&slot.to_be_bytes());
+    message.extend_from_slice(&slot.get().to_be_bytes());
     message.push(u8::from(value.is_some()));
     message.extend_from_slice(value.as_ref().map_or(&[], |value| value.as_slice()));
     message

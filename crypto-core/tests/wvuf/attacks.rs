@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::wvuf::{
     AdmitError, BlindedKey, Committee, CommitteeError, EvaluationKey, Input, InsertError,
@@ -80,11 +80,11 @@ fn outputs_differ_by_slot_value_epoch_and_chain() {
     let other_chain = Context { chain: ChainId::new([9; 32]), ..context() };
     let inputs = [
         input(),
-        Input::new(&context(), 8, None),
-        Input::new(&context(), 7, Some([0; 32])),
-        Input::new(&context(), 7, Some([1; 32])),
-        Input::new(&other_epoch, 7, None),
-        Input::new(&other_chain, 7, None),
+        Input::new(&context(), Slot::new(8), None),
+        Input::new(&context(), Slot::new(7), Some([0; 32])),
+        Input::new(&context(), Slot::new(7), Some([1; 32])),
+        Input::new(&other_epoch, Slot::new(7), None),
+        Input::new(&other_chain, Slot::new(7), None),
     ];
     let mut outputs = BTreeSet::new();
     for (at, input) in inputs.iter().enumerate() {
@@ -273,7 +273,7 @@ fn every_set_of_culprits_is_named_exactly() {
     let mut rng = rng(13);
     let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
     let everyone = [0, 2, 3, 4, 5];
-    let wrong = Input::new(&context(), 8, None);
+    let wrong = Input::new(&context(), Slot::new(8), None);
     for set in subsets().filter(|set| !set.is_empty()) {
         let mut all = partials(&dealt, &everyone);
         for &at in &set {

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::wvuf::audit::{self, Audit, AuditError};
 use crypto_core::wvuf::{BlindedKey, Input, Partial, combine};
@@ -42,12 +42,15 @@ fn it_agrees_with_the_fast_path_on_every_set() {
         let audit = audit::keys(&WEIGHTS, t, &dealt.public, &dealt.blinded).unwrap();
         for set in [&EVERYONE[..], &[3, 4, 5], &[0, 2, 4], &[0, 2], &[]] {
             let all = partials(&dealt, set);
-            let slow = audit.evaluate(&context(), 7, None, &all);
+            let slow = audit.evaluate(&context(), Slot::new(7), None, &all);
             match dealt.committee.verify_all(&input(), all.clone()) {
                 Ok(quorum) => {
                     let output = combine(&quorum);
                     assert_eq!(slow, Ok(output));
-                    assert_eq!(audit.verify(&context(), 7, None, (&all, &output)), Ok(()));
+                    assert_eq!(
+                        audit.verify(&context(), Slot::new(7), None, (&all, &output)),
+                        Ok(())
+                    );
                 }
                 Err(_) => assert!(matches!(slow, Err(AuditError::BelowThreshold { .. }))),
             }
@@ -68,13 +71,13 @@ fn every_part_of_the_input_counts() {
         (other_chain, 7, None),
         (other_epoch, 7, None),
     ] {
-        let verdict = audit.evaluate(&context, slot, value, &all);
+        let verdict = audit.evaluate(&context, Slot::new(slot), value, &all);
         assert_eq!(verdict, Err(AuditError::Partial { party: party(0) }));
     }
     // With a value too, both sides hash the same message.
-    let input = Input::new(&context(), 7, Some([5; 32]));
+    let input = Input::new(&context(), Slot::new(7), Some([5; 32]));
     let all = dealt.keys.iter().map(|(party, key)| (*party, key.evaluate(&input))).collect();
-    let slow = audit.evaluate(&context(), 7, Some([5; 32]), &all).unwrap();
+    let slow = audit.evaluate(&context(), Slot::new(7), Some([5; 32]), &all).unwrap();
     assert_eq!(slow, combine(&dealt.committee.verify_all(&input, all).unwrap()));
 }
 
@@ -84,7 +87,7 @@ fn a_wrong_partial_is_named() {
     let audit = audited(&dealt);
     let mut all = partials(&dealt, &EVERYONE);
     all.insert(party(4), all[&party(5)]);
-    let verdict = audit.evaluate(&context(), 7, None, &all);
+    let verdict = audit.evaluate(&context(), Slot::new(7), None, &all);
     assert_eq!(verdict, Err(AuditError::Partial { party: party(4) }));
 }
 
@@ -95,7 +98,7 @@ fn a_partial_without_a_key_is_named() {
     for stranger in [1, 99] {
         let mut all: BTreeMap<Party, Partial> = partials(&dealt, &EVERYONE);
         all.insert(party(stranger), all[&party(5)]);
-        let verdict = audit.evaluate(&context(), 7, None, &all);
+        let verdict = audit.evaluate(&context(), Slot::new(7), None, &all);
         assert_eq!(verdict, Err(AuditError::UnknownPartial { party: party(stranger) }));
     }
 }
@@ -107,7 +110,7 @@ fn the_output_of_another_slot_or_secret_is_refused() {
     let all = partials(&dealt, &EVERYONE);
     let elsewhere = partials(&other, &EVERYONE);
     let wrong = combine(&other.committee.verify_all(&input(), elsewhere).unwrap());
-    let verdict = audit.verify(&context(), 7, None, (&all, &wrong));
+    let verdict = audit.verify(&context(), Slot::new(7), None, (&all, &wrong));
     assert_eq!(verdict, Err(AuditError::Output));
 }
 
@@ -115,7 +118,8 @@ fn the_output_of_another_slot_or_secret_is_refused() {
 fn too_little_weight_is_no_output() {
     let dealt = dealt(107);
     // Six of seven shares.
-    let verdict = audited(&dealt).evaluate(&context(), 7, None, &partials(&dealt, &[0, 2, 5]));
+    let verdict =
+        audited(&dealt).evaluate(&context(), Slot::new(7), None, &partials(&dealt, &[0, 2, 5]));
     assert_eq!(verdict, Err(AuditError::BelowThreshold { got: 6, need: 7 }));
 }
 

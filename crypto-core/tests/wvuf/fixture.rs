@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Gt, Scalar, pairing};
 use crypto_core::generators::{g_hat, h};
 use crypto_core::wvuf::{BlindedKey, Committee, EvaluationKey, Input, KeyShares, Partial, blind};
@@ -38,7 +38,7 @@ pub(crate) fn committee(public: &[G2Affine], t: u32) -> Committee {
 
 /// Slot 7, without a value.
 pub(crate) fn input() -> Input {
-    Input::new(&context(), 7, None)
+    Input::new(&context(), Slot::new(7), None)
 }
 
 pub(crate) fn partials(dealt: &Dealt, parties: &[u32]) -> BTreeMap<Party, Partial> {

@@ -128,7 +128,7 @@ impl Run {
         let (weights, t) = (committee.access().weights(), committee.threshold().t().get());
         let context = self.simulation.host().setup.context;
         let verified = audit::keys(&weights, t, committee.public(), &keys).and_then(|audit| {
-            audit.verify(&context, reveal.slot.get(), None, (&reveal.proof, &reveal.output))
+            audit.verify(&context, reveal.slot, None, (&reveal.proof, &reveal.output))
         });
         verified.unwrap_or_else(|error| panic!("{}: {}: {error}", self.label, reveal.slot));
     }
