@@ -1,0 +1,100 @@
+//! Our curve beside blst's own interface, for the primitives that everything else is made of.
+#![expect(clippy::indexing_slicing, reason = "a bench that cannot be set up must not give figures")]
+use std::hint::black_box;
+
+use bench::limit;
+use bench::suite::Suite;
+use crypto_core::curve::{
+    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, hash_to_g1,
+    hash_to_g2, vartime_msm, vartime_msm_128,
+};
+use rand_core::Rng;
+
+/// Our face on blst costs nothing that can be measured.
+const TARGET: Option<f64> = Some(1.03);
+const TAG: &[u8] = b"PREFINAL-BENCH_XMD:SHA-256_SSWU_RO_";
+
+fn main() {
+    let mut suite = Suite::new("primitives");
+    points(&mut suite);
+    pairings(&mut suite);
+    sums(&mut suite);
+    suite.finish();
+}
+
+fn points(suite: &mut Suite) {
+    let scalar = Scalar::random(&mut bench::fixture::rng());
+    let (p, q) = (G1Affine::generator(), G2Affine::generator());
+    let ours = suite.measure("curve::multiply/G1", || (black_box(p) * scalar).to_affine());
+    let multiply_g1 = limit::multiply_g1(suite);
+    suite.row(&ours, &[(1.0, &multiply_g1)], TARGET);
+    let ours = suite.measure("curve::multiply/G2", || (black_box(q) * scalar).to_affine());
+    let multiply_g2 = limit::multiply_g2(suite);
+    suite.row(&ours, &[(1.0, &multiply_g2)], TARGET);
+
+    let ours = suite.measure("curve::hash/G1", || hash_to_g1(black_box(b"message"), TAG));
+    let sign = limit::sign_g1(suite);
+    suite.row(&ours, &[(1.0, &sign), (-1.0, &multiply_g1)], TARGET);
+    let ours = suite.measure("curve::hash/G2", || hash_to_g2(black_box(b"message"), TAG));
+    let sign = limit::sign_g2(suite);
+    suite.row(&ours, &[(1.0, &sign), (-1.0, &multiply_g2)], TARGET);
+
+    let (p, q) = (p.to_bytes(), q.to_bytes());
+    let ours = suite.measure("curve::decode/G1", || G1Affine::from_bytes(black_box(&p)).is_ok());
+    let decode = limit::decode_g1(suite);
+    suite.row(&ours, &[(1.0, &decode)], TARGET);
+    let ours = suite.measure("curve::decode/G2", || G2Affine::from_bytes(black_box(&q)).is_ok());
+    let decode = limit::decode_g2(suite);
+    suite.row(&ours, &[(1.0, &decode)], TARGET);
+}
+
+fn pairings(suite: &mut Suite) {
+    let (ps, qs) = (random::<G1>(100), random::<G2>(100));
+    for pairs in [1, 2, 100] {
+        let ours = suite.measure(&format!("curve::miller_loop/{pairs}"), || {
+            MillerLoop::from_terms(ps.iter().copied().zip(qs.iter().copied()).take(pairs))
+        });
+        let miller_loop = limit::miller_loop(suite, pairs);
+        suite.row(&ours, &[(1.0, &miller_loop)], TARGET);
+    }
+    let loops = MillerLoop::from_terms([(ps[0], qs[0])]);
+    let ours =
+        suite.measure("curve::final_exponentiation", || black_box(&loops).final_exponentiation());
+    let final_exponentiation = limit::final_exponentiation(suite);
+    suite.row(&ours, &[(1.0, &final_exponentiation)], TARGET);
+}
+
+fn sums(suite: &mut Suite) {
+    let (ps, qs) = (random::<G1>(1000), random::<G2>(1000));
+    let mut rng = bench::fixture::rng();
+    let wide: Vec<Scalar> = (0..1000).map(|_| Scalar::random(&mut rng)).collect();
+    let half: Vec<u128> =
+        (0..1000).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
+    for n in [67, 100, 667, 1000] {
+        let ours = suite
+            .measure(&format!("curve::vartime_msm/G1 n={n}"), || vartime_msm(&ps[..n], &wide[..n]));
+        let sum = limit::msm_g1(suite, n, 255);
+        suite.row(&ours, &[(1.0, &sum)], TARGET);
+        let ours = suite
+            .measure(&format!("curve::vartime_msm/G2 n={n}"), || vartime_msm(&qs[..n], &wide[..n]));
+        let sum = limit::msm_g2(suite, n, 255);
+        suite.row(&ours, &[(1.0, &sum)], TARGET);
+        let ours = suite.measure(&format!("curve::vartime_msm_128/G1 n={n}"), || {
+            vartime_msm_128(&ps[..n], &half[..n])
+        });
+        let sum = limit::msm_g1(suite, n, 128);
+        suite.row(&ours, &[(1.0, &sum)], TARGET);
+        let ours = suite.measure(&format!("curve::vartime_msm_128/G2 n={n}"), || {
+            vartime_msm_128(&qs[..n], &half[..n])
+        });
+        let sum = limit::msm_g2(suite, n, 128);
+        suite.row(&ours, &[(1.0, &sum)], TARGET);
+    }
+}
+
+fn random<G: Group>(count: usize) -> Vec<Affine<G>> {
+    let mut rng = bench::fixture::rng();
+    let g = Affine::<G>::generator();
+    let points: Vec<_> = (0..count).map(|_| g * Scalar::random(&mut rng)).collect();
+    Projective::batch_to_affine(&points)
+}

@@ -1,0 +1,108 @@
+//! Committees with all their secrets, dealt by one who is trusted.
+//!
+//! The weighted rows stand for the 129 validators of `data/stakes/aptos_mainnet_129.csv` under the
+//! totals and thresholds that were deployed for them: 132 of 224 shares and 228 of 414. Which party
+//! holds how many is decided here by rounding to the nearest with the divisor that gives this total.
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use crypto_core::generators::{g_hat, h};
+use crypto_core::polynomial::Polynomial;
+use crypto_core::secret::Secret;
+use crypto_core::wvuf::{BlindedKey, Committee, EvaluationKey, KeyShares, blind};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+const STAKES: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");
+
+/// Same figures on every run.
+#[must_use]
+pub fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(0x5eed)
+}
+
+/// A chain and an epoch.
+#[must_use]
+pub fn context() -> Context {
+    Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(3) }
+}
+
+/// The table's weights with this sum.
+#[must_use]
+pub fn weights(total: u32) -> Vec<u32> {
+    let lines = STAKES.lines().filter(|line| !line.starts_with('#')).skip(1);
+    let stakes: Vec<u128> = lines.map(|line| line.parse().unwrap()).collect();
+    let mut weights = vec![0_u32; stakes.len()];
+    for _ in 0..total {
+        // Whose weight is rounded up next: the largest `stake/(2·weight + 1)`.
+        let next = (0..stakes.len()).max_by(|&a, &b| {
+            let by = |at: usize| u128::from(2 * weights[at] + 1);
+            (stakes[a] * by(b)).cmp(&(stakes[b] * by(a)))
+        });
+        weights[next.unwrap()] += 1;
+    }
+    weights
+}
+
+/// Parties in random order, until they hold enough shares.
+#[must_use]
+pub fn qualified(access: &Access, threshold: Threshold) -> Vec<Party> {
+    let mut rng = rng();
+    let mut parties: Vec<Party> =
+        access.parties().filter(|party| access.weight(*party) > 0).collect();
+    for end in (1..parties.len()).rev() {
+        let other = rng.next_u64() % (u64::try_from(end).unwrap() + 1);
+        parties.swap(end, usize::try_from(other).unwrap());
+    }
+    let mut got = 0;
+    let missing = |party: &Party| {
+        let more = got < threshold.t().get();
+        got += access.weight(*party);
+        more
+    };
+    parties.into_iter().take_while(missing).collect()
+}
+
+/// A sharing for the weighted VUF.
+pub struct Weighted {
+    /// With the keys of all who hold shares.
+    pub committee: Committee,
+    /// Each party's own.
+    pub keys: BTreeMap<Party, EvaluationKey>,
+    /// What the parties publish.
+    pub blinded: BTreeMap<Party, BlindedKey>,
+}
+
+impl Weighted {
+    /// Deals to parties of these weights.
+    #[must_use]
+    pub fn deal(weights: &[u32], t: u32) -> Self {
+        let mut rng = rng();
+        let access = Access::new(weights).unwrap();
+        let threshold = Threshold::new(t, access.total()).unwrap();
+        let secret = Secret::new(Scalar::random(&mut rng));
+        let polynomial = Polynomial::random(NonZeroU32::new(t).unwrap(), &secret, &mut rng);
+        let values = access.points();
+        let values: Vec<Scalar> =
+            values.iter().map(|point| *polynomial.evaluate(point).expose()).collect();
+        let public: Vec<G2Affine> =
+            values.iter().map(|value| (g_hat() * value).to_affine()).collect();
+        let mut committee = Committee::new(access.clone(), threshold, public).unwrap();
+        let (mut keys, mut blinded) = (BTreeMap::new(), BTreeMap::new());
+        for party in access.parties().filter(|party| access.weight(*party) > 0) {
+            let shares: Vec<G1Affine> =
+                values[access.range(party)].iter().map(|value| (h() * value).to_affine()).collect();
+            let (key, public) = blind(&KeyShares::new(shares), &mut rng);
+            keys.insert(party, key);
+            blinded.insert(party, public);
+        }
+        for key in committee.admit_all(blinded.clone()).admitted {
+            committee.insert(key).unwrap();
+        }
+        assert_eq!(committee.admitted_weight(), access.total());
+        Self { committee, keys, blinded }
+    }
+}

@@ -1,0 +1,31 @@
+//! What each operation costs beside what it must cost at least.
+//!
+//! Times do not carry over from one machine to another, ratios nearly do. So every bench measures in
+//! one run our operation and the primitives of blst that nobody can do without for it, called through
+//! blst's own Rust interface, on one thread; the report divides the one by the other.
+//!
+//! | module      | what                                                                    |
+//! |-------------|-------------------------------------------------------------------------|
+//! | [`clock`]   | processor time of one thread                                            |
+//! | [`suite`]   | measurements, and the table `operation, ours, limit, ratio, target`       |
+//! | [`limit`]   | blst alone: multiplications, hashes, pairings, sums of products           |
+//! | [`fixture`] | committees with all their secrets, dealt by one who is trusted            |
+//!
+//! ```text
+//! cargo bench -p prefinal-bench --bench wvuf                     # all rows, then the table
+//! cargo bench -p prefinal-bench --bench wvuf -- 'combine|limit'  # rows by name, with limits
+//! ```
+//!
+//! A row is named like `wvuf::combine/n=129 W=224`; where it comes from, and what it should reach,
+//! is written beside it in `benches/`.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::unwrap_used,
+    reason = "a bench that cannot be set up must not give figures"
+)]
+
+pub mod clock;
+pub mod fixture;
+pub mod limit;
+pub mod suite;
