@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use borsh::BorshDeserialize;
-use crypto_core::bls::{
+use crypto_core::bls::MinSig;
+use crypto_core::bls::min_sig::{
     AggregateKey, Claim, Culprits, Domain, ProofOfPossession, PublicKey, SecretKey, Signature,
     SignatureError, aggregate, verify_aggregate, verify_many, verify_multi,
 };
@@ -51,7 +52,7 @@ fn add(a: &Signature, b: G1Affine) -> Signature {
 #[test]
 fn a_signature_holds_for_its_key_domain_and_message_only() {
     let [a, b] = <[Signer; 2]>::try_from(signers(2)).ok().unwrap();
-    let signature = a.secret.sign(VOTE, b"block 1");
+    let signature: Signature = a.secret.sign(VOTE, b"block 1");
     assert_eq!(signature.verify(&a.key, VOTE, b"block 1"), Ok(()));
     for (key, domain, message) in
         [(&b.key, VOTE, b"block 1"), (&a.key, TIMEOUT, b"block 1"), (&a.key, VOTE, b"block 2")]
@@ -67,12 +68,12 @@ fn a_signature_holds_for_its_key_domain_and_message_only() {
 fn a_proof_of_possession_is_no_signature_and_the_reverse() {
     let signer = &signers(1)[0];
     let key = *signer.key.get();
-    let proof = borsh::to_vec(&signer.secret.prove_possession()).unwrap();
+    let proof = borsh::to_vec(&signer.secret.prove_possession::<MinSig>()).unwrap();
     let as_signature = Signature::from_bytes(&proof).unwrap();
     let message = key.to_bytes();
     assert_eq!(as_signature.verify(&key, VOTE, &message), Err(SignatureError::Mismatch));
 
-    let signature = borsh::to_vec(&signer.secret.sign(VOTE, &message)).unwrap();
+    let signature = borsh::to_vec(&signer.secret.sign::<MinSig>(VOTE, &message)).unwrap();
     let as_proof = ProofOfPossession::try_from_slice(&signature).unwrap();
     assert_eq!(key.verify_possession(&as_proof), Err(SignatureError::Mismatch));
 }
@@ -98,7 +99,8 @@ fn a_rogue_key_signs_for_all_but_has_no_proof_of_possession() {
 fn a_multi_signature_needs_exactly_its_signers() {
     let signers = signers(5);
     let signature =
-        aggregate(signers.iter().map(|s| s.secret.sign(VOTE, b"m")).collect::<Vec<_>>().iter());
+        aggregate(signers.iter().map(|s| s.secret.sign(VOTE, b"m")).collect::<Vec<_>>().iter())
+            .unwrap();
     let keys = || signers.iter().map(|signer| &signer.key);
     assert_eq!(verify_multi(keys(), VOTE, b"m", &signature), Ok(()));
     let mismatch = Err(SignatureError::Mismatch);
@@ -110,10 +112,12 @@ fn a_multi_signature_needs_exactly_its_signers() {
 
 #[test]
 fn nobody_signs_nothing() {
-    let nothing = aggregate([]);
-    assert_eq!(verify_multi([], VOTE, b"m", &nothing), Err(SignatureError::NoSigners));
-    assert_eq!(verify_aggregate(&[], VOTE, &nothing), Err(SignatureError::NoSigners));
-    assert_eq!(verify_many(VOTE, b"m", &[]), Ok(()));
+    let no_signers = SignatureError::NoSigners;
+    assert_eq!(aggregate::<MinSig>([]), Err(no_signers));
+    let signature: Signature = signers(1)[0].secret.sign(VOTE, b"m");
+    assert_eq!(verify_multi([], VOTE, b"m", &signature), Err(no_signers));
+    assert_eq!(verify_aggregate(&[], VOTE, &signature), Err(no_signers));
+    assert_eq!(verify_many::<MinSig>(VOTE, b"m", &[]), Ok(()));
 }
 
 #[test]
@@ -123,8 +127,10 @@ fn keys_that_cancel_are_refused_for_the_identity_would_be_their_signature() {
         let secret = secret_of(&x);
         secret.public_key().verify_possession(&secret.prove_possession()).unwrap()
     });
-    let nothing = aggregate([]);
-    assert_eq!(verify_multi(&keys, VOTE, b"any", &nothing), Err(SignatureError::KeysCancel));
+    let signatures = [x, -x].map(|x| secret_of(&x).sign(VOTE, b"any"));
+    assert_eq!(aggregate(&signatures), Err(SignatureError::SignaturesCancel));
+    let any = &signatures[0];
+    assert_eq!(verify_multi(&keys, VOTE, b"any", any), Err(SignatureError::KeysCancel));
     assert_eq!(AggregateKey::sum(&keys), Err(SignatureError::KeysCancel));
 }
 
@@ -132,9 +138,9 @@ fn keys_that_cancel_are_refused_for_the_identity_would_be_their_signature() {
 fn an_aggregate_is_bound_to_who_said_what() {
     let signers = signers(4);
     let messages: [&[u8]; 2] = [b"round 3, qc 1", b"round 3, qc 2"];
-    let signatures: Vec<_> =
+    let signatures: Vec<Signature> =
         (0..4).map(|i| signers[i].secret.sign(TIMEOUT, messages[i / 2])).collect();
-    let signature = aggregate(&signatures);
+    let signature = aggregate(&signatures).unwrap();
     let key = |range: std::ops::Range<usize>| {
         AggregateKey::sum(signers[range].iter().map(|signer| &signer.key)).unwrap()
     };
@@ -176,7 +182,7 @@ fn errors_that_cancel_in_the_sum_do_not_cancel_in_the_batch() {
         signers.iter().map(|s| (*s.key.get(), s.secret.sign(VOTE, b"m"))).collect();
     batch[1].1 = add(&batch[1].1, G1Affine::generator());
     batch[2].1 = add(&batch[2].1, -G1Affine::generator());
-    let sum = aggregate(batch.iter().map(|(_, signature)| signature));
+    let sum = aggregate(batch.iter().map(|(_, signature)| signature)).unwrap();
     assert_eq!(verify_multi(signers.iter().map(|s| &s.key), VOTE, b"m", &sum), Ok(()));
     let positions = BTreeSet::from([1, 2]);
     assert_eq!(verify_many(VOTE, b"m", &batch), Err(Culprits { positions, of: 4 }));
@@ -195,7 +201,7 @@ fn swapped_signatures_are_both_culprits() {
 #[test]
 fn encodings_are_exact_and_never_the_identity() {
     let signer = &signers(1)[0];
-    let signature = signer.secret.sign(VOTE, b"m");
+    let signature: Signature = signer.secret.sign(VOTE, b"m");
     let bytes = borsh::to_vec(&signature).unwrap();
     assert_eq!(bytes.len(), 48);
     assert_eq!(borsh::from_slice::<Signature>(&bytes).unwrap(), signature);
@@ -213,7 +219,7 @@ fn encodings_are_exact_and_never_the_identity() {
 fn a_stored_key_signs_the_same_and_zero_is_no_key() {
     let signer = &signers(1)[0];
     let restored = SecretKey::from_secret_bytes(&signer.secret.to_secret_bytes()).unwrap();
-    assert_eq!(restored.sign(VOTE, b"m"), signer.secret.sign(VOTE, b"m"));
+    assert_eq!(restored.sign::<MinSig>(VOTE, b"m"), signer.secret.sign(VOTE, b"m"));
     assert_eq!(restored.public_key(), *signer.key.get());
     assert!(SecretKey::from_secret_bytes(&Secret::new([0; 32])).is_err());
     assert!(SecretKey::from_secret_bytes(&Secret::new([0xff; 32])).is_err());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
     Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, verify,
@@ -59,7 +59,7 @@ fn weights(parties: u32, shares: u32) -> Vec<u32> {
 
 struct Committee {
     config: Config,
-    signers: Vec<bls::SecretKey>,
+    signers: Vec<min_sig::SecretKey>,
     keys: Vec<DecryptionKey>,
     rng: ChaCha20Rng,
 }
@@ -70,7 +70,7 @@ fn committee(parties: u32, shares: u32, double: bool) -> Outcome<Committee> {
     let slow = Threshold::new(shares * 3 / 5, shares)?;
     let fast = if double { Some(Threshold::new(shares * 3 / 4, shares)?) } else { None };
     let shape = Shape::new(access, slow, fast)?;
-    let signers: Vec<_> = (0..parties).map(|_| bls::SecretKey::random(&mut rng)).collect();
+    let signers: Vec<_> = (0..parties).map(|_| min_sig::SecretKey::random(&mut rng)).collect();
     let keys: Vec<_> = (0..parties).map(|_| DecryptionKey::random(&mut rng)).collect();
     let mut members = Vec::new();
     for (signer, key) in signers.iter().zip(&keys) {

@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective};
 use crypto_core::secret::Secret;
@@ -40,7 +40,7 @@ pub struct Aggregate {
     /// In ascending order of dealers, whatever order they were added in.
     pub(crate) contributions: Vec<Contribution>,
     /// The sum of the dealers' signatures.
-    pub(crate) signature: bls::Signature,
+    pub(crate) signature: min_sig::Signature,
     pub(crate) body: Body,
 }
 
@@ -130,7 +130,8 @@ impl Aggregate {
             return Err(AggregateError::Cancelled);
         }
         let contributions = sorted.iter().map(|dealing| dealing.contribution.clone()).collect();
-        let signature = bls::aggregate(sorted.iter().map(|dealing| &dealing.signature));
+        let signature = min_sig::aggregate(sorted.iter().map(|dealing| &dealing.signature))
+            .map_err(|_| AggregateError::Cancelled)?;
         Ok(Verified::new(Self { contributions, signature, body }, *config.digest()))
     }
 

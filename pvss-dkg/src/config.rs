@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::context::{CommitteeId, Context};
 use thiserror::Error;
@@ -136,7 +136,7 @@ pub struct Member {
     /// What counts towards qualification.
     pub stake: Stake,
     /// Signs its dealing.
-    pub signer: crypto_core::verified::Verified<bls::PublicKey>,
+    pub signer: crypto_core::verified::Verified<min_sig::PublicKey>,
     /// Receives its shares.
     pub encryption: EncryptionKey,
 }

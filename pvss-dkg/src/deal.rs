@@ -13,7 +13,7 @@
 use std::sync::LazyLock;
 
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::curve::{
     FixedBase, G1, G1Affine, G1Projective, G2, G2Projective, Projective, Scalar,
 };
@@ -56,7 +56,7 @@ pub enum DealError {
 pub(crate) struct Dealer<'a> {
     pub(crate) config: &'a Config,
     pub(crate) party: Party,
-    pub(crate) signer: &'a bls::SecretKey,
+    pub(crate) signer: &'a min_sig::SecretKey,
 }
 
 /// What a dealer knows of its dealing; forgotten when the dealing is made.
@@ -82,7 +82,7 @@ pub(crate) struct SharingOpenings {
 pub fn deal(
     config: &Config,
     dealer: Party,
-    signer: &bls::SecretKey,
+    signer: &min_sig::SecretKey,
     rng: &mut impl CryptoRng,
 ) -> Result<Dealing, DealError> {
     let members = config.members().len();

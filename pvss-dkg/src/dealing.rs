@@ -21,7 +21,7 @@
 //!
 //! Elsewhere: how it is made (`deal`), what makes it good (`verify`).
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine};
 
@@ -34,7 +34,7 @@ use crate::wire::{DecodeError, Reader, VERSION};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
     pub(crate) contribution: Contribution,
-    pub(crate) signature: bls::Signature,
+    pub(crate) signature: min_sig::Signature,
     pub(crate) opening: Opening,
     pub(crate) body: Body,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -25,7 +25,7 @@ const QUALIFY: u128 = 44;
 
 pub(crate) struct Committee {
     pub(crate) config: Arc<Config>,
-    pub(crate) signers: Vec<bls::SecretKey>,
+    pub(crate) signers: Vec<min_sig::SecretKey>,
     pub(crate) keys: Vec<DecryptionKey>,
     pub(crate) rng: ChaCha20Rng,
 }
@@ -37,7 +37,7 @@ pub(crate) fn party(position: u32) -> Party {
 pub(crate) fn as_dealer<'a>(
     config: &'a Config,
     dealer: u32,
-    signer: &'a bls::SecretKey,
+    signer: &'a min_sig::SecretKey,
 ) -> Dealer<'a> {
     Dealer { config, party: party(dealer), signer }
 }
@@ -63,14 +63,14 @@ impl Committee {
     /// The same keys for the same seed.
     pub(crate) fn with(session: Session, shape: Shape, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let signers: Vec<_> = STAKES.iter().map(|_| bls::SecretKey::random(&mut rng)).collect();
+        let signers: Vec<_> = STAKES.iter().map(|_| min_sig::SecretKey::random(&mut rng)).collect();
         let keys: Vec<_> = STAKES.iter().map(|_| DecryptionKey::random(&mut rng)).collect();
         let members = members(&signers, &keys, &mut rng);
         let config = Config::new(session, shape, members, Stake::new(QUALIFY)).unwrap();
         Self { config: Arc::new(config), signers, keys, rng }
     }
 
-    pub(crate) fn signer(&self, dealer: u32) -> &bls::SecretKey {
+    pub(crate) fn signer(&self, dealer: u32) -> &min_sig::SecretKey {
         &self.signers[party(dealer).index()]
     }
 
@@ -86,7 +86,7 @@ impl Committee {
 }
 
 pub(crate) fn members(
-    signers: &[bls::SecretKey],
+    signers: &[min_sig::SecretKey],
     keys: &[DecryptionKey],
     rng: &mut ChaCha20Rng,
 ) -> Vec<Member> {

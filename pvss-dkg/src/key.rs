@@ -10,7 +10,7 @@
 //! of another as its own. Ours: the second half `êk`, which makes dealings smaller by two vectors
 //! (see `verify`). Elsewhere: possession of the signing key (`crypto_core::bls`).
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar, check_pairing_product};
 use crypto_core::generators::g_hat;
@@ -61,7 +61,11 @@ impl DecryptionKey {
 
     /// The public halves and the proof, for the party that signs with `signer`.
     #[must_use]
-    pub fn register(&self, signer: &bls::PublicKey, rng: &mut impl CryptoRng) -> KeyRegistration {
+    pub fn register(
+        &self,
+        signer: &min_sig::PublicKey,
+        rng: &mut impl CryptoRng,
+    ) -> KeyRegistration {
         let EncryptionKey { g1, g2 } = self.encryption_key();
         let kappa = Secret::new(Scalar::random(rng));
         let nonce = G1Affine::from(G1Affine::generator() * kappa.expose());
@@ -111,7 +115,7 @@ impl KeyRegistration {
     ///
     /// # Errors
     /// If the key is the identity, its halves disagree, or the proof fails.
-    pub fn verify(&self, signer: &bls::PublicKey) -> Result<EncryptionKey, KeyError> {
+    pub fn verify(&self, signer: &min_sig::PublicKey) -> Result<EncryptionKey, KeyError> {
         if self.g1.is_identity() || self.g2.is_identity() {
             return Err(KeyError::Identity);
         }
@@ -126,7 +130,12 @@ impl KeyRegistration {
     }
 }
 
-fn challenge(signer: &bls::PublicKey, g1: &G1Affine, g2: &G2Affine, nonce: &G1Affine) -> Scalar {
+fn challenge(
+    signer: &min_sig::PublicKey,
+    g1: &G1Affine,
+    g2: &G2Affine,
+    nonce: &G1Affine,
+) -> Scalar {
     let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-ENCRYPTION-KEY");
     transcript.append(b"signer", &signer.to_bytes());
     transcript.append(b"ek", &g1.to_bytes());
@@ -143,7 +152,7 @@ mod tests {
     use super::*;
 
     struct Setup {
-        signer: bls::PublicKey,
+        signer: min_sig::PublicKey,
         key: DecryptionKey,
         registration: KeyRegistration,
         rng: ChaCha20Rng,
@@ -151,7 +160,7 @@ mod tests {
 
     fn setup() -> Setup {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let signer = bls::SecretKey::random(&mut rng).public_key();
+        let signer = min_sig::SecretKey::random(&mut rng).public_key();
         let key = DecryptionKey::random(&mut rng);
         let registration = key.register(&signer, &mut rng);
         Setup { signer, key, registration, rng }
@@ -172,7 +181,7 @@ mod tests {
     #[test]
     fn a_registration_belongs_to_one_signer() {
         let Setup { registration, mut rng, .. } = setup();
-        let other = bls::SecretKey::random(&mut rng).public_key();
+        let other = min_sig::SecretKey::random(&mut rng).public_key();
         assert_eq!(registration.verify(&other), Err(KeyError::Possession));
     }
 

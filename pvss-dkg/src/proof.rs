@@ -20,7 +20,7 @@
 //! independent 128-bit `εᵢ`, drawn from a hash of all of them: a false one survives with probability
 //! 2⁻¹²⁸ per attempt of a cheater, the level of the curve itself.
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G1Projective, Scalar, vartime_msm, vartime_msm_128};
 use crypto_core::secret::Secret;
@@ -30,7 +30,7 @@ use thiserror::Error;
 use crate::config::Config;
 use crate::wire::{DecodeError, Reader};
 
-const DOMAIN: bls::Domain = bls::Domain::new("pvss dealing");
+const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss dealing");
 
 /// Why a contribution is not its dealer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -130,7 +130,7 @@ impl Contribution {
         transcript.bytes(b"digest")
     }
 
-    pub(crate) fn sign(&self, config: &Config, signer: &bls::SecretKey) -> bls::Signature {
+    pub(crate) fn sign(&self, config: &Config, signer: &min_sig::SecretKey) -> min_sig::Signature {
         signer.sign(DOMAIN, &self.digest(config))
     }
 
@@ -138,7 +138,7 @@ impl Contribution {
     pub(crate) fn verify(
         &self,
         config: &Config,
-        signature: &bls::Signature,
+        signature: &min_sig::Signature,
     ) -> Result<(), ProofError> {
         let member = config.member(self.dealer).ok_or_else(|| self.unknown(config))?;
         signature
@@ -161,17 +161,17 @@ impl Contribution {
 pub(crate) fn verify_all(
     config: &Config,
     contributions: &[Contribution],
-    signature: &bls::Signature,
+    signature: &min_sig::Signature,
 ) -> Result<(), ProofError> {
     let digests: Vec<[u8; 32]> = contributions.iter().map(|one| one.digest(config)).collect();
     let claims = contributions.iter().zip(&digests).map(|(one, digest)| {
         let member = config.member(one.dealer).ok_or_else(|| one.unknown(config))?;
         let signers =
-            bls::AggregateKey::sum([&member.signer]).map_err(|_| ProofError::Signature)?;
-        Ok(bls::Claim { signers, message: digest })
+            min_sig::AggregateKey::sum([&member.signer]).map_err(|_| ProofError::Signature)?;
+        Ok(min_sig::Claim { signers, message: digest })
     });
-    let claims: Vec<bls::Claim<'_>> = claims.collect::<Result<_, ProofError>>()?;
-    bls::verify_aggregate(&claims, DOMAIN, signature).map_err(|_| ProofError::Signature)?;
+    let claims: Vec<min_sig::Claim<'_>> = claims.collect::<Result<_, ProofError>>()?;
+    min_sig::verify_aggregate(&claims, DOMAIN, signature).map_err(|_| ProofError::Signature)?;
 
     let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-KNOWLEDGE-BATCH");
     for digest in &digests {

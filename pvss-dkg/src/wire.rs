@@ -4,7 +4,7 @@
 //! there must be, so the total length is checked before a single point is decompressed and nothing
 //! is allocated for what is not there. Every value has one encoding.
 use crypto_core::access::Party;
-use crypto_core::bls::Signature;
+use crypto_core::bls::min_sig::Signature;
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use thiserror::Error;
 

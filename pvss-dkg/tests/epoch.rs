@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crypto_core::access::{Access, Party, ShareIndex, Threshold};
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G1Projective, check_pairing_product};
 use crypto_core::generators::{g_hat, h};
@@ -27,12 +27,12 @@ const CONTEXT: Context = Context { chain: ChainId::new([1; 32]), epoch: EpochId:
 
 struct Epoch {
     config: Arc<Config>,
-    signers: Vec<bls::SecretKey>,
+    signers: Vec<min_sig::SecretKey>,
     keys: Vec<DecryptionKey>,
     rng: ChaCha20Rng,
 }
 
-fn member(signer: &bls::SecretKey, key: &DecryptionKey, rng: &mut ChaCha20Rng) -> Member {
+fn member(signer: &min_sig::SecretKey, key: &DecryptionKey, rng: &mut ChaCha20Rng) -> Member {
     let public = signer.public_key();
     let bytes = borsh::to_vec(&key.register(&public, rng)).unwrap();
     let registration: KeyRegistration = borsh::from_slice(&bytes).unwrap();
@@ -52,7 +52,7 @@ fn shape(fast: Option<u32>) -> Shape {
 
 fn epoch(seed: u64, fast: Option<u32>) -> Epoch {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let signers: Vec<_> = WEIGHTS.map(|_| bls::SecretKey::random(&mut rng)).into();
+    let signers: Vec<_> = WEIGHTS.map(|_| min_sig::SecretKey::random(&mut rng)).into();
     let keys: Vec<_> = WEIGHTS.map(|_| DecryptionKey::random(&mut rng)).into();
     let pairs = signers.iter().zip(&keys);
     let members: Vec<Member> = pairs.map(|(signer, key)| member(signer, key, &mut rng)).collect();
@@ -199,7 +199,7 @@ fn one_seed_one_transcript() {
 #[test]
 fn a_stranger_cannot_deal() {
     let mut epoch = epoch(7, Some(FAST));
-    let stranger = bls::SecretKey::random(&mut epoch.rng);
+    let stranger = min_sig::SecretKey::random(&mut epoch.rng);
     assert!(deal(&epoch.config, Party::new(0), &stranger, &mut epoch.rng).is_err());
     assert!(deal(&epoch.config, Party::new(6), &epoch.signers[0], &mut epoch.rng).is_err());
 }

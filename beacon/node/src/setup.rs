@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
@@ -161,7 +161,7 @@ pub struct Identity {
     /// Who.
     pub me: Party,
     /// Signs votes, dealings and keys.
-    pub signer: bls::SecretKey,
+    pub signer: min_sig::SecretKey,
     /// Opens what dealers encrypt.
     pub decryption: DecryptionKey,
     /// Dealing and blinding are drawn from this: after a restart they come out the same, so that a
@@ -179,8 +179,8 @@ impl Identity {
 
 /// What a party publishes to become a member.
 struct Registration {
-    signer: bls::PublicKey,
-    possession: bls::ProofOfPossession,
+    signer: min_sig::PublicKey,
+    possession: min_sig::ProofOfPossession,
     encryption: pvss_dkg::KeyRegistration,
 }
 
@@ -227,7 +227,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
 
 fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     let mut rng = rng(b"PREFINAL-V1-NODE-DEMO", &[&seed.to_be_bytes(), &me.get().to_be_bytes()]);
-    let signer = bls::SecretKey::random(&mut rng);
+    let signer = min_sig::SecretKey::random(&mut rng);
     let decryption = DecryptionKey::random(&mut rng);
     let public = signer.public_key();
     let registration = Registration {
@@ -243,7 +243,7 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
 /// The checks that every party makes of every other before it takes it for a member.
 fn admit(
     registration: &Registration,
-) -> Result<(Verified<bls::PublicKey>, EncryptionKey), Box<dyn std::error::Error>> {
+) -> Result<(Verified<min_sig::PublicKey>, EncryptionKey), Box<dyn std::error::Error>> {
     let encryption = registration.encryption.verify(&registration.signer)?;
     let signer = registration.signer.verify_possession(&registration.possession)?;
     Ok((signer, encryption))

@@ -8,13 +8,13 @@
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::wvuf::BlindedKey;
 use pvss_dkg::Dealing;
 
 use crate::setup::{Identity, Setup};
 
-const KEYS: bls::Domain = bls::Domain::new("node blinded keys");
+const KEYS: min_sig::Domain = min_sig::Domain::new("node blinded keys");
 
 /// A party's blinded keys, one per path, each with a blinding factor of its own.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
@@ -25,7 +25,7 @@ pub struct SignedKeys {
     pub slow: BlindedKey,
     /// For the fast path.
     pub fast: Option<BlindedKey>,
-    signature: bls::Signature,
+    signature: min_sig::Signature,
 }
 
 /// What a transaction is; its first byte. What is behind it is decoded in a job, for its points have

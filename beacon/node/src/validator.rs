@@ -18,7 +18,7 @@ use std::sync::Arc;
 use ::beacon::{Beacon, Binding, Limits, Path, Paths, Scheme, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use jolteon::Jolteon;
 use machine::{Instant, Machine};
 use pvss_dkg::Progress;
@@ -225,7 +225,7 @@ impl Validator {
         config.timeout = setup.timeout;
         config.max_block_bytes = setup.max_block_bytes;
         let signer = identity.signer.to_secret_bytes();
-        let signer = bls::SecretKey::from_secret_bytes(&signer)
+        let signer = min_sig::SecretKey::from_secret_bytes(&signer)
             .map_err(|_| jolteon::ConfigError::WrongKey { me })?;
         let engine = Jolteon::new(config, signer, promised)?;
         Ok(Self {

@@ -269,7 +269,7 @@ fn a_contribution_without_knowledge_spoils_the_batch() {
             .iter()
             .map(|one| one.sign(&committee.config, committee.signer(one.dealer.get())))
             .collect();
-        aggregate.signature = crypto_core::bls::aggregate(&signatures);
+        aggregate.signature = crypto_core::bls::min_sig::aggregate(&signatures).unwrap();
     });
     assert_eq!(verdict, Err(AggregateError::Proof(ProofError::Knowledge)));
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::bls::{
+use crypto_core::bls::min_sig::{
     AggregateKey, Claim, Domain, Signature, SignatureError, verify_aggregate, verify_multi,
 };
 use crypto_core::verified::Verified;
@@ -255,7 +255,7 @@ pub(crate) fn verify_timeouts(
 pub(crate) fn keys<'a>(
     committee: &'a Committee,
     signers: &'a Signers,
-) -> impl Iterator<Item = &'a Verified<crypto_core::bls::PublicKey>> {
+) -> impl Iterator<Item = &'a Verified<crypto_core::bls::min_sig::PublicKey>> {
     signers.iter().filter_map(|party| committee.member(party)).map(|member| &member.key)
 }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use crypto_core::access::Party;
-use crypto_core::bls::Signature;
+use crypto_core::bls::min_sig::Signature;
 
 use crate::block::Round;
 use crate::config::Committee;

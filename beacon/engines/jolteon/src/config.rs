@@ -10,7 +10,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use crypto_core::access::Party;
-use crypto_core::bls::PublicKey;
+use crypto_core::bls::min_sig::PublicKey;
 use crypto_core::context::Context;
 use crypto_core::verified::Verified;
 use sha2::{Digest, Sha256};

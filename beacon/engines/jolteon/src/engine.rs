@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crypto_core::access::Party;
-use crypto_core::bls::SecretKey;
+use crypto_core::bls::min_sig::SecretKey;
 use machine::{Instant, Machine};
 
 use crate::block::{Block, BlockId, Round, Transaction};

@@ -7,7 +7,7 @@
 //! Elsewhere: who notices (`receive`, `collector`), where signatures are checked (`job`).
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::bls::{Signature, SignatureError};
+use crypto_core::bls::min_sig::{Signature, SignatureError};
 use thiserror::Error;
 
 use crate::block::{BlockId, Round};

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
-use crypto_core::bls::{AggregateKey, Domain, Signature, aggregate, verify_many, verify_multi};
+use crypto_core::bls::min_sig::{
+    AggregateKey, Domain, Signature, aggregate, verify_many, verify_multi,
+};
 use sha2::{Digest, Sha256};
 
 use crate::block::{BlockId, Round};
@@ -177,12 +179,11 @@ fn sum_votes(
     message: &[u8],
     votes: &BTreeMap<Party, Signature>,
 ) -> Result<Signature, BTreeSet<Party>> {
-    let sum = aggregate(votes.values());
     let signers = Signers::new(committee, votes.keys().copied());
-    match verify_multi(keys(committee, &signers), domain, message, &sum) {
-        Ok(()) => Ok(sum),
-        Err(_) => Err(culprits(committee, domain, message, votes.iter().map(|(p, s)| (*p, *s)))),
-    }
+    let sum = aggregate(votes.values()).and_then(|sum| {
+        verify_multi(keys(committee, &signers), domain, message, &sum).map(|()| sum)
+    });
+    sum.map_err(|_| culprits(committee, domain, message, votes.iter().map(|(p, s)| (*p, *s))))
 }
 
 fn sum_timeouts(
@@ -190,9 +191,10 @@ fn sum_timeouts(
     round: Round,
     votes: &BTreeMap<Party, (Round, Signature)>,
 ) -> Result<Signature, BTreeSet<Party>> {
-    let sum = aggregate(votes.values().map(|(_, signature)| signature));
     let groups = group(committee, votes);
-    if verify_timeouts(committee, round, &groups, &sum).is_ok() {
+    if let Ok(sum) = aggregate(votes.values().map(|(_, signature)| signature))
+        && verify_timeouts(committee, round, &groups, &sum).is_ok()
+    {
         return Ok(sum);
     }
     Err(groups.iter().fold(BTreeSet::new(), |mut all, (&group, signers)| {

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use crypto_core::bls::{Signature, aggregate};
+use crypto_core::bls::min_sig::{Signature, aggregate};
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, statement};
@@ -75,7 +75,7 @@ impl Known {
             new.retain(|party, _| !bad.contains(party));
             ballot.good.append(&mut new);
         }
-        is_good(&ballot.good).then(|| aggregate(votes.values()))
+        is_good(&ballot.good).then(|| aggregate(votes.values()).ok()).flatten()
     }
 
     /// Whether a certificate of known votes is good; `false` leaves the question open.
@@ -87,7 +87,7 @@ impl Known {
         let signatures: Option<Vec<&Signature>> =
             votes.signers.iter().map(|party| ballot.good.get(&party)).collect();
         qc.check_shape(committee).is_ok()
-            && signatures.is_some_and(|signatures| aggregate(signatures) == votes.signature)
+            && signatures.is_some_and(|signatures| aggregate(signatures) == Ok(votes.signature))
     }
 }
 

@@ -17,7 +17,7 @@
 //! Elsewhere: signatures in messages (`certificate`, `job`), what is done about them (`receive`).
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::bls::Signature;
+use crypto_core::bls::min_sig::Signature;
 use thiserror::Error;
 
 use crate::block::{Block, BlockId, PayloadMismatch, Round, Transaction};

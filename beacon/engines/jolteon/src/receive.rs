@@ -10,7 +10,7 @@
 //!
 //! Elsewhere: what follows from a good certificate (`finality`), from a bad one (`verdict`).
 use crypto_core::access::Party;
-use crypto_core::bls::Signature;
+use crypto_core::bls::min_sig::Signature;
 use machine::Instant;
 
 use crate::block::{BlockId, Round};

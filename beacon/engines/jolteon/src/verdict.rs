@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crypto_core::access::Party;
-use crypto_core::bls::Signature;
+use crypto_core::bls::min_sig::Signature;
 use machine::Instant;
 
 use crate::block::{BlockId, Round};

@@ -1,7 +1,7 @@
 //! One engine whose peers are whatever a test says, and what to look for in its outputs.
 
 use crypto_core::access::Party;
-use crypto_core::bls::Signature;
+use crypto_core::bls::min_sig::Signature;
 use crypto_core::curve::{G1Affine, G1Projective};
 use machine::{Instant, Machine};
 

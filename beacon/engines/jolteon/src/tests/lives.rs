@@ -1,7 +1,7 @@
 //! One engine through timeouts and restarts.
 
 use crypto_core::access::Party;
-use crypto_core::bls::SecretKey;
+use crypto_core::bls::min_sig::SecretKey;
 use crypto_core::curve::Scalar;
 use crypto_core::secret::Secret;
 

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use crypto_core::bls::{Domain, PublicKey, SecretKey, Signature, aggregate};
+use crypto_core::bls::min_sig::{Domain, PublicKey, SecretKey, Signature, aggregate};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::verified::Verified;
 use machine::Instant;
@@ -105,7 +105,7 @@ impl Forger {
         let signed: Vec<_> =
             parties.iter().map(|&party| self.sign(Stage::Vote, party, number, block)).collect();
         let signers = Signers::new(&self.committee, parties.iter().copied().map(Party::new));
-        let votes = Some(MultiSignature { signers, signature: aggregate(&signed) });
+        let votes = Some(MultiSignature { signers, signature: aggregate(&signed).unwrap() });
         QuorumCertificate { round: round(number), block, votes }
     }
 
@@ -115,7 +115,7 @@ impl Forger {
             (Party::new(party), (round(qc), secret(party).sign(TIMEOUT, &message)))
         };
         let votes: BTreeMap<_, _> = parties.iter().map(signed).collect();
-        let signature = aggregate(votes.values().map(|(_, signature)| signature));
+        let signature = aggregate(votes.values().map(|(_, signature)| signature)).unwrap();
         TimeoutCertificate {
             round: round(number),
             timeouts: group(&self.committee, &votes),

@@ -1,0 +1,193 @@
+//! Secret keys, public keys, and the proof that the owner of the one knows the other.
+//!
+//! Elsewhere: keys from a seed (`derive`), what the keys sign (`signature`).
+use borsh::io::{Read, Result as IoResult, Write};
+use borsh::{BorshDeserialize, BorshSerialize};
+use rand_core::CryptoRng;
+
+use super::domain::{Domain, Possession};
+use super::signature::{Signature, SignatureError, check};
+use super::variant::{KeyPoint, SignaturePoint, Variant};
+use crate::curve::{Affine, DecodeError, Group, Scalar};
+use crate::secret::Secret;
+use crate::verified::Verified;
+
+/// A signing key: a scalar that is not zero. It serves both variants; which one is meant follows from
+/// the type of what is asked for.
+#[derive(Debug)]
+pub struct SecretKey(Secret<Scalar>);
+
+impl SecretKey {
+    /// A fresh key.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        loop {
+            if let Ok(key) = Self::from_scalar(Secret::new(Scalar::random(rng))) {
+                return key;
+            }
+        }
+    }
+
+    /// Reads what [`SecretKey::to_secret_bytes`] wrote.
+    ///
+    /// # Errors
+    /// If the bytes are not a canonical scalar, or zero.
+    pub fn from_secret_bytes(bytes: &Secret<[u8; 32]>) -> Result<Self, DecodeError> {
+        Self::from_scalar(Secret::new(Scalar::from_bytes(bytes.expose())?))
+    }
+
+    pub(crate) fn from_scalar(key: Secret<Scalar>) -> Result<Self, DecodeError> {
+        if *key.expose() == Scalar::ZERO { Err(DecodeError::Zero) } else { Ok(Self(key)) }
+    }
+
+    /// The key for storage, 32 bytes big-endian.
+    #[must_use]
+    pub fn to_secret_bytes(&self) -> Secret<[u8; 32]> {
+        Secret::new(self.0.expose().to_bytes())
+    }
+
+    /// `g^sk`.
+    #[must_use]
+    pub fn public_key<V: Variant>(&self) -> PublicKey<V> {
+        PublicKey((Affine::generator() * self.0.expose()).into())
+    }
+
+    /// `H(m)^sk`. What binds a message to chain and epoch belongs in the message.
+    #[must_use]
+    pub fn sign<V: Variant>(&self, domain: Domain, message: &[u8]) -> Signature<V> {
+        self.sign_point(domain.hash::<V>(message))
+    }
+
+    /// Shows that the owner of the public key knows its secret, so that it may enter a sum of keys.
+    #[must_use]
+    pub fn prove_possession<V: Variant>(&self) -> ProofOfPossession<V> {
+        self.prove(Possession::Own)
+    }
+
+    /// As [`SecretKey::prove_possession`], under the tag of the draft's `PopProve`.
+    #[must_use]
+    pub fn prove_standard_possession<V: Variant>(&self) -> ProofOfPossession<V> {
+        self.prove(Possession::Standard)
+    }
+
+    fn prove<V: Variant>(&self, possession: Possession) -> ProofOfPossession<V> {
+        let key = self.public_key::<V>().to_bytes();
+        ProofOfPossession(self.sign_point(possession.hash::<V>(key.as_ref())))
+    }
+
+    fn sign_point<V: Variant>(&self, point: SignaturePoint<V>) -> Signature<V> {
+        Signature((point * self.0.expose()).into())
+    }
+}
+
+/// A public key; never the identity.
+///
+/// A key of one variant is no key of the other:
+/// ```compile_fail
+/// use crypto_core::bls::{min_pk, min_sig};
+/// fn mixed(key: min_pk::PublicKey) -> min_sig::PublicKey {
+///     key
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicKey<V: Variant>(KeyPoint<V>);
+
+impl<V: Variant> PublicKey<V> {
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// If the bytes are not the canonical encoding of a point of the keys' group other than the
+    /// identity.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::from_point(Affine::from_bytes(bytes)?)
+    }
+
+    pub(crate) fn from_point(point: KeyPoint<V>) -> Result<Self, DecodeError> {
+        if point.is_identity() { Err(DecodeError::Identity) } else { Ok(Self(point)) }
+    }
+
+    pub(crate) const fn point(&self) -> KeyPoint<V> {
+        self.0
+    }
+
+    /// The compressed encoding: 96 bytes for `MinSig`, 48 for `MinPk`.
+    #[must_use]
+    pub fn to_bytes(&self) -> <V::KeyGroup as Group>::Bytes {
+        self.0.to_bytes()
+    }
+
+    /// Makes the key one that may be summed with others.
+    ///
+    /// # Errors
+    /// If `proof` is not this key's.
+    pub fn verify_possession(
+        self,
+        proof: &ProofOfPossession<V>,
+    ) -> Result<Verified<Self>, SignatureError> {
+        self.verify(Possession::Own, proof)
+    }
+
+    /// As [`PublicKey::verify_possession`], under the tag of the draft's `PopVerify`.
+    ///
+    /// # Errors
+    /// If `proof` is not this key's.
+    pub fn verify_standard_possession(
+        self,
+        proof: &ProofOfPossession<V>,
+    ) -> Result<Verified<Self>, SignatureError> {
+        self.verify(Possession::Standard, proof)
+    }
+
+    fn verify(
+        self,
+        possession: Possession,
+        proof: &ProofOfPossession<V>,
+    ) -> Result<Verified<Self>, SignatureError> {
+        let hash = possession.hash::<V>(self.to_bytes().as_ref());
+        check(&proof.0, &[(hash, self.0)])?;
+        Ok(Verified::new(self))
+    }
+}
+
+/// A signature by a key on itself, under a tag that no [`Domain`] can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProofOfPossession<V: Variant>(Signature<V>);
+
+impl<V: Variant> ProofOfPossession<V> {
+    /// Reads a proof.
+    ///
+    /// # Errors
+    /// As for [`Signature::from_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Signature::from_bytes(bytes).map(Self)
+    }
+
+    /// The compressed encoding, as a signature's.
+    #[must_use]
+    pub fn to_bytes(&self) -> <V::SignatureGroup as Group>::Bytes {
+        self.0.to_bytes()
+    }
+}
+
+impl<V: Variant> BorshSerialize for ProofOfPossession<V> {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        self.0.serialize(writer)
+    }
+}
+
+impl<V: Variant> BorshDeserialize for ProofOfPossession<V> {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        Signature::deserialize_reader(reader).map(Self)
+    }
+}
+
+impl<V: Variant> BorshSerialize for PublicKey<V> {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        self.0.serialize(writer)
+    }
+}
+
+impl<V: Variant> BorshDeserialize for PublicKey<V> {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        Ok(Self::from_point(Affine::deserialize_reader(reader)?)?)
+    }
+}

@@ -1,0 +1,177 @@
+//! Signatures, their sums, and the one equation that all of them meet.
+use alloc::vec::Vec;
+
+use borsh::io::{Read, Result as IoResult, Write};
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use super::domain::Domain;
+use super::keys::PublicKey;
+use super::variant::{KeyPoint, SignaturePoint, Variant};
+use crate::curve::{Affine, DecodeError, Group, Projective, check_pairing_product};
+use crate::verified::Verified;
+
+/// Why a signature is not valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// The empty set signs nothing.
+    #[error("no signers")]
+    NoSigners,
+    /// The keys sum to the identity, under which the identity signs everything.
+    #[error("the signers' keys cancel each other")]
+    KeysCancel,
+    /// The signatures sum to the identity, which is no signature.
+    #[error("the signatures cancel each other")]
+    SignaturesCancel,
+    /// The pairing equation does not hold.
+    #[error("signature does not match keys and message")]
+    Mismatch,
+}
+
+/// A signature, or the sum of several; never the identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature<V: Variant>(pub(super) SignaturePoint<V>);
+
+impl<V: Variant> Signature<V> {
+    /// Reads a signature.
+    ///
+    /// # Errors
+    /// If the bytes are not the canonical encoding of a point of the signatures' group other than the
+    /// identity.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::from_point(Affine::from_bytes(bytes)?)
+    }
+
+    pub(crate) fn from_point(point: SignaturePoint<V>) -> Result<Self, DecodeError> {
+        if point.is_identity() { Err(DecodeError::Identity) } else { Ok(Self(point)) }
+    }
+
+    pub(crate) const fn point(&self) -> SignaturePoint<V> {
+        self.0
+    }
+
+    /// The compressed encoding: 48 bytes for `MinSig`, 96 for `MinPk`.
+    #[must_use]
+    pub fn to_bytes(&self) -> <V::SignatureGroup as Group>::Bytes {
+        self.0.to_bytes()
+    }
+
+    /// Checks the signature of one party. Costs two pairings.
+    ///
+    /// # Errors
+    /// If it is not `key`'s signature on `message` under `domain`.
+    pub fn verify(
+        &self,
+        key: &PublicKey<V>,
+        domain: Domain,
+        message: &[u8],
+    ) -> Result<(), SignatureError> {
+        check(self, &[(domain.hash::<V>(message), key.point())])
+    }
+}
+
+/// The sum of keys whose owners all signed one message. Takes no key without proof of possession:
+///
+/// ```compile_fail
+/// use crypto_core::bls::min_sig::{AggregateKey, PublicKey};
+/// fn rogue(keys: &[PublicKey]) {
+///     let _ = AggregateKey::sum(keys);
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AggregateKey<V: Variant>(KeyPoint<V>);
+
+impl<V: Variant> AggregateKey<V> {
+    /// Adds keys up; a key counts as often as it is given.
+    ///
+    /// # Errors
+    /// If there are none, or if they cancel.
+    pub fn sum<'a>(
+        keys: impl IntoIterator<Item = &'a Verified<PublicKey<V>>>,
+    ) -> Result<Self, SignatureError> {
+        let mut keys = keys.into_iter().map(|key| key.get().point()).peekable();
+        if keys.peek().is_none() {
+            return Err(SignatureError::NoSigners);
+        }
+        let sum = keys.sum::<Projective<V::KeyGroup>>().to_affine();
+        if sum.is_identity() { Err(SignatureError::KeysCancel) } else { Ok(Self(sum)) }
+    }
+}
+
+/// One message and those who signed it, within an aggregate signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim<'a, V: Variant> {
+    /// Sum of the signers' keys.
+    pub signers: AggregateKey<V>,
+    /// What they signed.
+    pub message: &'a [u8],
+}
+
+/// Adds signatures up. The sum need not be valid; it is if it verifies.
+///
+/// # Errors
+/// If there are none, or if they cancel.
+pub fn aggregate<'a, V: Variant>(
+    signatures: impl IntoIterator<Item = &'a Signature<V>>,
+) -> Result<Signature<V>, SignatureError> {
+    let mut points = signatures.into_iter().map(Signature::point).peekable();
+    if points.peek().is_none() {
+        return Err(SignatureError::NoSigners);
+    }
+    let sum = points.sum::<Projective<V::SignatureGroup>>().to_affine();
+    Signature::from_point(sum).map_err(|_| SignatureError::SignaturesCancel)
+}
+
+/// Checks a sum of signatures of all `keys` on one message: the draft's `FastAggregateVerify`. Costs
+/// two pairings and an addition for each key.
+///
+/// # Errors
+/// If there are no keys, if they cancel, or if the signature is not theirs.
+pub fn verify_multi<'a, V: Variant>(
+    keys: impl IntoIterator<Item = &'a Verified<PublicKey<V>>>,
+    domain: Domain,
+    message: &[u8],
+    signature: &Signature<V>,
+) -> Result<(), SignatureError> {
+    let signers = AggregateKey::sum(keys)?;
+    verify_aggregate(&[Claim { signers, message }], domain, signature)
+}
+
+/// Checks a sum of signatures on several messages: the draft's `AggregateVerify`. Messages may
+/// repeat. Costs a pairing for each claim and one more.
+///
+/// # Errors
+/// If there are no claims, or if the signature is not theirs.
+pub fn verify_aggregate<V: Variant>(
+    claims: &[Claim<'_, V>],
+    domain: Domain,
+    signature: &Signature<V>,
+) -> Result<(), SignatureError> {
+    let terms: Vec<_> =
+        claims.iter().map(|claim| (domain.hash::<V>(claim.message), claim.signers.0)).collect();
+    check(signature, &terms)
+}
+
+/// `e(σ, g) = ∏ e(Hₖ, pkₖ)`
+pub(crate) fn check<V: Variant>(
+    signature: &Signature<V>,
+    terms: &[(SignaturePoint<V>, KeyPoint<V>)],
+) -> Result<(), SignatureError> {
+    if terms.is_empty() {
+        return Err(SignatureError::NoSigners);
+    }
+    let own = (signature.0, -Affine::generator());
+    let pairs = terms.iter().copied().chain([own]).map(|(hash, key)| V::pair(hash, key));
+    check_pairing_product(pairs).map_err(|_| SignatureError::Mismatch)
+}
+
+impl<V: Variant> BorshSerialize for Signature<V> {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        self.0.serialize(writer)
+    }
+}
+
+impl<V: Variant> BorshDeserialize for Signature<V> {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        Ok(Self::from_point(Affine::deserialize_reader(reader)?)?)
+    }
+}
