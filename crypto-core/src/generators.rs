@@ -1,15 +1,17 @@
-//! The generators `h ∈ 𝔾₁` and `ĝ ∈ 𝔾₂`.
+//! The generators `h, ḡ ∈ 𝔾₁` and `ĝ ∈ 𝔾₂`.
 //!
 //! Secrets are `h^f(0)`, commitments are `ĝ^f(j)` and `g^f(j)`. Nobody may know how `h` and `ĝ`
-//! relate to the standard generators, or shares could be computed from commitments; so both are
-//! hashed to the curve:
+//! relate to the standard generators, or shares could be computed from commitments. Decryption has a
+//! second base `ḡ` for the proof in a ciphertext, as unrelated to the first. So all are hashed to the
+//! curve:
 //!
-//! | generator | message   | tag                                                     |
-//! |-----------|-----------|---------------------------------------------------------|
-//! | `h`       | `"h"`     | `PREFINAL-V1-GENERATORS_BLS12381G1_XMD:SHA-256_SSWU_RO_` |
-//! | `ĝ`       | `"g_hat"` | `PREFINAL-V1-GENERATORS_BLS12381G2_XMD:SHA-256_SSWU_RO_` |
+//! | generator | message                      | tag                                                             |
+//! |-----------|------------------------------|-----------------------------------------------------------------|
+//! | `h`       | `"h"`                        | `PREFINAL-V1-GENERATORS_BLS12381G1_XMD:SHA-256_SSWU_RO_`        |
+//! | `ĝ`       | `"g_hat"`                    | `PREFINAL-V1-GENERATORS_BLS12381G2_XMD:SHA-256_SSWU_RO_`        |
+//! | `ḡ`       | `"elgamal second generator"` | `PREFINAL-V1-ELGAMAL-GENERATOR_BLS12381G1_XMD:SHA-256_SSWU_RO_` |
 //!
-//! They are needed for every partial, so the results are written down here, as coordinates in
+//! They are needed for every partial and ciphertext, so the results are written down here, as coordinates in
 //! Montgomery form; a test hashes again and compares.
 use crate::curve::{G1Affine, G2Affine};
 
@@ -23,6 +25,12 @@ pub const fn h() -> G1Affine {
 #[must_use]
 pub const fn g_hat() -> G2Affine {
     G_HAT
+}
+
+/// `ḡ`, the second base of a ciphertext.
+#[must_use]
+pub const fn g_bar() -> G1Affine {
+    G_BAR
 }
 
 const H: G1Affine = G1Affine::from_limbs(
@@ -83,6 +91,25 @@ const G_HAT: G2Affine = G2Affine::from_limbs(
     ],
 );
 
+const G_BAR: G1Affine = G1Affine::from_limbs(
+    [
+        0x9abc_451b_1f32_aceb,
+        0x3c1d_add1_54d8_e62a,
+        0x848c_862a_8dac_09fc,
+        0x1744_51a5_14c6_f594,
+        0x2aba_7659_db94_241f,
+        0x087c_d7fb_baca_b426,
+    ],
+    [
+        0x4634_ebca_ee06_dc26,
+        0x373b_460a_16f5_a9d2,
+        0x7ed0_0e1f_1397_c17e,
+        0x0359_04e0_9863_7840,
+        0x87b0_062f_e06c_c422,
+        0x0572_79ad_aeaf_b736,
+    ],
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +121,7 @@ mod tests {
         assert_eq!(h(), hash_to_g1(b"h", tag));
         let tag = b"PREFINAL-V1-GENERATORS_BLS12381G2_XMD:SHA-256_SSWU_RO_";
         assert_eq!(g_hat(), hash_to_g2(b"g_hat", tag));
+        let tag = b"PREFINAL-V1-ELGAMAL-GENERATOR_BLS12381G1_XMD:SHA-256_SSWU_RO_";
+        assert_eq!(g_bar(), hash_to_g1(b"elgamal second generator", tag));
     }
 }

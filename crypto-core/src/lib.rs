@@ -3,7 +3,7 @@
 //! | module         | what                                                               |
 //! |----------------|--------------------------------------------------------------------|
 //! | [`curve`]      | scalars, points, pairings, hash to curve; the only door to blst    |
-//! | [`generators`] | `h` and `ĝ`, hashed to the curve                                   |
+//! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
 //! | [`secret`]     | values that are wiped and never printed                            |
 //! | [`verified`]   | values that passed a check                                         |
 //! | [`access`]     | parties, share indices, thresholds                                 |
@@ -14,6 +14,7 @@
 //! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | multi-signatures for engines                                       |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
+//! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
@@ -27,6 +28,7 @@ pub mod challenge;
 pub mod commitment;
 pub mod context;
 pub mod curve;
+pub mod elgamal;
 pub mod generators;
 pub mod polynomial;
 pub mod secret;

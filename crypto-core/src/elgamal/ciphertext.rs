@@ -1,0 +1,236 @@
+//! Encrypting, and the check that everybody makes before a share is given.
+use alloc::vec::Vec;
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit};
+use rand_core::CryptoRng;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+use super::key::EncryptionKey;
+use super::label::Label;
+use crate::challenge::Transcript;
+use crate::curve::{DecodeError, G1Affine, G1Projective, Scalar, vartime_msm};
+use crate::generators::g_bar;
+use crate::secret::Secret;
+
+const PROOF_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-PROOF";
+const KEY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-KEY";
+/// Bytes that the body has more than the plaintext.
+const AEAD_TAG: usize = 16;
+
+/// Why a plaintext is not encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("plaintext has {got} bytes, at most {max} are allowed")]
+pub struct PlaintextError {
+    /// Bytes given.
+    pub got: usize,
+    /// Bytes allowed.
+    pub max: usize,
+}
+
+/// Nobody gives a share for this ciphertext under this label: it was made for another key or label,
+/// altered, or made by somebody who does not know what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("ciphertext is not valid for this key and label")]
+pub struct InvalidCiphertext;
+
+/// Every share is right, but the body does not open: whoever encrypted broke it, and everybody sees
+/// the same failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("ciphertext does not open: its maker broke it")]
+pub struct Unopenable;
+
+/// `(U, Ū, c, z, body)`; `U` and `Ū` are never the identity. Of use only once
+/// [validated](Ciphertext::validate).
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
+pub struct Ciphertext {
+    u: G1Affine,
+    u_bar: G1Affine,
+    challenge: Scalar,
+    response: Scalar,
+    body: Vec<u8>,
+}
+
+impl Ciphertext {
+    /// The most bytes of a plaintext.
+    pub const MAX_PLAINTEXT: usize = 1 << 20;
+    /// Bytes that an encoding has more than its plaintext.
+    pub const OVERHEAD: usize = 2 * 48 + 2 * Scalar::BYTES + 4 + AEAD_TAG;
+
+    /// Checks the proof that who encrypted knew `r`, for this key and label: two sums of two products
+    /// in `𝔾₁`.
+    ///
+    /// # Errors
+    /// If the ciphertext is for another key or label, or was altered.
+    pub fn validate(
+        self,
+        key: &EncryptionKey,
+        label: &Label,
+    ) -> Result<ValidCiphertext, InvalidCiphertext> {
+        let back = -self.challenge;
+        let commitment =
+            |base: G1Affine, power: G1Affine| vartime_msm(&[base, power], &[self.response, back]);
+        let commitments =
+            [commitment(G1Affine::generator(), self.u), commitment(g_bar(), self.u_bar)];
+        if self.prove(key, label, commitments) != self.challenge {
+            return Err(InvalidCiphertext);
+        }
+        Ok(ValidCiphertext { ciphertext: self, key: *key, label: label.clone() })
+    }
+
+    /// The challenge, over everything but itself and the response.
+    fn prove(&self, key: &EncryptionKey, label: &Label, commitments: [G1Projective; 2]) -> Scalar {
+        let mut transcript = Transcript::new(PROOF_TAG);
+        transcript.append_point(b"key", &key.y());
+        transcript.append(b"label", label.as_bytes());
+        transcript.append_point(b"u", &self.u);
+        transcript.append_point(b"u-bar", &self.u_bar);
+        transcript.append(b"body", &self.body);
+        let commitments = G1Projective::batch_to_affine(&commitments);
+        for (name, commitment) in [b"a", b"b"].into_iter().zip(&commitments) {
+            transcript.append_point(name, commitment);
+        }
+        transcript.scalar(b"challenge")
+    }
+}
+
+impl EncryptionKey {
+    /// Encrypts for whoever holds the committee's shares, under a label that stays readable.
+    /// Five multiplications in `𝔾₁`, constant time.
+    ///
+    /// # Errors
+    /// If the plaintext has more than [`Ciphertext::MAX_PLAINTEXT`] bytes.
+    pub fn encrypt(
+        &self,
+        label: &Label,
+        plaintext: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Ciphertext, PlaintextError> {
+        let (got, max) = (plaintext.len(), Ciphertext::MAX_PLAINTEXT);
+        if got > max {
+            return Err(PlaintextError { got, max });
+        }
+        let secrets = Secret::new([nonzero(rng), Scalar::random(rng)]);
+        let [r, s] = secrets.expose();
+        let (g, g_bar) = (G1Affine::generator(), g_bar());
+        let mask = Secret::new((self.y() * r).to_affine());
+        let (u, u_bar) = ((g * r).to_affine(), (g_bar * r).to_affine());
+        // The cipher itself would refuse 256 GB only.
+        let body = cipher(&u, &mask)
+            .encrypt(&Default::default(), payload(label, plaintext))
+            .map_err(|_| PlaintextError { got, max })?;
+        let unproven =
+            Ciphertext { u, u_bar, challenge: Scalar::ZERO, response: Scalar::ZERO, body };
+        let challenge = unproven.prove(self, label, [g * s, g_bar * s]);
+        Ok(Ciphertext { challenge, response: *s + challenge * r, ..unproven })
+    }
+}
+
+/// A ciphertext whose proof holds, with the key and label that it holds for. Nothing else is decrypted:
+///
+/// ```compile_fail
+/// use crypto_core::elgamal::{Ciphertext, DecryptionKey, DecryptionShare};
+/// fn unchecked(key: &DecryptionKey, ciphertext: &Ciphertext) -> DecryptionShare {
+///     key.decrypt_share(ciphertext).unwrap()
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidCiphertext {
+    ciphertext: Ciphertext,
+    key: EncryptionKey,
+    label: Label,
+}
+
+impl ValidCiphertext {
+    /// The ciphertext.
+    #[must_use]
+    pub const fn ciphertext(&self) -> &Ciphertext {
+        &self.ciphertext
+    }
+
+    /// The key that it is for.
+    #[must_use]
+    pub const fn key(&self) -> &EncryptionKey {
+        &self.key
+    }
+
+    /// The label that it is for.
+    #[must_use]
+    pub const fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// `U`, the base of all shares.
+    pub(super) const fn u(&self) -> G1Affine {
+        self.ciphertext.u
+    }
+
+    /// Opens the body with `U^x`.
+    pub(super) fn open(&self, mask: &Secret<G1Affine>) -> Result<Secret<Vec<u8>>, Unopenable> {
+        let payload = payload(&self.label, &self.ciphertext.body);
+        let opened = cipher(&self.ciphertext.u, mask).decrypt(&Default::default(), payload);
+        opened.map(Secret::new).map_err(|_| Unopenable)
+    }
+}
+
+/// One key encrypts one body, so the nonce is always zero.
+fn cipher(u: &G1Affine, mask: &Secret<G1Affine>) -> ChaCha20Poly1305 {
+    let mut encoding = mask.expose().to_bytes();
+    let hash = Sha256::new().chain_update(KEY_TAG).chain_update(u.to_bytes());
+    let mut key = hash.chain_update(encoding).finalize();
+    let cipher = ChaCha20Poly1305::new(&key);
+    encoding.zeroize();
+    key.zeroize();
+    cipher
+}
+
+fn payload<'a>(label: &'a Label, message: &'a [u8]) -> Payload<'a, 'a> {
+    Payload { msg: message, aad: label.as_bytes() }
+}
+
+fn nonzero(rng: &mut impl CryptoRng) -> Scalar {
+    loop {
+        let scalar = Scalar::random(rng);
+        if scalar != Scalar::ZERO {
+            return scalar;
+        }
+    }
+}
+
+impl BorshDeserialize for Ciphertext {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let u = not_identity(reader)?;
+        let u_bar = not_identity(reader)?;
+        let challenge = Scalar::deserialize_reader(reader)?;
+        let response = Scalar::deserialize_reader(reader)?;
+        let body = body(reader)?;
+        Ok(Self { u, u_bar, challenge, response, body })
+    }
+}
+
+fn not_identity<R: Read>(reader: &mut R) -> IoResult<G1Affine> {
+    let point = G1Affine::deserialize_reader(reader)?;
+    if point.is_identity() { Err(DecodeError::Identity.into()) } else { Ok(point) }
+}
+
+/// The length is judged before anything is allocated, and memory grows only with what is read.
+fn body<R: Read>(reader: &mut R) -> IoResult<Vec<u8>> {
+    let mut missing = usize::try_from(u32::deserialize_reader(reader)?)
+        .ok()
+        .filter(|len| (AEAD_TAG..=AEAD_TAG + Ciphertext::MAX_PLAINTEXT).contains(len))
+        .ok_or_else(|| {
+            Error::new(ErrorKind::InvalidData, "no plaintext has a body of this length")
+        })?;
+    let (mut body, mut chunk) = (Vec::new(), [0; 1024]);
+    while missing > 0 {
+        let step = missing.min(chunk.len());
+        let (part, _) = chunk.split_at_mut(step);
+        reader.read_exact(part)?;
+        body.extend_from_slice(part);
+        missing -= step;
+    }
+    Ok(body)
+}

@@ -1,0 +1,222 @@
+//! Who decrypts: parties, what everybody knows of their shares, and each one's own.
+use alloc::vec::Vec;
+
+use super::ciphertext::ValidCiphertext;
+use super::key::{EncryptionKey, KeyError};
+use super::share::DecryptionShare;
+use crate::access::{Access, Party, ShareIndex, Threshold, ThresholdError};
+use crate::challenge::Transcript;
+use crate::commitment::Commitment;
+use crate::curve::{G1Affine, G1Projective, G2, G2Affine, G2Projective, Scalar};
+use crate::polynomial::{Placement, Points};
+use crate::secret::Secret;
+
+const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-COMMITTEE";
+
+/// Why a committee cannot be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommitteeError {
+    /// The polynomial takes more shares than there are.
+    #[error(transparent)]
+    Threshold(#[from] ThresholdError),
+    /// `Y` is not the key that the shares are of.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+/// Why scalars are not a party's shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeySharesError {
+    /// The committee has no such party.
+    #[error("{party} is not of this committee")]
+    NotMember {
+        /// Who.
+        party: Party,
+    },
+    /// A party without shares decrypts nothing.
+    #[error("{party} holds no shares")]
+    NoShares {
+        /// Who.
+        party: Party,
+    },
+    /// One scalar for each index.
+    #[error("{got} shares, the party holds {need}")]
+    Count {
+        /// How many were given.
+        got: usize,
+        /// How many indices the party holds.
+        need: usize,
+    },
+    /// `g₂^f(j) ≠ Ŷⱼ`
+    #[error("{index} does not match its public key")]
+    Mismatch {
+        /// Which.
+        index: ShareIndex,
+    },
+}
+
+/// The ciphertext is for the key of another committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("ciphertext is for another key")]
+pub struct OtherKey;
+
+/// The parties that decrypt, with `Ŷⱼ = g₂^f(j)` for every share.
+#[derive(Clone, Debug)]
+pub struct Committee {
+    id: [u8; 32],
+    key: EncryptionKey,
+    access: Access,
+    points: Points,
+    threshold: Threshold,
+    share_keys: Vec<G2Affine>,
+}
+
+impl Committee {
+    /// The committee that shares the polynomial of `commitment`; any [`t`](Commitment::t) of its
+    /// shares decrypt. `y` is `g₁^f(0)`.
+    ///
+    /// # Errors
+    /// If there are fewer shares than that, or `y` is not of the polynomial's secret.
+    pub fn new(
+        y: G1Affine,
+        commitment: &Commitment<G2>,
+        access: Access,
+        placement: Placement,
+    ) -> Result<Self, CommitteeError> {
+        let threshold = Threshold::new(commitment.t().get(), access.total())?;
+        let key = EncryptionKey::new(y, commitment.constant())?;
+        let points = Points::of(&access, placement);
+        let share_keys = commitment.evaluate_all(&points);
+        let id = identify(&key, &access, (placement, threshold), &share_keys);
+        Ok(Self { id, key, access, points, threshold, share_keys })
+    }
+
+    /// What everybody encrypts to.
+    #[must_use]
+    pub const fn key(&self) -> &EncryptionKey {
+        &self.key
+    }
+
+    /// Digest of key, parties, threshold and share keys.
+    #[must_use]
+    pub const fn id(&self) -> &[u8; 32] {
+        &self.id
+    }
+
+    /// Who holds which indices.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Where the shares sit.
+    #[must_use]
+    pub const fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// How many shares decrypt.
+    #[must_use]
+    pub const fn threshold(&self) -> Threshold {
+        self.threshold
+    }
+
+    /// The `Ŷⱼ`, in the order of the indices.
+    #[must_use]
+    pub fn share_keys(&self) -> &[G2Affine] {
+        &self.share_keys
+    }
+
+    /// The `Ŷⱼ` of one party; none for strangers.
+    pub(super) fn keys_of(&self, party: Party) -> &[G2Affine] {
+        self.share_keys.get(self.access.range(party)).unwrap_or_default()
+    }
+}
+
+/// `f(j)` for the indices of one party, checked against the committee's public keys.
+///
+/// Decrypts and does nothing else: a share `U^f(j)` of a point that somebody else chose would be a
+/// signature share if the same `f` shared a signing key.
+///
+/// ```compile_fail
+/// use crypto_core::elgamal::DecryptionKey;
+/// fn twice(key: &DecryptionKey) -> [DecryptionKey; 2] {
+///     [key.clone(), key.clone()]
+/// }
+/// ```
+#[derive(Debug)]
+pub struct DecryptionKey {
+    key: EncryptionKey,
+    party: Party,
+    shares: Secret<Vec<Scalar>>,
+}
+
+impl DecryptionKey {
+    /// A party's shares, in the order of its indices. Costs a multiplication in `𝔾₂` for each.
+    ///
+    /// # Errors
+    /// If they are not the party's shares in this committee.
+    pub fn new(
+        committee: &Committee,
+        party: Party,
+        shares: Secret<Vec<Scalar>>,
+    ) -> Result<Self, KeySharesError> {
+        if !committee.access().contains(party) {
+            return Err(KeySharesError::NotMember { party });
+        }
+        let keys = committee.keys_of(party);
+        if keys.is_empty() {
+            return Err(KeySharesError::NoShares { party });
+        }
+        let (got, need) = (shares.expose().len(), keys.len());
+        if got != need {
+            return Err(KeySharesError::Count { got, need });
+        }
+        let indexed = committee.access().indices(party).zip(keys);
+        for ((index, key), share) in indexed.zip(shares.expose()) {
+            if G2Projective::generator() * share != G2Projective::from(key) {
+                return Err(KeySharesError::Mismatch { index });
+            }
+        }
+        Ok(Self { key: *committee.key(), party, shares })
+    }
+
+    /// Whose.
+    #[must_use]
+    pub const fn party(&self) -> Party {
+        self.party
+    }
+
+    /// `Dⱼ = U^f(j)` for each index: a multiplication in `𝔾₁`, constant time. Whether the label's time
+    /// has come is the caller's to know.
+    ///
+    /// # Errors
+    /// If the ciphertext is for another key.
+    pub fn decrypt_share(&self, ciphertext: &ValidCiphertext) -> Result<DecryptionShare, OtherKey> {
+        if *ciphertext.key() != self.key {
+            return Err(OtherKey);
+        }
+        let u = ciphertext.u();
+        let points: Vec<G1Projective> =
+            self.shares.expose().iter().map(|share| u * share).collect();
+        Ok(DecryptionShare::new(G1Projective::batch_to_affine(&points)))
+    }
+}
+
+fn identify(
+    key: &EncryptionKey,
+    access: &Access,
+    (placement, threshold): (Placement, Threshold),
+    share_keys: &[G2Affine],
+) -> [u8; 32] {
+    let mut transcript = Transcript::new(COMMITTEE_TAG);
+    transcript.append_point(b"key", &key.y());
+    transcript.append_u64(b"threshold", threshold.t().get().into());
+    let roots = placement == Placement::RootsOfUnity;
+    transcript.append_u64(b"roots of unity", roots.into());
+    for party in access.parties() {
+        transcript.append_u64(b"weight", access.weight(party).into());
+    }
+    transcript.append_points(b"public", share_keys);
+    transcript.bytes(b"id")
+}

@@ -1,0 +1,71 @@
+//! The key that everybody encrypts to.
+use alloc::string::ToString;
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::curve::{DecodeError, G1Affine, G2Affine, check_pairing_product};
+
+/// Why two points are not a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// Everybody can decrypt what is encrypted to the identity.
+    #[error("encryption key is the identity")]
+    Identity,
+    /// `e(Y, g₂) ≠ e(g₁, Ŷ)`
+    #[error("the halves of the encryption key have different secrets")]
+    Halves,
+}
+
+/// `Y = g₁^x` and `Ŷ = g₂^x` with `x = f(0)`; never the identity, always of one `x`.
+///
+/// Encrypting takes `Y`, checking what was decrypted takes `Ŷ`.
+///
+/// ```compile_fail
+/// use crypto_core::curve::{G1Affine, G2Affine};
+/// use crypto_core::elgamal::EncryptionKey;
+/// let unchecked = EncryptionKey { y: G1Affine::generator(), y_hat: G2Affine::generator() };
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
+pub struct EncryptionKey {
+    y: G1Affine,
+    y_hat: G2Affine,
+}
+
+impl EncryptionKey {
+    /// A key from its halves. Costs two pairings.
+    ///
+    /// # Errors
+    /// If the halves are the identity, or of different secrets.
+    pub fn new(y: G1Affine, y_hat: G2Affine) -> Result<Self, KeyError> {
+        if y.is_identity() {
+            return Err(KeyError::Identity);
+        }
+        check_pairing_product([(y, G2Affine::generator()), (-G1Affine::generator(), y_hat)])
+            .map_err(|_| KeyError::Halves)?;
+        Ok(Self { y, y_hat })
+    }
+
+    /// `Y`.
+    #[must_use]
+    pub const fn y(&self) -> G1Affine {
+        self.y
+    }
+
+    /// `Ŷ`.
+    #[must_use]
+    pub const fn y_hat(&self) -> G2Affine {
+        self.y_hat
+    }
+}
+
+impl BorshDeserialize for EncryptionKey {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let y = G1Affine::deserialize_reader(reader)?;
+        if y.is_identity() {
+            return Err(DecodeError::Identity.into());
+        }
+        let y_hat = G2Affine::deserialize_reader(reader)?;
+        Self::new(y, y_hat).map_err(|error| Error::new(ErrorKind::InvalidData, error.to_string()))
+    }
+}
