@@ -47,6 +47,7 @@ pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
 pub use self::signature::{
     AggregateKey, Claim, Signature, SignatureError, aggregate, verify_aggregate, verify_multi,
 };
+pub(crate) use self::variant::{KeyPoint, SignaturePoint};
 pub use self::variant::{MinPk, MinSig, Variant};
 
 macro_rules! names {

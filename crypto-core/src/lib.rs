@@ -15,6 +15,7 @@
 //! | [`bls`]        | multi-signatures for engines                                       |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
+//! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
@@ -33,5 +34,6 @@ pub mod generators;
 pub mod polynomial;
 pub mod secret;
 pub mod sharing;
+pub mod timelock;
 pub mod verified;
 pub mod wvuf;

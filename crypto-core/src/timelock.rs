@@ -1,0 +1,243 @@
+//! Encrypting to a moment: identity-based encryption that a beacon's signature opens.
+//!
+//! Whoever knows a beacon's public key `P = g^x` encrypts to a message `m` that the beacon is going to
+//! sign, a round or a slot; the signature `s = H(m)^x`, once it is out, opens the ciphertext. `g`
+//! generates the keys' group, `⊕` is bitwise, all strings have the bytes of `msg`:
+//!
+//! | step    | equation                                                                          |
+//! |---------|-----------------------------------------------------------------------------------|
+//! | encrypt | `σ` random, `r = H₃(σ, msg)`, `U = g^r`, `V = σ ⊕ H₂(e(H(m)^r, P))`, `W = msg ⊕ H₄(σ)` |
+//! | decrypt | `σ = V ⊕ H₂(e(s, U))`, `msg = W ⊕ H₄(σ)`, refused unless `U = g^H₃(σ, msg)`        |
+//!
+//! | hash          | is                                                                          |
+//! |---------------|-----------------------------------------------------------------------------|
+//! | `H`           | the beacon's own hash to the curve, under the tag of its [`Domain`]         |
+//! | `H₂(y)`       | `SHA-256("IBE-H2" ‖ y)`, cut to size                                        |
+//! | `H₃(σ, msg)`  | `b = SHA-256("IBE-H3" ‖ σ ‖ msg)`; of `SHA-256(i ‖ b)`, `i = 1, 2, …` as little-endian `u16`, shifted right by one in its first byte, the first that is below the group order |
+//! | `H₄(σ)`       | `SHA-256("IBE-H4" ‖ σ)`, cut to size                                        |
+//!
+//! `y ∈ 𝔾_T` is written as its tower `𝔽p¹² ⊃ 𝔽p⁶ ⊃ 𝔽p²` has it, highest coefficient first throughout.
+//!
+//! After Boneh and Franklin, "Identity-based encryption from the Weil pairing" (2001), the variant
+//! secure against chosen ciphertexts by Fujisaki and Okamoto's transformation; byte for byte what
+//! drand's tlock does (`EncryptCCAonG1` and `EncryptCCAonG2` of its kyber). `e(H(m), P)^r` is computed
+//! as `e(H(m)^r, P)`, since multiplication in `𝔾₁` and `𝔾₂` is constant time here.
+//!
+//! Ours: messages of 16 to 32 bytes only. `σ` is as long as the message, and a short one could be
+//! guessed. What is longer is encrypted under a random key, and the key to the round.
+//!
+//! **The future must not be signed early.** Who can have the beacon sign `m` now can open now, so the
+//! beacon's key signs nothing but rounds.
+//!
+//! Elsewhere: drand's rounds and schemes (`drand`), the age file format (the node).
+use alloc::vec::Vec;
+use core::fmt;
+
+use borsh::io::{Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+use rand_core::CryptoRng;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+use crate::bls::{Domain, KeyPoint, PublicKey, Signature, SignaturePoint, Variant};
+use crate::curve::{Affine, DecodeError, Gt, MillerLoop, Scalar};
+use crate::secret::Secret;
+
+/// Shortest message: `σ` must not be guessed.
+const MIN: usize = 16;
+/// Longest message: a hash has no more bytes.
+const MAX: usize = 32;
+
+/// `H(m)` of a message that the beacon is going to sign.
+///
+/// ```
+/// use crypto_core::bls::{Domain, MinSig, SecretKey};
+/// use crypto_core::timelock::{Identity, encrypt};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+///
+/// const ROUND: Domain = Domain::new("example round");
+/// let beacon = SecretKey::random(&mut rng);
+/// let tomorrow = Identity::<MinSig>::new(ROUND, b"round 8");
+/// let ciphertext = encrypt(&beacon.public_key(), &tomorrow, &[7; 16], &mut rng);
+///
+/// let signature = beacon.sign::<MinSig>(ROUND, b"round 8");
+/// assert_eq!(ciphertext.decrypt(&signature).unwrap().expose(), &[7; 16]);
+/// let another = beacon.sign::<MinSig>(ROUND, b"round 7");
+/// assert!(ciphertext.decrypt(&another).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity<V: Variant>(SignaturePoint<V>);
+
+impl<V: Variant> Identity<V> {
+    /// What the beacon signs, and under which domain.
+    #[must_use]
+    pub fn new(domain: Domain, message: &[u8]) -> Self {
+        Self(domain.hash::<V>(message))
+    }
+}
+
+/// The ciphertext does not open with this signature: it is for another round or chain, the signature
+/// is wrong, or the ciphertext was altered. Which of these is not said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("ciphertext does not open with this signature")]
+pub struct DecryptError;
+
+/// `U ‖ V ‖ W`, for a message of `N` bytes; `U` is never the identity.
+///
+/// `N` is 16 to 32:
+/// ```compile_fail
+/// use crypto_core::bls::{MinSig, PublicKey};
+/// use crypto_core::timelock::{Identity, encrypt};
+/// fn short(key: &PublicKey<MinSig>, round: &Identity<MinSig>, rng: &mut rand_chacha::ChaCha20Rng) {
+///     encrypt(key, round, &[7; 8], rng);
+/// }
+/// # fn main() {
+/// #     let key = PublicKey::from_bytes(&[]).unwrap();
+/// #     let round = Identity::new(crypto_core::bls::Domain::BASIC, b"");
+/// #     short(&key, &round, &mut rand_core::SeedableRng::seed_from_u64(1));
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Ciphertext<V: Variant, const N: usize> {
+    u: KeyPoint<V>,
+    v: [u8; N],
+    w: [u8; N],
+}
+
+/// Encrypts `N` bytes, 16 to 32, to the signature that `key` will give on `identity`: a multiplication
+/// in either group and a pairing, constant time but for how often `H₃` tries again, which nothing but
+/// chance decides.
+pub fn encrypt<V: Variant, const N: usize>(
+    key: &PublicKey<V>,
+    identity: &Identity<V>,
+    message: &[u8; N],
+    rng: &mut impl CryptoRng,
+) -> Ciphertext<V, N> {
+    const { assert!(MIN <= N && N <= MAX, "16 to 32 bytes") };
+    let (sigma, r) = loop {
+        let mut sigma = [0; N];
+        rng.fill_bytes(&mut sigma);
+        let sigma = Secret::new(sigma);
+        if let Some(r) = exponent(&sigma, message) {
+            break (sigma, r);
+        }
+    };
+    let power = Secret::new((identity.0 * r.expose()).to_affine());
+    Ciphertext {
+        u: (Affine::generator() * r.expose()).to_affine(),
+        v: xor(sigma.expose(), pad::<V>(power.expose(), &key.point()).expose()),
+        w: xor(message, hash(b"IBE-H4", &[sigma.expose()]).expose()),
+    }
+}
+
+impl<V: Variant, const N: usize> Ciphertext<V, N> {
+    /// Opens the ciphertext with the signature of its round: a pairing, and a multiplication in the
+    /// keys' group. Whether the signature is the beacon's need not be checked before.
+    ///
+    /// # Errors
+    /// If it does not open.
+    pub fn decrypt(&self, signature: &Signature<V>) -> Result<Secret<[u8; N]>, DecryptError> {
+        const { assert!(MIN <= N && N <= MAX, "16 to 32 bytes") };
+        let sigma = Secret::new(xor(&self.v, pad::<V>(&signature.point(), &self.u).expose()));
+        let pad = hash(b"IBE-H4", &[sigma.expose()]);
+        let message = Secret::new(xor(&self.w, pad.expose()));
+        let r = exponent(&sigma, message.expose()).ok_or(DecryptError)?;
+        if (Affine::generator() * r.expose()).to_affine() == self.u {
+            Ok(message)
+        } else {
+            Err(DecryptError)
+        }
+    }
+
+    /// `U ‖ V ‖ W`: the body of an age stanza of drand's, if `N` is 16.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [self.u.to_bytes().as_ref(), &self.v, &self.w].concat()
+    }
+
+    /// Reads what [`Ciphertext::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// If the length is another, or `U` is not the canonical encoding of a point of the keys' group
+    /// other than the identity.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let wrong = || {
+            let expected = Affine::<V::KeyGroup>::identity().to_bytes().as_ref().len() + 2 * N;
+            DecodeError::Length { expected, got: bytes.len() }
+        };
+        let (rest, w) = bytes.split_last_chunk().ok_or_else(wrong)?;
+        let (u, v) = rest.split_last_chunk().ok_or_else(wrong)?;
+        let u = match Affine::from_bytes(u) {
+            Err(DecodeError::Length { .. }) => return Err(wrong()),
+            point => point?,
+        };
+        if u.is_identity() { Err(DecodeError::Identity) } else { Ok(Self { u, v: *v, w: *w }) }
+    }
+}
+
+/// `H₃`. Nothing once in `2^(65534·3.4)`, when no try is below the group order.
+fn exponent<const N: usize>(sigma: &Secret<[u8; N]>, message: &[u8; N]) -> Option<Secret<Scalar>> {
+    let seed = hash(b"IBE-H3", &[sigma.expose(), message]);
+    (1..u16::MAX).find_map(|count| {
+        let digest = Sha256::new().chain_update(count.to_le_bytes()).chain_update(seed.expose());
+        let mut digest: [u8; 32] = digest.finalize().into();
+        digest[0] >>= 1;
+        let exponent = Scalar::from_bytes(&digest).ok().map(Secret::new);
+        digest.zeroize();
+        exponent
+    })
+}
+
+/// `H₂(e(·, ·))` in the order that the pairing wants.
+fn pad<V: Variant>(signature: &SignaturePoint<V>, key: &KeyPoint<V>) -> Secret<[u8; 32]> {
+    let value = MillerLoop::from_terms([V::pair(*signature, *key)]).final_exponentiation();
+    let bytes = Secret::new(tower(&value));
+    hash(b"IBE-H2", &[bytes.expose()])
+}
+
+/// Of `y = Σₖ yₖ·wᵏ` the `yₖ ∈ 𝔽p²` for `k = 5, 3, 1, 4, 2, 0`, of each the coefficient of `u` first:
+/// with `v = w²` these are the coefficients over `𝔽p⁶ = 𝔽p²[v]` and `𝔽p⁶[w]` from the highest down.
+fn tower(value: &Gt) -> Vec<u8> {
+    let flat = Secret::new(value.to_bytes());
+    let mut bytes = Vec::with_capacity(Gt::BYTES);
+    for k in [5, 3, 1, 4, 2, 0] {
+        let halves = flat.expose().chunks_exact(Gt::BYTES / 12).skip(2 * k).take(2);
+        halves.rev().for_each(|half| bytes.extend_from_slice(half));
+    }
+    bytes
+}
+
+fn hash(tag: &[u8], parts: &[&[u8]]) -> Secret<[u8; 32]> {
+    let hash = Sha256::new().chain_update(tag);
+    Secret::new(parts.iter().fold(hash, |hash, part| hash.chain_update(part)).finalize().into())
+}
+
+/// Over as many bytes as the left side has.
+fn xor<const N: usize>(left: &[u8; N], right: &[u8; MAX]) -> [u8; N] {
+    let mut sum = *left;
+    sum.iter_mut().zip(right).for_each(|(byte, other)| *byte ^= other);
+    sum
+}
+
+impl<V: Variant, const N: usize> fmt::Debug for Ciphertext<V, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ciphertext").finish_non_exhaustive()
+    }
+}
+
+impl<V: Variant, const N: usize> BorshSerialize for Ciphertext<V, N> {
+    fn serialize<W: borsh::io::Write>(&self, writer: &mut W) -> IoResult<()> {
+        writer.write_all(&self.to_bytes())
+    }
+}
+
+impl<V: Variant, const N: usize> BorshDeserialize for Ciphertext<V, N> {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let u = Affine::deserialize_reader(reader)?;
+        if u.is_identity() {
+            return Err(DecodeError::Identity.into());
+        }
+        let (v, w) = BorshDeserialize::deserialize_reader(reader)?;
+        Ok(Self { u, v, w })
+    }
+}
