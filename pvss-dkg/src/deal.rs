@@ -29,7 +29,7 @@ use crate::dealing::{Body, Dealing, Sharing};
 use crate::opening::{Opening, Statement};
 use crate::proof::Contribution;
 
-static TABLE_G: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
+pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
 static TABLE_H: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&h()));
 static TABLE_G_HAT: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&g_hat()));
 
@@ -85,15 +85,25 @@ pub fn deal(
     signer: &min_sig::SecretKey,
     rng: &mut impl CryptoRng,
 ) -> Result<Dealing, DealError> {
+    check_dealer(config, dealer, signer)?;
+    let openings = Openings::random(config, rng);
+    let body = openings.commit(config);
+    Ok(Dealer { config, party: dealer, signer }.publish(body, &openings, rng))
+}
+
+/// Is this the key of a party of the committee?
+pub(crate) fn check_dealer(
+    config: &Config,
+    dealer: Party,
+    signer: &bls::SecretKey,
+) -> Result<(), DealError> {
     let members = config.members().len();
     let member =
         config.member(dealer).ok_or(DealError::Dealer { dealer: dealer.get(), members })?;
     if *member.signer != signer.public_key() {
         return Err(DealError::Signer { dealer });
     }
-    let openings = Openings::random(config, rng);
-    let body = openings.commit(config);
-    Ok(Dealer { config, party: dealer, signer }.publish(body, &openings, rng))
+    Ok(())
 }
 
 impl Openings {

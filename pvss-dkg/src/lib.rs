@@ -15,6 +15,7 @@
 //! | `opening`   | the dealer's proof that it knows every share                                |
 //! | `verify`    | [`verify`]: the equations, their soundness, and where we differ from a paper |
 //! | `aggregate` | [`Aggregate`]: the sum, checked by anybody, decrypted by each party         |
+//! | [`field`]   | dealings whose shares are field elements                                    |
 //! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
 //!
 //! Pure functions: no rounds, no clock, no threads. Elsewhere: how stake becomes weight
@@ -29,6 +30,7 @@ mod config;
 mod deal;
 mod dealing;
 mod dkg;
+pub mod field;
 #[cfg(test)]
 mod fixture;
 mod key;

@@ -136,6 +136,23 @@ impl<'a> Reader<'a> {
             .map_err(|_| DecodeError::Element { what: "point of 𝔾₂", at })
     }
 
+    pub(crate) fn u64(&mut self) -> Result<u64, DecodeError> {
+        Ok(u64::from_be_bytes(*self.take()?))
+    }
+
+    /// So many points; the caller has compared the total length first.
+    pub(crate) fn g1s(&mut self, count: usize) -> Result<Vec<G1Affine>, DecodeError> {
+        (0..count).map(|_| self.g1()).collect()
+    }
+
+    pub(crate) fn g2s(&mut self, count: usize) -> Result<Vec<G2Affine>, DecodeError> {
+        (0..count).map(|_| self.g2()).collect()
+    }
+
+    pub(crate) fn scalars(&mut self, count: usize) -> Result<Vec<Scalar>, DecodeError> {
+        (0..count).map(|_| self.scalar()).collect()
+    }
+
     pub(crate) fn signature(&mut self) -> Result<Signature, DecodeError> {
         let at = self.at();
         Signature::from_bytes(self.take::<48>()?)

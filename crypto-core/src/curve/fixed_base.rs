@@ -45,9 +45,17 @@ impl<G: Group> FixedBase<G> {
     /// `scalar·P`, in constant time.
     #[must_use]
     pub fn multiply(&self, scalar: &Scalar) -> Projective<G> {
+        self.multiply_low(scalar, Scalar::BITS)
+    }
+
+    /// `scalar·P` for a scalar below `2^bits`, in constant time for these bits; what is above them
+    /// may be left out.
+    #[must_use]
+    pub fn multiply_low(&self, scalar: &Scalar, bits: u32) -> Projective<G> {
+        let windows = usize::try_from(bits).unwrap_or(usize::MAX).div_ceil(WINDOW);
         let mut digits = digits(scalar);
         let mut sum = Projective::identity();
-        for (row, digit) in self.table.chunks_exact(ENTRIES).zip(digits) {
+        for (row, digit) in self.table.chunks_exact(ENTRIES).zip(digits).take(windows) {
             let mut term = Affine::<G>::identity();
             for (entry, index) in row.iter().zip(1_u64..) {
                 G::select(&mut term.0, &entry.0, mask_if_equal(index, digit));

@@ -32,6 +32,8 @@ pub struct Scalar(pub(super) blst_fr);
 impl Scalar {
     /// Bytes of an encoding.
     pub const BYTES: usize = 32;
+    /// Bits of the group order.
+    pub const BITS: u32 = 255;
     /// The neutral element of addition.
     pub const ZERO: Self = Self(blst_fr { l: [0; 4] });
     /// The neutral element of multiplication: `2^256 mod r`, as Montgomery form has it.

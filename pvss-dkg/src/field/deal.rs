@@ -1,0 +1,240 @@
+//! The dealer's side: constant time in everything secret.
+//!
+//! Costs, for `N` chunks in `J` levels: `N + 16·J` table multiplications to encrypt, about 210 for the
+//! masks (drawn 1.65 times on average), one plain multiplication for each holder and each level.
+use std::iter;
+
+use crypto_core::access::Party;
+use crypto_core::bls;
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{FixedBase, G1, G1Affine, G1Projective, G2Affine, Projective, Scalar};
+use crypto_core::polynomial::Domain;
+use crypto_core::secret::Secret;
+use crypto_core::sharing;
+use rand_core::CryptoRng;
+
+use super::chunk::{BITS, CHUNKS, powers, split};
+use super::chunking::{Combiner, MASK_KEY, Masked, mask};
+use super::dealing::{Body, Dealing, seal};
+use super::layout::{Holder, Layout};
+use super::proof::{Nonces, Proof, Responses, Statement, last};
+use super::sharing::{Nonce, level_keys};
+use crate::config::{Config, Path};
+use crate::deal::{DealError, TABLE_G, check_dealer};
+use crate::proof::Contribution;
+
+/// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
+const TABLE_PAYS: usize = 32;
+
+/// Deals a random secret to the committee.
+///
+/// # Errors
+/// If `dealer` is not a party of the committee or `signer` not its key.
+pub fn deal(
+    config: &Config,
+    dealer: Party,
+    signer: &bls::SecretKey,
+    rng: &mut impl CryptoRng,
+) -> Result<Dealing, DealError> {
+    check_dealer(config, dealer, signer)?;
+    let layout = Layout::new(config);
+    let witness = Witness::random(config, &layout, rng);
+    let body = witness.encrypt(&layout);
+    Ok(witness.publish(config, dealer, signer, body, rng))
+}
+
+/// What a dealer knows of its dealing; forgotten when the dealing is made.
+pub(crate) struct Witness {
+    /// `f(0)`
+    pub(crate) constant: Secret<Scalar>,
+    /// `f(ω^k)`, path by path
+    pub(crate) values: Secret<Vec<Scalar>>,
+    /// `s_kl`, share by share
+    pub(crate) chunks: Secret<Vec<u64>>,
+    /// `r_jl`, level by level
+    pub(crate) randomness: Secret<Vec<Scalar>>,
+}
+
+impl Witness {
+    pub(crate) fn random(config: &Config, layout: &Layout, rng: &mut impl CryptoRng) -> Self {
+        let shape = config.shape();
+        let sharing =
+            sharing::Sharing::random(shape.slow(), shape.threshold(Path::Fast), rng);
+        Self::new(config, layout, &sharing, rng)
+    }
+
+    pub(crate) fn new(
+        config: &Config,
+        layout: &Layout,
+        sharing: &sharing::Sharing,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let domain = Domain::new(config.shape().slow().n().get());
+        let mut values = Vec::with_capacity(layout.items);
+        for polynomial in iter::once(sharing.slow()).chain(sharing.fast()) {
+            // The domain may be larger than the committee.
+            values.extend(polynomial.evaluate_over(&domain).expose().iter().take(config.shares()));
+        }
+        let values = Secret::new(values);
+        let mut chunks = Vec::with_capacity(layout.items * CHUNKS);
+        values.expose().iter().for_each(|value| chunks.extend_from_slice(split(value).expose()));
+        let randomness = (0..layout.levels * CHUNKS).map(|_| Scalar::random(rng)).collect();
+        Self {
+            constant: Secret::new(*sharing.secret().expose()),
+            values,
+            chunks: Secret::new(chunks),
+            randomness: Secret::new(randomness),
+        }
+    }
+
+    /// `V̂`, `R` and `C`.
+    pub(crate) fn encrypt(&self, layout: &Layout) -> Body {
+        let table = FixedBase::new(&G2Affine::generator());
+        let commitments: Vec<_> =
+            self.values.expose().iter().map(|value| table.multiply(value)).collect();
+        let ephemerals: Vec<G1Projective> =
+            self.randomness.expose().iter().map(|r| TABLE_G.multiply(r)).collect();
+        let mut ciphertexts = vec![G1Projective::identity(); layout.items * CHUNKS];
+        for holder in &layout.holders {
+            self.encrypt_to(holder, &mut ciphertexts);
+        }
+        Body {
+            public_key: table.multiply(self.constant.expose()).into(),
+            commitments: Projective::batch_to_affine(&commitments),
+            ephemerals: Projective::batch_to_affine(&ephemerals),
+            ciphertexts: Projective::batch_to_affine(&ciphertexts),
+        }
+    }
+
+    /// `ekᵢ^r_jl · g^s_kl` for all shares of one party.
+    fn encrypt_to(&self, holder: &Holder, ciphertexts: &mut [G1Projective]) {
+        let count = holder.items.len() * CHUNKS;
+        let table: Option<FixedBase<G1>> =
+            (count >= TABLE_PAYS).then(|| FixedBase::new(&holder.key));
+        let lock = |r: &Scalar| match &table {
+            Some(table) => table.multiply(r),
+            None => holder.key * r,
+        };
+        for (item, randomness) in holder.items.iter().zip(self.randomness.expose().chunks(CHUNKS)) {
+            let place = item * CHUNKS..(item + 1) * CHUNKS;
+            let chunks = self.chunks.expose().get(place.clone()).unwrap_or_default();
+            let ciphertexts = ciphertexts.get_mut(place).unwrap_or_default();
+            for ((ciphertext, chunk), r) in ciphertexts.iter_mut().zip(chunks).zip(randomness) {
+                let chunk = Secret::new(Scalar::from_u64(*chunk));
+                *ciphertext = lock(r) + TABLE_G.multiply_low(chunk.expose(), BITS);
+            }
+        }
+    }
+
+    /// Proves what was dealt and signs.
+    pub(crate) fn publish(
+        &self,
+        config: &Config,
+        dealer: Party,
+        signer: &bls::SecretKey,
+        body: Body,
+        rng: &mut impl CryptoRng,
+    ) -> Dealing {
+        let layout = Layout::new(config);
+        let commitment = G1Affine::from(TABLE_G.multiply(self.constant.expose()));
+        let origin = origin(config, dealer, &commitment);
+        let proof = self.prove(&Statement { layout: &layout, origin, body: &body }, rng);
+        let seal = seal(&body, &proof);
+        let contribution = Contribution::prove(config, dealer, seal, &self.constant, rng);
+        let signature = contribution.sign(config, signer);
+        Dealing { contribution, signature, body, proof }
+    }
+
+    pub(crate) fn prove(&self, statement: &Statement<'_>, rng: &mut impl CryptoRng) -> Proof {
+        let layout = statement.layout;
+        let (begun, shares) = statement.begin();
+        let masked = mask(statement, &begun, &self.chunks, rng);
+        let deltas: Vec<Scalar> = layout.holders.iter().map(|_| Scalar::random(rng)).collect();
+        let deltas = Secret::new(deltas);
+        let delta_masks = Secret::new(Scalar::random(rng));
+        let nonce = Nonce::random(layout.levels, rng);
+        let nonces = Nonces {
+            masks: TABLE_G.multiply(delta_masks.expose()).into(),
+            holders: on_generator(&deltas),
+            chunks: chunk_nonce(layout, &delta_masks, &deltas).into(),
+            levels: on_generator(&nonce.levels),
+            shares: nonce.of_shares(&level_keys(layout, &shares)).into(),
+            commitment: nonce.commitment(),
+        };
+        let Masked { masks, betas, sums, challenges, mut transcript } = masked;
+        let (repetitions, c) = last(&mut transcript, &sums, &nonces);
+        let combiner = Combiner::new(&repetitions);
+        let responses = Responses {
+            masks: betas
+                .expose()
+                .iter()
+                .zip(&repetitions)
+                .map(|(beta, y)| crate::proof::widen(*y) * *beta)
+                .sum::<Scalar>()
+                + *delta_masks.expose(),
+            holders: self.answer_holders(layout, &combiner, &challenges, &deltas),
+            levels: self.answer_levels(&c, &nonce.levels),
+            shares: nonce.answer_shares(&c, &shares, self.values.expose()),
+        };
+        Proof { masks, sums, nonces, responses }
+    }
+
+    /// `zᵢ`
+    fn answer_holders(
+        &self,
+        layout: &Layout,
+        combiner: &Combiner,
+        challenges: &[u128],
+        deltas: &Secret<Vec<Scalar>>,
+    ) -> Vec<Scalar> {
+        let mut answers = deltas.expose().clone();
+        for entry in layout.entries() {
+            let challenges = challenges.iter().skip(entry.item * CHUNKS).take(CHUNKS);
+            let randomness = self.randomness.expose().iter().skip(entry.level * CHUNKS);
+            let sum: Scalar = challenges.zip(randomness).map(|(e, r)| combiner.combine(*e) * *r).sum();
+            if let Some(answer) = answers.get_mut(entry.holder) {
+                *answer += sum;
+            }
+        }
+        answers
+    }
+
+    /// `zⱼ`
+    fn answer_levels(&self, c: &Scalar, rhos: &Secret<Vec<Scalar>>) -> Vec<Scalar> {
+        let levels = self.randomness.expose().chunks(CHUNKS).zip(rhos.expose());
+        let powers = powers();
+        levels
+            .map(|(randomness, rho)| {
+                let joined: Scalar =
+                    powers.iter().zip(randomness).map(|(power, r)| *power * *r).sum();
+                *c * joined + *rho
+            })
+            .collect()
+    }
+}
+
+/// Binds a proof to one dealer of one run and to the secret it commits to.
+pub(crate) fn origin(config: &Config, dealer: Party, commitment: &G1Affine) -> [u8; 32] {
+    let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-FIELD-ORIGIN");
+    transcript.append(b"config", config.digest());
+    transcript.append_u64(b"dealer", u64::from(dealer.get()));
+    transcript.append_point(b"commitment", commitment);
+    transcript.bytes(b"origin")
+}
+
+fn on_generator(scalars: &Secret<Vec<Scalar>>) -> Vec<G1Affine> {
+    let points: Vec<G1Projective> =
+        scalars.expose().iter().map(|scalar| TABLE_G.multiply(scalar)).collect();
+    Projective::batch_to_affine(&points)
+}
+
+/// `Y = y₀^δ₀ · ∏ᵢ ekᵢ^δᵢ`
+fn chunk_nonce(
+    layout: &Layout,
+    masks: &Secret<Scalar>,
+    holders: &Secret<Vec<Scalar>>,
+) -> G1Projective {
+    let keys = layout.holders.iter().zip(holders.expose());
+    let masked: G1Projective = keys.map(|(holder, delta)| holder.key * delta).sum();
+    masked + *MASK_KEY * masks.expose()
+}

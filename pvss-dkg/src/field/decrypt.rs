@@ -1,0 +1,129 @@
+//! The recipient's side: its shares out of a verified dealing, and out of all that count.
+//!
+//! One multiplication for each chunk of a level, one look-up for each chunk (`logarithm`); each share is
+//! compared with what was committed to before it is believed.
+use crypto_core::access::Party;
+use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
+use crypto_core::secret::Secret;
+use thiserror::Error;
+
+use super::chunk::{CHUNKS, join};
+use super::chunking::Bounds;
+use super::dealing::Dealing;
+use super::layout::{Holder, Layout};
+use super::logarithm::chunk;
+use crate::config::{Config, Path};
+use crate::key::DecryptionKey;
+use crate::verified::Verified;
+
+/// Why a party gets no shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum DecryptError {
+    /// Verified under another configuration.
+    #[error("dealing was made for another session or committee")]
+    Foreign,
+    /// Not the key that the committee lists for that party.
+    #[error("decryption key is not that of {party}")]
+    Key {
+        /// The party asked for.
+        party: Party,
+    },
+    /// Passed the proofs and cannot be decrypted: chance of 2⁻¹²⁸.
+    #[error("share {share} on the {path} path does not decrypt")]
+    Share {
+        /// On which path.
+        path: Path,
+        /// Its place on the path, from zero.
+        share: usize,
+    },
+}
+
+/// A party's secret shares `f(ω^k)`, none if its weight is zero; in the order of its indices.
+#[derive(Debug)]
+pub struct Shares {
+    /// Of the slow path.
+    pub slow: Secret<Vec<Scalar>>,
+    /// Of the fast path, if there is one.
+    pub fast: Option<Secret<Vec<Scalar>>>,
+}
+
+impl Shares {
+    /// The shares of the sum of two dealings.
+    #[must_use]
+    pub fn add(&self, other: &Self) -> Self {
+        let fast = match (&self.fast, &other.fast) {
+            (Some(one), Some(two)) => Some(add(one, two)),
+            _ => None,
+        };
+        Self { slow: add(&self.slow, &other.slow), fast }
+    }
+}
+
+fn add(one: &Secret<Vec<Scalar>>, two: &Secret<Vec<Scalar>>) -> Secret<Vec<Scalar>> {
+    Secret::new(one.expose().iter().zip(two.expose()).map(|(one, two)| *one + *two).collect())
+}
+
+impl Verified<Dealing> {
+    /// Opens the party's own shares.
+    ///
+    /// # Errors
+    /// If the dealing belongs to another configuration, or the key to another party.
+    pub fn decrypt(
+        &self,
+        config: &Config,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<Shares, DecryptError> {
+        if self.config_digest() != config.digest() {
+            return Err(DecryptError::Foreign);
+        }
+        let listed = config.member(party).map(|member| &member.encryption);
+        if listed != Some(&key.encryption_key()) {
+            return Err(DecryptError::Key { party });
+        }
+        let layout = Layout::new(config);
+        let values = match layout.holders.iter().find(|holder| holder.party == party) {
+            Some(holder) => self.open(config, &layout, holder, key)?,
+            None => Secret::new(Vec::new()),
+        };
+        let (slow, fast) = values.expose().split_at(config.span(party).len());
+        let fast = config.shape().threshold(Path::Fast).map(|_| Secret::new(fast.to_vec()));
+        Ok(Shares { slow: Secret::new(slow.to_vec()), fast })
+    }
+
+    fn open(
+        &self,
+        config: &Config,
+        layout: &Layout,
+        holder: &Holder,
+        key: &DecryptionKey,
+    ) -> Result<Secret<Vec<Scalar>>, DecryptError> {
+        let bound = Bounds::new(layout.items).sum;
+        let levels = holder.items.iter().zip(self.body.ephemerals.chunks(CHUNKS));
+        let values = levels.map(|(item, ephemerals)| {
+            let (path, share) = Layout::place(config, *item);
+            let value = self.open_share(*item, ephemerals, key, bound);
+            value.ok_or(DecryptError::Share { path, share })
+        });
+        Ok(Secret::new(values.collect::<Result<_, _>>()?))
+    }
+
+    /// The share that `V̂` commits to, or none.
+    fn open_share(
+        &self,
+        item: usize,
+        ephemerals: &[G1Affine],
+        key: &DecryptionKey,
+        bound: u64,
+    ) -> Option<Scalar> {
+        let ciphertexts = self.body.ciphertexts.iter().skip(item * CHUNKS);
+        let opened: Vec<G1Projective> =
+            ciphertexts.zip(ephemerals).map(|(c, r)| key.open(c, r)).collect();
+        let opened = Secret::new(G1Projective::batch_to_affine(&opened));
+        let chunks: Option<Vec<Scalar>> =
+            opened.expose().iter().map(|point| chunk(point, bound)).collect();
+        let value = join(Secret::new(chunks?).expose());
+        let committed = self.body.commitments.get(item)?;
+        (G2Affine::from(G2Affine::generator() * value) == *committed).then_some(value)
+    }
+}
