@@ -1,7 +1,7 @@
 //! Time and size of one dealing and of an aggregate, on one thread.
 //!
 //! `cargo run --release -p prefinal-pvss-dkg --example figures -- 129 163 87` deals to 129 parties
-//! with 163 shares, slow and fast, and adds 87 dealings up. Every third party holds no share; the
+//! with 163 shares, slow and fast, and adds 87 dealings up; then the same with field elements. Every third party holds no share; the
 //! thresholds are those of about one half and two thirds of the weight.
 
 use std::error::Error;
@@ -13,7 +13,8 @@ use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, verify,
+    Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, field,
+    verify,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -117,10 +118,30 @@ fn measure(parties: u32, shares: u32, dealers: u32, double: bool) -> Outcome<()>
     Ok(())
 }
 
+fn measure_field(parties: u32, shares: u32, double: bool) -> Outcome<()> {
+    let paths = if double { "slow and fast" } else { "slow only" };
+    println!("\n{parties} parties, {shares} shares, {paths}, field elements");
+    let Committee { config, signers, keys, mut rng } = committee(parties, shares, double)?;
+    let signer = signers.first().ok_or("no parties")?;
+    let dealer = Party::new(0);
+    let dealing = time("deal", || Ok(field::deal(&config, dealer, signer, &mut rng)?))?;
+    let bytes = dealing.to_bytes();
+    println!("bytes of a dealing           {:>9}", bytes.len());
+    let decode = || Ok(field::Dealing::from_bytes(&config, &bytes)?);
+    let dealing = time("decode, subgroups checked", decode)?;
+    let dealing = time("verify", || Ok(field::verify(&config, dealing.clone())?))?;
+    let key = keys.first().ok_or("no parties")?;
+    let shares = time("decrypt", || Ok(dealing.decrypt(&config, dealer, key)?))?;
+    println!("own shares on each path      {:>9}", shares.slow.expose().len());
+    Ok(())
+}
+
 fn main() -> Outcome<()> {
     let mut numbers = std::env::args().skip(1).map(|number| number.parse::<u32>());
     let mut next = |default| numbers.next().unwrap_or(Ok(default));
     let (parties, shares, dealers) = (next(129)?, next(163)?, next(87)?);
     measure(parties, shares, dealers, false)?;
-    measure(parties, shares, dealers, true)
+    measure(parties, shares, dealers, true)?;
+    measure_field(parties, shares, false)?;
+    measure_field(parties, shares, true)
 }

@@ -263,7 +263,7 @@ impl Verified<Aggregate> {
 }
 
 /// Distinct dealers (they ascend) of enough stake.
-fn check_dealers(
+pub(crate) fn check_dealers(
     config: &Config,
     dealers: impl Iterator<Item = Party>,
 ) -> Result<(), AggregateError> {
@@ -295,7 +295,9 @@ impl Sharing {
 }
 
 /// Entry by entry.
-fn sum_lists<'a, G: Group>(mut lists: impl Iterator<Item = &'a [Affine<G>]>) -> Vec<Affine<G>> {
+pub(crate) fn sum_lists<'a, G: Group>(
+    mut lists: impl Iterator<Item = &'a [Affine<G>]>,
+) -> Vec<Affine<G>> {
     let first = lists.next().unwrap_or_default();
     let mut sums: Vec<Projective<G>> = first.iter().map(Projective::from).collect();
     for list in lists {

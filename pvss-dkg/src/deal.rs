@@ -29,7 +29,8 @@ use crate::dealing::{Body, Dealing, Sharing};
 use crate::opening::{Opening, Statement};
 use crate::proof::Contribution;
 
-pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
+pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> =
+    LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
 static TABLE_H: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&h()));
 static TABLE_G_HAT: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&g_hat()));
 

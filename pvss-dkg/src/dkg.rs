@@ -14,20 +14,56 @@
 use std::sync::Arc;
 
 use crypto_core::access::Party;
-use crypto_core::curve::G1Projective;
+use crypto_core::curve::{G1Affine, G1Projective};
 use thiserror::Error;
 use weighted_rounding::Stake;
 
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::config::Config;
 use crate::dealing::Dealing;
+use crate::field;
 use crate::verified::Verified;
+
+/// What a dealer publishes: group elements ([`Dealing`]) or field elements ([`field::Dealing`]).
+pub trait Dealt: sealed::Sealed {
+    /// Whom the dealing names as its dealer.
+    fn dealer(&self) -> Party;
+    /// `F = g^f(0)`
+    #[doc(hidden)]
+    fn commitment(&self) -> &G1Affine;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::Dealing {}
+    impl Sealed for crate::field::Dealing {}
+}
+
+impl Dealt for Dealing {
+    fn dealer(&self) -> Party {
+        self.contribution.dealer
+    }
+
+    fn commitment(&self) -> &G1Affine {
+        &self.contribution.commitment
+    }
+}
+
+impl Dealt for field::Dealing {
+    fn dealer(&self) -> Party {
+        self.contribution.dealer
+    }
+
+    fn commitment(&self) -> &G1Affine {
+        &self.contribution.commitment
+    }
+}
 
 /// Collects verified dealings in the order that the engine finalized.
 #[derive(Clone, Debug)]
-pub struct Dkg {
+pub struct Dkg<D = Dealing> {
     config: Arc<Config>,
-    dealings: Vec<Arc<Verified<Dealing>>>,
+    dealings: Vec<Arc<Verified<D>>>,
     stake: Stake,
     commitment: G1Projective,
 }
@@ -75,7 +111,7 @@ pub enum DkgError {
     },
 }
 
-impl Dkg {
+impl<D: Dealt> Dkg<D> {
     /// No dealing yet.
     #[must_use]
     pub const fn new(config: Arc<Config>) -> Self {
@@ -87,7 +123,7 @@ impl Dkg {
     ///
     /// # Errors
     /// If it does not count. That changes nothing: go on with the next one.
-    pub fn add(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<Progress, DkgError> {
+    pub fn add(&mut self, dealing: Arc<Verified<D>>) -> Result<Progress, DkgError> {
         let dealer = dealing.dealer();
         if dealing.config_digest() != self.config.digest() {
             return Err(DkgError::Foreign { dealer });
@@ -98,7 +134,7 @@ impl Dkg {
         if self.dealings.iter().any(|earlier| earlier.dealer() == dealer) {
             return Err(DkgError::Duplicate { dealer });
         }
-        let commitment = self.commitment + dealing.contribution.commitment;
+        let commitment = self.commitment + *dealing.commitment();
         if commitment.is_identity() {
             return Err(DkgError::Cancels { dealer });
         }
@@ -119,7 +155,7 @@ impl Dkg {
 
     /// The dealings that count so far, in the finalized order.
     #[must_use]
-    pub fn dealings(&self) -> &[Arc<Verified<Dealing>>] {
+    pub fn dealings(&self) -> &[Arc<Verified<D>>] {
         &self.dealings
     }
 
@@ -128,12 +164,24 @@ impl Dkg {
     pub const fn config(&self) -> &Arc<Config> {
         &self.config
     }
+}
 
+impl Dkg<Dealing> {
     /// The sum, once qualified. It is not kept: many parties in one process may share one.
     ///
     /// # Errors
     /// [`AggregateError::BelowQualification`] if more dealings are needed.
     pub fn aggregate(&self) -> Result<Verified<Aggregate>, AggregateError> {
         Aggregate::sum(&self.config, &self.dealings)
+    }
+}
+
+impl Dkg<field::Dealing> {
+    /// The key, once qualified. It is not kept.
+    ///
+    /// # Errors
+    /// [`AggregateError::BelowQualification`] if more dealings are needed.
+    pub fn key(&self) -> Result<field::Key, AggregateError> {
+        field::Key::sum(&self.config, &self.dealings)
     }
 }

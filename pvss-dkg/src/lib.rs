@@ -45,7 +45,7 @@ pub use aggregate::{Aggregate, AggregateError, DecryptError, Shares};
 pub use config::{Config, ConfigError, Member, Path, Session, Shape, ShapeError};
 pub use deal::{DealError, deal};
 pub use dealing::Dealing;
-pub use dkg::{Dkg, DkgError, Progress};
+pub use dkg::{Dealt, Dkg, DkgError, Progress};
 pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration};
 pub use proof::ProofError;
 pub use verified::Verified;

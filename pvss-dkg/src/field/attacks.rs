@@ -1,0 +1,406 @@
+//! What must not pass, and what passes and must still decrypt.
+
+use std::sync::Arc;
+
+use crypto_core::access::ShareIndex;
+use crypto_core::curve::{G1Affine, G2Affine, Scalar, vartime_msm};
+use crypto_core::polynomial::Domain;
+use crypto_core::secret::Secret;
+use crypto_core::sharing::Sharing;
+
+use super::chunk::{BITS, CHUNKS};
+use super::chunking::{Bounds, Masked, REPETITIONS, commit, digits};
+use super::deal::{Witness, origin};
+use super::dealing::seal;
+use super::layout::Layout;
+use super::proof::Statement;
+use super::verify::check_proof;
+use super::{Dealing, DealingError, DecryptError, Shares, deal, verify};
+use crate::aggregate::AggregateError;
+use crate::config::{Config, Path};
+use crate::dkg::{Dkg, Progress};
+use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
+use crate::proof::{Contribution, ProofError};
+use crate::verified::Verified;
+use crate::wire::DecodeError;
+
+fn dealt(committee: &mut Committee, dealer: u32) -> Dealing {
+    let signer = &committee.signers[party(dealer).index()];
+    deal(&committee.config, party(dealer), signer, &mut committee.rng).unwrap()
+}
+
+fn decrypted(committee: &Committee, dealing: &Verified<Dealing>, to: u32) -> Shares {
+    let key = &committee.keys[party(to).index()];
+    dealing.decrypt(&committee.config, party(to), key).unwrap()
+}
+
+/// Signs again what was changed, as a dealer that wants to cheat can.
+fn resigned(committee: &mut Committee, dealing: &Dealing, secret: &Secret<Scalar>) -> Dealing {
+    let dealer = dealing.dealer();
+    let seal = seal(&dealing.body, &dealing.proof);
+    let config = &committee.config;
+    let contribution = Contribution::prove(config, dealer, seal, secret, &mut committee.rng);
+    let signature = contribution.sign(config, &committee.signers[dealer.index()]);
+    Dealing { contribution, signature, ..dealing.clone() }
+}
+
+struct Cheat {
+    committee: Committee,
+    layout: Layout,
+    witness: Witness,
+}
+
+impl Cheat {
+    fn new() -> Self {
+        let mut committee = Committee::new();
+        let layout = Layout::new(&committee.config);
+        let witness = Witness::random(&committee.config, &layout, &mut committee.rng);
+        Self { committee, layout, witness }
+    }
+
+    fn publish(&mut self) -> Dealing {
+        let body = self.witness.encrypt(&self.layout);
+        let dealer = as_dealer(&self.committee.config, 5, &self.committee.signers[5]);
+        self.witness.publish(&dealer, body, &mut self.committee.rng)
+    }
+
+    fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+        verify(&self.committee.config, dealing)
+    }
+
+    fn with_chunks(&mut self, change: impl Fn(&mut Vec<u64>)) {
+        let mut chunks = self.witness.chunks.expose().clone();
+        change(&mut chunks);
+        self.witness.chunks = Secret::new(chunks);
+    }
+}
+
+#[test]
+fn every_set_of_threshold_shares_rebuilds_the_secret() {
+    let mut committee = Committee::new();
+    let dealing = dealt(&mut committee, 0);
+    let bytes = dealing.to_bytes();
+    assert_eq!(bytes.len(), committee.config.field_dealing_bytes());
+    assert_eq!(bytes.len(), 3909 + 864 * 22 + 848 * 8 + 80 * 5);
+    assert_eq!(Dealing::from_bytes(&committee.config, &bytes), Ok(dealing.clone()));
+    let dealing = verify(&committee.config, dealing).unwrap();
+    let shares: Vec<Shares> = (0..7).map(|to| decrypted(&committee, &dealing, to)).collect();
+    for (one, weight) in shares.iter().zip(WEIGHTS) {
+        let weight = usize::try_from(weight).unwrap();
+        assert_eq!(one.slow.expose().len(), weight);
+        assert_eq!(one.fast.as_ref().unwrap().expose().len(), weight);
+    }
+    let slow: Vec<Scalar> = shares.iter().flat_map(|one| one.slow.expose().clone()).collect();
+    let fast: Vec<Scalar> =
+        shares.iter().flat_map(|one| one.fast.as_ref().unwrap().expose().clone()).collect();
+    let key = dealing.body.public_key;
+    for (values, threshold) in [(slow, SLOW), (fast, FAST)] {
+        for start in 0..11 {
+            let indices: Vec<ShareIndex> = (0..threshold)
+                .map(|k| ShareIndex::new((start + k * 4) % 11 + 1).unwrap())
+                .collect();
+            let lambda = Domain::new(11).lagrange_at_zero(&indices);
+            let terms = lambda.iter().zip(&indices);
+            let secret: Scalar = terms.map(|(l, k)| *l * values[k.position()]).sum();
+            assert_eq!(G2Affine::from(G2Affine::generator() * secret), key);
+        }
+    }
+}
+
+#[test]
+fn a_party_opens_nothing_but_its_own() {
+    let mut committee = Committee::new();
+    let dealing = dealt(&mut committee, 0);
+    let dealing = verify(&committee.config, dealing).unwrap();
+    let opened = dealing.decrypt(&committee.config, party(2), &committee.keys[0]).unwrap_err();
+    assert_eq!(opened, DecryptError::Key { party: party(2) });
+    let mut other = session();
+    other.attempt = 1;
+    let other = Committee::with(other, shape(&WEIGHTS, SLOW, Some(FAST)), 1);
+    let opened = dealing.decrypt(&other.config, party(0), &other.keys[0]).unwrap_err();
+    assert_eq!(opened, DecryptError::Foreign);
+}
+
+#[test]
+fn each_changed_value_is_noticed() {
+    let mut cheat = Cheat::new();
+    let good = cheat.publish();
+    let secret = Secret::new(*cheat.witness.constant.expose());
+    let one = G1Affine::generator();
+    let other = G2Affine::generator();
+    type Change = fn(&mut Dealing, G1Affine, G2Affine);
+    let changes: [(&str, Change); 15] = [
+        ("public key", |it, _, p| it.body.public_key = p),
+        ("commitment", |it, _, p| it.body.commitments[3] = p),
+        ("ephemeral", |it, p, _| it.body.ephemerals[17] = p),
+        ("ciphertext", |it, p, _| it.body.ciphertexts[40] = p),
+        ("mask", |it, p, _| it.proof.masks.ephemerals[31] = p),
+        ("mask ciphertext", |it, p, _| it.proof.masks.ciphertexts[0] = p),
+        ("sum", |it, _, _| it.proof.sums[7] ^= 1),
+        ("mask nonce", |it, p, _| it.proof.nonces.masks = p),
+        ("holder nonce", |it, p, _| it.proof.nonces.holders[2] = p),
+        ("chunk nonce", |it, p, _| it.proof.nonces.chunks = p),
+        ("level nonce", |it, p, _| it.proof.nonces.levels[7] = p),
+        ("share nonce", |it, p, _| it.proof.nonces.shares = p),
+        ("commitment nonce", |it, _, p| it.proof.nonces.commitment = p),
+        ("mask response", |it, _, _| it.proof.responses.masks += Scalar::ONE),
+        ("share response", |it, _, _| it.proof.responses.shares += Scalar::ONE),
+    ];
+    for (what, change) in changes {
+        let mut changed = good.clone();
+        change(&mut changed, one, other);
+        let read = Dealing::from_bytes(&cheat.committee.config, &changed.to_bytes()).unwrap();
+        assert_eq!(
+            cheat.verify(read).unwrap_err(),
+            DealingError::Proof(ProofError::Signature),
+            "{what}"
+        );
+        let changed = resigned(&mut cheat.committee, &changed, &secret);
+        let refused = cheat.verify(changed).unwrap_err();
+        assert!(!matches!(refused, DealingError::Proof(_)), "{what}: {refused}");
+    }
+    assert!(cheat.verify(good).is_ok());
+}
+
+/// Each equation alone would add up: only weights of their own tell them apart.
+#[test]
+fn errors_that_cancel_in_a_plain_sum_are_noticed() {
+    let mut cheat = Cheat::new();
+    let good = cheat.publish();
+    let secret = Secret::new(*cheat.witness.constant.expose());
+    let mut moved = good.clone();
+    moved.proof.responses.levels[0] += Scalar::ONE;
+    moved.proof.responses.levels[1] -= Scalar::ONE;
+    let moved = resigned(&mut cheat.committee, &moved, &secret);
+    assert_eq!(cheat.verify(moved).unwrap_err(), DealingError::Sharing);
+    let mut moved = good;
+    moved.proof.responses.holders[0] += Scalar::ONE;
+    moved.proof.responses.holders[1] -= Scalar::ONE;
+    let moved = resigned(&mut cheat.committee, &moved, &secret);
+    assert_eq!(cheat.verify(moved).unwrap_err(), DealingError::Chunking);
+}
+
+#[test]
+fn a_share_that_is_not_the_committed_one_is_refused() {
+    let mut cheat = Cheat::new();
+    cheat.with_chunks(|chunks| chunks[5] ^= 1);
+    let dealing = cheat.publish();
+    assert_eq!(cheat.verify(dealing).unwrap_err(), DealingError::Sharing);
+}
+
+/// The chunks add up to the share, so only their size betrays them. The prover does not care whether
+/// its sums are in range.
+#[test]
+fn chunks_beyond_the_bound_are_refused() {
+    let mut cheat = Cheat::new();
+    let bounds = Bounds::new(cheat.layout.items);
+    let carry = bounds.sum >> BITS;
+    let mut body = cheat.witness.encrypt(&cheat.layout);
+    let moved = |n: u64| G1Affine::generator() * Scalar::from_u64(n);
+    body.ciphertexts[0] = (moved(carry << BITS) + body.ciphertexts[0]).into();
+    body.ciphertexts[1] = (-moved(carry) + body.ciphertexts[1]).into();
+    cheat.with_chunks(|chunks| {
+        chunks[0] += carry << BITS;
+        chunks[1] = chunks[1].wrapping_sub(carry);
+    });
+    let secret = Secret::new(*cheat.witness.constant.expose());
+    let commitment = G1Affine::from(G1Affine::generator() * secret.expose());
+    let Cheat { committee, layout, witness } = &mut cheat;
+    let origin = origin(&committee.config, party(5), &commitment);
+    let statement = Statement { layout, origin, body: &body };
+    let (mut transcript, shares) = statement.begin();
+    let betas: Vec<Scalar> = (0..REPETITIONS).map(|_| Scalar::random(&mut committee.rng)).collect();
+    let betas = Secret::new(betas);
+    let masks = commit(&betas, &Secret::new(vec![2 * bounds.honest; REPETITIONS]), &bounds);
+    let challenges = statement.chunks(&mut transcript, &masks);
+    let mut sums = vec![bounds.honest; REPETITIONS];
+    for (coefficient, chunk) in challenges.iter().zip(witness.chunks.expose()) {
+        for (sum, digit) in sums.iter_mut().zip(digits(*coefficient)) {
+            *sum = sum.wrapping_add(chunk.wrapping_mul(digit));
+        }
+    }
+    let masked = Masked { masks, betas, sums, challenges, transcript };
+    let proof = witness.answer(layout, &shares, masked, &mut committee.rng);
+    let seal = seal(&body, &proof);
+    let dealer = party(5);
+    let contribution =
+        Contribution::prove(&committee.config, dealer, seal, &secret, &mut committee.rng);
+    let signature = contribution.sign(&committee.config, committee.signer(5));
+    let large = Dealing { contribution, signature, body, proof };
+    // Without the check of the range all equations hold.
+    let all = check_proof(&cheat.committee.config, &cheat.layout, &large);
+    assert_eq!(all, Ok(()));
+    let refused = cheat.verify(large.clone()).unwrap_err();
+    assert!(matches!(refused, DealingError::Range { .. }), "{refused}");
+    let mut forced = large;
+    forced.proof.sums.iter_mut().for_each(|sum| *sum %= bounds.sum);
+    let forced = resigned(&mut cheat.committee, &forced, &secret);
+    assert_eq!(cheat.verify(forced).unwrap_err(), DealingError::Chunking);
+}
+
+/// Larger than honest, within what the proof lets through: the recipient must still get its share.
+#[test]
+fn a_chunk_within_the_slack_decrypts() {
+    let mut cheat = Cheat::new();
+    cheat.with_chunks(|chunks| {
+        let next = (1..CHUNKS).find(|place| chunks[*place] > 8).unwrap();
+        chunks[next] -= 8;
+        chunks[next - 1] += 8 << BITS;
+    });
+    assert!(cheat.witness.chunks.expose().iter().any(|chunk| *chunk >= 1 << BITS));
+    let dealing = cheat.publish();
+    let dealing = cheat.verify(dealing).unwrap();
+    for to in 0..7 {
+        let shares = decrypted(&cheat.committee, &dealing, to);
+        let span = cheat.committee.config.span(party(to));
+        assert_eq!(shares.slow.expose()[..], cheat.witness.values.expose()[span]);
+    }
+}
+
+#[test]
+fn another_degree_or_another_secret_on_one_path_is_refused() {
+    let mut committee = Committee::new();
+    let config = committee.config.clone();
+    let layout = Layout::new(&config);
+    // Shares of the slow path with the threshold of the fast one.
+    let fast = config.shape().threshold(Path::Fast).unwrap();
+    let sharing = Sharing::random(fast, Some(fast), &mut committee.rng);
+    let witness = Witness::new(&config, &layout, &sharing, &mut committee.rng);
+    let refused = |committee: &mut Committee, witness: &Witness| {
+        let body = witness.encrypt(&layout);
+        let dealer = as_dealer(&config, 0, &committee.signers[0]);
+        let dealing = witness.publish(&dealer, body, &mut committee.rng);
+        verify(&config, dealing).unwrap_err()
+    };
+    let expected = DealingError::Degree { path: Path::Slow, threshold: SLOW };
+    assert_eq!(refused(&mut committee, &witness), expected);
+    // Two sharings, each good, of two secrets.
+    let slow = config.shape().slow();
+    let mut draw = || {
+        let sharing = Sharing::random(slow, Some(fast), &mut committee.rng);
+        Witness::new(&config, &layout, &sharing, &mut committee.rng)
+    };
+    let (mut one, two) = (draw(), draw());
+    let half = config.shares();
+    let mixed = [&one.values.expose()[..half], &two.values.expose()[half..]].concat();
+    let chunks =
+        [&one.chunks.expose()[..half * CHUNKS], &two.chunks.expose()[half * CHUNKS..]].concat();
+    (one.values, one.chunks) = (Secret::new(mixed), Secret::new(chunks));
+    let expected = DealingError::Degree { path: Path::Fast, threshold: FAST };
+    assert_eq!(refused(&mut committee, &one), expected);
+}
+
+/// All that a thief lacks is the witness: it can sign, and it can prove knowledge of a secret.
+#[test]
+fn a_dealing_cannot_be_taken_over() {
+    let mut committee = Committee::new();
+    let good = dealt(&mut committee, 0);
+    let mut stolen = good.clone();
+    stolen.contribution.dealer = party(5);
+    let seal = seal(&stolen.body, &stolen.proof);
+    stolen.contribution.body = seal;
+    stolen.signature = stolen.contribution.sign(&committee.config, committee.signer(5));
+    let refused = verify(&committee.config, stolen).unwrap_err();
+    assert_eq!(refused, DealingError::Proof(ProofError::Knowledge));
+    let mut other = session();
+    other.attempt = 1;
+    let other = Committee::with(other, shape(&WEIGHTS, SLOW, Some(FAST)), 1);
+    let refused = verify(&other.config, good).unwrap_err();
+    assert_eq!(refused, DealingError::Proof(ProofError::Signature));
+}
+
+/// Chunking and sharing are bound to the dealer by themselves, not only by what surrounds them.
+#[test]
+fn the_proof_names_its_dealer() {
+    let mut cheat = Cheat::new();
+    let good = cheat.publish();
+    let (secret, dealer) = (Secret::new(*cheat.witness.constant.expose()), party(0));
+    let mut moved = good;
+    moved.contribution.dealer = dealer;
+    let moved = resigned(&mut cheat.committee, &moved, &secret);
+    assert_eq!(cheat.verify(moved).unwrap_err(), DealingError::Chunking);
+}
+
+#[test]
+fn identities_and_ranges_are_refused() {
+    let mut cheat = Cheat::new();
+    let good = cheat.publish();
+    let changes: [fn(&mut Dealing); 5] = [
+        |it| it.contribution.commitment = G1Affine::identity(),
+        |it| it.body.public_key = G2Affine::identity(),
+        |it| it.body.commitments[0] = G2Affine::identity(),
+        |it| it.body.ephemerals[0] = G1Affine::identity(),
+        |it| it.body.ciphertexts[0] = G1Affine::identity(),
+    ];
+    for change in changes {
+        let mut changed = good.clone();
+        change(&mut changed);
+        let refused = cheat.verify(changed).unwrap_err();
+        assert!(matches!(refused, DealingError::Identity { .. }), "{refused}");
+    }
+    let bound = Bounds::new(cheat.layout.items).sum;
+    let mut large = good;
+    large.proof.sums[4] = bound;
+    let expected = DealingError::Range { sum: 4, got: bound, most: bound - 1 };
+    assert_eq!(cheat.verify(large).unwrap_err(), expected);
+}
+
+#[test]
+fn bytes_of_another_length_are_refused_before_anything_is_read() {
+    let mut committee = Committee::new();
+    let bytes = dealt(&mut committee, 0).to_bytes();
+    let config: &Config = &committee.config;
+    let expected = bytes.len();
+    for got in [0, 1, expected - 1] {
+        let refused = Dealing::from_bytes(config, &bytes[..got]).unwrap_err();
+        assert_eq!(refused, DecodeError::Length { got, expected });
+    }
+    let long = [&bytes[..], &[0]].concat();
+    let refused = Dealing::from_bytes(config, &long).unwrap_err();
+    assert_eq!(refused, DecodeError::Length { got: expected + 1, expected });
+    let mut version = bytes.clone();
+    version[0] = 9;
+    let refused = Dealing::from_bytes(config, &version).unwrap_err();
+    assert_eq!(refused, DecodeError::Version { got: 9 });
+    let mut stranger = bytes;
+    stranger[4] = 77;
+    let refused = Dealing::from_bytes(config, &stranger).unwrap_err();
+    assert_eq!(refused, DecodeError::Dealer { got: 77, members: 7 });
+}
+
+/// The key generation as a whole: what is signed with rebuilt shares verifies under the key.
+#[test]
+fn dealings_that_qualify_make_a_key() {
+    let mut committee = Committee::new();
+    let config = committee.config.clone();
+    let mut dkg = Dkg::new(config.clone());
+    for (dealer, qualified) in [(3, false), (5, true)] {
+        let dealing = dealt(&mut committee, dealer);
+        let progress = dkg.add(Arc::new(verify(&config, dealing).unwrap())).unwrap();
+        assert_eq!(progress == Progress::Qualified, qualified);
+    }
+    let key = dkg.key().unwrap();
+    assert_eq!(key.dealers().collect::<Vec<_>>(), [party(3), party(5)]);
+    let backwards: Vec<_> = dkg.dealings().iter().rev().cloned().collect();
+    assert_eq!(super::Key::sum(&config, &backwards).unwrap().digest(), key.digest());
+    for (to, decryption) in committee.keys.iter().enumerate() {
+        let to = party(u32::try_from(to).unwrap());
+        let shares = key.decrypt(&config, to, decryption).unwrap();
+        for path in [Path::Slow, Path::Fast] {
+            let values =
+                if path == Path::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
+            let public = &key.public_shares(path).unwrap()[config.span(to)];
+            assert_eq!(values.expose().len(), public.len());
+            for (value, public) in values.expose().iter().zip(public) {
+                assert_eq!(G2Affine::from(G2Affine::generator() * value), *public);
+            }
+        }
+    }
+    let domain = Domain::new(11);
+    let indices: Vec<ShareIndex> = (1..=SLOW).map(|k| ShareIndex::new(k).unwrap()).collect();
+    let lambda = domain.lagrange_at_zero(&indices);
+    let public = vartime_msm(&key.public_shares(Path::Slow).unwrap()[..lambda.len()], &lambda);
+    assert_eq!(public, (*key.public_key()).into());
+    let few = super::Key::sum(&config, &dkg.dealings()[..1]).unwrap_err();
+    assert!(matches!(few, AggregateError::BelowQualification { .. }), "{few}");
+}

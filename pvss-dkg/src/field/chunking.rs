@@ -99,7 +99,11 @@ impl Combiner {
     pub(crate) fn combine(&self, coefficient: u128) -> Scalar {
         let digits = digits(coefficient);
         let multiple = |(row, digit): (&[Scalar; 16], u64)| {
-            usize::try_from(digit).ok().and_then(|digit| row.get(digit)).copied().unwrap_or_default()
+            usize::try_from(digit)
+                .ok()
+                .and_then(|digit| row.get(digit))
+                .copied()
+                .unwrap_or_default()
         };
         self.multiples.iter().zip(digits).map(multiple).sum()
     }
@@ -141,7 +145,11 @@ pub(crate) fn mask(
     }
 }
 
-fn commit(betas: &Secret<Vec<Scalar>>, shifted: &Secret<Vec<u64>>, bounds: &Bounds) -> Masks {
+pub(crate) fn commit(
+    betas: &Secret<Vec<Scalar>>,
+    shifted: &Secret<Vec<u64>>,
+    bounds: &Bounds,
+) -> Masks {
     let shift = G1Affine::generator() * Scalar::from_u64(bounds.honest);
     let ephemerals: Vec<G1Projective> =
         betas.expose().iter().map(|beta| TABLE_G.multiply(beta)).collect();

@@ -20,7 +20,7 @@ use super::layout::{Holder, Layout};
 use super::proof::{Nonces, Proof, Responses, Statement, last};
 use super::sharing::{Nonce, level_keys};
 use crate::config::{Config, Path};
-use crate::deal::{DealError, TABLE_G, check_dealer};
+use crate::deal::{DealError, Dealer, TABLE_G, check_dealer};
 use crate::proof::Contribution;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
@@ -40,7 +40,7 @@ pub fn deal(
     let layout = Layout::new(config);
     let witness = Witness::random(config, &layout, rng);
     let body = witness.encrypt(&layout);
-    Ok(witness.publish(config, dealer, signer, body, rng))
+    Ok(witness.publish(&Dealer { config, party: dealer, signer }, body, rng))
 }
 
 /// What a dealer knows of its dealing; forgotten when the dealing is made.
@@ -58,8 +58,7 @@ pub(crate) struct Witness {
 impl Witness {
     pub(crate) fn random(config: &Config, layout: &Layout, rng: &mut impl CryptoRng) -> Self {
         let shape = config.shape();
-        let sharing =
-            sharing::Sharing::random(shape.slow(), shape.threshold(Path::Fast), rng);
+        let sharing = sharing::Sharing::random(shape.slow(), shape.threshold(Path::Fast), rng);
         Self::new(config, layout, &sharing, rng)
     }
 
@@ -129,26 +128,35 @@ impl Witness {
     /// Proves what was dealt and signs.
     pub(crate) fn publish(
         &self,
-        config: &Config,
-        dealer: Party,
-        signer: &bls::SecretKey,
+        dealer: &Dealer<'_>,
         body: Body,
         rng: &mut impl CryptoRng,
     ) -> Dealing {
+        let Dealer { config, party, signer } = *dealer;
         let layout = Layout::new(config);
         let commitment = G1Affine::from(TABLE_G.multiply(self.constant.expose()));
-        let origin = origin(config, dealer, &commitment);
+        let origin = origin(config, party, &commitment);
         let proof = self.prove(&Statement { layout: &layout, origin, body: &body }, rng);
         let seal = seal(&body, &proof);
-        let contribution = Contribution::prove(config, dealer, seal, &self.constant, rng);
+        let contribution = Contribution::prove(config, party, seal, &self.constant, rng);
         let signature = contribution.sign(config, signer);
         Dealing { contribution, signature, body, proof }
     }
 
     pub(crate) fn prove(&self, statement: &Statement<'_>, rng: &mut impl CryptoRng) -> Proof {
-        let layout = statement.layout;
         let (begun, shares) = statement.begin();
         let masked = mask(statement, &begun, &self.chunks, rng);
+        self.answer(statement.layout, &shares, masked, rng)
+    }
+
+    /// Everything after stage 2.
+    pub(crate) fn answer(
+        &self,
+        layout: &Layout,
+        shares: &[u128],
+        masked: Masked,
+        rng: &mut impl CryptoRng,
+    ) -> Proof {
         let deltas: Vec<Scalar> = layout.holders.iter().map(|_| Scalar::random(rng)).collect();
         let deltas = Secret::new(deltas);
         let delta_masks = Secret::new(Scalar::random(rng));
@@ -158,7 +166,7 @@ impl Witness {
             holders: on_generator(&deltas),
             chunks: chunk_nonce(layout, &delta_masks, &deltas).into(),
             levels: on_generator(&nonce.levels),
-            shares: nonce.of_shares(&level_keys(layout, &shares)).into(),
+            shares: nonce.of_shares(&level_keys(layout, shares)).into(),
             commitment: nonce.commitment(),
         };
         let Masked { masks, betas, sums, challenges, mut transcript } = masked;
@@ -174,7 +182,7 @@ impl Witness {
                 + *delta_masks.expose(),
             holders: self.answer_holders(layout, &combiner, &challenges, &deltas),
             levels: self.answer_levels(&c, &nonce.levels),
-            shares: nonce.answer_shares(&c, &shares, self.values.expose()),
+            shares: nonce.answer_shares(&c, shares, self.values.expose()),
         };
         Proof { masks, sums, nonces, responses }
     }
@@ -191,7 +199,8 @@ impl Witness {
         for entry in layout.entries() {
             let challenges = challenges.iter().skip(entry.item * CHUNKS).take(CHUNKS);
             let randomness = self.randomness.expose().iter().skip(entry.level * CHUNKS);
-            let sum: Scalar = challenges.zip(randomness).map(|(e, r)| combiner.combine(*e) * *r).sum();
+            let sum: Scalar =
+                challenges.zip(randomness).map(|(e, r)| combiner.combine(*e) * *r).sum();
             if let Some(answer) = answers.get_mut(entry.holder) {
                 *answer += sum;
             }

@@ -9,9 +9,9 @@
 //! | `V̂ₖ`              | `g₂^f(ω^k)`, for each path                      | 96 · W · p                  |
 //! | `R_jl`            | for each level                                  | 768 · J                     |
 //! | `C_kl`            | for each share                                  | 768 · W · p                 |
-//! | proof             | see `proof`; `H` parties hold shares             | 3744 + 80 · (H + J)         |
+//! | proof             | see `proof`; `H` parties hold shares             | 3632 + 80 · (H + J)         |
 //!
-//! So `4021 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold any and
+//! So `3909 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold any and
 //! `J = p·max w` levels ([`Config::field_dealing_bytes`]); bytes of any other length are refused
 //! before a point is read.
 use crypto_core::access::Party;

@@ -48,6 +48,11 @@ pub struct Shares {
 }
 
 impl Shares {
+    pub(crate) fn zero(config: &Config, count: usize) -> Self {
+        let zeros = || Secret::new(vec![Scalar::ZERO; count]);
+        Self { slow: zeros(), fast: config.shape().threshold(Path::Fast).map(|_| zeros()) }
+    }
+
     /// The shares of the sum of two dealings.
     #[must_use]
     pub fn add(&self, other: &Self) -> Self {

@@ -78,7 +78,8 @@ impl Table {
         }
         let wanted = abscissa(point);
         let start = self.entries.partition_point(|entry| *entry < wanted);
-        let matches = self.entries.iter().skip(start).take_while(|entry| **entry & !INDEX_MASK == wanted);
+        let matches =
+            self.entries.iter().skip(start).take_while(|entry| **entry & !INDEX_MASK == wanted);
         let numbers = matches.map(|entry| match entry & INDEX_MASK {
             0 => self.size,
             n => n,
@@ -129,9 +130,8 @@ const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
 /// The next points of a walk, and on.
 fn block(next: &mut G1Projective, step: &G1Affine) -> Vec<G1Affine> {
-    let points: Vec<G1Projective> = (0..BATCH)
-        .map(|_| std::mem::replace(next, *next + *step))
-        .collect();
+    let points: Vec<G1Projective> =
+        (0..BATCH).map(|_| std::mem::replace(next, *next + *step)).collect();
     G1Projective::batch_to_affine(&points)
 }
 

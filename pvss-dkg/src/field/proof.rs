@@ -152,7 +152,10 @@ impl Proof {
     pub(crate) fn read(layout: &Layout, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (holders, levels) = (layout.holders.len(), layout.levels);
         Ok(Self {
-            masks: Masks { ephemerals: reader.g1s(REPETITIONS)?, ciphertexts: reader.g1s(REPETITIONS)? },
+            masks: Masks {
+                ephemerals: reader.g1s(REPETITIONS)?,
+                ciphertexts: reader.g1s(REPETITIONS)?,
+            },
             sums: (0..REPETITIONS).map(|_| reader.u64()).collect::<Result<_, _>>()?,
             nonces: Nonces {
                 masks: reader.g1()?,

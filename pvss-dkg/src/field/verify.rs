@@ -148,7 +148,11 @@ fn check_commitment(dealing: &Dealing) -> Result<(), DealingError> {
     .map_err(|_| DealingError::Commitment)
 }
 
-fn check_proof(config: &Config, layout: &Layout, dealing: &Dealing) -> Result<(), DealingError> {
+pub(crate) fn check_proof(
+    config: &Config,
+    layout: &Layout,
+    dealing: &Dealing,
+) -> Result<(), DealingError> {
     let contribution = &dealing.contribution;
     let origin = origin(config, contribution.dealer, &contribution.commitment);
     let statement = Statement { layout, origin, body: &dealing.body };

@@ -1,0 +1,123 @@
+//! The sum of the dealings that count: the epoch's key, and a party's shares of it.
+//!
+//! Commitments add up to the key and to the public keys of the shares. Ciphertexts do not: sums of
+//! chunks of several cheating dealers have no small denominator, so a recipient decrypts each dealing
+//! alone and adds its shares. Who was absent needs those dealings, not their sum.
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective};
+
+use super::dealing::Dealing;
+use super::decrypt::{DecryptError, Shares};
+use crate::aggregate::{AggregateError, check_dealers, sum_lists};
+use crate::config::{Config, Path};
+use crate::key::DecryptionKey;
+use crate::verified::Verified;
+
+/// What an epoch's committee signs or decrypts with.
+#[derive(Clone, Debug)]
+pub struct Key {
+    config: [u8; 32],
+    dealings: Vec<Arc<Verified<Dealing>>>,
+    commitment: G1Affine,
+    public_key: G2Affine,
+    slow: Vec<G2Affine>,
+    fast: Option<Vec<G2Affine>>,
+}
+
+impl Key {
+    /// Adds verified dealings up; their order does not matter.
+    ///
+    /// # Errors
+    /// If one was verified under another configuration, a dealer occurs twice, the dealers' stake is
+    /// not enough or their secrets cancel.
+    pub fn sum(
+        config: &Config,
+        dealings: &[Arc<Verified<Dealing>>],
+    ) -> Result<Self, AggregateError> {
+        let mut dealings = dealings.to_vec();
+        dealings.sort_by_key(|dealing| dealing.dealer());
+        if let Some(foreign) = dealings.iter().find(|one| one.config_digest() != config.digest()) {
+            return Err(AggregateError::Foreign { dealer: foreign.dealer() });
+        }
+        check_dealers(config, dealings.iter().map(|dealing| dealing.dealer()))?;
+        let commitments = dealings.iter().map(|one| one.contribution.commitment);
+        let commitment = G1Affine::from(commitments.sum::<G1Projective>());
+        if commitment.is_identity() {
+            return Err(AggregateError::Cancelled);
+        }
+        let public_keys = dealings.iter().map(|one| one.body.public_key);
+        let on = |path| {
+            let lists = dealings.iter().filter_map(|one| one.body.path(config, path));
+            sum_lists(lists)
+        };
+        Ok(Self {
+            config: *config.digest(),
+            commitment,
+            public_key: public_keys.sum::<G2Projective>().into(),
+            slow: on(Path::Slow),
+            fast: config.shape().threshold(Path::Fast).map(|_| on(Path::Fast)),
+            dealings,
+        })
+    }
+
+    /// `g^f(0)`
+    #[must_use]
+    pub const fn commitment(&self) -> &G1Affine {
+        &self.commitment
+    }
+
+    /// `g₂^f(0)`
+    #[must_use]
+    pub const fn public_key(&self) -> &G2Affine {
+        &self.public_key
+    }
+
+    /// `g₂^f(ω^(k−1))` for all share indices in order.
+    #[must_use]
+    pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
+        match path {
+            Path::Slow => Some(&self.slow),
+            Path::Fast => self.fast.as_deref(),
+        }
+    }
+
+    /// Whose secrets are in the key, ascending.
+    pub fn dealers(&self) -> impl Iterator<Item = Party> {
+        self.dealings.iter().map(|dealing| dealing.dealer())
+    }
+
+    /// Names this key and no other, of this configuration and no other. Equal for all who added up
+    /// the same dealings.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-FIELD-KEY");
+        transcript.append(b"config", &self.config);
+        for dealing in &self.dealings {
+            transcript.append_u64(b"dealer", u64::from(dealing.dealer().get()));
+            transcript.append(b"dealing", &dealing.contribution.body);
+        }
+        transcript.append_point(b"public key", &self.public_key);
+        transcript.append_points(b"slow", &self.slow);
+        transcript.append_points(b"fast", self.fast.as_deref().unwrap_or_default());
+        transcript.bytes(b"digest")
+    }
+
+    /// The party's own shares: decrypts every dealing, see [`Verified::<Dealing>::decrypt`].
+    ///
+    /// # Errors
+    /// If the key belongs to another configuration, or `key` to another party.
+    pub fn decrypt(
+        &self,
+        config: &Config,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<Shares, DecryptError> {
+        let zero = Shares::zero(config, config.span(party).len());
+        self.dealings
+            .iter()
+            .try_fold(zero, |sum, dealing| Ok(sum.add(&dealing.decrypt(config, party, key)?)))
+    }
+}
