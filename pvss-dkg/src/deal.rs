@@ -96,7 +96,7 @@ pub fn deal(
 pub(crate) fn check_dealer(
     config: &Config,
     dealer: Party,
-    signer: &bls::SecretKey,
+    signer: &min_sig::SecretKey,
 ) -> Result<(), DealError> {
     let members = config.members().len();
     let member =

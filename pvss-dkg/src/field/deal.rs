@@ -5,7 +5,7 @@
 use std::iter;
 
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{FixedBase, G1, G1Affine, G1Projective, G2Affine, Projective, Scalar};
 use crypto_core::polynomial::Domain;
@@ -33,7 +33,7 @@ const TABLE_PAYS: usize = 32;
 pub fn deal(
     config: &Config,
     dealer: Party,
-    signer: &bls::SecretKey,
+    signer: &min_sig::SecretKey,
     rng: &mut impl CryptoRng,
 ) -> Result<Dealing, DealError> {
     check_dealer(config, dealer, signer)?;

@@ -15,7 +15,7 @@
 //! `J = p·max w` levels ([`Config::field_dealing_bytes`]); bytes of any other length are refused
 //! before a point is read.
 use crypto_core::access::Party;
-use crypto_core::bls;
+use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine};
 
@@ -30,7 +30,7 @@ use crate::wire::{DecodeError, Reader, VERSION};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
     pub(crate) contribution: Contribution,
-    pub(crate) signature: bls::Signature,
+    pub(crate) signature: min_sig::Signature,
     pub(crate) body: Body,
     pub(crate) proof: Proof,
 }
