@@ -36,12 +36,14 @@
 //!
 //! [draft-irtf-cfrg-bls-signature]: https://datatracker.ietf.org/doc/draft-irtf-cfrg-bls-signature/
 mod batch;
+mod derive;
 mod domain;
 mod keys;
 mod signature;
 mod variant;
 
 pub use self::batch::{Culprits, Signed, verify_batch, verify_many};
+pub use self::derive::{KeyPath, KeyPathError, SeedError};
 pub use self::domain::Domain;
 pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
 pub use self::signature::{

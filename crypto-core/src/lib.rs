@@ -12,7 +12,8 @@
 //! | [`polynomial`] | evaluation and interpolation, where shares sit                     |
 //! | [`commitment`] | Feldman: a polynomial in the exponent                              |
 //! | [`sharing`]    | one secret, shared once or twice                                   |
-//! | [`bls`]        | multi-signatures for engines                                       |
+//! | [`bls`]        | signatures: single, aggregate, in batches, in both variants        |
+//! | [`drand`]      | rounds of drand's beacons, and of ours                             |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
 //! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
@@ -29,6 +30,7 @@ pub mod challenge;
 pub mod commitment;
 pub mod context;
 pub mod curve;
+pub mod drand;
 pub mod elgamal;
 pub mod generators;
 pub mod polynomial;

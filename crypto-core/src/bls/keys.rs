@@ -39,6 +39,15 @@ impl SecretKey {
         if *key.expose() == Scalar::ZERO { Err(DecodeError::Zero) } else { Ok(Self(key)) }
     }
 
+    /// For a scalar that is the key of somebody already.
+    pub(super) const fn from_nonzero(key: Secret<Scalar>) -> Self {
+        Self(key)
+    }
+
+    pub(crate) const fn scalar(&self) -> &Scalar {
+        self.0.expose()
+    }
+
     /// The key for storage, 32 bytes big-endian.
     #[must_use]
     pub fn to_secret_bytes(&self) -> Secret<[u8; 32]> {

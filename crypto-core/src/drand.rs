@@ -1,0 +1,437 @@
+//! Rounds of drand's public randomness beacons, and of ours, which are the same to a client.
+//!
+//! | [`Scheme`]                 | signatures, keys | message                                | tag of the hash    |
+//! |----------------------------|------------------|----------------------------------------|--------------------|
+//! | `pedersen-bls-chained`     | 𝔾₂, 𝔾₁           | `SHA-256(previous signature ‖ round)`  | [`Domain::BASIC`]  |
+//! | `pedersen-bls-unchained`   | 𝔾₂, 𝔾₁           | `SHA-256(round)`                       | [`Domain::BASIC`]  |
+//! | `bls-unchained-on-g1`      | 𝔾₁, 𝔾₂           | `SHA-256(round)`                       | `BASIC`'s for 𝔾₂   |
+//! | `bls-unchained-g1-rfc9380` | 𝔾₁, 𝔾₂           | `SHA-256(round)`                       | [`Domain::BASIC`]  |
+//!
+//! A round's number is hashed as `u64` big-endian; before the first round of a chained beacon stands
+//! its genesis seed. The randomness of a round is `SHA-256(signature)`. Signatures are BLS under the
+//! beacon's group key (`bls`), so they are unique: a round has one randomness, and nobody chooses it.
+//!
+//! After drand's [specification](https://docs.drand.love/docs/specification/); its third scheme hashes
+//! to 𝔾₁ under the tag for 𝔾₂, and stays that way for the sake of its clients. The fourth, quicknet's,
+//! is what our own beacons use.
+//!
+//! Ours: a previous signature where the scheme has none is refused, for nothing vouches for it.
+//! Elsewhere: shares of such a signature (`threshold`), encryption to a round (`timelock`), JSON and
+//! HTTP (the node).
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::num::{NonZeroU32, NonZeroU64};
+use core::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use crate::bls::{
+    Domain, PublicKey, Signature, SignatureError, Signed, Variant, min_pk, min_sig, verify_batch,
+};
+use crate::curve::DecodeError;
+
+/// Bytes of a signature of the chained scheme.
+const CHAINED_BYTES: usize = 96;
+
+/// How a beacon signs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// `pedersen-bls-chained`: drand's first chain.
+    PedersenChained,
+    /// `pedersen-bls-unchained`.
+    PedersenUnchained,
+    /// `bls-unchained-on-g1`, with the tag of the other group.
+    UnchainedOnG1,
+    /// `bls-unchained-g1-rfc9380`: quicknet's, and ours.
+    #[default]
+    UnchainedG1Rfc9380,
+}
+
+/// No scheme of ours has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scheme {id:?}")]
+pub struct UnknownScheme {
+    /// The name.
+    pub id: String,
+}
+
+impl Scheme {
+    /// All schemes.
+    pub const ALL: [Self; 4] = [
+        Self::PedersenChained,
+        Self::PedersenUnchained,
+        Self::UnchainedOnG1,
+        Self::UnchainedG1Rfc9380,
+    ];
+
+    /// Its name in drand's interfaces.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::PedersenChained => "pedersen-bls-chained",
+            Self::PedersenUnchained => "pedersen-bls-unchained",
+            Self::UnchainedOnG1 => "bls-unchained-on-g1",
+            Self::UnchainedG1Rfc9380 => "bls-unchained-g1-rfc9380",
+        }
+    }
+
+    /// What its signatures are hashed under.
+    #[must_use]
+    pub const fn domain(self) -> Domain {
+        match self {
+            Self::UnchainedOnG1 => Domain::BASIC_NAMING_G2,
+            Self::PedersenChained | Self::PedersenUnchained | Self::UnchainedG1Rfc9380 => {
+                Domain::BASIC
+            }
+        }
+    }
+
+    /// Whether a round signs the one before it.
+    #[must_use]
+    pub const fn is_chained(self) -> bool {
+        matches!(self, Self::PedersenChained)
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = UnknownScheme;
+
+    fn from_str(id: &str) -> Result<Self, UnknownScheme> {
+        let scheme = Self::ALL.into_iter().find(|scheme| scheme.id() == id);
+        scheme.ok_or_else(|| UnknownScheme { id: id.to_owned() })
+    }
+}
+
+/// Counts rounds from one; what drand calls round 0 is its genesis, which nobody signs.
+///
+/// ```compile_fail
+/// use crypto_core::drand::RoundNumber;
+/// let round: RoundNumber = 7_u64;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RoundNumber(NonZeroU64);
+
+impl RoundNumber {
+    /// The first round.
+    pub const FIRST: Self = Self(NonZeroU64::MIN);
+
+    /// The round with this number; none for zero.
+    #[must_use]
+    pub const fn new(number: u64) -> Option<Self> {
+        match NonZeroU64::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// What an unchained scheme signs: `SHA-256(round)`. Also the identity that timelock encryption
+    /// encrypts to.
+    #[must_use]
+    pub fn message(self) -> [u8; 32] {
+        self.chained_message(&[])
+    }
+
+    /// What a chained scheme signs: `SHA-256(previous ‖ round)`.
+    #[must_use]
+    pub fn chained_message(self, previous: &[u8]) -> [u8; 32] {
+        let hash = Sha256::new().chain_update(previous);
+        hash.chain_update(self.get().to_be_bytes()).finalize().into()
+    }
+}
+
+impl fmt::Display for RoundNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "round {}", self.0)
+    }
+}
+
+/// When rounds are due, in seconds of Unix time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// When the first round is due.
+    pub genesis_time: u64,
+    /// Seconds from one round to the next.
+    pub period: NonZeroU32,
+}
+
+impl Schedule {
+    /// The newest round that is due; none before the first.
+    #[must_use]
+    pub fn round_at(&self, time: u64) -> Option<RoundNumber> {
+        let elapsed = time.checked_sub(self.genesis_time)?;
+        RoundNumber::new((elapsed / u64::from(self.period.get())).checked_add(1)?)
+    }
+
+    /// When a round is due; none if that is beyond 64 bits of seconds.
+    #[must_use]
+    pub fn time_of(&self, round: RoundNumber) -> Option<u64> {
+        let elapsed = (round.get() - 1).checked_mul(u64::from(self.period.get()))?;
+        self.genesis_time.checked_add(elapsed)
+    }
+}
+
+/// The key that a beacon's shares add up to, in the group that its scheme says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupKey {
+    /// For signatures in 𝔾₁.
+    MinSig(min_sig::PublicKey),
+    /// For signatures in 𝔾₂.
+    MinPk(min_pk::PublicKey),
+}
+
+impl GroupKey {
+    /// Reads a key of the scheme.
+    ///
+    /// # Errors
+    /// If the bytes are not a public key of the scheme's group.
+    pub fn from_bytes(scheme: Scheme, bytes: &[u8]) -> Result<Self, DecodeError> {
+        match scheme {
+            Scheme::PedersenChained | Scheme::PedersenUnchained => {
+                PublicKey::from_bytes(bytes).map(Self::MinPk)
+            }
+            Scheme::UnchainedOnG1 | Scheme::UnchainedG1Rfc9380 => {
+                PublicKey::from_bytes(bytes).map(Self::MinSig)
+            }
+        }
+    }
+
+    /// The compressed encoding.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::MinSig(key) => key.to_bytes().to_vec(),
+            Self::MinPk(key) => key.to_bytes().to_vec(),
+        }
+    }
+}
+
+/// What a client knows of a beacon before it trusts any of its rounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainInfo {
+    scheme: Scheme,
+    key: GroupKey,
+    schedule: Schedule,
+    genesis_seed: [u8; 32],
+    beacon_id: String,
+}
+
+impl ChainInfo {
+    /// A beacon by what its `info` says; the seed is called `groupHash` there. Compare
+    /// [`ChainInfo::hash`] with the hash that names the chain.
+    ///
+    /// # Errors
+    /// If `key` is not a public key of the scheme's group.
+    pub fn new(
+        scheme: Scheme,
+        key: &[u8],
+        schedule: Schedule,
+        genesis_seed: [u8; 32],
+        beacon_id: &str,
+    ) -> Result<Self, DecodeError> {
+        let key = GroupKey::from_bytes(scheme, key)?;
+        Ok(Self { scheme, key, schedule, genesis_seed, beacon_id: beacon_id.to_owned() })
+    }
+
+    /// How the beacon signs.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The key under which its rounds verify.
+    #[must_use]
+    pub const fn key(&self) -> &GroupKey {
+        &self.key
+    }
+
+    /// When its rounds are due.
+    #[must_use]
+    pub const fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
+    /// What names the chain: `SHA-256(period ‖ genesis time ‖ key ‖ seed ‖ beacon's name)`, the period
+    /// as `u32` and the time as `u64`, both big-endian; the name `default` counts as none.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        let name = if self.beacon_id == "default" { "" } else { &self.beacon_id };
+        Sha256::new()
+            .chain_update(self.schedule.period.get().to_be_bytes())
+            .chain_update(self.schedule.genesis_time.to_be_bytes())
+            .chain_update(self.key.to_bytes())
+            .chain_update(self.genesis_seed)
+            .chain_update(name)
+            .finalize()
+            .into()
+    }
+
+    /// Checks a round. Costs two pairings.
+    ///
+    /// # Errors
+    /// [`RoundError`] says what is wrong.
+    pub fn verify(&self, round: &Round) -> Result<Randomness, RoundError> {
+        let message = self.message(round)?;
+        let domain = self.scheme.domain();
+        match &self.key {
+            GroupKey::MinSig(key) => read(round)?.verify(key, domain, &message)?,
+            GroupKey::MinPk(key) => read(round)?.verify(key, domain, &message)?,
+        }
+        Ok(Randomness::of(&round.signature))
+    }
+
+    /// Checks many rounds at the price of two pairings, and for each an MSM's share and a hash to the
+    /// curve.
+    ///
+    /// # Errors
+    /// Names the positions of the rounds that are not valid, and what is wrong with each.
+    pub fn verify_all(&self, rounds: &[Round]) -> Result<Vec<Randomness>, RoundsError> {
+        let faults = match &self.key {
+            GroupKey::MinSig(key) => self.faults(key, rounds),
+            GroupKey::MinPk(key) => self.faults(key, rounds),
+        };
+        if faults.is_empty() {
+            Ok(rounds.iter().map(|round| Randomness::of(&round.signature)).collect())
+        } else {
+            Err(RoundsError { faults, of: rounds.len() })
+        }
+    }
+
+    fn faults<V: Variant>(
+        &self,
+        key: &PublicKey<V>,
+        rounds: &[Round],
+    ) -> BTreeMap<usize, RoundError> {
+        let mut faults = BTreeMap::new();
+        let (mut places, mut readable) = (Vec::new(), Vec::new());
+        for (at, round) in rounds.iter().enumerate() {
+            let parts = self.message(round).and_then(|message| Ok((message, read::<V>(round)?)));
+            match parts {
+                Ok(parts) => {
+                    places.push(at);
+                    readable.push(parts);
+                }
+                Err(fault) => {
+                    faults.insert(at, fault);
+                }
+            }
+        }
+        let signed: Vec<_> = readable
+            .iter()
+            .map(|(message, signature)| Signed { key: *key, message, signature: *signature })
+            .collect();
+        if let Err(culprits) = verify_batch(self.scheme.domain(), &signed) {
+            let places = culprits.positions.iter().filter_map(|at| places.get(*at));
+            faults.extend(places.map(|at| (*at, SignatureError::Mismatch.into())));
+        }
+        faults
+    }
+
+    fn message(&self, round: &Round) -> Result<[u8; 32], RoundError> {
+        let number = round.number;
+        match (self.scheme.is_chained(), &round.previous) {
+            (false, None) => Ok(number.message()),
+            (false, Some(_)) => Err(RoundError::NotChained { scheme: self.scheme }),
+            (true, None) => Err(RoundError::NoPrevious { number }),
+            (true, Some(previous)) => {
+                if number == RoundNumber::FIRST {
+                    if **previous != self.genesis_seed {
+                        return Err(RoundError::Genesis);
+                    }
+                } else if previous.len() != CHAINED_BYTES {
+                    // Without a previous signature at all the message would be an unchained one.
+                    return Err(RoundError::PreviousLength { got: previous.len() });
+                }
+                Ok(number.chained_message(previous))
+            }
+        }
+    }
+}
+
+/// A round as a relay sends it; nothing is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Which round.
+    pub number: RoundNumber,
+    /// The group's signature.
+    pub signature: Vec<u8>,
+    /// For chained schemes the signature of the round before, for their first round the seed.
+    pub previous: Option<Vec<u8>>,
+}
+
+/// What a round is for: 32 bytes that nobody could know or choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Randomness([u8; 32]);
+
+impl Randomness {
+    /// `SHA-256(signature)`, of a signature that was verified.
+    fn of(signature: &[u8]) -> Self {
+        Self(Sha256::digest(signature).into())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// Why a round is not one of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoundError {
+    /// Chained rounds sign the round before.
+    #[error("{number} lacks the signature of the round before")]
+    NoPrevious {
+        /// Which round.
+        number: RoundNumber,
+    },
+    /// The signature of the round before is none.
+    #[error("previous signature has {got} bytes, expected {CHAINED_BYTES}")]
+    PreviousLength {
+        /// Bytes it has.
+        got: usize,
+    },
+    /// Nothing vouches for it.
+    #[error("a round of {scheme} has no previous signature")]
+    NotChained {
+        /// The chain's scheme.
+        scheme: Scheme,
+    },
+    /// The chain starts elsewhere.
+    #[error("round 1 does not follow the chain's genesis seed")]
+    Genesis,
+    /// The signature is none.
+    #[error("signature: {0}")]
+    Decode(#[from] DecodeError),
+    /// The signature is not the group's on this round after this previous one.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+}
+
+/// Which rounds are not the chain's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} of {of} rounds are not valid", faults.len())]
+pub struct RoundsError {
+    /// What is wrong, by position in the slice that was checked.
+    pub faults: BTreeMap<usize, RoundError>,
+    /// How many rounds were checked.
+    pub of: usize,
+}
+
+fn read<V: Variant>(round: &Round) -> Result<Signature<V>, DecodeError> {
+    Signature::from_bytes(&round.signature)
+}
