@@ -17,6 +17,7 @@ mod coefficients;
 mod consecutive;
 mod domain;
 mod points;
+mod progression;
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;

@@ -92,6 +92,40 @@ fn coefficients_match_the_definition_wherever_the_target_is() {
 }
 
 #[test]
+fn fast_ways_match_the_quadratic_one_for_large_thresholds() {
+    let mut rng = rng();
+    let choices = [
+        // Multiplied out over the shares, over the gaps, and by transforms: few gaps, many, a power
+        // of two of them, none.
+        subset(20_000, 500, &mut rng),
+        subset(1000, 700, &mut rng),
+        subset(1200, 1130, &mut rng),
+        subset(2500, 1000, &mut rng),
+        subset(1000 + 128, 1000, &mut rng),
+        subset(1000 + 64, 1000, &mut rng),
+        run(1..1001),
+        run(7000..8200),
+        run((1..2000).filter(|n| n % 2 == 0)),
+    ];
+    for placement in PLACEMENTS {
+        let points = Points::new(placement, 20_000).unwrap();
+        for indices in &choices {
+            let xs = at(&points, indices);
+            let case = format!("{} shares, {placement}, seed {SEED}", indices.len());
+            let zero = points.lagrange_at_zero(indices).unwrap();
+            assert_eq!(zero.to_scalars(), lagrange_at_zero(&xs), "{case}");
+            // Seen from the target, zero is where the target is.
+            let target = points.point(index(4_321)).unwrap();
+            let moved: Vec<Scalar> = xs.iter().map(|x| *x - target).collect();
+            if !moved.contains(&Scalar::ZERO) {
+                let share = points.lagrange_at_share(index(4_321), indices).unwrap();
+                assert_eq!(share.to_scalars(), lagrange_at_zero(&moved), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
 fn contiguous_and_many_scattered_indices_have_short_coefficients() {
     let points = Points::new(Placement::Consecutive, 100).unwrap();
     for (first, bits) in [(1, 64), (2, 70), (10, 101), (34, 151)] {

@@ -18,15 +18,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::coefficients::{Coefficients, Short};
-use super::lagrange_at_zero;
+use super::progression::{self, Factorials};
 use crate::access::ShareIndex;
-use crate::curve::Scalar;
+use crate::curve::{Scalar, batch_invert};
 
 /// With more shares than this, no choice of them has short coefficients.
 const MOST_SHARES: usize = 300;
 /// Between points farther apart, coefficients are short for a handful of shares only, and finding
 /// them takes longer than they save.
 const WIDEST: u64 = 4096;
+/// For fewer shares than this, multiplying out a gap for each of them is cheaper than its part in the
+/// transforms (measured).
+const DIRECT: usize = 800;
 /// Bits of a scalar in the exponent.
 const FULL: usize = 255;
 
@@ -50,9 +53,67 @@ pub(super) fn lagrange_scalars(indices: &[ShareIndex]) -> Vec<Scalar> {
     full(&offsets)
 }
 
+/// `λᵢ = −A(0) / (dᵢ·A'(dᵢ))` with `A = ∏ (X − dⱼ)`, in the cheapest of three ways.
 fn full(offsets: &[i64]) -> Vec<Scalar> {
-    let points: Vec<Scalar> = offsets.iter().map(|offset| scalar(*offset)).collect();
-    lagrange_at_zero(&points)
+    let Some((lowest, highest)) = range(offsets) else { return Vec::new() };
+    let span = usize::try_from(lowest.abs_diff(highest)).unwrap_or(usize::MAX);
+    let gaps = (span + 1).saturating_sub(offsets.len());
+    let count = offsets.len();
+    let mut coefficients = if count * count < count.min(DIRECT) * gaps {
+        through_chosen(offsets)
+    } else {
+        through_gaps(offsets, lowest, span)
+    };
+    let at_zero = progression::signed_product(offsets.iter().map(|d| -d));
+    coefficients.iter_mut().for_each(|c| *c *= -at_zero);
+    coefficients
+}
+
+/// `1 / (dᵢ·A'(dᵢ))` as it stands: quadratic in the number of shares.
+fn through_chosen(offsets: &[i64]) -> Vec<Scalar> {
+    let mut denominators: Vec<Scalar> = offsets
+        .iter()
+        .map(|own| {
+            let others = offsets.iter().filter(|other| *other != own);
+            progression::signed_product(others.map(|other| own - other).chain([*own]))
+        })
+        .collect();
+    batch_invert(&mut denominators);
+    denominators
+}
+
+/// `1 / (dᵢ·A'(dᵢ))` by way of `B`, which vanishes on all numbers between the lowest and the highest
+/// that are not chosen: `A'(dᵢ)·B(dᵢ)` is a product of two factorials.
+fn through_gaps(offsets: &[i64], lowest: i64, span: usize) -> Vec<Scalar> {
+    let place = |offset: i64| usize::try_from(offset.abs_diff(lowest)).unwrap_or(usize::MAX);
+    let mut chosen = vec![false; span + 1];
+    for offset in offsets {
+        if let Some(slot) = chosen.get_mut(place(*offset)) {
+            *slot = true;
+        }
+    }
+    let gaps: Vec<usize> =
+        chosen.iter().zip(0..).filter(|(chosen, _)| !**chosen).map(|(_, gap)| gap).collect();
+    let factorials = Factorials::up_to(progression::reach(gaps.len(), span + 1));
+    let b: Vec<Scalar> = if offsets.len() <= DIRECT {
+        offsets.iter().map(|d| progression::vanishing_value(&gaps, place(*d))).collect()
+    } else {
+        let values = progression::vanishing_values(&gaps, span + 1, &factorials);
+        offsets.iter().filter_map(|d| values.get(place(*d)).copied()).collect()
+    };
+    let mut coefficients: Vec<Scalar> = offsets.iter().map(|d| scalar(*d)).collect();
+    batch_invert(&mut coefficients);
+    for ((coefficient, offset), b) in coefficients.iter_mut().zip(offsets).zip(b) {
+        let below = place(*offset);
+        let above = span - below;
+        let factor = b * factorials.inverse(below) * factorials.inverse(above);
+        *coefficient *= if above.is_multiple_of(2) { factor } else { -factor };
+    }
+    coefficients
+}
+
+fn range(offsets: &[i64]) -> Option<(i64, i64)> {
+    Some((*offsets.iter().min()?, *offsets.iter().max()?))
 }
 
 fn scalar(number: i64) -> Scalar {
@@ -62,8 +123,8 @@ fn scalar(number: i64) -> Scalar {
 
 /// The short form, if it is cheaper in the exponent. The offsets are distinct and not zero.
 fn short(offsets: &[i64]) -> Option<Short> {
-    let (lowest, highest) = (offsets.iter().min()?.min(&0), offsets.iter().max()?.max(&0));
-    let span = lowest.abs_diff(*highest);
+    let (lowest, highest) = range(offsets)?;
+    let span = lowest.min(0).abs_diff(highest.max(0));
     if offsets.len() > MOST_SHARES || span > WIDEST {
         return None;
     }

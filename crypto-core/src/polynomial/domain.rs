@@ -153,7 +153,7 @@ impl Domain {
     }
 
     /// Values to coefficients: the transform, backwards but for the first, divided by the length.
-    fn inverse_transform(&self, values: &mut [Scalar]) {
+    pub(super) fn inverse_transform(&self, values: &mut [Scalar]) {
         self.transform(values);
         if let Some((_, others)) = values.split_first_mut() {
             others.reverse();
