@@ -33,7 +33,16 @@ pub struct Sharing {
 impl Sharing {
     /// Shares a fresh secret, for both paths if there is a fast threshold.
     pub fn random(slow: Threshold, fast: Option<Threshold>, rng: &mut impl CryptoRng) -> Self {
-        let secret = Secret::new(Scalar::random(rng));
+        Self::new(Secret::new(Scalar::random(rng)), slow, fast, rng)
+    }
+
+    /// Shares this secret, for both paths if there is a fast threshold.
+    pub fn new(
+        secret: Secret<Scalar>,
+        slow: Threshold,
+        fast: Option<Threshold>,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
         let mut polynomial = |t: NonZeroU32| Polynomial::random(t, &secret, rng);
         let slow = polynomial(slow.t());
         let fast = fast.map(|fast| polynomial(fast.t()));

@@ -67,6 +67,15 @@ pub enum AggregateError {
         /// What it must exceed.
         need: Stake,
     },
+    /// Shares of the key before are still to be dealt on.
+    #[error("{missing} more shares of the key before are needed")]
+    Shares {
+        /// How many.
+        missing: usize,
+    },
+    /// What was handed over was not a sharing of that key.
+    #[error("shares dealt on do not make the key before")]
+    Predecessor,
     /// The dealers agreed on a sum of zero.
     #[error("the secrets cancel, the key is the identity")]
     Cancelled,
@@ -143,7 +152,7 @@ impl Aggregate {
     pub fn from_bytes(config: &Config, bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
-        let dealers = reader.count(config.members().len())?;
+        let dealers = reader.count(config.dealers().len())?;
         let (got, expected) = (bytes.len(), config.aggregate_bytes(dealers));
         if got != expected {
             return Err(DecodeError::Length { got, expected });
@@ -273,7 +282,7 @@ pub(crate) fn check_dealers(
         if last.replace(dealer) >= Some(dealer) {
             return Err(AggregateError::Duplicate { dealer });
         }
-        let stake = config.member(dealer).map_or(Stake::ZERO, |member| member.stake);
+        let stake = config.dealer(dealer).map_or(Stake::ZERO, |dealer| dealer.stake);
         // The total of all members does not overflow, so neither does this.
         got = got.checked_add(stake).unwrap_or(got);
     }

@@ -141,11 +141,21 @@ pub struct Member {
     pub encryption: EncryptionKey,
 }
 
+/// A party as its recipients see it.
+#[derive(Clone, Debug)]
+pub struct Dealer {
+    /// What counts towards qualification.
+    pub stake: Stake,
+    /// Signs its dealing.
+    pub signer: crypto_core::verified::Verified<min_sig::PublicKey>,
+}
+
 /// Everything that all parties agree on before the first dealing.
 #[derive(Clone, Debug)]
 pub struct Config {
     session: Session,
     shape: Shape,
+    dealers: Vec<Dealer>,
     members: Vec<Member>,
     qualify: Stake,
     digest: [u8; 32],
@@ -192,7 +202,7 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Checks that the parts fit together.
+    /// A committee that deals to itself.
     ///
     /// # Errors
     /// If members and weights are not as many, stake overflows, `qualify` cannot be exceeded, or a
@@ -203,17 +213,43 @@ impl Config {
         members: Vec<Member>,
         qualify: Stake,
     ) -> Result<Self, ConfigError> {
+        let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
+        let dealers = members.iter().map(dealer).collect();
+        Self::handover(session, shape, members, dealers, qualify)
+    }
+
+    /// `dealers`, the committee before, deal to `members`; `qualify` is the dealers' stake.
+    ///
+    /// # Errors
+    /// As [`Config::new`].
+    pub fn handover(
+        session: Session,
+        shape: Shape,
+        members: Vec<Member>,
+        dealers: Vec<Dealer>,
+        qualify: Stake,
+    ) -> Result<Self, ConfigError> {
         let weights = shape.access.len();
         if members.len() != weights {
             return Err(ConfigError::Members { members: members.len(), weights });
         }
-        check_stake(&members, qualify)?;
-        check_keys(&members)?;
+        check_stake(&dealers, qualify)?;
+        check_keys(&members, &dealers)?;
         let shares = usize::try_from(shape.access.total()).unwrap_or(usize::MAX);
         let low_degree = LowDegree::new(&shape.access);
         let committee = committee_id(&shape, &members);
-        let digest = digest(&session, &committee, qualify);
-        Ok(Self { session, shape, members, qualify, digest, committee, shares, low_degree })
+        let digest = digest(&session, &committee, &dealers, qualify);
+        Ok(Self {
+            session,
+            shape,
+            dealers,
+            members,
+            qualify,
+            digest,
+            committee,
+            shares,
+            low_degree,
+        })
     }
 
     /// Which run this is.
@@ -232,6 +268,18 @@ impl Config {
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// Who deals; the position is the [`Party`] of the dealer.
+    #[must_use]
+    pub fn dealers(&self) -> &[Dealer] {
+        &self.dealers
+    }
+
+    /// The dealer's entry.
+    #[must_use]
+    pub fn dealer(&self, party: Party) -> Option<&Dealer> {
+        self.dealers.get(party.index())
     }
 
     /// The party's entry.
@@ -281,10 +329,10 @@ impl Config {
     }
 }
 
-fn check_stake(members: &[Member], qualify: Stake) -> Result<(), ConfigError> {
+fn check_stake(dealers: &[Dealer], qualify: Stake) -> Result<(), ConfigError> {
     let mut total = Stake::ZERO;
-    for (party, member) in (0..).map(Party::new).zip(members) {
-        total = total.checked_add(member.stake).ok_or(ConfigError::StakeOverflow { party })?;
+    for (party, dealer) in (0..).map(Party::new).zip(dealers) {
+        total = total.checked_add(dealer.stake).ok_or(ConfigError::StakeOverflow { party })?;
     }
     if total <= qualify {
         return Err(ConfigError::Unreachable { qualify, total });
@@ -292,8 +340,8 @@ fn check_stake(members: &[Member], qualify: Stake) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn check_keys(members: &[Member]) -> Result<(), ConfigError> {
-    let signing = members.iter().map(|member| member.signer.to_bytes().to_vec());
+fn check_keys(members: &[Member], dealers: &[Dealer]) -> Result<(), ConfigError> {
+    let signing = dealers.iter().map(|dealer| dealer.signer.to_bytes().to_vec());
     let encryption = members.iter().map(|member| member.encryption.to_bytes().to_vec());
     check_distinct("signing", signing)?;
     check_distinct("encryption", encryption)
@@ -330,8 +378,17 @@ fn committee_id(shape: &Shape, members: &[Member]) -> CommitteeId {
     CommitteeId::of(&encoding)
 }
 
-fn digest(session: &Session, committee: &CommitteeId, qualify: Stake) -> [u8; 32] {
+fn digest(
+    session: &Session,
+    committee: &CommitteeId,
+    dealers: &[Dealer],
+    qualify: Stake,
+) -> [u8; 32] {
     let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-CONFIG");
+    for dealer in dealers {
+        transcript.append(b"dealer stake", &dealer.stake.get().to_be_bytes());
+        transcript.append(b"dealer", &dealer.signer.to_bytes());
+    }
     transcript.append(b"context", &session.context.to_bytes());
     transcript.append_u64(b"attempt", u64::from(session.attempt));
     transcript.append(b"committee", committee.as_bytes());

@@ -54,7 +54,7 @@ pub enum DealError {
 }
 
 /// Who signs what.
-pub(crate) struct Dealer<'a> {
+pub(crate) struct Author<'a> {
     pub(crate) config: &'a Config,
     pub(crate) party: Party,
     pub(crate) signer: &'a min_sig::SecretKey,
@@ -89,7 +89,7 @@ pub fn deal(
     check_dealer(config, dealer, signer)?;
     let openings = Openings::random(config, rng);
     let body = openings.commit(config);
-    Ok(Dealer { config, party: dealer, signer }.publish(body, &openings, rng))
+    Ok(Author { config, party: dealer, signer }.publish(body, &openings, rng))
 }
 
 /// Is this the key of a party of the committee?
@@ -98,10 +98,10 @@ pub(crate) fn check_dealer(
     dealer: Party,
     signer: &min_sig::SecretKey,
 ) -> Result<(), DealError> {
-    let members = config.members().len();
-    let member =
-        config.member(dealer).ok_or(DealError::Dealer { dealer: dealer.get(), members })?;
-    if *member.signer != signer.public_key() {
+    let members = config.dealers().len();
+    let listed =
+        config.dealer(dealer).ok_or(DealError::Dealer { dealer: dealer.get(), members })?;
+    if *listed.signer != signer.public_key() {
         return Err(DealError::Signer { dealer });
     }
     Ok(())
@@ -172,7 +172,7 @@ impl SharingOpenings {
     }
 }
 
-impl Dealer<'_> {
+impl Author<'_> {
     /// Proves knowledge of what was dealt and signs.
     pub(crate) fn publish(
         &self,

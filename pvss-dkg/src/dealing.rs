@@ -92,7 +92,7 @@ impl Dealing {
         }
         let mut reader = Reader::new(bytes);
         reader.version()?;
-        let dealer = reader.dealer(config.members().len())?;
+        let dealer = reader.dealer(config.dealers().len())?;
         let (commitment, nonce, response) = (reader.g1()?, reader.g1()?, reader.scalar()?);
         let signature = reader.signature()?;
         let opening = Opening::read(&mut reader)?;

@@ -138,7 +138,7 @@ impl<D: Dealt> Dkg<D> {
         if commitment.is_identity() {
             return Err(DkgError::Cancels { dealer });
         }
-        let stake = self.config.member(dealer).map_or(Stake::ZERO, |member| member.stake);
+        let stake = self.config.dealer(dealer).map_or(Stake::ZERO, |dealer| dealer.stake);
         // The total of all members does not overflow, so neither does this.
         self.stake = self.stake.checked_add(stake).unwrap_or(self.stake);
         self.commitment = commitment;

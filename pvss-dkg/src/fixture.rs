@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 use weighted_rounding::Stake;
 
 use crate::config::{Config, Member, Session, Shape};
-use crate::deal::{Dealer, deal};
+use crate::deal::{Author, deal};
 use crate::dealing::Dealing;
 use crate::key::DecryptionKey;
 use crate::verified::Verified;
@@ -38,8 +38,8 @@ pub(crate) fn as_dealer<'a>(
     config: &'a Config,
     dealer: u32,
     signer: &'a min_sig::SecretKey,
-) -> Dealer<'a> {
-    Dealer { config, party: party(dealer), signer }
+) -> Author<'a> {
+    Author { config, party: party(dealer), signer }
 }
 
 pub(crate) fn session() -> Session {

@@ -42,7 +42,7 @@ mod verify;
 mod wire;
 
 pub use aggregate::{Aggregate, AggregateError, DecryptError, Shares};
-pub use config::{Config, ConfigError, Member, Path, Session, Shape, ShapeError};
+pub use config::{Config, ConfigError, Dealer, Member, Path, Session, Shape, ShapeError};
 pub use deal::{DealError, deal};
 pub use dealing::Dealing;
 pub use dkg::{Dealt, Dkg, DkgError, Progress};

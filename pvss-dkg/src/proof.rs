@@ -71,7 +71,7 @@ impl Contribution {
 
     pub(crate) fn read(config: &Config, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
-            dealer: reader.dealer(config.members().len())?,
+            dealer: reader.dealer(config.dealers().len())?,
             commitment: reader.g1()?,
             body: reader.hash()?,
             nonce: reader.g1()?,
@@ -140,9 +140,9 @@ impl Contribution {
         config: &Config,
         signature: &min_sig::Signature,
     ) -> Result<(), ProofError> {
-        let member = config.member(self.dealer).ok_or_else(|| self.unknown(config))?;
+        let dealer = config.dealer(self.dealer).ok_or_else(|| self.unknown(config))?;
         signature
-            .verify(&member.signer, DOMAIN, &self.digest(config))
+            .verify(&dealer.signer, DOMAIN, &self.digest(config))
             .map_err(|_| ProofError::Signature)?;
         let challenge = self.challenge(config);
         let expected = self.commitment * challenge + self.nonce;
@@ -153,7 +153,7 @@ impl Contribution {
     }
 
     fn unknown(&self, config: &Config) -> ProofError {
-        ProofError::Dealer { dealer: self.dealer.get(), members: config.members().len() }
+        ProofError::Dealer { dealer: self.dealer.get(), members: config.dealers().len() }
     }
 }
 
@@ -165,9 +165,9 @@ pub(crate) fn verify_all(
 ) -> Result<(), ProofError> {
     let digests: Vec<[u8; 32]> = contributions.iter().map(|one| one.digest(config)).collect();
     let claims = contributions.iter().zip(&digests).map(|(one, digest)| {
-        let member = config.member(one.dealer).ok_or_else(|| one.unknown(config))?;
+        let dealer = config.dealer(one.dealer).ok_or_else(|| one.unknown(config))?;
         let signers =
-            min_sig::AggregateKey::sum([&member.signer]).map_err(|_| ProofError::Signature)?;
+            min_sig::AggregateKey::sum([&dealer.signer]).map_err(|_| ProofError::Signature)?;
         Ok(min_sig::Claim { signers, message: digest })
     });
     let claims: Vec<min_sig::Claim<'_>> = claims.collect::<Result<_, ProofError>>()?;

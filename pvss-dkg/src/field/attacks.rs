@@ -1,5 +1,7 @@
 //! What must not pass, and what passes and must still decrypt.
 
+mod handover;
+
 use std::sync::Arc;
 
 use crypto_core::access::ShareIndex;
@@ -15,7 +17,7 @@ use super::dealing::seal;
 use super::layout::Layout;
 use super::proof::Statement;
 use super::verify::check_proof;
-use super::{Dealing, DealingError, DecryptError, Shares, deal, verify};
+use super::{Dealing, DealingError, DecryptError, Key, Shares, deal, verify};
 use crate::aggregate::AggregateError;
 use crate::config::{Config, Path};
 use crate::dkg::{Dkg, Progress};
@@ -37,7 +39,7 @@ fn decrypted(committee: &Committee, dealing: &Verified<Dealing>, to: u32) -> Sha
 /// Signs again what was changed, as a dealer that wants to cheat can.
 fn resigned(committee: &mut Committee, dealing: &Dealing, secret: &Secret<Scalar>) -> Dealing {
     let dealer = dealing.dealer();
-    let seal = seal(&dealing.body, &dealing.proof);
+    let seal = seal(dealing.share, &dealing.body, &dealing.proof);
     let config = &committee.config;
     let contribution = Contribution::prove(config, dealer, seal, secret, &mut committee.rng);
     let signature = contribution.sign(config, &committee.signers[dealer.index()]);
@@ -61,7 +63,7 @@ impl Cheat {
     fn publish(&mut self) -> Dealing {
         let body = self.witness.encrypt(&self.layout);
         let dealer = as_dealer(&self.committee.config, 5, &self.committee.signers[5]);
-        self.witness.publish(&dealer, body, &mut self.committee.rng)
+        self.witness.publish(&dealer, body, None, &mut self.committee.rng)
     }
 
     fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
@@ -81,7 +83,7 @@ fn every_set_of_threshold_shares_rebuilds_the_secret() {
     let dealing = dealt(&mut committee, 0);
     let bytes = dealing.to_bytes();
     assert_eq!(bytes.len(), committee.config.field_dealing_bytes());
-    assert_eq!(bytes.len(), 3909 + 864 * 22 + 848 * 8 + 80 * 5);
+    assert_eq!(bytes.len(), 3913 + 864 * 22 + 848 * 8 + 80 * 5);
     assert_eq!(Dealing::from_bytes(&committee.config, &bytes), Ok(dealing.clone()));
     let dealing = verify(&committee.config, dealing).unwrap();
     let shares: Vec<Shares> = (0..7).map(|to| decrypted(&committee, &dealing, to)).collect();
@@ -206,7 +208,7 @@ fn chunks_beyond_the_bound_are_refused() {
     let secret = Secret::new(*cheat.witness.constant.expose());
     let commitment = G1Affine::from(G1Affine::generator() * secret.expose());
     let Cheat { committee, layout, witness } = &mut cheat;
-    let origin = origin(&committee.config, party(5), &commitment);
+    let origin = origin(&committee.config, party(5), &commitment, None);
     let statement = Statement { layout, origin, body: &body };
     let (mut transcript, shares) = statement.begin();
     let betas: Vec<Scalar> = (0..REPETITIONS).map(|_| Scalar::random(&mut committee.rng)).collect();
@@ -221,14 +223,14 @@ fn chunks_beyond_the_bound_are_refused() {
     }
     let masked = Masked { masks, betas, sums, challenges, transcript };
     let proof = witness.answer(layout, &shares, masked, &mut committee.rng);
-    let seal = seal(&body, &proof);
+    let seal = seal(None, &body, &proof);
     let dealer = party(5);
     let contribution =
         Contribution::prove(&committee.config, dealer, seal, &secret, &mut committee.rng);
     let signature = contribution.sign(&committee.config, committee.signer(5));
-    let large = Dealing { contribution, signature, body, proof };
+    let large = Dealing { share: None, contribution, signature, body, proof };
     // Without the check of the range all equations hold.
-    let all = check_proof(&cheat.committee.config, &cheat.layout, &large);
+    let all = check_proof(&cheat.committee.config, &cheat.layout, &large, None);
     assert_eq!(all, Ok(()));
     let refused = cheat.verify(large.clone()).unwrap_err();
     assert!(matches!(refused, DealingError::Range { .. }), "{refused}");
@@ -269,7 +271,7 @@ fn another_degree_or_another_secret_on_one_path_is_refused() {
     let refused = |committee: &mut Committee, witness: &Witness| {
         let body = witness.encrypt(&layout);
         let dealer = as_dealer(&config, 0, &committee.signers[0]);
-        let dealing = witness.publish(&dealer, body, &mut committee.rng);
+        let dealing = witness.publish(&dealer, body, None, &mut committee.rng);
         verify(&config, dealing).unwrap_err()
     };
     let expected = DealingError::Degree { path: Path::Slow, threshold: SLOW };
@@ -297,7 +299,7 @@ fn a_dealing_cannot_be_taken_over() {
     let good = dealt(&mut committee, 0);
     let mut stolen = good.clone();
     stolen.contribution.dealer = party(5);
-    let seal = seal(&stolen.body, &stolen.proof);
+    let seal = seal(None, &stolen.body, &stolen.proof);
     stolen.contribution.body = seal;
     stolen.signature = stolen.contribution.sign(&committee.config, committee.signer(5));
     let refused = verify(&committee.config, stolen).unwrap_err();
@@ -382,7 +384,7 @@ fn dealings_that_qualify_make_a_key() {
     let key = dkg.key().unwrap();
     assert_eq!(key.dealers().collect::<Vec<_>>(), [party(3), party(5)]);
     let backwards: Vec<_> = dkg.dealings().iter().rev().cloned().collect();
-    assert_eq!(super::Key::sum(&config, &backwards).unwrap().digest(), key.digest());
+    assert_eq!(Key::sum(&config, &backwards).unwrap().digest(), key.digest());
     for (to, decryption) in committee.keys.iter().enumerate() {
         let to = party(u32::try_from(to).unwrap());
         let shares = key.decrypt(&config, to, decryption).unwrap();
@@ -401,6 +403,6 @@ fn dealings_that_qualify_make_a_key() {
     let lambda = domain.lagrange_at_zero(&indices);
     let public = vartime_msm(&key.public_shares(Path::Slow).unwrap()[..lambda.len()], &lambda);
     assert_eq!(public, (*key.public_key()).into());
-    let few = super::Key::sum(&config, &dkg.dealings()[..1]).unwrap_err();
+    let few = Key::sum(&config, &dkg.dealings()[..1]).unwrap_err();
     assert!(matches!(few, AggregateError::BelowQualification { .. }), "{few}");
 }

@@ -4,7 +4,7 @@
 //! masks (drawn 1.65 times on average), one plain multiplication for each holder and each level.
 use std::iter;
 
-use crypto_core::access::Party;
+use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{FixedBase, G1, G1Affine, G1Projective, G2Affine, Projective, Scalar};
@@ -20,7 +20,7 @@ use super::layout::{Holder, Layout};
 use super::proof::{Nonces, Proof, Responses, Statement, last};
 use super::sharing::{Nonce, level_keys};
 use crate::config::{Config, Path};
-use crate::deal::{DealError, Dealer, TABLE_G, check_dealer};
+use crate::deal::{Author, DealError, TABLE_G, check_dealer};
 use crate::proof::Contribution;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
@@ -37,10 +37,19 @@ pub fn deal(
     rng: &mut impl CryptoRng,
 ) -> Result<Dealing, DealError> {
     check_dealer(config, dealer, signer)?;
-    let layout = Layout::new(config);
-    let witness = Witness::random(config, &layout, rng);
-    let body = witness.encrypt(&layout);
-    Ok(witness.publish(&Dealer { config, party: dealer, signer }, body, rng))
+    let witness = Witness::random(config, &Layout::new(config), rng);
+    Ok(publish(&Author { config, party: dealer, signer }, &witness, None, rng))
+}
+
+/// Encrypts, proves and signs. `share` is what is dealt on, of the key with that digest.
+pub(crate) fn publish(
+    author: &Author<'_>,
+    witness: &Witness,
+    share: Option<(ShareIndex, &[u8; 32])>,
+    rng: &mut impl CryptoRng,
+) -> Dealing {
+    let body = witness.encrypt(&Layout::new(author.config));
+    witness.publish(author, body, share, rng)
 }
 
 /// What a dealer knows of its dealing; forgotten when the dealing is made.
@@ -128,19 +137,21 @@ impl Witness {
     /// Proves what was dealt and signs.
     pub(crate) fn publish(
         &self,
-        dealer: &Dealer<'_>,
+        dealer: &Author<'_>,
         body: Body,
+        share: Option<(ShareIndex, &[u8; 32])>,
         rng: &mut impl CryptoRng,
     ) -> Dealing {
-        let Dealer { config, party, signer } = *dealer;
+        let Author { config, party, signer } = *dealer;
         let layout = Layout::new(config);
         let commitment = G1Affine::from(TABLE_G.multiply(self.constant.expose()));
-        let origin = origin(config, party, &commitment);
+        let origin = origin(config, party, &commitment, share);
         let proof = self.prove(&Statement { layout: &layout, origin, body: &body }, rng);
-        let seal = seal(&body, &proof);
+        let share = share.map(|(share, _)| share);
+        let seal = seal(share, &body, &proof);
         let contribution = Contribution::prove(config, party, seal, &self.constant, rng);
         let signature = contribution.sign(config, signer);
-        Dealing { contribution, signature, body, proof }
+        Dealing { share, contribution, signature, body, proof }
     }
 
     pub(crate) fn prove(&self, statement: &Statement<'_>, rng: &mut impl CryptoRng) -> Proof {
@@ -222,12 +233,22 @@ impl Witness {
     }
 }
 
-/// Binds a proof to one dealer of one run and to the secret it commits to.
-pub(crate) fn origin(config: &Config, dealer: Party, commitment: &G1Affine) -> [u8; 32] {
+/// Binds a proof to one dealer of one run, to the secret it commits to and to where that is from: a
+/// share of the key with that digest, or nowhere.
+pub(crate) fn origin(
+    config: &Config,
+    dealer: Party,
+    commitment: &G1Affine,
+    share: Option<(ShareIndex, &[u8; 32])>,
+) -> [u8; 32] {
     let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-FIELD-ORIGIN");
     transcript.append(b"config", config.digest());
     transcript.append_u64(b"dealer", u64::from(dealer.get()));
     transcript.append_point(b"commitment", commitment);
+    if let Some((share, key)) = share {
+        transcript.append_u64(b"share", u64::from(share.get()));
+        transcript.append(b"key", key);
+    }
     transcript.bytes(b"origin")
 }
 

@@ -3,6 +3,7 @@
 //! | part              | what                                            | bytes                       |
 //! |-------------------|-------------------------------------------------|-----------------------------|
 //! | version, dealer   |                                                 | 1 + 4                       |
+//! | share             | which share is dealt on; 0 if a fresh secret     | 4                           |
 //! | `F`, `T`, `z`     | `g^f(0)`, knowledge of `f(0)`                    | 48 + 48 + 32                |
 //! | signature         | of all the rest                                 | 48                          |
 //! | `V̂₀`              | `g₂^f(0)`                                       | 96                          |
@@ -11,10 +12,10 @@
 //! | `C_kl`            | for each share                                  | 768 · W · p                 |
 //! | proof             | see `proof`; `H` parties hold shares             | 3632 + 80 · (H + J)         |
 //!
-//! So `3909 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold any and
+//! So `3913 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold any and
 //! `J = p·max w` levels ([`Config::field_dealing_bytes`]); bytes of any other length are refused
 //! before a point is read.
-use crypto_core::access::Party;
+use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine};
@@ -29,6 +30,8 @@ use crate::wire::{DecodeError, Reader, VERSION};
 /// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
+    /// Of the key before, if one is handed over.
+    pub(crate) share: Option<ShareIndex>,
     pub(crate) contribution: Contribution,
     pub(crate) signature: min_sig::Signature,
     pub(crate) body: Body,
@@ -53,7 +56,7 @@ impl Config {
     #[must_use]
     pub fn field_dealing_bytes(&self) -> usize {
         let layout = Layout::new(self);
-        let head = 1 + 4 + 48 + 48 + 32 + 48;
+        let head = 1 + 4 + 4 + 48 + 48 + 32 + 48;
         let body = 96 + 96 * layout.items + 48 * CHUNKS * (layout.levels + layout.items);
         head + body + Proof::bytes(layout.holders.len(), layout.levels)
     }
@@ -73,15 +76,16 @@ impl Dealing {
         let layout = Layout::new(config);
         let mut reader = Reader::new(bytes);
         reader.version()?;
-        let dealer = reader.dealer(config.members().len())?;
+        let dealer = reader.dealer(config.dealers().len())?;
+        let share = ShareIndex::new(reader.u32()?);
         let (commitment, nonce, response) = (reader.g1()?, reader.g1()?, reader.scalar()?);
         let signature = reader.signature()?;
         let body = Body::read(&layout, &mut reader)?;
         let proof = Proof::read(&layout, &mut reader)?;
         reader.end()?;
-        let seal = seal(&body, &proof);
+        let seal = seal(share, &body, &proof);
         let contribution = Contribution { dealer, commitment, body: seal, nonce, response };
-        Ok(Self { contribution, signature, body, proof })
+        Ok(Self { share, contribution, signature, body, proof })
     }
 
     /// The encoding.
@@ -90,6 +94,8 @@ impl Dealing {
         let Contribution { dealer, commitment, nonce, response, .. } = &self.contribution;
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&dealer.get().to_be_bytes());
+        let share = self.share.map_or(0, ShareIndex::get);
+        bytes.extend_from_slice(&share.to_be_bytes());
         bytes.extend_from_slice(&commitment.to_bytes());
         bytes.extend_from_slice(&nonce.to_bytes());
         bytes.extend_from_slice(&response.to_bytes());
@@ -144,10 +150,11 @@ impl Body {
 }
 
 /// Names all of a dealing that its contribution does not hold.
-pub(crate) fn seal(body: &Body, proof: &Proof) -> [u8; 32] {
+pub(crate) fn seal(share: Option<ShareIndex>, body: &Body, proof: &Proof) -> [u8; 32] {
     let mut bytes = Vec::new();
     proof.write(&mut bytes);
     let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-FIELD-SEAL");
+    transcript.append_u64(b"share", u64::from(share.map_or(0, ShareIndex::get)));
     transcript.append(b"body", &body.digest());
     transcript.append(b"proof", &bytes);
     transcript.bytes(b"seal")

@@ -53,19 +53,23 @@ impl Shares {
         Self { slow: zeros(), fast: config.shape().threshold(Path::Fast).map(|_| zeros()) }
     }
 
-    /// The shares of the sum of two dealings.
-    #[must_use]
-    pub fn add(&self, other: &Self) -> Self {
-        let fast = match (&self.fast, &other.fast) {
-            (Some(one), Some(two)) => Some(add(one, two)),
-            _ => None,
-        };
-        Self { slow: add(&self.slow, &other.slow), fast }
+    /// `self + λ·other`, entry by entry.
+    pub(crate) fn add_multiple(&self, lambda: &Scalar, other: &Self) -> Self {
+        let fast = self.fast.as_ref().zip(other.fast.as_ref());
+        Self {
+            slow: add_multiple(&self.slow, lambda, &other.slow),
+            fast: fast.map(|(one, two)| add_multiple(one, lambda, two)),
+        }
     }
 }
 
-fn add(one: &Secret<Vec<Scalar>>, two: &Secret<Vec<Scalar>>) -> Secret<Vec<Scalar>> {
-    Secret::new(one.expose().iter().zip(two.expose()).map(|(one, two)| *one + *two).collect())
+fn add_multiple(
+    one: &Secret<Vec<Scalar>>,
+    lambda: &Scalar,
+    two: &Secret<Vec<Scalar>>,
+) -> Secret<Vec<Scalar>> {
+    let pairs = one.expose().iter().zip(two.expose());
+    Secret::new(pairs.map(|(one, two)| *one + *lambda * *two).collect())
 }
 
 impl Verified<Dealing> {

@@ -3,11 +3,12 @@
 //! Commitments add up to the key and to the public keys of the shares. Ciphertexts do not: sums of
 //! chunks of several cheating dealers have no small denominator, so a recipient decrypts each dealing
 //! alone and adds its shares. Who was absent needs those dealings, not their sum.
+use std::iter;
 use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective};
+use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar, vartime_msm};
 
 use super::dealing::Dealing;
 use super::decrypt::{DecryptError, Shares};
@@ -20,7 +21,8 @@ use crate::verified::Verified;
 #[derive(Clone, Debug)]
 pub struct Key {
     config: [u8; 32],
-    dealings: Vec<Arc<Verified<Dealing>>>,
+    /// Each with its coefficient: one, or that of the share it deals on.
+    terms: Vec<(Scalar, Arc<Verified<Dealing>>)>,
     commitment: G1Affine,
     public_key: G2Affine,
     slow: Vec<G2Affine>,
@@ -43,24 +45,28 @@ impl Key {
             return Err(AggregateError::Foreign { dealer: foreign.dealer() });
         }
         check_dealers(config, dealings.iter().map(|dealing| dealing.dealer()))?;
+        let ones = iter::repeat(Scalar::ONE);
+        let key = Self::combine(config, ones.zip(dealings).collect());
+        if key.public_key.is_identity() { Err(AggregateError::Cancelled) } else { Ok(key) }
+    }
+
+    /// `∑ λ·(what each dealing commits to)`
+    pub(crate) fn combine(config: &Config, terms: Vec<(Scalar, Arc<Verified<Dealing>>)>) -> Self {
+        let (lambda, dealings): (Vec<Scalar>, Vec<_>) = terms.iter().cloned().unzip();
         let commitments = dealings.iter().map(|one| one.contribution.commitment);
-        let commitment = G1Affine::from(commitments.sum::<G1Projective>());
-        if commitment.is_identity() {
-            return Err(AggregateError::Cancelled);
-        }
         let public_keys = dealings.iter().map(|one| one.body.public_key);
         let on = |path| {
             let lists = dealings.iter().filter_map(|one| one.body.path(config, path));
-            sum_lists(lists)
+            combine_lists(&lambda, &lists.collect::<Vec<_>>())
         };
-        Ok(Self {
+        Self {
             config: *config.digest(),
-            commitment,
-            public_key: public_keys.sum::<G2Projective>().into(),
+            commitment: vartime_msm(&commitments.collect::<Vec<_>>(), &lambda).into(),
+            public_key: vartime_msm(&public_keys.collect::<Vec<_>>(), &lambda).into(),
             slow: on(Path::Slow),
             fast: config.shape().threshold(Path::Fast).map(|_| on(Path::Fast)),
-            dealings,
-        })
+            terms,
+        }
     }
 
     /// `g^f(0)`
@@ -86,7 +92,7 @@ impl Key {
 
     /// Whose secrets are in the key, ascending.
     pub fn dealers(&self) -> impl Iterator<Item = Party> {
-        self.dealings.iter().map(|dealing| dealing.dealer())
+        self.terms.iter().map(|(_, dealing)| dealing.dealer())
     }
 
     /// Names this key and no other, of this configuration and no other. Equal for all who added up
@@ -95,7 +101,8 @@ impl Key {
     pub fn digest(&self) -> [u8; 32] {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-FIELD-KEY");
         transcript.append(b"config", &self.config);
-        for dealing in &self.dealings {
+        for (lambda, dealing) in &self.terms {
+            transcript.append_scalar(b"coefficient", lambda);
             transcript.append_u64(b"dealer", u64::from(dealing.dealer().get()));
             transcript.append(b"dealing", &dealing.contribution.body);
         }
@@ -116,8 +123,21 @@ impl Key {
         key: &DecryptionKey,
     ) -> Result<Shares, DecryptError> {
         let zero = Shares::zero(config, config.span(party).len());
-        self.dealings
-            .iter()
-            .try_fold(zero, |sum, dealing| Ok(sum.add(&dealing.decrypt(config, party, key)?)))
+        self.terms.iter().try_fold(zero, |sum, (lambda, dealing)| {
+            Ok(sum.add_multiple(lambda, &dealing.decrypt(config, party, key)?))
+        })
     }
+}
+
+/// Entry by entry.
+fn combine_lists(lambda: &[Scalar], lists: &[&[G2Affine]]) -> Vec<G2Affine> {
+    if lambda.iter().all(|one| *one == Scalar::ONE) {
+        return sum_lists(lists.iter().copied());
+    }
+    let count = lists.first().map_or(0, |list| list.len());
+    let column = |k: usize| -> Vec<G2Affine> {
+        lists.iter().filter_map(|list| list.get(k).copied()).collect()
+    };
+    let sums: Vec<G2Projective> = (0..count).map(|k| vartime_msm(&column(k), lambda)).collect();
+    G2Projective::batch_to_affine(&sums)
 }

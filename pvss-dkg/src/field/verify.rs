@@ -10,6 +10,7 @@
 //!
 //! A false equation hides behind at most one value of its weight. Who failed is only asked when a sum
 //! is not zero: then each proof is summed alone.
+use crypto_core::access::Party;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
     G1Affine, G1Projective, G2Affine, G2Projective, Scalar, check_pairing_product, vartime_msm,
@@ -34,6 +35,23 @@ pub enum DealingError {
     /// Who dealt this?
     #[error(transparent)]
     Proof(#[from] ProofError),
+    /// A fresh secret where a share is to be dealt on, or the other way round.
+    #[error("dealing is of another kind than was asked for")]
+    Source,
+    /// Another party's share, or nobody's.
+    #[error("{dealer} deals share {share}, which it does not hold")]
+    Holder {
+        /// Who deals.
+        dealer: Party,
+        /// Which share.
+        share: u32,
+    },
+    /// A secret of its own in the place of its share.
+    #[error("what is dealt is not share {share} of the key before")]
+    Share {
+        /// Which share.
+        share: u32,
+    },
     /// Made for another committee.
     #[error("{what}: {got}, expected {expected}")]
     Size {
@@ -86,13 +104,25 @@ pub enum DealingError {
 /// # Errors
 /// Says which check fails first.
 pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+    if dealing.share.is_some() {
+        return Err(DealingError::Source);
+    }
+    check(config, dealing, None)
+}
+
+/// All but where the secret is from; `key` is the digest of the one that is handed over.
+pub(crate) fn check(
+    config: &Config,
+    dealing: Dealing,
+    key: Option<&[u8; 32]>,
+) -> Result<Verified<Dealing>, DealingError> {
     let layout = Layout::new(config);
     check_sizes(&layout, &dealing)?;
     check_identities(&dealing)?;
     check_ranges(&layout, &dealing.proof.sums)?;
     dealing.contribution.verify(config, &dealing.signature)?;
     check_commitment(&dealing)?;
-    check_proof(config, &layout, &dealing)?;
+    check_proof(config, &layout, &dealing, key)?;
     Ok(Verified::new(dealing, *config.digest()))
 }
 
@@ -152,9 +182,11 @@ pub(crate) fn check_proof(
     config: &Config,
     layout: &Layout,
     dealing: &Dealing,
+    key: Option<&[u8; 32]>,
 ) -> Result<(), DealingError> {
     let contribution = &dealing.contribution;
-    let origin = origin(config, contribution.dealer, &contribution.commitment);
+    let share = dealing.share.zip(key);
+    let origin = origin(config, contribution.dealer, &contribution.commitment, share);
     let statement = Statement { layout, origin, body: &dealing.body };
     let (mut transcript, challenges) = statement.replay(&dealing.proof);
     let weights = Weights::draw(layout, &mut transcript);

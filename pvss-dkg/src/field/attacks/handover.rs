@@ -1,0 +1,158 @@
+//! One key, two committees.
+
+use std::sync::Arc;
+
+use crypto_core::access::ShareIndex;
+use crypto_core::curve::{G2Affine, Scalar};
+use crypto_core::secret::Secret;
+use crypto_core::sharing::Sharing;
+
+use super::dealt;
+use crate::aggregate::AggregateError;
+use crate::config::{Config, Path};
+use crate::field::deal::{Witness, publish};
+use crate::field::layout::Layout;
+use crate::field::{
+    AddError, Dealing, DealingError, Handover, HandoverError, Key, Predecessor, Remaining, Shares,
+    verify,
+};
+use crate::fixture::{Committee, as_dealer, party, session, shape};
+
+/// A committee with its key, and each party's shares of it.
+struct Epoch {
+    committee: Committee,
+    key: Key,
+    shares: Vec<Shares>,
+}
+
+fn epoch() -> Epoch {
+    let mut committee = Committee::new();
+    let config = committee.config.clone();
+    let dealings = [0, 5].map(|dealer| {
+        let dealing = dealt(&mut committee, dealer);
+        Arc::new(verify(&config, dealing).unwrap())
+    });
+    let key = Key::sum(&config, &dealings).unwrap();
+    let keys = (0..7).map(party).zip(&committee.keys);
+    let shares = keys.map(|(to, secret)| key.decrypt(&config, to, secret).unwrap()).collect();
+    Epoch { committee, key, shares }
+}
+
+/// Other weights, another order of the members, other thresholds; dealers as before.
+fn next(before: &Epoch) -> (Committee, Handover) {
+    let shape = shape(&[0, 2, 2, 0, 1, 1, 3], 4, Some(7));
+    let mut session = session();
+    session.context.epoch = session.context.epoch.next();
+    let mut after = Committee::with(session, shape.clone(), 2);
+    let members = after.config.members().to_vec();
+    let dealers = before.committee.config.dealers().to_vec();
+    let qualify = before.committee.config.qualify();
+    let config = Config::handover(session, shape, members, dealers, qualify).unwrap();
+    after.config = Arc::new(config);
+    let predecessor = Predecessor::new(&before.committee.config, &before.key);
+    let handover = Handover::new(after.config.clone(), predecessor).unwrap();
+    (after, handover)
+}
+
+/// Share `k` of the epoch before, with who holds it.
+fn held(before: &Epoch, k: u32) -> (u32, ShareIndex, Secret<Scalar>) {
+    let index = ShareIndex::new(k).unwrap();
+    let access = before.committee.config.shape().access();
+    let holder = access.owner(index).unwrap();
+    let place = index.position() - access.range(holder).start;
+    let share = before.shares[holder.index()].slow.expose()[place];
+    (holder.get(), index, Secret::new(share))
+}
+
+fn handed(before: &mut Epoch, handover: &Handover, k: u32) -> Dealing {
+    let (holder, index, share) = held(before, k);
+    let signer = &before.committee.signers[party(holder).index()];
+    let rng = &mut before.committee.rng;
+    handover.deal(party(holder), signer, (index, &share), rng).unwrap()
+}
+
+#[test]
+fn the_next_committee_holds_the_same_key() {
+    let mut before = epoch();
+    let (after, mut handover) = next(&before);
+    for (place, k) in [11, 2, 7, 1, 9, 4].into_iter().enumerate() {
+        assert_eq!(handover.remaining(), Remaining(6 - place));
+        assert!(matches!(handover.key(), Err(AggregateError::Shares { .. })));
+        let dealing = handed(&mut before, &handover, k);
+        let bytes = dealing.to_bytes();
+        assert_eq!(Dealing::from_bytes(&after.config, &bytes), Ok(dealing.clone()));
+        let dealing = Arc::new(handover.verify(dealing).unwrap());
+        handover.add(dealing.clone()).unwrap();
+        let again = handover.add(dealing).unwrap_err();
+        assert!(matches!(again, AddError::Duplicate { .. } | AddError::Complete { .. }), "{again}");
+    }
+    let key = handover.key().unwrap();
+    assert_eq!(key.public_key(), before.key.public_key());
+    let access = after.config.shape().access().clone();
+    for (path, threshold) in [(Path::Slow, 4), (Path::Fast, 7)] {
+        let mut values = Vec::new();
+        for to in access.parties() {
+            let shares = key.decrypt(&after.config, to, &after.keys[to.index()]).unwrap();
+            let own = if path == Path::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
+            values.extend_from_slice(own.expose());
+        }
+        let indices: Vec<ShareIndex> =
+            (3..3 + threshold).map(|k| ShareIndex::new(k).unwrap()).collect();
+        let lambda = access.domain().lagrange_at_zero(&indices);
+        let terms = lambda.iter().zip(&indices);
+        let secret: Scalar = terms.map(|(l, k)| *l * values[k.position()]).sum();
+        assert_eq!(G2Affine::from(G2Affine::generator() * secret), *before.key.public_key());
+    }
+    // Shares before and after do not mix: they are of different polynomials.
+    assert_ne!(
+        key.public_shares(Path::Slow).unwrap()[0],
+        before.key.public_shares(Path::Slow).unwrap()[0]
+    );
+}
+
+#[test]
+fn only_the_holder_deals_a_share_on_and_nothing_else() {
+    let mut before = epoch();
+    let (after, handover) = next(&before);
+    let (holder, index, share) = held(&before, 7);
+    let signers = &before.committee.signers;
+    let rng = &mut before.committee.rng;
+    let wrong = Secret::new(*share.expose() + Scalar::ONE);
+    let signer = &signers[party(holder).index()];
+    let refused = handover.deal(party(holder), signer, (index, &wrong), rng).unwrap_err();
+    assert_eq!(refused, HandoverError::Share { share: 7 });
+    let refused = handover.deal(party(2), &signers[2], (index, &share), rng).unwrap_err();
+    assert_eq!(refused, HandoverError::Holder { dealer: party(2), share: 7 });
+
+    // The share's value, dealt by another party, or as another share, or as a fresh secret.
+    let config = &after.config;
+    let layout = Layout::new(config);
+    let shape = config.shape();
+    let (slow, fast) = (shape.slow(), shape.threshold(Path::Fast));
+    let sharing = Sharing::new(Secret::new(*share.expose()), slow, fast, rng);
+    let witness = Witness::new(config, &layout, &sharing, rng);
+    let digest = before.key.digest();
+    let mut published = |dealer: u32, share: Option<(ShareIndex, &[u8; 32])>| {
+        let author = as_dealer(config, dealer, &signers[party(dealer).index()]);
+        publish(&author, &witness, share, rng)
+    };
+    let other = ShareIndex::new(8).unwrap();
+    assert!(handover.verify(published(holder, Some((index, &digest)))).is_ok());
+    let refused = handover.verify(published(2, Some((index, &digest)))).unwrap_err();
+    assert_eq!(refused, DealingError::Holder { dealer: party(2), share: 7 });
+    let refused = handover.verify(published(holder, Some((other, &digest)))).unwrap_err();
+    assert_eq!(refused, DealingError::Share { share: 8 });
+    let refused = handover.verify(published(holder, None)).unwrap_err();
+    assert_eq!(refused, DealingError::Source);
+    // A share dealt on is no contribution to a fresh key, and the proof names the key before.
+    let refused = verify(config, published(holder, Some((index, &digest)))).unwrap_err();
+    assert_eq!(refused, DealingError::Source);
+    let refused = handover.verify(published(holder, Some((index, &[9; 32])))).unwrap_err();
+    assert_eq!(refused, DealingError::Chunking);
+    // Relabelled afterwards: signature and proof still speak of share 7.
+    let mut relabelled = published(holder, Some((index, &digest)));
+    relabelled.share = Some(other);
+    let bytes = relabelled.to_bytes();
+    let relabelled = Dealing::from_bytes(config, &bytes).unwrap();
+    assert!(handover.verify(relabelled).is_err());
+}

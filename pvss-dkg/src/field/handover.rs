@@ -1,0 +1,235 @@
+//! The same secret for the next committee, whatever its weights and thresholds.
+//!
+//! Every share `k` of the epoch before is dealt on like a secret of its own; `t` of the dealings, with
+//! the Lagrange coefficients `λ_k` of their indices, are a sharing of what the shares were shares of:
+//!
+//! | step   | equation                                                       | by whom                |
+//! |--------|----------------------------------------------------------------|------------------------|
+//! | deal   | `f_k` random with `f_k(0) = f(ω^k)`                             | who held share `k`     |
+//! | verify | as any dealing, and `V̂₀` is the public key of share `k` before | anyone                 |
+//! | add up | `f'(X) = ∑ λ_k·f_k(X)`, so `f'(0) = f(0)`                       | anyone, the first `t`  |
+//!
+//! Shares of the slow path are dealt on, whose threshold is the lower one; the new dealings share on
+//! both paths. With the same committee it is a refresh: shares from before and from after are values of
+//! unrelated polynomials, so an adversary must take `t` of them within one epoch. That old shares are
+//! wiped is up to those who hold them.
+//!
+//! Which dealings count is decided by the order that the engine finalized, as for a fresh key (`dkg`);
+//! here the first of each share does, and stake plays no part: `t` shares are what it takes. The proof
+//! is bound to the key before and to the share, so a dealing of one share says nothing about another.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crypto_core::access::{Access, Party, ShareIndex, Threshold};
+use crypto_core::bls::min_sig;
+use crypto_core::curve::{G2Affine, Scalar};
+use crypto_core::secret::Secret;
+use crypto_core::sharing::Sharing;
+use rand_core::CryptoRng;
+use thiserror::Error;
+
+use super::deal::{Witness, publish};
+use super::dealing::Dealing;
+use super::key::Key;
+use super::layout::Layout;
+use super::verify::{DealingError, check};
+use crate::aggregate::AggregateError;
+use crate::config::{Config, Path};
+use crate::deal::{Author, DealError, check_dealer};
+use crate::verified::Verified;
+
+/// What is handed over: the key before, as anybody knows it.
+#[derive(Clone, Debug)]
+pub struct Predecessor {
+    pub(crate) digest: [u8; 32],
+    access: Access,
+    threshold: Threshold,
+    public_key: G2Affine,
+    shares: Vec<G2Affine>,
+}
+
+/// Why a key cannot be handed over like this.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HandoverError {
+    /// The dealers are those who hold the key.
+    #[error("key is held by {expected} parties, {got} are to deal")]
+    Dealers {
+        /// How many the configuration lists.
+        got: usize,
+        /// How many held shares or weight zero.
+        expected: usize,
+    },
+    /// Another party's share, or nobody's.
+    #[error("{dealer} does not hold share {share}")]
+    Holder {
+        /// Who deals.
+        dealer: Party,
+        /// Which share.
+        share: u32,
+    },
+    /// Not the share that its public key belongs to: of another epoch, say.
+    #[error("secret is not share {share} of the key before")]
+    Share {
+        /// Which share.
+        share: u32,
+    },
+    /// Not as any dealer.
+    #[error(transparent)]
+    Deal(#[from] DealError),
+}
+
+/// Why a dealing of a share does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AddError {
+    /// Checked under another configuration, or no share of a key is dealt on.
+    #[error("dealing of {dealer} was made for another handover")]
+    Foreign {
+        /// Whose dealing.
+        dealer: Party,
+    },
+    /// The first one of a share counts.
+    #[error("share {share} has been dealt before")]
+    Duplicate {
+        /// Which share.
+        share: u32,
+    },
+    /// The key is complete; normal for the dealings that are finalized last.
+    #[error("share {share} comes after the key was complete")]
+    Complete {
+        /// Which share.
+        share: u32,
+    },
+}
+
+/// Collects verified dealings of shares in the order that the engine finalized.
+#[derive(Clone, Debug)]
+pub struct Handover {
+    config: Arc<Config>,
+    before: Predecessor,
+    dealings: BTreeMap<ShareIndex, Arc<Verified<Dealing>>>,
+}
+
+impl Predecessor {
+    /// The key of the committee that `config` describes.
+    #[must_use]
+    pub fn new(config: &Config, key: &Key) -> Self {
+        Self {
+            digest: key.digest(),
+            access: config.shape().access().clone(),
+            threshold: config.shape().slow(),
+            public_key: *key.public_key(),
+            shares: key.public_shares(Path::Slow).unwrap_or_default().to_vec(),
+        }
+    }
+
+    /// `g₂^f(ω^(k−1))`, if `dealer` holds share `k`.
+    fn share_of(&self, dealer: Party, share: ShareIndex) -> Option<&G2Affine> {
+        let held = self.access.owner(share) == Some(dealer);
+        self.shares.get(share.position()).filter(|_| held)
+    }
+}
+
+impl Handover {
+    /// From the dealers of `config`, who hold `before`, to its members.
+    ///
+    /// # Errors
+    /// If the dealers are not as many as held the key.
+    pub fn new(config: Arc<Config>, before: Predecessor) -> Result<Self, HandoverError> {
+        let (got, expected) = (config.dealers().len(), before.access.len());
+        if got != expected {
+            return Err(HandoverError::Dealers { got, expected });
+        }
+        Ok(Self { config, before, dealings: BTreeMap::new() })
+    }
+
+    /// Deals one share of the slow path on.
+    ///
+    /// # Errors
+    /// If `dealer` is not who `signer` says, does not hold the share, or `secret` is not its value.
+    pub fn deal(
+        &self,
+        dealer: Party,
+        signer: &min_sig::SecretKey,
+        (share, secret): (ShareIndex, &Secret<Scalar>),
+        rng: &mut impl CryptoRng,
+    ) -> Result<Dealing, HandoverError> {
+        check_dealer(&self.config, dealer, signer)?;
+        let number = share.get();
+        let public = self.before.share_of(dealer, share);
+        let public = public.ok_or(HandoverError::Holder { dealer, share: number })?;
+        if G2Affine::from(G2Affine::generator() * secret.expose()) != *public {
+            return Err(HandoverError::Share { share: number });
+        }
+        let shape = self.config.shape();
+        let constant = Secret::new(*secret.expose());
+        let sharing = Sharing::new(constant, shape.slow(), shape.threshold(Path::Fast), rng);
+        let witness = Witness::new(&self.config, &Layout::new(&self.config), &sharing, rng);
+        let author = Author { config: &self.config, party: dealer, signer };
+        Ok(publish(&author, &witness, Some((share, &self.before.digest)), rng))
+    }
+
+    /// Checks a dealing of a share, whoever sent it.
+    ///
+    /// # Errors
+    /// Says which check fails first.
+    pub fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+        let share = dealing.share.ok_or(DealingError::Source)?;
+        let dealer = dealing.dealer();
+        let number = share.get();
+        let public = self.before.share_of(dealer, share);
+        if *public.ok_or(DealingError::Holder { dealer, share: number })? != dealing.body.public_key
+        {
+            return Err(DealingError::Share { share: number });
+        }
+        check(&self.config, dealing, Some(&self.before.digest))
+    }
+
+    /// Takes the next dealing in the finalized order; true once they suffice.
+    ///
+    /// # Errors
+    /// If it does not count. That changes nothing: go on with the next one.
+    pub fn add(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<Remaining, AddError> {
+        let dealer = dealing.dealer();
+        let own = dealing.config_digest() == self.config.digest();
+        let share = dealing.share.filter(|_| own).ok_or(AddError::Foreign { dealer })?;
+        if self.remaining().0 == 0 {
+            return Err(AddError::Complete { share: share.get() });
+        }
+        if self.dealings.contains_key(&share) {
+            return Err(AddError::Duplicate { share: share.get() });
+        }
+        self.dealings.insert(share, dealing);
+        Ok(self.remaining())
+    }
+
+    /// How many shares are missing.
+    #[must_use]
+    pub fn remaining(&self) -> Remaining {
+        let need = usize::try_from(self.before.threshold.t().get()).unwrap_or(usize::MAX);
+        Remaining(need.saturating_sub(self.dealings.len()))
+    }
+
+    /// The key for the new committee, under the public key from before.
+    ///
+    /// # Errors
+    /// [`AggregateError::Shares`] if dealings are missing.
+    pub fn key(&self) -> Result<Key, AggregateError> {
+        let Remaining(missing) = self.remaining();
+        if missing > 0 {
+            return Err(AggregateError::Shares { missing });
+        }
+        let indices: Vec<ShareIndex> = self.dealings.keys().copied().collect();
+        let lambda = self.before.access.domain().lagrange_at_zero(&indices);
+        let terms = lambda.into_iter().zip(self.dealings.values().cloned()).collect();
+        let key = Key::combine(&self.config, terms);
+        if *key.public_key() == self.before.public_key {
+            return Ok(key);
+        }
+        // The shares before did not belong to that key.
+        Err(AggregateError::Predecessor)
+    }
+}
+
+/// Shares that are still to be dealt on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remaining(pub usize);
