@@ -1,37 +1,102 @@
 //! What a fresh machine lacks is installed here, and said so.
-
+//!
+//! Toolchains, components and targets by rustup, cargo's own subcommands by `cargo install`, programs
+//! by apt where there is apt and we are root; elsewhere the message says what to install.
 use std::process::{Command, Stdio};
 
 use crate::Failed;
+use crate::gate::{Gate, root};
+
+/// A program that is not ours, and the Debian package that has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) package: &'static str,
+}
 
 /// Toolchain components, by rustup.
 pub(crate) fn components(names: &[&str]) -> Result<(), Failed> {
-    ensure("component", names)
+    names.iter().try_for_each(|name| rustup("component", name))
 }
 
 /// Compilation targets, by rustup.
 pub(crate) fn targets(names: &[&str]) -> Result<(), Failed> {
-    ensure("target", names)
+    names.iter().try_for_each(|name| rustup("target", name))
 }
 
-fn ensure(kind: &str, names: &[&str]) -> Result<(), Failed> {
-    let listed = Command::new("rustup")
-        .args([kind, "list", "--installed"])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| Failed(format!("rustup is needed to install {names:?}: {error}")))?;
-    let installed = String::from_utf8_lossy(&listed.stdout);
-    for name in names {
-        // A component is listed with the host behind its name, a target alone.
-        let is_there = |line: &str| line == *name || line.starts_with(&format!("{name}-"));
-        if installed.lines().any(is_there) {
+/// A toolchain beside the default one, without documentation.
+pub(crate) fn toolchain(name: &str) -> Result<(), Failed> {
+    if is_listed("toolchain", name)? {
+        return Ok(());
+    }
+    let line = format!("toolchain install {name} --profile minimal");
+    install(name, &Gate::new("rustup", &line))
+}
+
+/// A subcommand of cargo.
+pub(crate) fn subcommand(name: &str) -> Result<(), Failed> {
+    if answers("cargo", &[name, "--version"]) {
+        return Ok(());
+    }
+    // From outside of the workspace's settings: the tool has its own lockfile.
+    let line = format!("install cargo-{name} --locked");
+    install(name, &Gate::new("cargo", &line))
+}
+
+/// Programs of the system.
+pub(crate) fn programs(wanted: &[Program]) -> Result<(), Failed> {
+    for program in wanted {
+        if answers(program.name, &["--version"]) {
             continue;
         }
-        println!("installing the {kind} {name}: rustup {kind} add {name}");
-        let status = Command::new("rustup").args([kind, "add", name]).status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err(Failed(format!("rustup {kind} add {name}")));
-        }
+        let line = format!("install --yes {}", program.package);
+        let apt = Gate::new("apt-get", &line);
+        install(program.name, &apt)
+            .map_err(|_| Failed(format!("{} is needed; on Debian: sudo {apt}", program.name)))?;
     }
     Ok(())
+}
+
+/// A folder below the root that git ignores.
+pub(crate) fn folder(path: &str) -> Result<(), Failed> {
+    std::fs::create_dir_all(root().join(path)).map_err(|error| Failed(format!("{path}: {error}")))
+}
+
+/// Whether the program runs; its output is of no interest.
+pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
+    let quiet = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+fn rustup(kind: &str, name: &str) -> Result<(), Failed> {
+    if is_listed(kind, name)? {
+        return Ok(());
+    }
+    install(name, &Gate::new("rustup", &format!("{kind} add {name}")))
+}
+
+fn is_listed(kind: &str, name: &str) -> Result<bool, Failed> {
+    let arguments: &[&str] = match kind {
+        "toolchain" => &["list"],
+        _ => &["list", "--installed"],
+    };
+    let listed = Command::new("rustup")
+        .arg(kind)
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Failed(format!("rustup is needed to install {name}: {error}")))?;
+    // A component or toolchain is listed with the host behind its name, a target alone.
+    let is_it = |line: &str| line == name || line.starts_with(&format!("{name}-"));
+    Ok(String::from_utf8_lossy(&listed.stdout).lines().any(is_it))
+}
+
+fn install(name: &str, how: &Gate) -> Result<(), Failed> {
+    println!("\n{name} is missing: {how}");
+    how.status()
 }

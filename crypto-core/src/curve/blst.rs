@@ -23,6 +23,7 @@ use blst::{
 use zeroize::Zeroize;
 
 use super::DecodeError;
+use crate::secret::reveal;
 
 /// Bits of the group order.
 const ORDER_BITS: usize = 255;
@@ -76,7 +77,8 @@ pub(super) fn fr_from_bytes(bytes: &[u8; 32]) -> Option<blst_fr> {
     // SAFETY: blst reads 32 bytes and writes one `blst_scalar`.
     unsafe { blst::blst_scalar_from_bendian(&raw mut scalar, bytes.as_ptr()) };
     // SAFETY: a valid `blst_scalar`.
-    if !unsafe { blst::blst_scalar_fr_check(&raw const scalar) } {
+    let is_reduced = unsafe { blst::blst_scalar_fr_check(&raw const scalar) };
+    if !known(is_reduced) {
         return None;
     }
     // SAFETY: one valid struct each; the value was checked to be reduced.
@@ -101,6 +103,11 @@ pub(super) fn fr_to_scalar(a: &blst_fr) -> blst_scalar {
     // SAFETY: one valid struct each.
     unsafe { blst::blst_scalar_from_fr(&raw mut out, a) };
     out
+}
+
+/// A verdict of blst's, which everybody may know: no secret is zero, and none is guessed.
+fn known(verdict: bool) -> bool {
+    reveal(u8::from(verdict).into())
 }
 
 mod sealed {
@@ -274,22 +281,22 @@ macro_rules! backend {
 
             fn equal(a: &$raw, b: &$raw) -> bool {
                 // SAFETY: two valid points.
-                unsafe { blst::$equal(a, b) }
+                known(unsafe { blst::$equal(a, b) })
             }
 
             fn equal_affine(a: &$affine, b: &$affine) -> bool {
                 // SAFETY: two valid points.
-                unsafe { blst::$affine_equal(a, b) }
+                known(unsafe { blst::$affine_equal(a, b) })
             }
 
             fn is_identity(a: &$raw) -> bool {
                 // SAFETY: one valid point.
-                unsafe { blst::$is_inf(a) }
+                known(unsafe { blst::$is_inf(a) })
             }
 
             fn is_identity_affine(a: &$affine) -> bool {
                 // SAFETY: one valid point.
-                unsafe { blst::$affine_is_inf(a) }
+                known(unsafe { blst::$affine_is_inf(a) })
             }
 
             fn to_affine(a: &$raw) -> $affine {

@@ -18,6 +18,7 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroize;
 
 use super::{DecodeError, blst as ffi};
+use crate::secret::reveal;
 
 /// An integer modulo the group order.
 ///
@@ -172,7 +173,7 @@ impl ConstantTimeEq for Scalar {
 
 impl PartialEq for Scalar {
     fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
+        reveal(self.ct_eq(other))
     }
 }
 

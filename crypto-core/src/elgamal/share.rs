@@ -17,7 +17,7 @@ use crate::curve::{DecodeError, G1Affine};
 pub struct DecryptionShare(Vec<G1Affine>);
 
 impl DecryptionShare {
-    pub(crate) fn new(points: Vec<G1Affine>) -> Self {
+    pub(super) fn new(points: Vec<G1Affine>) -> Self {
         Self(points)
     }
 

@@ -1,0 +1,228 @@
+//! Every path of `crypto_core` that touches a secret.
+use std::hint::black_box;
+
+use crypto_core::access::{Access, Party, ShareIndex, Threshold};
+use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
+use crypto_core::commitment::Commitment;
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
+use crypto_core::curve::{
+    Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar,
+};
+use crypto_core::elgamal::{self, DecryptionKey, Label};
+use crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};
+use crypto_core::secret::Secret;
+use crypto_core::sharing::Sharing;
+use crypto_core::timelock::{Identity, encrypt};
+use crypto_core::wvuf::{EvaluationKey, Input, KeyShares, blind};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+use crate::Case;
+use crate::secrecy::{SecretRng, public, secret};
+
+pub const ALL: &[Case] = &[
+    ("scalar: add, subtract, multiply, negate", scalar_arithmetic),
+    ("scalar: invert", scalar_inversion),
+    ("scalar: compare", scalar_comparison),
+    ("scalar: encode, decode", scalar_encoding),
+    ("point of G1 times scalar", multiplication_g1),
+    ("point of G2 times scalar", multiplication_g2),
+    ("fixed base of G1 times scalar", fixed_base_g1),
+    ("fixed base of G2 times scalar", fixed_base_g2),
+    ("secret points: add, encode", secret_points),
+    ("polynomial: share, evaluate at one point", polynomial),
+    ("polynomial: evaluate over roots of unity", polynomial_over_domain),
+    ("polynomial: all shares, both placements", polynomial_shares),
+    ("commitment: commit, verify a share", commitment),
+    ("sharing: one secret, two polynomials", sharing),
+    ("bls: draw a key, store, read", bls_key),
+    ("bls: public key, sign, prove possession", bls_sign),
+    ("wvuf: blind shares", wvuf_blind),
+    ("wvuf: evaluate", wvuf_evaluate),
+    ("elgamal: encrypt", elgamal_encrypt),
+    ("elgamal: take shares, decrypt a share", elgamal_decrypt),
+    ("timelock: encrypt", timelock_encrypt),
+];
+
+fn scalar_arithmetic(rng: &mut SecretRng) {
+    let (a, b) = (Scalar::random(rng), Scalar::random(rng));
+    black_box([a + b, a - b, a * b, -a, Scalar::from_u64(rng.word())]);
+    black_box([a, b].into_iter().sum::<Scalar>());
+    black_box([a, b].into_iter().product::<Scalar>());
+}
+
+fn scalar_inversion(rng: &mut SecretRng) {
+    black_box(Scalar::random(rng).invert());
+}
+
+fn scalar_comparison(rng: &mut SecretRng) {
+    let (a, b) = (Scalar::random(rng), Scalar::random(rng));
+    // The verdict is public, how it came about is not.
+    black_box(public(a == b));
+}
+
+fn scalar_encoding(rng: &mut SecretRng) {
+    let bytes = black_box(Scalar::random(rng).to_bytes());
+    let _ = black_box(Scalar::from_bytes(&bytes));
+}
+
+fn multiplication_g1(rng: &mut SecretRng) {
+    multiplication(G1Affine::generator(), rng);
+}
+
+fn multiplication_g2(rng: &mut SecretRng) {
+    multiplication(G2Affine::generator(), rng);
+}
+
+fn multiplication<G: Group>(point: Affine<G>, rng: &mut SecretRng) {
+    let first = point * Scalar::random(rng);
+    // Now the point is a secret as well.
+    black_box(first.to_affine() * Scalar::random(rng));
+}
+
+fn fixed_base_g1(rng: &mut SecretRng) {
+    let base = FixedBase::new(&G1Affine::generator());
+    black_box(base.multiply(&Scalar::random(rng)));
+}
+
+fn fixed_base_g2(rng: &mut SecretRng) {
+    let base = FixedBase::new(&G2Affine::generator());
+    black_box(base.multiply(&Scalar::random(rng)));
+}
+
+fn secret_points(rng: &mut SecretRng) {
+    let points = [0; 3].map(|_| G1Affine::generator() * Scalar::random(rng));
+    let [a, b, c] = points;
+    black_box((a + b - c).to_affine().to_bytes());
+    black_box((a == b, a.to_affine() == c.to_affine()));
+    black_box(G1Projective::batch_to_affine(&points));
+}
+
+fn threshold() -> Threshold {
+    Threshold::new(5, 7).expect("five of seven")
+}
+
+fn polynomial(rng: &mut SecretRng) {
+    let secret = Secret::new(Scalar::random(rng));
+    let polynomial = Polynomial::random(threshold().t(), &secret, rng);
+    black_box(polynomial.evaluate(&Scalar::from_u64(3)));
+}
+
+fn polynomial_over_domain(rng: &mut SecretRng) {
+    let secret = Secret::new(Scalar::random(rng));
+    let polynomial = Polynomial::random(threshold().t(), &secret, rng);
+    black_box(polynomial.evaluate_over(&Roots::new(7)));
+    black_box(polynomial.evaluate_over(&Roots::new(2)));
+}
+
+fn polynomial_shares(rng: &mut SecretRng) {
+    let secret = Secret::new(Scalar::random(rng));
+    let polynomial = Polynomial::random(threshold().t(), &secret, rng);
+    for placement in [Placement::Consecutive, Placement::RootsOfUnity] {
+        let points = Points::new(placement, 7).expect("seven shares");
+        black_box(polynomial.shares(&points));
+    }
+}
+
+fn commitment(rng: &mut SecretRng) {
+    let secret = Secret::new(Scalar::random(rng));
+    let polynomial = Polynomial::random(threshold().t(), &secret, rng);
+    let points = Points::new(Placement::Consecutive, 7).expect("seven shares");
+    let (index, share) = (ShareIndex::new(3).expect("not zero"), polynomial.shares(&points));
+    let share = Secret::new(share.expose()[2]);
+    let commitment = Commitment::<G1>::commit(&polynomial);
+    // It is sent to everybody.
+    let points_sent = commitment.points().iter().copied().map(public).collect();
+    let commitment = Commitment::from_points(points_sent).expect("not empty");
+    black_box(commitment.verify_share(&points, index, &share)).expect("its share");
+}
+
+fn sharing(rng: &mut SecretRng) {
+    black_box(Sharing::random(threshold(), Some(threshold()), rng));
+}
+
+fn bls_key(rng: &mut SecretRng) {
+    let key = SecretKey::random(rng);
+    let _ = black_box(SecretKey::from_secret_bytes(&key.to_secret_bytes()));
+}
+
+const DOMAIN: Domain = Domain::new("constant time");
+
+fn bls_sign(rng: &mut SecretRng) {
+    let key = SecretKey::random(rng);
+    black_box(key.public_key::<MinSig>());
+    black_box(key.public_key::<MinPk>());
+    black_box(key.sign::<MinSig>(DOMAIN, b"message"));
+    black_box(key.sign::<MinPk>(DOMAIN, b"message"));
+    black_box(key.prove_possession::<MinSig>());
+    black_box(key.prove_possession::<MinPk>());
+}
+
+fn input() -> Input {
+    let context = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(2) };
+    Input::new(&context, Slot::new(3), None)
+}
+
+fn shares(rng: &mut SecretRng) -> KeyShares {
+    let points = [0; 3].map(|_| G1Affine::generator() * Scalar::random(rng));
+    KeyShares::new(G1Projective::batch_to_affine(&points))
+}
+
+fn wvuf_blind(rng: &mut SecretRng) {
+    let shares = shares(rng);
+    black_box(blind(&shares, rng));
+}
+
+fn wvuf_evaluate(rng: &mut SecretRng) {
+    let mut bytes = [0; 32];
+    rng.fill_bytes(&mut bytes);
+    // Below the group order, which no uniform 256 bits need be.
+    bytes[0] = 0;
+    if let Ok(key) = EvaluationKey::from_secret_bytes(&Secret::new(bytes)) {
+        black_box(key.evaluate(&input()));
+    }
+}
+
+/// A committee that anybody may know, and all values of its polynomial.
+fn committee() -> (elgamal::Committee, Vec<Scalar>) {
+    let rng = &mut ChaCha20Rng::seed_from_u64(2);
+    let access = Access::new(&[3, 4]).expect("weights");
+    let secret = Secret::new(Scalar::random(rng));
+    let polynomial = Polynomial::random(threshold().t(), &secret, rng);
+    let y = (G1Affine::generator() * secret.expose()).to_affine();
+    let shares = polynomial.shares(&Points::of(&access, Placement::Consecutive));
+    let commitment = Commitment::<G2>::commit(&polynomial);
+    let committee = elgamal::Committee::new(y, &commitment, access, Placement::Consecutive);
+    (committee.expect("a committee"), shares.expose().clone())
+}
+
+fn elgamal_encrypt(rng: &mut SecretRng) {
+    let (committee, _) = committee();
+    let label = Label::new(b"label").expect("short");
+    let mut plaintext = [0; 64];
+    rng.fill_bytes(&mut plaintext);
+    black_box(committee.key().encrypt(&label, &plaintext, rng)).expect("short");
+}
+
+fn elgamal_decrypt(_: &mut SecretRng) {
+    let (committee, shares) = committee();
+    let label = Label::new(b"label").expect("short");
+    let sender = &mut ChaCha20Rng::seed_from_u64(3);
+    let ciphertext = committee.key().encrypt(&label, b"plaintext", sender).expect("short");
+    let ciphertext = ciphertext.validate(committee.key(), &label).expect("valid");
+    let own: Vec<Scalar> = shares[..3].iter().map(|share| secret(*share)).collect();
+    let key = DecryptionKey::new(&committee, Party::new(0), Secret::new(own)).expect("its shares");
+    black_box(key.decrypt_share(&ciphertext)).expect("this key's");
+}
+
+fn timelock_encrypt(rng: &mut SecretRng) {
+    encrypt_to_round::<MinSig>(rng);
+    encrypt_to_round::<MinPk>(rng);
+}
+
+fn encrypt_to_round<V: Variant>(rng: &mut SecretRng) {
+    let beacon = SecretKey::random(&mut ChaCha20Rng::seed_from_u64(4)).public_key::<V>();
+    let mut message = [0; 16];
+    rng.fill_bytes(&mut message);
+    black_box(encrypt(&beacon, &Identity::new(DOMAIN, b"round 8"), &message, rng));
+}

@@ -1,0 +1,139 @@
+//! Every gate, stage by stage: what is quick and fails often comes first.
+use crate::Failed;
+use crate::gate::Gate;
+use crate::setup::{self, Program};
+
+/// Gates that need the same set-up.
+pub(crate) struct Stage {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// Installs what the gates need, then names them.
+    pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
+}
+
+pub(crate) const STAGES: [Stage; 9] = [
+    Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
+    Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
+    Stage { name: "tests", about: "unit, integration and documentation tests", gates: tests },
+    Stage { name: "features", about: "every combination of features compiles", gates: features },
+    Stage { name: "targets", about: "builds without std, and for browsers", gates: targets },
+    Stage {
+        name: "platforms",
+        about: "one answer in WebAssembly too, run by Node",
+        gates: platforms,
+    },
+    Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
+    Stage { name: "fuzz", about: "each fuzz target for 20 seconds", gates: fuzz },
+    Stage { name: "runs", about: "a seeded simulation, a devnet", gates: runs },
+];
+
+/// Crates outside of the workspace, each with its own lockfile.
+const SATELLITES: [&str; 4] =
+    ["beacon/node/fuzz", "crypto-core/constant-time", "crypto-core/fuzz", "weighted-rounding/fuzz"];
+
+/// Fuzz targets by the folder of their crate.
+const FUZZ: [(&str, &[&str]); 3] = [
+    ("crypto-core/fuzz", &["decode", "wvuf"]),
+    ("beacon/node/fuzz", &["bytes"]),
+    ("weighted-rounding/fuzz", &["solve"]),
+];
+const FUZZ_SECONDS: u32 = 20;
+
+const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabihf"];
+
+/// The simulation that every test run repeats: small, seeded, both paths.
+const SIMULATION: &str = "run --release --locked -- simulate --parties 16 --slots 20 --seed 7";
+/// The main job in real time, without emulated distance so that it takes seconds.
+const DEVNET: &str =
+    "run --release --locked -- devnet --parties 7 --slots 8 --regions none --seed 7";
+
+/// Benches are among all targets, so that they compile.
+fn source() -> Result<Vec<Gate>, Failed> {
+    setup::components(&["rustfmt", "clippy"])?;
+    let mut gates = vec![Gate::cargo("fmt --all --check")];
+    for folder in SATELLITES {
+        gates.push(Gate::cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
+    }
+    gates.push(Gate::cargo("clippy --workspace --all-targets --locked -- -D warnings"));
+    let docs = Gate::cargo("doc --workspace --no-deps --locked");
+    gates.push(docs.with("RUSTDOCFLAGS", "-D warnings"));
+    Ok(gates)
+}
+
+/// The advisories live elsewhere; where that cannot be reached they are left out, and that is said.
+fn licences() -> Result<Vec<Gate>, Failed> {
+    setup::subcommand("deny")?;
+    let reachable = setup::answers("git", &["ls-remote", "--exit-code", ADVISORIES, "HEAD"]);
+    if !reachable {
+        println!("{ADVISORIES} cannot be reached: known vulnerabilities are not looked for");
+    }
+    let also = if reachable { " advisories" } else { "" };
+    Ok(vec![Gate::cargo(&format!("deny --locked check bans licenses sources{also}"))])
+}
+
+const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
+
+fn tests() -> Result<Vec<Gate>, Failed> {
+    Ok(vec![Gate::cargo("test --workspace --locked")])
+}
+
+fn features() -> Result<Vec<Gate>, Failed> {
+    setup::subcommand("hack")?;
+    let all = "hack check --workspace --lib --feature-powerset --locked";
+    Ok(vec![Gate::cargo(all)])
+}
+
+fn targets() -> Result<Vec<Gate>, Failed> {
+    setup::targets(&TARGETS)?;
+    let packages = "-p prefinal-weighted-rounding -p prefinal-machine";
+    let build = |target| Gate::cargo(&format!("check --locked --lib --target {target} {packages}"));
+    Ok(TARGETS.iter().map(build).collect())
+}
+
+fn platforms() -> Result<Vec<Gate>, Failed> {
+    setup::targets(&TARGETS)?;
+    setup::programs(&[Program { name: "node", package: "nodejs" }])?;
+    let line = "test -p prefinal-weighted-rounding --test platforms --locked -- --ignored";
+    Ok(vec![Gate::cargo(line)])
+}
+
+/// What memcheck says in full, the controls' leaks included, is in the log.
+fn constant_time() -> Result<Vec<Gate>, Failed> {
+    setup::programs(&[
+        Program { name: "cc", package: "gcc" },
+        Program { name: "valgrind", package: "valgrind" },
+    ])?;
+    let build = "build --release --locked --manifest-path crypto-core/constant-time/Cargo.toml";
+    let check = "--error-limit=no --suppressions=crypto-core/constant-time/public.supp \
+                 --log-file=target/constant-time/memcheck.log \
+                 target/constant-time/release/prefinal-constant-time";
+    Ok(vec![
+        Gate::cargo(&format!("{build} --target-dir target/constant-time")),
+        Gate::new("valgrind", check),
+    ])
+}
+
+/// One build folder for all, so that what they share is built once. Seeds are kept in the project,
+/// what a run finds beyond them is not.
+fn fuzz() -> Result<Vec<Gate>, Failed> {
+    setup::toolchain("nightly")?;
+    setup::subcommand("fuzz")?;
+    setup::programs(&[Program { name: "c++", package: "g++" }])?;
+    let mut gates = Vec::new();
+    for (folder, targets) in FUZZ {
+        let place = format!("--fuzz-dir {folder} --target-dir target/fuzz");
+        gates.push(Gate::cargo(&format!("+nightly fuzz build {place}")));
+        for target in targets {
+            let found = format!("{folder}/corpus/{target}");
+            setup::folder(&found)?;
+            let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
+            let run = format!("{target} {found} {folder}/seeds/{target} -- {limits}");
+            gates.push(Gate::cargo(&format!("+nightly fuzz run {place} {run}")));
+        }
+    }
+    Ok(gates)
+}
+
+fn runs() -> Result<Vec<Gate>, Failed> {
+    Ok(vec![Gate::cargo(SIMULATION), Gate::cargo(DEVNET)])
+}
