@@ -3,18 +3,20 @@
 //! | step        | equation                                        | by whom                    |
 //! |-------------|-------------------------------------------------|----------------------------|
 //! | share       | `f(X) = s + c₁X + … + c_(t−1)X^(t−1)`, `cᵢ` random | dealer                     |
-//! | evaluate    | `f(ω^k)` for all `k < W`, by Fourier transform  | dealer, constant time      |
+//! | evaluate    | all `f(xⱼ)`, where share `j` sits at `xⱼ`        | dealer, constant time      |
 //! | interpolate | `f(0) = Σᵢ λᵢ·f(xᵢ)`, `λᵢ = ∏_(j≠i) xⱼ/(xⱼ − xᵢ)` | anyone; the `xᵢ` are public |
 //!
 //! After Shamir (1979). Any `t` values fix `f`; with `t − 1` values every `s` is equally likely.
 //!
-//! [`lagrange_at_zero`] works for any points in quadratic time; [`Domain::lagrange_at_zero`] is its
-//! fast form for roots of unity.
+//! [`Points`] says where shares sit, at consecutive numbers or at roots of unity, and interpolates in
+//! `O(t log² t)` or better. [`lagrange_at_zero`] works for any points in quadratic time.
 //!
-//! Elsewhere: two polynomials with one constant ([`crate::sharing`]), which share sits at which point
-//! ([`crate::access`]), whether points in the exponent lie on one polynomial (`pvss_dkg`).
+//! Elsewhere: two polynomials with one constant ([`crate::sharing`]), a polynomial in the exponent
+//! ([`crate::commitment`]), who holds which share ([`crate::access`]), whether points in the exponent
+//! lie on one polynomial (`pvss_dkg`).
 mod coefficients;
 mod consecutive;
+mod differences;
 mod domain;
 mod points;
 mod progression;
@@ -64,14 +66,16 @@ impl Polynomial {
     /// The values at all points, in the order of their indices, in constant time.
     #[must_use]
     pub fn shares(&self, points: &Points) -> Secret<Vec<Scalar>> {
-        let Some(domain) = points.domain() else {
-            let values = points.indices().filter_map(|index| points.point(index));
-            return Secret::new(values.map(|x| *self.evaluate(&x).expose()).collect());
-        };
-        let mut values = self.values_over(domain);
-        // What is cut off stays within the capacity, which the wipe covers.
-        values.truncate(usize::try_from(points.count()).unwrap_or(usize::MAX));
-        Secret::new(values)
+        let count = usize::try_from(points.count()).unwrap_or(usize::MAX);
+        Secret::new(match points.domain() {
+            None => differences::values(self.coefficients.expose(), count),
+            Some(domain) => {
+                let mut values = self.values_over(domain);
+                // What is cut off stays within the capacity, which the wipe covers.
+                values.truncate(count);
+                values
+            }
+        })
     }
 
     /// `f(ω^k)` for every `k` below the domain's size, in constant time.

@@ -181,6 +181,46 @@ fn values_combine_in_g2() {
 }
 
 #[test]
+fn shares_are_the_values_at_their_points() {
+    let mut rng = rng();
+    for placement in PLACEMENTS {
+        for (t, n) in
+            [(1, 1), (1, 9), (2, 1), (5, 3), (9, 10), (10, 10), (11, 10), (67, 100), (3, 70)]
+        {
+            let points = Points::new(placement, n).unwrap();
+            let f = polynomial(t, &mut rng);
+            let expected: Vec<Scalar> = points
+                .indices()
+                .map(|index| *f.evaluate(&points.point(index).unwrap()).expose())
+                .collect();
+            assert_eq!(*f.shares(&points).expose(), expected, "t = {t}, n = {n}, {placement}");
+        }
+    }
+}
+
+#[test]
+fn the_lowest_shares_are_chosen() {
+    let t = NonZeroU32::new(3).unwrap();
+    for placement in PLACEMENTS {
+        let points = Points::new(placement, 9).unwrap();
+        assert_eq!(points.choose(&run([8, 2, 9, 2, 5, 4]), t), Ok(run([2, 4, 5])));
+        let error = InterpolationError::BelowThreshold { got: 2, need: 3 };
+        assert_eq!(points.choose(&run([8, 2, 8]), t), Err(error));
+        assert_eq!(error.to_string(), "2 shares, threshold is 3");
+        let error = InterpolationError::OutOfRange { index: index(10), count: 9 };
+        assert_eq!(points.choose(&run([1, 2, 3, 10]), t), Err(error));
+    }
+    // No choice among 80 shares at hand beats it by much, and random ones are far behind.
+    let mut rng = rng();
+    let points = Points::new(Placement::Consecutive, 100).unwrap();
+    let t = NonZeroU32::new(67).unwrap();
+    let at_hand = subset(100, 80, &mut rng);
+    let chosen = points.choose(&at_hand, t).unwrap();
+    let bits = |indices: &[ShareIndex]| points.lagrange_at_zero(indices).unwrap().bits();
+    assert!(bits(&chosen) < bits(&at_hand[..67]), "seed {SEED}");
+}
+
+#[test]
 fn indices_that_do_not_interpolate_are_named() {
     for placement in PLACEMENTS {
         let points = Points::new(placement, 5).unwrap();

@@ -6,9 +6,8 @@
 //! | roots of unity   | `ω^(j−1)`         | Fourier transform                | a transform, full scalars   |
 //!
 //! Neither ever hits zero, where the secret is: at most 2²⁰ shares are supported, far below the
-//! order, so indices do not wrap. Small committees want consecutive points, for combining in the
-//! exponent is cheaper by half or more; large ones want roots of unity, for everything else is
-//! cheaper.
+//! order, so indices do not wrap. With up to some 250 shares combining in the exponent is cheaper at
+//! consecutive points, by half or more; with many, everything else is cheaper at roots of unity.
 //!
 //! Coefficients for another target than zero follow from those at zero. With `A = ∏ (X − xⱼ)`,
 //!
@@ -24,6 +23,7 @@
 //! good for ([`Coefficients`]), who holds which index ([`crate::access`]).
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU32;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -218,6 +218,31 @@ impl Points {
     ) -> Result<Coefficients, InterpolationError> {
         self.check(indices)?;
         Ok(self.lagrange_full(x, indices))
+    }
+
+    /// The `t` of the shares at hand that are the cheapest to combine: the lowest. What makes
+    /// coefficients long is the numbers left out below the highest that is used. For roots of unity
+    /// all are alike.
+    ///
+    /// # Errors
+    /// If there are fewer than `t` distinct indices, or one is out of range.
+    pub fn choose(
+        &self,
+        at_hand: &[ShareIndex],
+        t: NonZeroU32,
+    ) -> Result<Vec<ShareIndex>, InterpolationError> {
+        let mut chosen = at_hand.to_vec();
+        chosen.sort_unstable();
+        chosen.dedup();
+        if let Some(last) = chosen.last().filter(|last| last.get() > self.count) {
+            return Err(self.out_of_range(*last));
+        }
+        let need = usize::try_from(t.get()).unwrap_or(usize::MAX);
+        if chosen.len() < need {
+            return Err(InterpolationError::BelowThreshold { got: chosen.len(), need: t.get() });
+        }
+        chosen.truncate(need);
+        Ok(chosen)
     }
 
     /// `λᵢ(x) = λᵢ(0) · xᵢ/(xᵢ − x) · A(x)/A(0)`; the indices are checked.

@@ -1,0 +1,58 @@
+//! All values of a secret polynomial at `1, 2, …, n` by finite differences.
+//!
+//! `Δf(x) = f(x + 1) − f(x)`. The differences `Dₖ = Δᵏf(0)` fix a polynomial as its coefficients do.
+//! Horner's rule on differences finds them, and one addition each moves them on:
+//!
+//! ```text
+//! p ← X·p + c      D₀ ← c,  Dₖ ← k·(Dₖ + Dₖ₋₁)        since Δᵏ(X·p)(0) = k·Δᵏ⁻¹p(1)
+//! x ← x + 1        Dₖ ← Dₖ + Dₖ₊₁
+//! ```
+//!
+//! That is `t²/2` multiplications and fewer than `n·t` additions, where Horner's rule at each point
+//! takes `n·t` of both. The sequence of operations depends on `t` and `n` alone.
+//!
+//! Elsewhere: the same in the exponent (`commitment`).
+use alloc::vec;
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use crate::curve::Scalar;
+
+/// `f(1), …, f(count)`, in constant time; `coefficients` with the lowest degree first.
+pub(super) fn values(coefficients: &[Scalar], count: usize) -> Vec<Scalar> {
+    // A difference of higher order than there are steps never reaches a value.
+    let orders = coefficients.len().min(count + 1);
+    let mut differences = Zeroizing::new(vec![Scalar::ZERO; orders]);
+    for (coefficient, degree) in coefficients.iter().rev().zip(0..) {
+        horner(&mut differences, coefficient, degree);
+    }
+    let mut values = Vec::with_capacity(count);
+    for left in (0..count).rev() {
+        step(&mut differences, left);
+        values.extend(differences.first());
+    }
+    values
+}
+
+/// From `p` of this degree, or less, to `X·p + coefficient`.
+fn horner(differences: &mut [Scalar], coefficient: &Scalar, degree: u64) {
+    let mut below = *coefficient;
+    let places = differences.iter_mut().zip(0..=degree);
+    for (difference, order) in places {
+        let own = *difference;
+        *difference = if order == 0 { below } else { (own + below) * Scalar::from_u64(order) };
+        below = own;
+    }
+}
+
+/// From `x` to `x + 1`, where only `left` more steps will follow.
+fn step(differences: &mut [Scalar], left: usize) {
+    let mut rest = differences;
+    for _ in 0..=left {
+        let [difference, above @ ..] = rest else { break };
+        let [next, ..] = above else { break };
+        *difference += *next;
+        rest = above;
+    }
+}
