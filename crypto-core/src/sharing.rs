@@ -10,9 +10,11 @@
 //!
 //! The coefficients of the two are independent. With one polynomial of the lower degree for both, or
 //! with coefficients in common, shares of one path would count on the other. Both have the same
-//! constant because they are made from one value, not because somebody compares them.
+//! constant because they are made from one value, not because somebody compares them. Where the
+//! shares sit is the same for both.
 //!
-//! Elsewhere: encrypting the shares and proving that they are right (`pvss_dkg`).
+//! Elsewhere: the shares themselves ([`Polynomial::shares`]), encrypting them and proving that they
+//! are right (`pvss_dkg`).
 use core::num::NonZeroU32;
 
 use rand_core::CryptoRng;

@@ -13,8 +13,10 @@ use crypto_core::polynomial::{
     CountError, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
 };
 use crypto_core::secret::Secret;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 
 const SEED: u64 = 11;
 const PLACEMENTS: [Placement; 2] = [Placement::Consecutive, Placement::RootsOfUnity];
@@ -121,6 +123,40 @@ fn fast_ways_match_the_quadratic_one_for_large_thresholds() {
                 let share = points.lagrange_at_share(index(4_321), indices).unwrap();
                 assert_eq!(share.to_scalars(), lagrange_at_zero(&moved), "{case}");
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 128,
+        rng_seed: RngSeed::Fixed(SEED),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_indices_match_the_quadratic_formula(
+        roots in any::<bool>(),
+        n in 1..400_u32,
+        part in 1..=100_u32,
+        target in 1..400_u32,
+        seed in any::<u64>(),
+    ) {
+        let placement = if roots { Placement::RootsOfUnity } else { Placement::Consecutive };
+        let points = Points::new(placement, n).unwrap();
+        let t = (n * part).div_ceil(100);
+        let indices = subset(n, t, &mut ChaCha20Rng::seed_from_u64(seed));
+        let xs = at(&points, &indices);
+        let zero = points.lagrange_at_zero(&indices).unwrap();
+        prop_assert_eq!(zero.to_scalars(), lagrange_at_zero(&xs));
+        let target = index(target.min(n));
+        let x = points.point(target).unwrap();
+        let share = points.lagrange_at_share(target, &indices).unwrap().to_scalars();
+        prop_assert_eq!(&share, &points.lagrange_at(&x, &indices).unwrap().to_scalars());
+        if !indices.contains(&target) {
+            let moved: Vec<Scalar> = xs.iter().map(|own| *own - x).collect();
+            prop_assert_eq!(share, lagrange_at_zero(&moved));
         }
     }
 }

@@ -1,10 +1,14 @@
 //! Polynomials against naive evaluation and interpolation; the two sharings of one secret.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
 use core::num::NonZeroU32;
 
 use crypto_core::access::{Access, ShareIndex, Threshold};
 use crypto_core::curve::Scalar;
-use crypto_core::polynomial::{Domain, Polynomial, lagrange_at_zero};
+use crypto_core::polynomial::{Domain, Placement, Points, Polynomial, lagrange_at_zero};
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
 use rand_chacha::ChaCha20Rng;
@@ -127,22 +131,23 @@ fn both_sharings_rebuild_one_secret_each_at_its_own_threshold() {
     let total = access.total();
     let (slow, fast) = (Threshold::new(7, total).unwrap(), Threshold::new(10, total).unwrap());
     let sharing = Sharing::random(slow, Some(fast), &mut rng);
-    let domain = access.domain();
-    let rebuild = |f: &Polynomial, count: u32, rng: &mut ChaCha20Rng| -> Scalar {
-        let indices = subset(total, usize::try_from(count).unwrap(), rng);
-        let values = f.evaluate_over(&domain);
-        let lambda = domain.lagrange_at_zero(&indices);
-        indices.iter().zip(lambda).map(|(i, l)| values.expose()[i.position()] * l).sum()
-    };
-    let secret = *sharing.secret().expose();
-    let fast_polynomial = sharing.fast().unwrap();
-    assert_eq!(rebuild(sharing.slow(), 7, &mut rng), secret);
-    assert_eq!(rebuild(sharing.slow(), 13, &mut rng), secret);
-    assert_eq!(rebuild(fast_polynomial, 10, &mut rng), secret);
-    // One share less gives something else, and so do shares of one path taken for the other's.
-    assert_ne!(rebuild(sharing.slow(), 6, &mut rng), secret);
-    assert_ne!(rebuild(fast_polynomial, 9, &mut rng), secret);
-    assert_ne!(rebuild(fast_polynomial, 7, &mut rng), secret);
+    for placement in [Placement::Consecutive, Placement::RootsOfUnity] {
+        let points = Points::of(&access, placement);
+        let mut rebuild = |f: &Polynomial, count: usize| -> Scalar {
+            let indices = subset(total, count, &mut rng);
+            let lambda = points.lagrange_at_zero(&indices).unwrap();
+            *lambda.recover(&pick(&f.shares(&points), &indices)).unwrap().expose()
+        };
+        let secret = *sharing.secret().expose();
+        let fast_polynomial = sharing.fast().unwrap();
+        assert_eq!(rebuild(sharing.slow(), 7), secret);
+        assert_eq!(rebuild(sharing.slow(), 13), secret);
+        assert_eq!(rebuild(fast_polynomial, 10), secret);
+        // One share less gives something else, and so do shares of one path taken for the other's.
+        assert_ne!(rebuild(sharing.slow(), 6), secret);
+        assert_ne!(rebuild(fast_polynomial, 9), secret);
+        assert_ne!(rebuild(fast_polynomial, 7), secret);
+    }
 }
 
 #[test]
@@ -157,6 +162,131 @@ fn the_two_polynomials_have_nothing_but_the_secret_in_common() {
         assert_ne!(slow, fast);
     }
     assert!(Sharing::random(threshold, None, &mut rng).fast().is_none());
+}
+
+/// Every subset, as a bit mask, that has `count` members.
+fn subsets(of: u32, count: u32) -> impl Iterator<Item = Vec<ShareIndex>> {
+    (0..1_u32 << of).filter(move |mask| mask.count_ones() == count).map(move |mask| {
+        (0..of).filter(|bit| mask >> bit & 1 == 1).filter_map(|b| ShareIndex::new(b + 1)).collect()
+    })
+}
+
+fn pick(shares: &Secret<Vec<Scalar>>, indices: &[ShareIndex]) -> Secret<Vec<Scalar>> {
+    Secret::new(indices.iter().map(|i| shares.expose()[i.position()]).collect())
+}
+
+#[test]
+fn all_subsets_of_t_shares_give_the_secret_and_none_of_fewer_does() {
+    let mut rng = rng();
+    for placement in [Placement::Consecutive, Placement::RootsOfUnity] {
+        for n in 1..=6 {
+            let points = Points::new(placement, n).unwrap();
+            for t in 1..=n {
+                let f = polynomial(t, &mut rng);
+                let secret = *f.evaluate(&Scalar::ZERO).expose();
+                let shares = f.shares(&points);
+                for count in 1..=n {
+                    for indices in subsets(n, count) {
+                        let lambda = points.lagrange_at_zero(&indices).unwrap();
+                        let got = lambda.recover(&pick(&shares, &indices)).unwrap();
+                        assert_eq!(*got.expose() == secret, count >= t, "{indices:?}, {t} of {n}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fewer_shares_fit_every_secret() {
+    let mut rng = rng();
+    for placement in [Placement::Consecutive, Placement::RootsOfUnity] {
+        let points = Points::new(placement, 5).unwrap();
+        let shares = polynomial(4, &mut rng).shares(&points);
+        for known in subsets(5, 3) {
+            let lambda = points.lagrange_at_zero(&known).unwrap();
+            let values = pick(&shares, &known);
+            // The polynomial of degree 2 through the known shares, and the one of degree 3 that
+            // vanishes on them: their sum over all multiples takes each value at zero once, and
+            // agrees with the known shares whatever the multiple.
+            let lowest = *lambda.recover(&values).unwrap().expose();
+            let vanishing = |x: Scalar| -> Scalar {
+                known.iter().map(|i| x - points.point(*i).unwrap()).product()
+            };
+            let at_zero = vanishing(Scalar::ZERO).invert().unwrap();
+            for candidate in [Scalar::ZERO, Scalar::ONE, Scalar::random(&mut rng)] {
+                let multiple = (candidate - lowest) * at_zero;
+                let value = |index: ShareIndex| {
+                    let x = points.point(index).unwrap();
+                    let lambda = points.lagrange_at(&x, &known).unwrap();
+                    *lambda.recover(&values).unwrap().expose() + multiple * vanishing(x)
+                };
+                for (index, share) in known.iter().zip(values.expose()) {
+                    assert_eq!(value(*index), *share);
+                }
+                // With any fourth share of this polynomial the candidate is what comes out.
+                let fourth = points.indices().find(|index| !known.contains(index)).unwrap();
+                let all: Vec<ShareIndex> = known.iter().copied().chain([fourth]).collect();
+                let shares: Vec<Scalar> = all.iter().map(|index| value(*index)).collect();
+                let lambda = points.lagrange_at_zero(&all).unwrap();
+                assert_eq!(*lambda.recover(&Secret::new(shares)).unwrap().expose(), candidate);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_share_comes_back_from_t_others() {
+    let mut rng = rng();
+    for placement in [Placement::Consecutive, Placement::RootsOfUnity] {
+        let points = Points::new(placement, 9).unwrap();
+        let f = polynomial(5, &mut rng);
+        let shares = f.shares(&points);
+        for lost in points.indices() {
+            let mut others = subset(9, 9, &mut rng);
+            others.retain(|index| *index != lost);
+            others.truncate(5);
+            let lambda = points.lagrange_at_share(lost, &others).unwrap();
+            let share = lambda.recover(&pick(&shares, &others)).unwrap();
+            assert_eq!(*share.expose(), shares.expose()[lost.position()], "{lost}, {placement}");
+        }
+    }
+}
+
+#[test]
+fn shares_handed_on_give_the_same_secret_to_the_next_committee() {
+    let mut rng = rng();
+    for (from, to) in [
+        (Placement::Consecutive, Placement::RootsOfUnity),
+        (Placement::RootsOfUnity, Placement::Consecutive),
+    ] {
+        let (old, new) = (Points::new(from, 4).unwrap(), Points::new(to, 7).unwrap());
+        let (slow, fast) = (Threshold::new(4, 7).unwrap(), Threshold::new(6, 7).unwrap());
+        let f = polynomial(3, &mut rng);
+        let shares = f.shares(&old);
+        let dealers = subset(4, 3, &mut rng);
+        let lambda = old.lagrange_at_zero(&dealers).unwrap().to_scalars();
+        let dealings: Vec<Sharing> = dealers
+            .iter()
+            .map(|index| Secret::new(shares.expose()[index.position()]))
+            .map(|share| Sharing::new(share, slow, Some(fast), &mut rng))
+            .collect();
+        for (t, is_fast) in [(4, false), (6, true)] {
+            let next = new.indices().map(|index| {
+                let x = new.point(index).unwrap();
+                let sub = dealings.iter().map(|dealing| {
+                    let f = if is_fast { dealing.fast().unwrap() } else { dealing.slow() };
+                    *f.evaluate(&x).expose()
+                });
+                sub.zip(&lambda).map(|(value, lambda)| value * lambda).sum()
+            });
+            let next: Secret<Vec<Scalar>> = Secret::new(next.collect());
+            let indices = subset(7, usize::try_from(t).unwrap(), &mut rng);
+            let coefficients = new.lagrange_at_zero(&indices).unwrap();
+            let secret = coefficients.recover(&pick(&next, &indices)).unwrap();
+            assert_eq!(secret.expose(), f.evaluate(&Scalar::ZERO).expose(), "{from} to {to}");
+        }
+    }
 }
 
 #[test]
