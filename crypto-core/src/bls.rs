@@ -49,8 +49,10 @@ pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
 pub use self::signature::{
     AggregateKey, Claim, Signature, SignatureError, aggregate, verify_aggregate, verify_multi,
 };
-pub(crate) use self::variant::{KeyPoint, SignaturePoint};
 pub use self::variant::{MinPk, MinSig, Variant};
+
+pub(crate) use self::signature::check;
+pub(crate) use self::variant::{KeyPoint, SignaturePoint};
 
 macro_rules! names {
     ($module:ident, $variant:ident, $signature:literal, $key:literal) => {

@@ -14,6 +14,7 @@
 //! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | signatures: single, aggregate, in batches, in both variants        |
 //! | [`drand`]      | rounds of drand's beacons, and of ours                             |
+//! | [`threshold`]  | BLS signatures by a committee whose key nobody holds               |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
 //! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
@@ -36,6 +37,7 @@ pub mod generators;
 pub mod polynomial;
 pub mod secret;
 pub mod sharing;
+pub mod threshold;
 pub mod timelock;
 pub mod verified;
 pub mod wvuf;

@@ -45,6 +45,11 @@ impl<V: Variant> Signature<V> {
         if point.is_identity() { Err(DecodeError::Identity) } else { Ok(Self(point)) }
     }
 
+    /// A sum that is known not to be the identity.
+    pub(crate) const fn from_sum(point: SignaturePoint<V>) -> Self {
+        Self(point)
+    }
+
     pub(crate) const fn point(&self) -> SignaturePoint<V> {
         self.0
     }

@@ -1,0 +1,130 @@
+//! One party's part of a signature.
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::access::{Access, Party};
+use crate::bls::{SignaturePoint, Variant};
+use crate::curve::{Affine, DecodeError};
+
+use super::committee::Committee;
+use super::message::{Message, PurposeError};
+use super::quorum::Terms;
+
+/// Why the partial of one party does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartialError {
+    /// The caller's mistake.
+    #[error(transparent)]
+    Purpose(#[from] PurposeError),
+    /// The committee has no such party.
+    #[error("{party} is not of this committee")]
+    NotMember {
+        /// Who.
+        party: Party,
+    },
+    /// A party without shares has nothing to sign with.
+    #[error("{party} holds no shares")]
+    NoShares {
+        /// Who.
+        party: Party,
+    },
+    /// One point for each index.
+    #[error("partial of {party} has {got} points, it holds {need} shares")]
+    ShareCount {
+        /// Who.
+        party: Party,
+        /// How many points there are.
+        got: usize,
+        /// How many indices the party holds.
+        need: usize,
+    },
+    /// `e(σⱼ, g) ≠ e(H(m), pkⱼ)`
+    #[error("partial of {party} does not match its share keys and the message")]
+    Mismatch {
+        /// Who.
+        party: Party,
+    },
+}
+
+/// `σⱼ = H(m)^f(j)` for the indices of one party, in the order of the indices. At least one, and none
+/// the identity.
+///
+/// ```compile_fail
+/// use crypto_core::{bls::MinSig, curve::G1Affine, threshold::Partial};
+/// let partial: Partial<MinSig> = vec![G1Affine::generator()].into();
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partial<V: Variant>(Vec<SignaturePoint<V>>);
+
+impl<V: Variant> Partial<V> {
+    pub(super) const fn new(points: Vec<SignaturePoint<V>>) -> Self {
+        Self(points)
+    }
+
+    /// `σⱼ`
+    #[must_use]
+    pub fn points(&self) -> &[SignaturePoint<V>] {
+        &self.0
+    }
+
+    /// Checks what costs nothing: whether the party has as many indices.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn check_shape(&self, committee: &Committee<V>, party: Party) -> Result<(), PartialError> {
+        if !committee.access().contains(party) {
+            return Err(PartialError::NotMember { party });
+        }
+        let (got, need) = (self.0.len(), committee.keys_of(party).len());
+        match need {
+            0 => Err(PartialError::NoShares { party }),
+            _ if got == need => Ok(()),
+            _ => Err(PartialError::ShareCount { party, got, need }),
+        }
+    }
+
+    /// Checks that this is the party's partial: two pairings, and for more than one index a sum of
+    /// products in either group over scalars of 128 bits.
+    ///
+    /// # Errors
+    /// If it is not, or the message is not what the committee's key is for.
+    pub fn verify(
+        &self,
+        committee: &Committee<V>,
+        party: Party,
+        message: &Message<V>,
+    ) -> Result<(), PartialError> {
+        message.check(committee.purpose())?;
+        self.check_shape(committee, party)?;
+        if Terms::new(committee, message, [(party, self)]).hold() {
+            Ok(())
+        } else {
+            Err(PartialError::Mismatch { party })
+        }
+    }
+}
+
+impl<V: Variant> BorshSerialize for Partial<V> {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        self.0.serialize(writer)
+    }
+}
+
+impl<V: Variant> BorshDeserialize for Partial<V> {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let len = u32::deserialize_reader(reader)?;
+        if len == 0 || len > Access::MAX {
+            let expected = Access::MAX;
+            let message = alloc::format!("partial of {len} points, expected 1 to {expected}");
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        let point = |_| {
+            let point = Affine::deserialize_reader(reader)?;
+            if point.is_identity() { Err(DecodeError::Identity.into()) } else { Ok(point) }
+        };
+        Ok(Self((0..len).map(point).collect::<IoResult<_>>()?))
+    }
+}

@@ -1,0 +1,173 @@
+//! A party's own side: check the shares once, sign each message. Constant time throughout.
+use alloc::vec::Vec;
+
+use zeroize::Zeroize;
+
+use crate::access::Party;
+use crate::bls::{KeyPoint, SignaturePoint, Variant};
+use crate::curve::{Affine, DecodeError, Projective, Scalar};
+use crate::secret::Secret;
+
+use super::committee::Committee;
+use super::message::{Message, Purpose, PurposeError};
+use super::partial::Partial;
+
+/// Why shares are not the party's. Says nothing about the shares themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyShareError {
+    /// The committee has no such party.
+    #[error("{party} is not of this committee")]
+    NotMember {
+        /// Who.
+        party: Party,
+    },
+    /// A party without shares has nothing to sign with.
+    #[error("{party} holds no shares")]
+    NoShares {
+        /// Who.
+        party: Party,
+    },
+    /// One share for each index.
+    #[error("{got} key shares, {party} holds {need}")]
+    Count {
+        /// Who.
+        party: Party,
+        /// How many were given.
+        got: usize,
+        /// How many indices the party holds.
+        need: usize,
+    },
+    /// `g^f(j) ≠ pkⱼ`
+    #[error("key shares of {party} do not match its share keys")]
+    Mismatch {
+        /// Who.
+        party: Party,
+    },
+}
+
+/// `f(j)` for the indices of one party, in the order of the indices: as a dealer or a key generation
+/// gave them, not checked yet.
+///
+/// ```compile_fail
+/// use crypto_core::threshold::KeyShares;
+/// fn twice(shares: &KeyShares) -> [KeyShares; 2] {
+///     [shares.clone(), shares.clone()]
+/// }
+/// ```
+#[derive(Debug)]
+pub struct KeyShares {
+    party: Party,
+    shares: Secret<Vec<Scalar>>,
+}
+
+impl KeyShares {
+    /// The shares of a party.
+    #[must_use]
+    pub const fn new(party: Party, shares: Secret<Vec<Scalar>>) -> Self {
+        Self { party, shares }
+    }
+
+    /// Reads what [`KeyShares::to_secret_bytes`] wrote.
+    ///
+    /// # Errors
+    /// If the bytes are not scalars one after the other.
+    pub fn from_secret_bytes(party: Party, bytes: &Secret<Vec<u8>>) -> Result<Self, DecodeError> {
+        let bytes = bytes.expose();
+        // Reserved at once: a vector that grows leaves copies behind.
+        let mut shares = Vec::with_capacity(bytes.len().div_ceil(Scalar::BYTES));
+        for one in bytes.chunks(Scalar::BYTES) {
+            match Scalar::from_bytes(one) {
+                Ok(share) => shares.push(share),
+                Err(error) => {
+                    shares.zeroize();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Self { party, shares: Secret::new(shares) })
+    }
+
+    /// The shares for storage, 32 bytes each, big-endian.
+    #[must_use]
+    pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
+        let shares = self.shares.expose();
+        let mut bytes = Vec::with_capacity(shares.len() * Scalar::BYTES);
+        shares.iter().for_each(|share| bytes.extend_from_slice(&share.to_bytes()));
+        Secret::new(bytes)
+    }
+
+    /// Makes the shares those of a member: `g^f(j) = pkⱼ`, a multiplication for each.
+    ///
+    /// # Errors
+    /// If they are not the shares of this party in this committee.
+    pub fn check<V: Variant>(self, committee: &Committee<V>) -> Result<Signer<V>, KeyShareError> {
+        let party = self.party;
+        if !committee.access().contains(party) {
+            return Err(KeyShareError::NotMember { party });
+        }
+        let keys = committee.keys_of(party);
+        if keys.is_empty() {
+            return Err(KeyShareError::NoShares { party });
+        }
+        let (got, need) = (self.shares.expose().len(), keys.len());
+        if got != need {
+            return Err(KeyShareError::Count { party, got, need });
+        }
+        let powers = self.shares.expose().iter().map(|share| Affine::generator() * share);
+        let powers: Vec<KeyPoint<V>> = Projective::batch_to_affine(&powers.collect::<Vec<_>>());
+        if powers != keys {
+            return Err(KeyShareError::Mismatch { party });
+        }
+        let purpose = committee.purpose();
+        Ok(Signer { purpose, committee: committee.id(), shares: self, keys: powers })
+    }
+}
+
+/// A party that signs: its shares match the committee's keys.
+///
+/// ```compile_fail
+/// use crypto_core::bls::MinSig;
+/// use crypto_core::threshold::{KeyShares, Message, Partial};
+/// fn unchecked(shares: &KeyShares, message: &Message<MinSig>) -> Partial<MinSig> {
+///     shares.partial(message).unwrap()
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Signer<V: Variant> {
+    purpose: Purpose,
+    committee: [u8; 32],
+    shares: KeyShares,
+    keys: Vec<KeyPoint<V>>,
+}
+
+impl<V: Variant> Signer<V> {
+    /// Who.
+    #[must_use]
+    pub const fn party(&self) -> Party {
+        self.shares.party
+    }
+
+    /// The committee that it is a member of, by its digest.
+    #[must_use]
+    pub const fn committee(&self) -> [u8; 32] {
+        self.committee
+    }
+
+    /// Its share keys.
+    #[must_use]
+    pub fn share_keys(&self) -> &[KeyPoint<V>] {
+        &self.keys
+    }
+
+    /// `H(m)^f(j)` for each index: a multiplication for each. The same message gives the same partial.
+    ///
+    /// # Errors
+    /// If the message is not what the key is for.
+    pub fn partial(&self, message: &Message<V>) -> Result<Partial<V>, PurposeError> {
+        message.check(self.purpose)?;
+        let shares = self.shares.shares.expose();
+        let points: Vec<_> = shares.iter().map(|share| message.point() * share).collect();
+        let points: Vec<SignaturePoint<V>> = Projective::batch_to_affine(&points);
+        Ok(Partial::new(points))
+    }
+}
