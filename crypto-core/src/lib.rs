@@ -18,6 +18,7 @@
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
 //! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
+//! | [`wire`]       | versioned, canonical bytes of all of these                         |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
@@ -40,4 +41,5 @@ pub mod sharing;
 pub mod threshold;
 pub mod timelock;
 pub mod verified;
+pub mod wire;
 pub mod wvuf;

@@ -60,6 +60,21 @@ impl Ciphertext {
     /// Bytes that an encoding has more than its plaintext.
     pub const OVERHEAD: usize = 2 * 48 + 2 * Scalar::BYTES + 4 + AEAD_TAG;
 
+    /// The most bytes of a body.
+    pub(crate) const MAX_BODY: u32 = (1 << 20) + 16;
+
+    /// As decoded, unless the body is too short or too long; the points are not the identity.
+    pub(crate) fn from_parts(
+        [u, u_bar]: [G1Affine; 2],
+        [challenge, response]: [Scalar; 2],
+        body: &[u8],
+    ) -> Option<Self> {
+        if !(AEAD_TAG..=AEAD_TAG + Self::MAX_PLAINTEXT).contains(&body.len()) {
+            return None;
+        }
+        Some(Self { u, u_bar, challenge, response, body: body.to_vec() })
+    }
+
     /// Checks the proof that who encrypted knew `r`, for this key and label: two sums of two products
     /// in `𝔾₁`.
     ///

@@ -17,7 +17,7 @@ use crate::curve::{DecodeError, G1Affine};
 pub struct DecryptionShare(Vec<G1Affine>);
 
 impl DecryptionShare {
-    pub(super) fn new(points: Vec<G1Affine>) -> Self {
+    pub(crate) fn new(points: Vec<G1Affine>) -> Self {
         Self(points)
     }
 

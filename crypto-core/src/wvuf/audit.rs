@@ -16,6 +16,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 use super::blind::BlindedKey;
 use super::input::Partial;
 use super::quorum::Output;
@@ -90,6 +92,20 @@ pub enum AuditError {
     /// Everything else fits, the claimed output does not.
     #[error("output is not what the partials combine to")]
     Output,
+}
+
+/// What shows an output to whoever was not there: the input and the partials it was combined from.
+/// The output itself is not in it; [`Audit::open`] computes it.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Proof {
+    /// Chain and epoch.
+    pub context: Context,
+    /// The slot.
+    pub slot: Slot,
+    /// The slot's value, if outputs depend on it.
+    pub value: Option<[u8; 32]>,
+    /// Partials of at least the threshold's weight.
+    pub partials: BTreeMap<Party, Partial>,
 }
 
 /// A committee whose keys were all checked, share by share.
@@ -172,6 +188,14 @@ impl Audit {
             output *= pairing(&base.to_affine(), &partial.point());
         }
         Ok(Output::new(output))
+    }
+
+    /// The output that a proof shows.
+    ///
+    /// # Errors
+    /// As [`Audit::evaluate`].
+    pub fn open(&self, proof: &Proof) -> Result<Output, AuditError> {
+        self.evaluate(&proof.context, proof.slot, proof.value, &proof.partials)
     }
 
     /// Checks a claimed output.

@@ -88,6 +88,11 @@ pub struct BlindedKey {
 }
 
 impl BlindedKey {
+    /// As decoded; `pi` is not the identity.
+    pub(crate) fn from_parts(pi: G1Affine, rho: Vec<G1Affine>) -> Self {
+        Self { pi, rho }
+    }
+
     /// `πᵢ`.
     #[must_use]
     pub fn pi(&self) -> G1Affine {

@@ -74,11 +74,11 @@ fn message(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Vec<u8> {
 pub struct Partial(G2Affine);
 
 impl Partial {
-    pub(super) fn new(point: G2Affine) -> Self {
+    pub(crate) fn new(point: G2Affine) -> Self {
         Self(point)
     }
 
-    pub(super) fn point(&self) -> G2Affine {
+    pub(crate) fn point(&self) -> G2Affine {
         self.0
     }
 }

@@ -6,6 +6,7 @@ use core::num::NonZeroU32;
 
 use sha2::{Digest, Sha256};
 
+use super::audit::Proof;
 use super::committee::Committee;
 use super::input::{Input, Partial};
 use crate::access::{Party, ShareIndex};
@@ -92,6 +93,18 @@ impl Quorum<'_> {
     #[must_use]
     pub fn partials(&self) -> &BTreeMap<Party, Partial> {
         &self.partials
+    }
+
+    /// The partials with what they are on: all that [`Audit::open`](super::audit::Audit::open) asks
+    /// for.
+    #[must_use]
+    pub fn proof(&self) -> Proof {
+        Proof {
+            context: *self.input.context(),
+            slot: self.input.slot(),
+            value: self.input.value(),
+            partials: self.partials.clone(),
+        }
     }
 }
 

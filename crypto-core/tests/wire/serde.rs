@@ -1,0 +1,84 @@
+//! Objects within formats that know nothing of them.
+use std::collections::BTreeMap;
+
+use crypto_core::bls::min_sig::Signature;
+use crypto_core::wire::Object;
+use crypto_core::wvuf::audit::Proof;
+use crypto_core::wvuf::{BlindedKey, Partial};
+use serde::{Deserialize, Serialize};
+
+use crate::codecs::vector;
+
+fn first(kind: u8) -> Vec<u8> {
+    vector().cases.into_iter().find(|case| case.kind == kind).unwrap().bytes
+}
+
+/// As a user's own type would hold them.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Envelope {
+    from: u32,
+    signature: Signature,
+    partial: Option<Partial>,
+    keys: BTreeMap<u32, BlindedKey>,
+    proof: Proof,
+}
+
+fn envelope() -> Envelope {
+    Envelope {
+        from: 3,
+        signature: Signature::from_wire(&first(0x02)).unwrap(),
+        partial: Some(Partial::from_wire(&first(0x21)).unwrap()),
+        keys: BTreeMap::from([(7, BlindedKey::from_wire(&first(0x20)).unwrap())]),
+        proof: Proof::from_wire(&first(0x22)).unwrap(),
+    }
+}
+
+#[test]
+fn people_read_lower_case_hexadecimal() {
+    let json = serde_json::to_value(envelope()).unwrap();
+    assert_eq!(json["signature"], hex::encode(first(0x02)));
+    assert_eq!(json["partial"], hex::encode(first(0x21)));
+    assert_eq!(json["keys"]["7"], hex::encode(first(0x20)));
+    assert_eq!(json["proof"], hex::encode(first(0x22)));
+    assert_eq!(serde_json::from_value::<Envelope>(json).unwrap(), envelope());
+    let text = serde_json::to_string(&envelope()).unwrap();
+    assert_eq!(serde_json::from_str::<Envelope>(&text).unwrap(), envelope());
+    assert_eq!(serde_json::from_reader::<_, Envelope>(text.as_bytes()).unwrap(), envelope());
+}
+
+#[test]
+fn machines_read_bytes() {
+    let signature = envelope().signature;
+    let bytes = postcard::to_allocvec(&signature).unwrap();
+    // A length of one byte, then the object.
+    assert_eq!(bytes, [&[50][..], &first(0x02)].concat());
+    assert_eq!(postcard::from_bytes::<Signature>(&bytes).unwrap(), signature);
+    let all = postcard::to_allocvec(&envelope()).unwrap();
+    assert_eq!(postcard::from_bytes::<Envelope>(&all).unwrap(), envelope());
+    for length in 0..all.len() {
+        assert!(postcard::from_bytes::<Envelope>(&all[..length]).is_err(), "{length} bytes");
+    }
+}
+
+#[test]
+fn other_texts_are_refused_and_say_why() {
+    let good = hex::encode(first(0x02));
+    let error = |text: &str| {
+        let json = serde_json::Value::from(text);
+        serde_json::from_value::<Signature>(json).unwrap_err().to_string()
+    };
+    assert!(error(&good.to_uppercase()).contains("at digit"), "{}", error(&good.to_uppercase()));
+    assert_eq!(error(&good[1..]), "99 hexadecimal digits, expected an even number");
+    assert_eq!(error("0x"), "byte 0x78 at digit 1, expected 0 to 9 or a to f");
+    assert_eq!(error(""), "0 bytes left at byte 0, expected 1");
+    assert!(error(&hex::encode(first(0x21))).contains("kind 0x21, expected 0x02"));
+    assert!(error(&format!("{good}00")).contains("1 bytes after the end"));
+    let number = serde_json::from_str::<Signature>("7").unwrap_err().to_string();
+    assert!(number.contains("a min-sig signature in lower-case hexadecimal"), "{number}");
+    let mut identity = first(0x02);
+    identity[2..].fill(0);
+    identity[2] = 0xc0;
+    assert_eq!(error(&hex::encode(&identity)), "at byte 2: point is the identity");
+    let wrong = postcard::to_allocvec(&first(0x21)).unwrap();
+    assert!(postcard::from_bytes::<Signature>(&wrong).is_err());
+}
