@@ -6,14 +6,22 @@
 //! tested at once at a random `z`: `Σᵢ cᵢ·z^(i+1)` is a polynomial in `z` without constant term; if
 //! it is not zero, at most `W − t + 1 < 2³²` of the about `2²⁵⁵` values of `z` hide that.
 //!
-//! Point 0 is one of the points: the commitment to the secret is tested with the shares.
+//! Point 0 is one of the points: the commitment to the secret is tested with the shares. With
+//! `A = ∏ₖ (X − ω^k)` over the shares' points, the denominators are those of Lagrange's coefficients
+//! `λₓ` at zero,
+//!
+//! ```text
+//! ∏_(y≠x) (x − y) = x·A'(x) = −A(0)/λₓ          ∏_(y≠0) (0 − y) = A(0)
+//! ```
+//!
+//! and the sum over `i` is a geometric series, so a word costs a few multiplications for each share.
 //!
 //! After [SCRAPE](https://eprint.iacr.org/2017/216). Ours: powers of one challenge in place of a random
 //! dual word, starting from `z¹`, so that the tests of several sharings, each with its own `z`, can be
 //! added up: no constant is left that could cancel against another's.
-use crypto_core::access::{Access, Threshold};
+use crypto_core::access::{Access, ShareIndex, Threshold};
 use crypto_core::curve::{Scalar, batch_invert};
-use crypto_core::polynomial::Domain;
+use crypto_core::polynomial::{Placement, Points};
 
 /// What the test of a committee's sharings has in common: the points and their denominators.
 #[derive(Clone, Debug)]
@@ -35,46 +43,43 @@ pub(crate) struct DualWord {
 }
 
 impl LowDegree {
-    /// Quadratic in the number of shares, but once per configuration.
+    /// `O(W log² W)` multiplications.
     pub(crate) fn new(access: &Access) -> Self {
-        let domain = Domain::new(access.total());
-        let points: Vec<Scalar> = domain
-            .points()
-            .iter()
-            .copied()
-            .zip(0..access.total())
-            .map(|(point, _)| point)
-            .collect();
-        let mut inverses: Vec<Scalar> = points
-            .iter()
-            .map(|x| {
-                let others = points.iter().filter(|y| *y != x);
-                // The factor for y = 0 is x itself.
-                others.fold(*x, |product, y| product * (*x - *y))
-            })
-            .collect();
+        let committee = Points::of(access, Placement::RootsOfUnity);
+        let indices: Vec<ShareIndex> = committee.indices().collect();
+        let points = access.points();
         let mut at_zero = [points.iter().map(|y| -*y).product()];
-        batch_invert(&mut inverses);
         batch_invert(&mut at_zero);
         let [inverse_at_zero] = at_zero;
+        let lambda = committee.lagrange_at_zero(&indices).map(|lambda| lambda.to_scalars());
+        // All shares of a committee are distinct and at least one.
+        let inverses = lambda.unwrap_or_default().iter().map(|l| -*l * inverse_at_zero).collect();
         Self { points, inverses, inverse_at_zero }
     }
 
     /// The word that tests a sharing with `threshold` at `z`.
     pub(crate) fn dual_word(&self, threshold: Threshold, z: &Scalar) -> DualWord {
-        let powers = threshold.n().get() - threshold.t().get() + 1;
-        let at_shares = self
-            .points
-            .iter()
-            .zip(&self.inverses)
-            .map(|(x, inverse)| {
-                let step = *z * *x;
-                let sum = (0..powers).fold(Scalar::ZERO, |sum, _| sum * step + Scalar::ONE);
-                *z * sum * *inverse
-            })
-            .collect();
+        let terms = u64::from(threshold.n().get() - threshold.t().get()) + 1;
+        let mut at_shares = geometric(self.points.iter().map(|x| *z * *x).collect(), terms);
+        for (sum, inverse) in at_shares.iter_mut().zip(&self.inverses) {
+            *sum *= *z * *inverse;
+        }
         DualWord { at_zero: *z * self.inverse_at_zero, at_shares }
     }
+}
+
+/// `1 + q + … + q^(terms−1)` for each ratio `q`.
+fn geometric(ratios: Vec<Scalar>, terms: u64) -> Vec<Scalar> {
+    let mut below: Vec<Scalar> = ratios.iter().map(|ratio| *ratio - Scalar::ONE).collect();
+    batch_invert(&mut below);
+    let sum = |(ratio, inverse): (Scalar, Scalar)| {
+        if ratio == Scalar::ONE {
+            Scalar::from_u64(terms)
+        } else {
+            (ratio.vartime_pow(terms) - Scalar::ONE) * inverse
+        }
+    };
+    ratios.into_iter().zip(below).map(sum).collect()
 }
 
 #[cfg(test)]
@@ -99,6 +104,30 @@ mod tests {
             .iter()
             .zip(shares)
             .fold(word.at_zero * evaluate(coefficients, Scalar::ZERO), |sum, (v, a)| sum + *v * a)
+    }
+
+    #[test]
+    fn the_word_is_the_one_of_the_definition() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        for (total, t) in [(1, 1), (5, 2), (8, 8), (100, 67)] {
+            let access = Access::new(&[total]).unwrap();
+            let mut points = access.points();
+            points.push(Scalar::ZERO);
+            let inverse = Scalar::random(&mut rng);
+            // A random challenge, and one that makes the series' ratio one somewhere.
+            for z in [inverse, points[0], points[points.len() / 2].invert().unwrap_or(inverse)] {
+                let threshold = Threshold::new(t, total).unwrap();
+                let word = LowDegree::new(&access).dual_word(threshold, &z);
+                let values = word.at_shares.iter().copied().chain([word.at_zero]);
+                for (x, value) in points.iter().zip(values) {
+                    let others = points.iter().filter(|y| *y != x);
+                    let below: Scalar = others.map(|y| *x - *y).product();
+                    let step = z * *x;
+                    let sum = (0..=total - t).fold(Scalar::ZERO, |sum, _| sum * step + Scalar::ONE);
+                    assert_eq!(value * below, z * sum, "{t} of {total}");
+                }
+            }
+        }
     }
 
     #[test]
