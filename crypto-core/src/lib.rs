@@ -13,6 +13,7 @@
 //! | [`commitment`] | Feldman: a polynomial in the exponent                              |
 //! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | signatures: single, aggregate, in batches, in both variants        |
+//! | [`certificate`] | quorums of exact stake in one signature                        |
 //! | [`drand`]      | rounds of drand's beacons, and of ours                             |
 //! | [`threshold`]  | BLS signatures by a committee whose key nobody holds               |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
@@ -28,6 +29,7 @@ extern crate alloc;
 pub mod access;
 mod bisect;
 pub mod bls;
+pub mod certificate;
 pub mod challenge;
 pub mod commitment;
 pub mod context;

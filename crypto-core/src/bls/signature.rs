@@ -97,7 +97,11 @@ impl<V: Variant> AggregateKey<V> {
         if keys.peek().is_none() {
             return Err(SignatureError::NoSigners);
         }
-        let sum = keys.sum::<Projective<V::KeyGroup>>().to_affine();
+        Self::from_point(keys.sum::<Projective<V::KeyGroup>>().to_affine())
+    }
+
+    /// For a sum of verified keys.
+    pub(crate) fn from_point(sum: KeyPoint<V>) -> Result<Self, SignatureError> {
         if sum.is_identity() { Err(SignatureError::KeysCancel) } else { Ok(Self(sum)) }
     }
 }

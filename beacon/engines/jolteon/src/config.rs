@@ -7,10 +7,11 @@
 //!
 //! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
 use core::time::Duration;
-use std::collections::BTreeSet;
 
 use crypto_core::access::Party;
+use crypto_core::bls::MinSig;
 use crypto_core::bls::min_sig::PublicKey;
+use crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
 use crypto_core::context::Context;
 use crypto_core::verified::Verified;
 use sha2::{Digest, Sha256};
@@ -75,21 +76,9 @@ pub enum ConfigError {
         /// How many it has.
         got: usize,
     },
-    /// The stakes do not fit into 128 bits.
-    #[error("stake overflows 128 bits at {at}")]
-    Overflow {
-        /// The member whose stake does not fit any more.
-        at: Party,
-    },
-    /// Nobody has stake.
-    #[error("no member has stake")]
-    NoStake,
-    /// Two members are one.
-    #[error("{at} has the key of an earlier member")]
-    RepeatedKey {
-        /// The later of the two.
-        at: Party,
-    },
+    /// The members cannot count stake together.
+    #[error(transparent)]
+    Electorate(#[from] ElectorateError),
     /// The engine is not in the committee.
     #[error("{me} is not among the {members} members")]
     NotAMember {
@@ -124,10 +113,8 @@ pub enum ConfigError {
 #[derive(Clone, Debug)]
 pub struct Committee {
     context: [u8; 32],
-    members: Vec<Member>,
+    electorate: Electorate<MinSig>,
     leaders: Vec<Party>,
-    total: u128,
-    quorum: u128,
 }
 
 impl Committee {
@@ -143,24 +130,18 @@ impl Committee {
         let mut hash = Sha256::new()
             .chain_update(b"prefinal/jolteon/v1/committee")
             .chain_update(context.to_bytes());
-        let (mut total, mut keys, mut leaders) = (0_u128, BTreeSet::new(), Vec::new());
+        let mut leaders = Vec::new();
         for (party, member) in (0_u32..).map(Party::new).zip(&members) {
-            let (key, stake) = (member.key.get().to_bytes(), member.stake.get());
-            total = total.checked_add(stake).ok_or(ConfigError::Overflow { at: party })?;
-            hash.update(key);
-            hash.update(stake.to_be_bytes());
-            if !keys.insert(key) {
-                return Err(ConfigError::RepeatedKey { at: party });
-            }
-            if stake > 0 {
+            hash.update(member.key.get().to_bytes());
+            hash.update(member.stake.get().to_be_bytes());
+            if member.stake.get() > 0 {
                 leaders.push(party);
             }
         }
-        if total == 0 {
-            return Err(ConfigError::NoStake);
-        }
-        let quorum = total - total.div_ceil(3) + 1;
-        Ok(Self { context: hash.finalize().into(), members, leaders, total, quorum })
+        let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
+        let electors = members.into_iter().map(elector).collect();
+        let electorate = Electorate::more_than_two_thirds(electors)?;
+        Ok(Self { context: hash.finalize().into(), electorate, leaders })
     }
 
     /// What every digest of this committee starts from.
@@ -177,26 +158,32 @@ impl Committee {
 
     /// How many members there are.
     #[must_use]
-    pub fn size(&self) -> usize {
-        self.members.len()
+    pub const fn size(&self) -> usize {
+        self.electorate.len()
     }
 
     /// All stake.
     #[must_use]
     pub const fn total(&self) -> Stake {
-        Stake::new(self.total)
+        Stake::new(self.electorate.total())
     }
 
     /// The least stake that is a quorum.
     #[must_use]
     pub const fn quorum(&self) -> Stake {
-        Stake::new(self.quorum)
+        Stake::new(self.electorate.quorum())
     }
 
     /// The member, if there is one.
     #[must_use]
-    pub fn member(&self, party: Party) -> Option<&Member> {
-        self.members.get(party.index())
+    pub fn member(&self, party: Party) -> Option<&Elector<MinSig>> {
+        self.electorate.elector(party)
+    }
+
+    /// The members as their certificates see them.
+    #[must_use]
+    pub const fn electorate(&self) -> &Electorate<MinSig> {
+        &self.electorate
     }
 
     /// Whose turn it is: members with stake take rounds in turn.
@@ -206,15 +193,14 @@ impl Committee {
         self.leaders.get(usize::try_from(turn).ok()?).copied()
     }
 
-    /// The stake of some parties, each counted as often as it is given. Strangers have none.
-    pub(crate) fn stake_of(&self, parties: impl Iterator<Item = Party>) -> u128 {
-        parties
-            .filter_map(|party| self.member(party))
-            .fold(0, |sum, member| sum.saturating_add(member.stake.get()))
+    /// These members as a bitmap; strangers are left out.
+    pub(crate) fn signers(&self, parties: impl IntoIterator<Item = Party>) -> Signers {
+        let members = parties.into_iter().filter(|party| self.member(*party).is_some());
+        Signers::new(self.size(), members).unwrap_or_default()
     }
 
     pub(crate) fn is_quorum(&self, stake: u128) -> bool {
-        stake >= self.quorum
+        stake >= self.electorate.quorum()
     }
 }
 
@@ -239,13 +225,13 @@ mod tests {
     #[test]
     fn committees_that_cannot_work_are_refused() {
         assert_eq!(committee(&[]).unwrap_err(), ConfigError::Size { got: 0 });
-        assert_eq!(committee(&[0, 0]).unwrap_err(), ConfigError::NoStake);
-        let overflow = ConfigError::Overflow { at: Party::new(1) };
-        assert_eq!(committee(&[u128::MAX, 1]).unwrap_err(), overflow);
+        assert_eq!(committee(&[0, 0]).unwrap_err(), ElectorateError::NoStake.into());
+        let overflow = ElectorateError::Overflow { at: Party::new(1) };
+        assert_eq!(committee(&[u128::MAX, 1]).unwrap_err(), overflow.into());
         let mut twins = members(&[1, 1]);
         twins[1].key = twins[0].key;
-        let repeated = ConfigError::RepeatedKey { at: Party::new(1) };
-        assert_eq!(Committee::new(&context(0), twins).unwrap_err(), repeated);
+        let repeated = ElectorateError::RepeatedKey { at: Party::new(1), earlier: Party::new(0) };
+        assert_eq!(Committee::new(&context(0), twins).unwrap_err(), repeated.into());
     }
 
     #[test]

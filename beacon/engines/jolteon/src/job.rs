@@ -5,21 +5,20 @@
 //! once. Late verification: single votes are never checked as long as their sum is good. Only if a
 //! sum fails are the culprits looked for, by random linear combination and bisection.
 //!
-//! Elsewhere: when jobs are due (`collector`, `receive`), the equations (`crypto_core::bls`).
+//! Elsewhere: when jobs are due (`collector`, `receive`), the equations (`crypto_core::certificate`).
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
-use crypto_core::bls::min_sig::{
-    AggregateKey, Domain, Signature, aggregate, verify_many, verify_multi,
-};
+use crypto_core::bls::MinSig;
+use crypto_core::bls::min_sig::{Domain, Signature};
+use crypto_core::certificate::{Signers, Vote, VotesError};
 use sha2::{Digest, Sha256};
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{
-    QuorumCertificate, Signers, Stage, TIMEOUT, TimeoutCertificate, keys, statement,
-    timeout_statement, verify_timeouts,
+    QuorumCertificate, Stage, TIMEOUT, TimeoutCertificate, statement, timeout_statement,
 };
 use crate::config::Committee;
 use crate::fault::Equivocation;
@@ -179,11 +178,8 @@ fn sum_votes(
     message: &[u8],
     votes: &BTreeMap<Party, Signature>,
 ) -> Result<Signature, BTreeSet<Party>> {
-    let signers = Signers::new(committee, votes.keys().copied());
-    let sum = aggregate(votes.values()).and_then(|sum| {
-        verify_multi(keys(committee, &signers), domain, message, &sum).map(|()| sum)
-    });
-    sum.map_err(|_| culprits(committee, domain, message, votes.iter().map(|(p, s)| (*p, *s))))
+    let vote = |(&party, &signature): (&_, &_)| (party, Vote { message, signature });
+    sum(committee, domain, &votes.iter().map(vote).collect())
 }
 
 fn sum_timeouts(
@@ -191,24 +187,25 @@ fn sum_timeouts(
     round: Round,
     votes: &BTreeMap<Party, (Round, Signature)>,
 ) -> Result<Signature, BTreeSet<Party>> {
-    let groups = group(committee, votes);
-    if let Ok(sum) = aggregate(votes.values().map(|(_, signature)| signature))
-        && verify_timeouts(committee, round, &groups, &sum).is_ok()
-    {
-        return Ok(sum);
-    }
-    Err(groups.iter().fold(BTreeSet::new(), |mut all, (&group, signers)| {
-        // Each of these signatures may be good. But only keys of accomplices cancel: it takes all
-        // their secrets to prove possession of the last one.
-        if AggregateKey::sum(keys(committee, signers)).is_err() {
-            all.extend(signers.iter());
-            return all;
-        }
-        let message = timeout_statement(committee, round, group);
-        let votes = votes.iter().filter(|(_, (qc, _))| *qc == group).map(|(p, (_, s))| (*p, *s));
-        all.extend(culprits(committee, TIMEOUT, &message, votes));
-        all
-    }))
+    let messages: BTreeMap<Round, Vec<u8>> =
+        votes.values().map(|(qc, _)| (*qc, timeout_statement(committee, round, *qc))).collect();
+    let votes = votes.iter().filter_map(|(&party, (qc, signature))| {
+        messages.get(qc).map(|message| (party, Vote { message, signature: *signature }))
+    });
+    sum(committee, TIMEOUT, &votes.collect())
+}
+
+/// The sum of the votes, or who spoiled it.
+fn sum(
+    committee: &Committee,
+    domain: Domain,
+    votes: &BTreeMap<Party, Vote<'_, MinSig>>,
+) -> Result<Signature, BTreeSet<Party>> {
+    committee.electorate().add_up(domain, votes).map_err(|error| match error {
+        VotesError::Faulty { culprits } => culprits,
+        VotesError::NoVotes => BTreeSet::new(),
+        VotesError::Stranger(stranger) => BTreeSet::from([stranger.party]),
+    })
 }
 
 /// The signers of a timeout certificate by the round of their highest certificate.
@@ -220,24 +217,7 @@ pub(crate) fn group(
     for (&party, &(qc, _)) in votes {
         parties.entry(qc).or_default().push(party);
     }
-    parties.into_iter().map(|(qc, parties)| (qc, Signers::new(committee, parties))).collect()
-}
-
-pub(crate) fn culprits(
-    committee: &Committee,
-    domain: Domain,
-    message: &[u8],
-    votes: impl Iterator<Item = (Party, Signature)>,
-) -> BTreeSet<Party> {
-    let (parties, signatures): (Vec<_>, Vec<_>) = votes
-        .filter_map(|(party, signature)| {
-            committee.member(party).map(|member| (party, (*member.key.get(), signature)))
-        })
-        .unzip();
-    match verify_many(domain, message, &signatures) {
-        Ok(()) => BTreeSet::new(),
-        Err(bad) => bad.positions.iter().filter_map(|&i| parties.get(i).copied()).collect(),
-    }
+    parties.into_iter().map(|(qc, parties)| (qc, committee.signers(parties))).collect()
 }
 
 struct Hasher(Sha256);

@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::{Signature, aggregate};
+use crypto_core::certificate::Vote;
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, statement};
 use crate::config::Committee;
-use crate::job::{Claim, Job, Outcome, Verdict, Work, culprits, failing};
+use crate::job::{Claim, Job, Outcome, Verdict, Work, failing};
 use crate::message::Message;
 
 /// Blocks that are remembered, times two stages; in-flight rounds are far fewer.
@@ -70,8 +71,10 @@ impl Known {
             new.extend(votes.iter().map(|(party, vote)| (*party, *vote)));
             new.retain(|party, vote| ballot.good.get(party) != Some(vote));
             let message = statement(committee, round, block);
-            let signed = new.iter().map(|(party, vote)| (*party, *vote));
-            let bad = culprits(committee, stage.domain(), &message, signed);
+            let vote = |(&party, &signature)| (party, Vote { message: &message, signature });
+            let votes = new.iter().map(vote).collect();
+            // A stranger among them leaves the question open.
+            let bad = committee.electorate().culprits(stage.domain(), &votes).ok()?;
             new.retain(|party, _| !bad.contains(party));
             ballot.good.append(&mut new);
         }

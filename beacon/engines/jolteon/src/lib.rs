@@ -53,7 +53,7 @@ mod verdict;
 
 pub use block::{Block, BlockId, PayloadMismatch, Round, Transaction};
 pub use certificate::{
-    CertificateError, MultiSignature, QuorumCertificate, Signers, Stage, TimeoutCertificate,
+    CertificateError, MultiSignature, QuorumCertificate, Stage, TimeoutCertificate,
 };
 pub use config::{Committee, Config, ConfigError, MAX_MEMBERS, Member};
 pub use engine::{Input, Jolteon, Output, Recipient, SubmitError};

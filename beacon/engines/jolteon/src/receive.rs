@@ -62,7 +62,7 @@ impl Jolteon {
         } else {
             Standing::Stored
         };
-        let stake = self.committee.member(party).map_or(0, |member| member.stake.get());
+        let stake = self.committee.member(party).map_or(0, |member| member.stake);
         Cast { party, stake, choice, signature, standing }
     }
 

@@ -8,7 +8,7 @@ use crypto_core::bls::min_sig::Signature;
 use machine::Instant;
 
 use crate::block::{BlockId, Round};
-use crate::certificate::{MultiSignature, QuorumCertificate, Signers, Stage, TimeoutCertificate};
+use crate::certificate::{MultiSignature, QuorumCertificate, Stage, TimeoutCertificate};
 use crate::collector::Votes;
 use crate::engine::{BallotKind, Jolteon, Pending};
 use crate::fault::Fault;
@@ -58,7 +58,7 @@ impl Jolteon {
         let Summed { stage, point: Point { round, block }, parties } = votes;
         match (sum, stage) {
             (Ok(signature), Stage::Vote) => {
-                let signers = Signers::new(&self.committee, parties);
+                let signers = self.committee.signers(parties);
                 let votes = Some(MultiSignature { signers, signature });
                 self.observe_quorum(now, QuorumCertificate { round, block, votes });
             }

@@ -1,6 +1,7 @@
 //! One engine against proposals and certificates of all kinds.
 
 use crypto_core::access::Party;
+use crypto_core::certificate::CertificateError as Reason;
 
 use super::bench::{Bench, FOUR, faults, malformed, order_votes, votes};
 use super::{Forger, round};
@@ -156,12 +157,12 @@ fn a_certificate_that_cannot_be_one_is_refused_before_any_pairing() {
         qc
     };
     let cases = [
-        (few, CertificateError::BelowQuorum { got: 2, need: 3 }),
+        (few, Reason::BelowQuorum { got: 2, need: 3 }.into()),
         (unsigned, CertificateError::Genesis { round: round(1) }),
         (signed_genesis, CertificateError::Genesis { round: round(0) }),
         (other_genesis, CertificateError::Genesis { round: round(0) }),
-        (bitmap(&[0b1111, 0]), CertificateError::Bitmap { got: 2, members: 4 }),
-        (bitmap(&[0b1_1110]), CertificateError::Bitmap { got: 1, members: 4 }),
+        (bitmap(&[0b1111, 0]), Reason::Bitmap { got: 2, parties: 4 }.into()),
+        (bitmap(&[0b1_1110]), Reason::Bitmap { got: 1, parties: 4 }.into()),
     ];
     for (qc, error) in cases {
         assert_eq!(malformed(&bench.status(&qc)), ShapeError::Certificate(error));
@@ -175,7 +176,7 @@ fn a_quorum_is_counted_in_stake_and_not_in_heads() {
     let mut bench = Bench::new(&stakes);
     let genesis = bench.forger.genesis();
     let id = bench.forger.id(&bench.forger.block(1, &genesis, &[]));
-    let low = CertificateError::BelowQuorum { got: 60, need: 67 };
+    let low = Reason::BelowQuorum { got: 60, need: 67 }.into();
     let three = bench.forger.qc(1, id, &[0, 2, 3]);
     assert_eq!(malformed(&bench.status(&three)), ShapeError::Certificate(low));
     let two = bench.forger.qc(1, id, &[1, 2]);
@@ -191,16 +192,16 @@ fn a_timeout_certificate_is_what_its_signers_said() {
     let mut lowered = good.clone();
     let signers = lowered.timeouts.remove(&round(4)).unwrap();
     lowered.timeouts.insert(round(2), signers.clone());
-    assert!(matches!(verify(&lowered), Err(CertificateError::Signature(_))));
+    assert!(matches!(verify(&lowered), Err(CertificateError::Quorum(Reason::Signature(_)))));
     let mut twice = good.clone();
     twice.timeouts.insert(round(1), signers);
     let party = Party::new(2);
-    assert_eq!(verify(&twice), Err(CertificateError::SignedTwice { party }));
+    assert_eq!(verify(&twice), Err(Reason::SignedTwice { party }.into()));
     let future = bench.forger.tc(5, &[(1, 5), (2, 0), (3, 0)]);
     let error = CertificateError::FromTheFuture { round: round(5), qc: round(5) };
     assert_eq!(verify(&future), Err(error));
     let few = bench.forger.tc(5, &[(1, 3), (2, 3)]);
-    assert_eq!(verify(&few), Err(CertificateError::BelowQuorum { got: 2, need: 3 }));
+    assert_eq!(verify(&few), Err(Reason::BelowQuorum { got: 2, need: 3 }.into()));
     let foreign = Forger::on_chain(1, &FOUR).tc(5, &[(1, 3), (2, 4), (3, 3)]);
-    assert!(matches!(verify(&foreign), Err(CertificateError::Signature(_))));
+    assert!(matches!(verify(&foreign), Err(CertificateError::Quorum(Reason::Signature(_)))));
 }

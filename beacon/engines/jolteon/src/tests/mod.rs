@@ -26,7 +26,7 @@ use weighted_rounding::Stake;
 
 use crate::block::{Block, BlockId, Round};
 use crate::certificate::{
-    MultiSignature, QuorumCertificate, Signers, Stage, TIMEOUT, TimeoutCertificate, statement,
+    MultiSignature, QuorumCertificate, Stage, TIMEOUT, TimeoutCertificate, statement,
     timeout_statement,
 };
 use crate::config::{Committee, Config, Member};
@@ -104,7 +104,7 @@ impl Forger {
     fn qc(&self, number: u64, block: BlockId, parties: &[u32]) -> QuorumCertificate {
         let signed: Vec<_> =
             parties.iter().map(|&party| self.sign(Stage::Vote, party, number, block)).collect();
-        let signers = Signers::new(&self.committee, parties.iter().copied().map(Party::new));
+        let signers = self.committee.signers(parties.iter().copied().map(Party::new));
         let votes = Some(MultiSignature { signers, signature: aggregate(&signed).unwrap() });
         QuorumCertificate { round: round(number), block, votes }
     }

@@ -1,0 +1,102 @@
+//! Sets of parties as bitmaps.
+use alloc::vec;
+use alloc::vec::Vec;
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use super::CertificateError;
+use crate::access::{Access, Party};
+
+const TOO_LONG: &str = "bitmap is longer than any electorate";
+
+/// Not one of the parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{party} is not one of the {parties} parties")]
+pub struct Stranger {
+    /// Who it is.
+    pub party: Party,
+    /// Parties there are.
+    pub parties: usize,
+}
+
+/// A set of parties as a bitmap, party 0 at the lowest bit of the first byte. What was decoded may
+/// fit no electorate; whoever uses it checks that first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize)]
+pub struct Signers(Vec<u8>);
+
+impl Signers {
+    /// These parties of an electorate of `parties`: `⌈parties / 8⌉` bytes.
+    ///
+    /// # Errors
+    /// If one of them is a stranger.
+    pub fn new(parties: usize, signers: impl IntoIterator<Item = Party>) -> Result<Self, Stranger> {
+        let mut set = Self::none(parties);
+        for party in signers {
+            match set.0.get_mut(party.index() / 8) {
+                Some(byte) if party.index() < parties => *byte |= 1 << (party.index() % 8),
+                _ => return Err(Stranger { party, parties }),
+            }
+        }
+        Ok(set)
+    }
+
+    pub(super) fn none(parties: usize) -> Self {
+        Self(vec![0; parties.div_ceil(8)])
+    }
+
+    /// The parties, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Party> + '_ {
+        let bits = self.0.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+        (0_u32..).map(Party::new).zip(bits).filter_map(|(party, set)| set.then_some(party))
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether they are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|byte| *byte == 0)
+    }
+
+    /// Whether the party is among them.
+    #[must_use]
+    pub fn contains(&self, party: Party) -> bool {
+        let byte = self.0.get(party.index() / 8);
+        byte.is_some_and(|byte| byte >> (party.index() % 8) & 1 == 1)
+    }
+
+    /// The bitmap.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn check(&self, parties: usize) -> Result<(), CertificateError> {
+        let fits = self.0.len() == parties.div_ceil(8)
+            && self.0.last().is_none_or(|last| match parties % 8 {
+                0 => true,
+                used => last >> used == 0,
+            });
+        if fits { Ok(()) } else { Err(CertificateError::Bitmap { got: self.0.len(), parties }) }
+    }
+
+    /// Adds the others, of as many parties. Returns the first that was in already.
+    pub(super) fn join(&mut self, others: &Self) -> Option<Party> {
+        let twice = others.iter().find(|party| self.contains(*party));
+        self.0.iter_mut().zip(&others.0).for_each(|(byte, other)| *byte |= other);
+        twice
+    }
+}
+
+impl BorshDeserialize for Signers {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let bytes = Vec::deserialize_reader(reader)?;
+        let fits = u32::try_from(bytes.len()).is_ok_and(|count| count <= Access::MAX.div_ceil(8));
+        if fits { Ok(Self(bytes)) } else { Err(Error::new(ErrorKind::InvalidData, TOO_LONG)) }
+    }
+}
