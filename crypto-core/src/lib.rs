@@ -24,6 +24,9 @@
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
 
+#[cfg(not(any(feature = "blst", feature = "arkworks")))]
+compile_error!("curve arithmetic needs a backend: turn on feature `blst` or `arkworks`");
+
 extern crate alloc;
 
 pub mod access;

@@ -14,7 +14,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt::Debug;
 use core::ptr;
 
 use blst::{
@@ -23,10 +22,28 @@ use blst::{
 use zeroize::Zeroize;
 
 use super::DecodeError;
+use super::group::{Group, limb_select, sealed};
 use crate::secret::reveal;
+
+/// A scalar in Montgomery form.
+pub(super) type Fr = blst_fr;
+/// An element of the field that `𝔾_T` lies in.
+pub(super) type Fp12 = blst_fp12;
 
 /// Bits of the group order.
 const ORDER_BITS: usize = 255;
+
+pub(super) const fn fr_from_limbs(l: [u64; 4]) -> Fr {
+    blst_fr { l }
+}
+
+pub(super) fn fr_limbs(a: &Fr) -> &[u64; 4] {
+    &a.l
+}
+
+pub(super) fn fr_wipe(a: &mut Fr) {
+    a.l.zeroize();
+}
 
 macro_rules! fr_binary {
     ($($name:ident => $raw:ident),*) => {$(
@@ -97,91 +114,17 @@ pub(super) fn fr_from_wide(bytes: &[u8]) -> blst_fr {
     out
 }
 
-/// Little-endian, as the multiplications want it; wiped on drop.
-pub(super) fn fr_to_scalar(a: &blst_fr) -> blst_scalar {
+/// Little-endian, as the multiplications want it.
+pub(super) fn fr_to_bytes(a: &blst_fr) -> [u8; 32] {
     let mut out = blst_scalar::default();
-    // SAFETY: one valid struct each.
+    // SAFETY: one valid struct each. This one is wiped on drop.
     unsafe { blst::blst_scalar_from_fr(&raw mut out, a) };
-    out
+    out.b
 }
 
 /// A verdict of blst's, which everybody may know: no secret is zero, and none is guessed.
 fn known(verdict: bool) -> bool {
     reveal(u8::from(verdict).into())
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::G1 {}
-    impl Sealed for super::G2 {}
-}
-
-/// What the two groups have in common. Sealed: only this file implements it.
-pub trait Group: sealed::Sealed + Copy + Eq + Debug + 'static {
-    /// blst's affine point.
-    type RawAffine: Copy + Debug;
-    /// blst's Jacobian point.
-    type RawProjective: Copy + Debug;
-    /// A compressed encoding.
-    type Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy + Eq + Debug;
-
-    #[doc(hidden)]
-    const EMPTY: Self::Bytes;
-    #[doc(hidden)]
-    const AFFINE_IDENTITY: Self::RawAffine;
-    #[doc(hidden)]
-    const IDENTITY: Self::RawProjective;
-    #[doc(hidden)]
-    fn generator() -> Self::RawAffine;
-    #[doc(hidden)]
-    fn add(a: &Self::RawProjective, b: &Self::RawProjective) -> Self::RawProjective;
-    #[doc(hidden)]
-    fn add_affine(a: &Self::RawProjective, b: &Self::RawAffine) -> Self::RawProjective;
-    #[doc(hidden)]
-    fn double(a: &Self::RawProjective) -> Self::RawProjective;
-    #[doc(hidden)]
-    fn negate(a: &mut Self::RawProjective, condition: bool);
-    #[doc(hidden)]
-    fn negate_affine(a: &mut Self::RawAffine);
-    #[doc(hidden)]
-    fn wipe(a: &mut Self::RawProjective);
-    #[doc(hidden)]
-    fn wipe_affine(a: &mut Self::RawAffine);
-    #[doc(hidden)]
-    fn equal(a: &Self::RawProjective, b: &Self::RawProjective) -> bool;
-    #[doc(hidden)]
-    fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool;
-    #[doc(hidden)]
-    fn is_identity(a: &Self::RawProjective) -> bool;
-    #[doc(hidden)]
-    fn is_identity_affine(a: &Self::RawAffine) -> bool;
-    #[doc(hidden)]
-    fn to_affine(a: &Self::RawProjective) -> Self::RawAffine;
-    #[doc(hidden)]
-    fn to_projective(a: &Self::RawAffine) -> Self::RawProjective;
-    /// One inversion for all; points at infinity are allowed.
-    #[doc(hidden)]
-    fn batch_to_affine(points: &[&Self::RawProjective]) -> Vec<Self::RawAffine>;
-    /// Constant time in point and scalar.
-    #[doc(hidden)]
-    fn multiply(point: &Self::RawProjective, scalar: &blst_fr) -> Self::RawProjective;
-    /// `Σ scalarᵢ·pointᵢ` over `LEN`-byte little-endian scalars of at most `bits` bits.
-    #[doc(hidden)]
-    fn vartime_msm<const LEN: usize>(
-        points: &[&Self::RawAffine],
-        scalars: &[[u8; LEN]],
-        bits: usize,
-    ) -> Self::RawProjective;
-    /// Takes `b` if `condition` is all ones, keeps `a` if it is zero. Constant time.
-    #[doc(hidden)]
-    fn select(a: &mut Self::RawAffine, b: &Self::RawAffine, condition: u64);
-    #[doc(hidden)]
-    fn compress(a: &Self::RawAffine) -> Self::Bytes;
-    /// On the curve, canonical, and in the subgroup.
-    #[doc(hidden)]
-    fn decompress(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError>;
-    #[doc(hidden)]
-    fn hash(message: &[u8], tag: &[u8]) -> Self::RawProjective;
 }
 
 fn fp_limbs(x: &mut blst::blst_fp) -> impl Iterator<Item = &mut u64> {
@@ -190,10 +133,6 @@ fn fp_limbs(x: &mut blst::blst_fp) -> impl Iterator<Item = &mut u64> {
 
 fn fp2_limbs(x: &mut blst::blst_fp2) -> impl Iterator<Item = &mut u64> {
     x.fp.iter_mut().flat_map(fp_limbs)
-}
-
-fn limb_select(a: &mut u64, b: u64, condition: u64) {
-    *a ^= condition & (*a ^ b);
 }
 
 fn decoded(status: BLST_ERROR) -> Result<(), DecodeError> {
@@ -220,8 +159,11 @@ macro_rules! backend {
         $coordinate_cneg:ident,
         $equal:ident, $affine_equal:ident, $is_inf:ident, $affine_is_inf:ident, $to_affine:ident,
         $from_affine:ident, $batch:ident, $mult:ident, $scratch:ident, $pippenger:ident,
-        $compress:ident, $uncompress:ident, $in_group:ident, $hash:ident
+        $compress:ident, $uncompress:ident, $in_group:ident, $hash:ident,
+        $encode:ident
     ) => {
+        impl sealed::Sealed for $group {}
+
         impl Group for $group {
             type RawAffine = $affine;
             type RawProjective = $raw;
@@ -257,9 +199,9 @@ macro_rules! backend {
                 out
             }
 
-            fn negate(a: &mut $raw, condition: bool) {
+            fn negate(a: &mut $raw) {
                 // SAFETY: one valid point, changed in place.
-                unsafe { blst::$cneg(a, condition) };
+                unsafe { blst::$cneg(a, true) };
             }
 
             fn negate_affine(a: &mut $affine) {
@@ -325,11 +267,10 @@ macro_rules! backend {
                 out
             }
 
-            fn multiply(point: &$raw, scalar: &blst_fr) -> $raw {
-                let scalar = fr_to_scalar(scalar);
+            fn multiply(point: &$raw, scalar: &[u8; 32]) -> $raw {
                 let mut out = Self::IDENTITY;
-                // SAFETY: blst reads 255 bits, and `b` holds 256.
-                unsafe { blst::$mult(&raw mut out, point, scalar.b.as_ptr(), ORDER_BITS) };
+                // SAFETY: blst reads 255 bits, and there are 256.
+                unsafe { blst::$mult(&raw mut out, point, scalar.as_ptr(), ORDER_BITS) };
                 out
             }
 
@@ -406,23 +347,42 @@ macro_rules! backend {
             }
 
             fn hash(message: &[u8], tag: &[u8]) -> $raw {
+                let (m, t) = (message, tag);
                 let mut out = Self::IDENTITY;
                 // SAFETY: two slices with their lengths, and no augmentation.
                 unsafe {
-                    blst::$hash(
-                        &raw mut out,
-                        message.as_ptr(),
-                        message.len(),
-                        tag.as_ptr(),
-                        tag.len(),
-                        ptr::null(),
-                        0,
-                    );
+                    let (m, m_len, t, t_len) = (m.as_ptr(), m.len(), t.as_ptr(), t.len());
+                    blst::$hash(&raw mut out, m, m_len, t, t_len, ptr::null(), 0);
+                }
+                out
+            }
+
+            fn encode(message: &[u8], tag: &[u8]) -> $raw {
+                let (m, t) = (message, tag);
+                let mut out = Self::IDENTITY;
+                // SAFETY: as for `hash`.
+                unsafe {
+                    let (m, m_len, t, t_len) = (m.as_ptr(), m.len(), t.as_ptr(), t.len());
+                    blst::$encode(&raw mut out, m, m_len, t, t_len, ptr::null(), 0);
                 }
                 out
             }
         }
     };
+}
+
+/// A known point of `𝔾₁` by its coordinates in Montgomery form.
+pub(super) const fn g1_from_limbs(x: [u64; 6], y: [u64; 6]) -> blst_p1_affine {
+    blst_p1_affine { x: blst::blst_fp { l: x }, y: blst::blst_fp { l: y } }
+}
+
+/// A known point of `𝔾₂` by its coordinates in Montgomery form.
+pub(super) const fn g2_from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> blst_p2_affine {
+    const fn fp2(limbs: [[u64; 6]; 2]) -> blst::blst_fp2 {
+        let [l0, l1] = limbs;
+        blst::blst_fp2 { fp: [blst::blst_fp { l: l0 }, blst::blst_fp { l: l1 }] }
+    }
+    blst_p2_affine { x: fp2(x), y: fp2(y) }
 }
 
 const FP_ZERO: blst::blst_fp = blst::blst_fp { l: [0; 6] };
@@ -454,7 +414,8 @@ backend!(
     blst_p1_affine_compress,
     blst_p1_uncompress,
     blst_p1_affine_in_g1,
-    blst_hash_to_g1
+    blst_hash_to_g1,
+    blst_encode_to_g1
 );
 
 backend!(
@@ -483,7 +444,8 @@ backend!(
     blst_p2_affine_compress,
     blst_p2_uncompress,
     blst_p2_affine_in_g2,
-    blst_hash_to_g2
+    blst_hash_to_g2,
+    blst_encode_to_g2
 );
 
 pub(super) fn fp12_one() -> blst_fp12 {

@@ -18,21 +18,37 @@
 //!
 //! Elsewhere: bytes to scalars by Fiat–Shamir ([`crate::challenge`]), the fixed generators `h` and
 //! `ĝ` ([`crate::generators`]).
+#[cfg(all(test, feature = "blst"))]
+mod agreement;
+#[cfg(any(test, not(feature = "blst")))]
+mod ark;
+#[cfg(feature = "blst")]
 mod blst;
+mod expand;
 mod fixed_base;
+mod group;
+#[cfg(any(test, not(feature = "blst")))]
+mod msm;
 mod pairing;
 mod points;
 mod scalar;
 mod wire;
 
-pub use self::blst::{G1, G2, Group};
+#[cfg(not(feature = "blst"))]
+use self::ark as backend;
+#[cfg(feature = "blst")]
+use self::blst as backend;
+
+pub use self::backend::{G1, G2};
+pub use self::expand::expand_message_xmd;
 pub use self::fixed_base::FixedBase;
+pub use self::group::Group;
 pub use self::pairing::{
     Gt, MillerLoop, PairingMismatch, check_pairing_product, pairing, pairing_product,
 };
 pub use self::points::{
-    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, hash_to_g1, hash_to_g2,
-    vartime_msm, vartime_msm_128, vartime_msm_bits,
+    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, encode_to_g1, encode_to_g2,
+    hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bits,
 };
 pub use self::scalar::{Scalar, batch_invert};
 

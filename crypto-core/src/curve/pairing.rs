@@ -11,13 +11,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Mul, MulAssign};
 
-use blst::blst_fp12;
-
-use super::{G1Affine, G2Affine, Scalar, blst as ffi};
+use super::backend::{self, Fp12};
+use super::{G1Affine, G2Affine, Scalar};
 
 /// An element of the target group.
 #[derive(Clone, Copy)]
-pub struct Gt(blst_fp12);
+pub struct Gt(Fp12);
 
 impl Gt {
     /// Bytes of an encoding.
@@ -26,13 +25,13 @@ impl Gt {
     /// The neutral element.
     #[must_use]
     pub fn one() -> Self {
-        Self(ffi::fp12_one())
+        Self(backend::fp12_one())
     }
 
     /// The inverse.
     #[must_use]
     pub fn invert(&self) -> Self {
-        Self(ffi::fp12_conjugate(&self.0))
+        Self(backend::fp12_conjugate(&self.0))
     }
 
     /// `self^exponent`. The time depends on the exponent.
@@ -41,7 +40,7 @@ impl Gt {
         let mut power = Self::one();
         for byte in exponent.to_bytes() {
             for bit in (0..u8::BITS).rev() {
-                power = Self(ffi::fp12_cyclotomic_square(&power.0));
+                power = Self(backend::fp12_cyclotomic_square(&power.0));
                 if byte >> bit & 1 == 1 {
                     power *= *self;
                 }
@@ -53,13 +52,13 @@ impl Gt {
     /// 576 bytes in the order that the module describes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        ffi::fp12_to_bytes(&self.0)
+        backend::fp12_to_bytes(&self.0)
     }
 }
 
 impl PartialEq for Gt {
     fn eq(&self, other: &Self) -> bool {
-        ffi::fp12_equal(&self.0, &other.0)
+        backend::fp12_equal(&self.0, &other.0)
     }
 }
 
@@ -75,7 +74,7 @@ impl Mul for Gt {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        Self(ffi::fp12_mul(&self.0, &other.0))
+        Self(backend::fp12_mul(&self.0, &other.0))
     }
 }
 
@@ -88,26 +87,26 @@ impl MulAssign for Gt {
 /// Pairings before their final exponentiation. Products of these cost one exponentiation in the end,
 /// so terms can be multiplied in as they arrive.
 #[derive(Clone, Copy)]
-pub struct MillerLoop(blst_fp12);
+pub struct MillerLoop(Fp12);
 
 impl MillerLoop {
     /// The empty product.
     #[must_use]
     pub fn one() -> Self {
-        Self(ffi::fp12_one())
+        Self(backend::fp12_one())
     }
 
     /// Product over all terms.
     #[must_use]
     pub fn from_terms(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
         let terms: Vec<_> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
-        Self(ffi::miller_loop(&terms))
+        Self(backend::miller_loop(&terms))
     }
 
     /// The product of the pairings.
     #[must_use]
     pub fn final_exponentiation(&self) -> Gt {
-        Gt(ffi::final_exponentiation(&self.0))
+        Gt(backend::final_exponentiation(&self.0))
     }
 }
 
@@ -121,7 +120,7 @@ impl Mul for MillerLoop {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        Self(ffi::fp12_mul(&self.0, &other.0))
+        Self(backend::fp12_mul(&self.0, &other.0))
     }
 }
 

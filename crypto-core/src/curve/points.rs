@@ -9,10 +9,10 @@ use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
-use blst::{blst_fp, blst_fp2, blst_p1_affine, blst_p2_affine};
 use zeroize::Zeroize;
 
-use super::{DecodeError, G1, G2, Group, Scalar};
+use super::backend::{self, G1, G2};
+use super::{DecodeError, Group, Scalar};
 
 /// A point of `G` in affine form; always in the subgroup of prime order.
 #[derive(Clone, Copy)]
@@ -75,19 +75,14 @@ impl<G: Group> Affine<G> {
 impl G1Affine {
     /// A known point by its coordinates in Montgomery form. Checks nothing.
     pub(crate) const fn from_limbs(x: [u64; 6], y: [u64; 6]) -> Self {
-        Self(blst_p1_affine { x: blst_fp { l: x }, y: blst_fp { l: y } })
+        Self(backend::g1_from_limbs(x, y))
     }
 }
 
 impl G2Affine {
     /// A known point by its coordinates in Montgomery form. Checks nothing.
     pub(crate) const fn from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> Self {
-        let [x0, x1] = x;
-        let [y0, y1] = y;
-        Self(blst_p2_affine {
-            x: blst_fp2 { fp: [blst_fp { l: x0 }, blst_fp { l: x1 }] },
-            y: blst_fp2 { fp: [blst_fp { l: y0 }, blst_fp { l: y1 }] },
-        })
+        Self(backend::g2_from_limbs(x, y))
     }
 }
 
@@ -169,6 +164,19 @@ pub fn hash_to_g1(message: &[u8], tag: &[u8]) -> G1Affine {
 #[must_use]
 pub fn hash_to_g2(message: &[u8], tag: &[u8]) -> G2Affine {
     Projective::<G2>(G2::hash(message, tag)).to_affine()
+}
+
+/// RFC 9380 encoding to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_NU_`: half the price of
+/// [`hash_to_g1`], but not uniform, so only for schemes that are proven with it.
+#[must_use]
+pub fn encode_to_g1(message: &[u8], tag: &[u8]) -> G1Affine {
+    Projective::<G1>(G1::encode(message, tag)).to_affine()
+}
+
+/// RFC 9380 encoding to `𝔾₂`, suite `BLS12381G2_XMD:SHA-256_SSWU_NU_`; see [`encode_to_g1`].
+#[must_use]
+pub fn encode_to_g2(message: &[u8], tag: &[u8]) -> G2Affine {
+    Projective::<G2>(G2::encode(message, tag)).to_affine()
 }
 
 impl<G: Group> From<Affine<G>> for Projective<G> {
@@ -309,7 +317,7 @@ impl<G: Group> Neg for Projective<G> {
     type Output = Self;
 
     fn neg(mut self) -> Self {
-        G::negate(&mut self.0, true);
+        G::negate(&mut self.0);
         self
     }
 }
@@ -331,7 +339,10 @@ macro_rules! multiplication {
             type Output = Projective<G>;
 
             fn mul(self, scalar: $right) -> Projective<G> {
-                Projective(G::multiply(&Projective::from(self).0, &scalar.0))
+                let mut scalar = scalar.to_le_bytes();
+                let product = G::multiply(&Projective::from(self).0, &scalar);
+                scalar.zeroize();
+                Projective(product)
             }
         }
     )*};

@@ -12,12 +12,12 @@ use core::fmt;
 use core::iter::{Product, Sum};
 use core::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use blst::blst_fr;
 use rand_core::CryptoRng;
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroize;
 
-use super::{DecodeError, blst as ffi};
+use super::DecodeError;
+use super::backend::{self, Fr};
 use crate::secret::reveal;
 
 /// An integer modulo the group order.
@@ -28,7 +28,7 @@ use crate::secret::reveal;
 /// let scalar: Scalar = 7_u64.into();
 /// ```
 #[derive(Clone, Copy, Eq)]
-pub struct Scalar(pub(super) blst_fr);
+pub struct Scalar(Fr);
 
 impl Scalar {
     /// Bytes of an encoding.
@@ -36,34 +36,30 @@ impl Scalar {
     /// Bits of the group order.
     pub const BITS: u32 = 255;
     /// The neutral element of addition.
-    pub const ZERO: Self = Self(blst_fr { l: [0; 4] });
+    pub const ZERO: Self = Self(backend::fr_from_limbs([0; 4]));
     /// The neutral element of multiplication: `2^256 mod r`, as Montgomery form has it.
-    pub const ONE: Self = Self(blst_fr {
-        l: [
-            0x0000_0001_ffff_fffe,
-            0x5884_b7fa_0003_4802,
-            0x998c_4fef_ecbc_4ff5,
-            0x1824_b159_acc5_056f,
-        ],
-    });
+    pub const ONE: Self = Self(backend::fr_from_limbs([
+        0x0000_0001_ffff_fffe,
+        0x5884_b7fa_0003_4802,
+        0x998c_4fef_ecbc_4ff5,
+        0x1824_b159_acc5_056f,
+    ]));
 
     /// Generates the subgroup of order 2³², the largest power of two that divides `r − 1`:
     /// `7^((r − 1)/2³²)`, where 7 generates the multiplicative group.
-    pub(crate) const ROOT_OF_UNITY: Self = Self(blst_fr {
-        l: [
-            0xb9b5_8d8c_5f0e_466a,
-            0x5b1b_4c80_1819_d7ec,
-            0x0af5_3ae3_52a3_1e64,
-            0x5bf3_adda_19e9_b27b,
-        ],
-    });
+    pub(crate) const ROOT_OF_UNITY: Self = Self(backend::fr_from_limbs([
+        0xb9b5_8d8c_5f0e_466a,
+        0x5b1b_4c80_1819_d7ec,
+        0x0af5_3ae3_52a3_1e64,
+        0x5bf3_adda_19e9_b27b,
+    ]));
     /// The order of [`Scalar::ROOT_OF_UNITY`] is two to this.
     pub(crate) const TWO_ADICITY: u32 = 32;
 
     /// A small number.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
-        Self(ffi::fr_from_u64(value))
+        Self(backend::fr_from_u64(value))
     }
 
     /// Uniform, from 64 random bytes.
@@ -78,7 +74,7 @@ impl Scalar {
     /// 64 big-endian bytes modulo `r`; uniform if they are.
     #[must_use]
     pub fn from_wide(bytes: &[u8; 64]) -> Self {
-        Self(ffi::fr_from_wide(bytes))
+        Self(backend::fr_from_wide(bytes))
     }
 
     /// Reads the canonical encoding: 32 bytes, big-endian, below `r`.
@@ -88,13 +84,13 @@ impl Scalar {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let array = <&[u8; 32]>::try_from(bytes)
             .map_err(|_| DecodeError::Length { expected: Self::BYTES, got: bytes.len() })?;
-        ffi::fr_from_bytes(array).map(Self).ok_or(DecodeError::NotCanonical)
+        backend::fr_from_bytes(array).map(Self).ok_or(DecodeError::NotCanonical)
     }
 
     /// 32 bytes, big-endian.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 32] {
-        let mut bytes = ffi::fr_to_scalar(&self.0).b;
+        let mut bytes = backend::fr_to_bytes(&self.0);
         bytes.reverse();
         bytes
     }
@@ -102,7 +98,7 @@ impl Scalar {
     /// The inverse; none for zero.
     #[must_use]
     pub fn invert(&self) -> Option<Self> {
-        if *self == Self::ZERO { None } else { Some(Self(ffi::fr_invert(&self.0))) }
+        if *self == Self::ZERO { None } else { Some(Self(backend::fr_invert(&self.0))) }
     }
 
     /// `self^exponent`. The time depends on the exponent.
@@ -120,12 +116,12 @@ impl Scalar {
 
     /// `(a, b) ← (a + b·twiddle, a − b·twiddle)`, the step of a Fourier transform.
     pub(crate) fn butterfly(a: &mut Self, b: &mut Self, twiddle: &Self) {
-        ffi::fr_butterfly(&mut a.0, &mut b.0, &twiddle.0);
+        backend::fr_butterfly(&mut a.0, &mut b.0, &twiddle.0);
     }
 
     /// Little-endian, for the multiplications.
     pub(super) fn to_le_bytes(self) -> [u8; 32] {
-        ffi::fr_to_scalar(&self.0).b
+        backend::fr_to_bytes(&self.0)
     }
 }
 
@@ -138,7 +134,7 @@ pub fn batch_invert(scalars: &mut [Scalar]) {
         prefixes.push(product);
         product *= *scalar;
     }
-    let mut inverse = Scalar(ffi::fr_invert(&product.0));
+    let mut inverse = Scalar(backend::fr_invert(&product.0));
     let nonzero = scalars.iter_mut().rev().filter(|scalar| **scalar != Scalar::ZERO);
     for (scalar, prefix) in nonzero.zip(prefixes.into_iter().rev()) {
         let own = inverse * prefix;
@@ -161,13 +157,13 @@ impl Default for Scalar {
 
 impl Zeroize for Scalar {
     fn zeroize(&mut self) {
-        self.0.l.zeroize();
+        backend::fr_wipe(&mut self.0);
     }
 }
 
 impl ConstantTimeEq for Scalar {
     fn ct_eq(&self, other: &Self) -> Choice {
-        self.0.l.ct_eq(&other.0.l)
+        backend::fr_limbs(&self.0).ct_eq(backend::fr_limbs(&other.0))
     }
 }
 
@@ -183,7 +179,7 @@ macro_rules! binary {
             type Output = Self;
 
             fn $method(self, other: Self) -> Self {
-                Self(ffi::$raw(&self.0, &other.0))
+                Self(backend::$raw(&self.0, &other.0))
             }
         }
 
@@ -191,7 +187,7 @@ macro_rules! binary {
             type Output = Self;
 
             fn $method(self, other: &Self) -> Self {
-                Self(ffi::$raw(&self.0, &other.0))
+                Self(backend::$raw(&self.0, &other.0))
             }
         }
 
@@ -199,7 +195,7 @@ macro_rules! binary {
             type Output = Scalar;
 
             fn $method(self, other: &Scalar) -> Scalar {
-                Scalar(ffi::$raw(&self.0, &other.0))
+                Scalar(backend::$raw(&self.0, &other.0))
             }
         }
 
@@ -221,7 +217,7 @@ impl Neg for Scalar {
     type Output = Self;
 
     fn neg(self) -> Self {
-        Self(ffi::fr_neg(&self.0))
+        Self(backend::fr_neg(&self.0))
     }
 }
 

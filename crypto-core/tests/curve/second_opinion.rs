@@ -1,13 +1,14 @@
-//! The same operations by arkworks, a pure-Rust implementation that shares no code with blst.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+//! The same operations by arkworks as it comes, without our face of it: neither our decoding, nor our
+//! formulas, nor our sums of products.
 use ark_bls12_381::{Bls12_381, Fr, G1Affine as ArkG1, G2Affine as ArkG2, g1, g2};
 use ark_ec::hashing::HashToCurve;
 use ark_ec::hashing::curve_maps::wb::WBMap;
 use ark_ec::hashing::map_to_curve_hasher::MapToCurveBasedHasher;
 use ark_ec::pairing::Pairing;
+use ark_ec::short_weierstrass::{Affine, Projective, SWCurveConfig};
 use ark_ec::{AffineRepr, CurveGroup, VariableBaseMSM};
 use ark_ff::field_hashers::DefaultFieldHasher;
-use ark_ff::{BigInteger, Field, PrimeField};
+use ark_ff::{AdditiveGroup, BigInteger, BitIteratorBE, Field, PrimeField};
 use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};
 use crypto_core::curve::{
     DecodeError, G1Affine, G2Affine, Scalar, hash_to_g1, hash_to_g2, pairing_product, vartime_msm,
@@ -113,4 +114,80 @@ fn points_of_wrong_order_are_refused_whatever_their_sign() {
         }
     }
     assert!(refused_g1 > 10 && refused_g2 > 10, "{refused_g1} {refused_g2}");
+}
+
+/// The prime factors of the cofactor of `𝔾₁`, `(x − 1)²/3`, with their multiplicities.
+const FACTORS_G1: [(&[u64], usize); 5] =
+    [(&[3], 1), (&[11], 2), (&[10177], 2), (&[859_267], 2), (&[52_437_899], 2)];
+/// The same for `𝔾₂`; the last is a prime of 448 bits, lowest limb first.
+const FACTORS_G2: [(&[u64], usize); 6] = [
+    (&[13], 2),
+    (&[23], 2),
+    (&[2713], 1),
+    (&[11953], 1),
+    (&[262_069], 1),
+    (
+        &[
+            0x826d_1772_00c0_d3b1,
+            0x77d8_7384_d026_cd73,
+            0xfab9_c0da_5cf2_22c3,
+            0xa9d7_5bb9_8b95_878a,
+            0xe049_0c5a_fca1_eeb2,
+            0x4235_7278_8bea_4d6a,
+            0x8d9f_503d_eeeb_5d5c,
+        ],
+        1,
+    ),
+];
+
+/// By doubling and adding, since faster ways hold in the subgroup only.
+fn times<C: SWCurveConfig>(point: Affine<C>, number: &[u64]) -> Affine<C> {
+    let mut product = Projective::<C>::ZERO;
+    for bit in BitIteratorBE::without_leading_zeros(number) {
+        product.double_in_place();
+        if bit {
+            product += point;
+        }
+    }
+    product.into_affine()
+}
+
+/// A point whose order is the given factor of the cofactor.
+fn of_order<C: SWCurveConfig>(factor: &[u64], factors: &[(&[u64], usize)]) -> Affine<C> {
+    let candidates =
+        (1..400_u64).filter_map(|x| Affine::<C>::get_point_from_x_unchecked(x.into(), x % 2 == 0));
+    for point in candidates {
+        let mut point = times(point, C::ScalarField::MODULUS.as_ref());
+        for (other, power) in factors.iter().filter(|(other, _)| *other != factor) {
+            point = (0..*power).fold(point, |point, _| times(point, other));
+        }
+        while !times(point, factor).is_zero() {
+            point = times(point, factor);
+        }
+        if !point.is_zero() {
+            return point;
+        }
+    }
+    panic!("no point of order {factor:?} found");
+}
+
+#[test]
+fn points_of_every_small_order_are_refused_alone_and_added_to_good_points() {
+    let (_, p, q) = samples(1);
+    let p = ArkG1::deserialize_compressed(&p.first().unwrap().to_bytes()[..]).unwrap();
+    let q = ArkG2::deserialize_compressed(&q.first().unwrap().to_bytes()[..]).unwrap();
+    for (factor, _) in FACTORS_G1 {
+        let small: ArkG1 = of_order(factor, &FACTORS_G1);
+        for point in [small, -small, (small + p).into_affine()] {
+            let result = G1Affine::from_bytes(&compress(&point));
+            assert_eq!(result, Err(DecodeError::NotInSubgroup), "order {factor:?}");
+        }
+    }
+    for (factor, _) in FACTORS_G2 {
+        let small: ArkG2 = of_order(factor, &FACTORS_G2);
+        for point in [small, -small, (small + q).into_affine()] {
+            let result = G2Affine::from_bytes(&compress(&point));
+            assert_eq!(result, Err(DecodeError::NotInSubgroup), "order {factor:?}");
+        }
+    }
 }

@@ -1,0 +1,228 @@
+//! Scalars, points, sums of products and pairings against their laws and their naive forms.
+use crypto_core::curve::{
+    Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, G2Projective, Group, Gt,
+    MillerLoop, PairingMismatch, Projective, Scalar, batch_invert, check_pairing_product, pairing,
+    pairing_product, vartime_msm, vartime_msm_128,
+};
+use rand_core::Rng;
+
+use super::{ORDER, random_point, random_points, rng};
+
+#[test]
+fn scalars_form_a_field() {
+    let mut rng = rng();
+    let (a, b, c) = (Scalar::random(&mut rng), Scalar::random(&mut rng), Scalar::random(&mut rng));
+    assert_eq!(a * (b + c), a * b + a * c);
+    assert_eq!(a - b, -(b - a));
+    assert_eq!(a + -a, Scalar::ZERO);
+    assert_eq!(a * a.invert().unwrap(), Scalar::ONE);
+    assert_eq!(Scalar::ZERO.invert(), None);
+    assert_eq!(Scalar::ONE * a, a);
+    assert_eq!(Scalar::from_u64(1), Scalar::ONE);
+    assert_eq!(a.vartime_pow(5), a * a * a * a * a);
+    assert_eq!((a.vartime_pow(0), a.vartime_pow(1)), (Scalar::ONE, a));
+    assert_eq!([a, b, c].into_iter().sum::<Scalar>(), a + b + c);
+    assert_eq!([a, b, c].into_iter().product::<Scalar>(), a * b * c);
+    assert_eq!(&Scalar::from_u64(u64::MAX).to_bytes()[24..], &[0xff; 8]);
+}
+
+#[test]
+fn wide_numbers_are_reduced() {
+    let mut wide = [0; 64];
+    wide[32..].copy_from_slice(&hex::decode(ORDER).unwrap());
+    assert_eq!(Scalar::from_wide(&wide), Scalar::ZERO);
+    wide[63] += 4;
+    assert_eq!(Scalar::from_wide(&wide), Scalar::from_u64(4));
+    let two_to_512 = Scalar::from_u64(2).vartime_pow(512);
+    assert_eq!(Scalar::from_wide(&[0xff; 64]), two_to_512 - Scalar::ONE);
+}
+
+#[test]
+fn a_batch_of_inverses_skips_zeros() {
+    let mut rng = rng();
+    let mut scalars: Vec<Scalar> = (0..9).map(|_| Scalar::random(&mut rng)).collect();
+    scalars[0] = Scalar::ZERO;
+    scalars[4] = Scalar::ZERO;
+    let expected: Vec<Scalar> =
+        scalars.iter().map(|scalar| scalar.invert().unwrap_or(Scalar::ZERO)).collect();
+    batch_invert(&mut scalars);
+    assert_eq!(scalars, expected);
+    batch_invert(&mut []);
+}
+
+fn group_laws<G: Group>() {
+    let mut rng = rng();
+    let (p, q): (Affine<G>, Affine<G>) = (random_point(&mut rng), random_point(&mut rng));
+    let (a, b) = (Scalar::random(&mut rng), Scalar::random(&mut rng));
+    let (jp, jq) = (Projective::from(p), Projective::from(q));
+    assert_eq!(p + q, jq + jp);
+    assert_eq!(jp + p, jp.double());
+    assert_eq!(p - Affine::from(jp), Projective::identity());
+    assert_eq!(jp - Projective::from(p), Projective::identity());
+    assert_eq!(jp + Projective::identity(), jp);
+    assert_eq!(Projective::identity() + p, jp);
+    assert_eq!(jp + Affine::identity(), jp);
+    assert_eq!(-jp + p, Projective::identity());
+    assert!((-Affine::<G>::identity()).is_identity());
+    assert_eq!(p * (a + b), p * a + p * b);
+    assert_eq!((p * a) * b, p * (a * b));
+    assert_eq!(p * Scalar::from_u64(2), jp.double());
+    assert_eq!(p * -Scalar::ONE, -jp);
+    assert!((p * Scalar::ZERO).is_identity());
+    assert!((Affine::<G>::identity() * a).is_identity());
+    assert_eq!([jp, jq].into_iter().sum::<Projective<G>>(), jp + jq);
+    assert_eq!([p, q, q].into_iter().sum::<Projective<G>>(), jp + jq.double());
+    assert_ne!(p, q);
+    assert_ne!(jp, jq);
+}
+
+#[test]
+fn points_form_groups() {
+    group_laws::<G1>();
+    group_laws::<G2>();
+}
+
+fn batches_normalize<G: Group>() {
+    let mut rng = rng();
+    let identity = Projective::<G>::identity();
+    let mut points: Vec<Projective<G>> =
+        (0..5).map(|_| Affine::generator() * Scalar::random(&mut rng)).collect();
+    points.insert(0, identity);
+    points.insert(3, identity);
+    points.push(identity);
+    for range in [0..0, 0..1, 1..2, 0..4, 0..8, 7..8] {
+        let affine = Projective::batch_to_affine(&points[range.clone()]);
+        let expected: Vec<Affine<G>> =
+            points[range.clone()].iter().map(Projective::to_affine).collect();
+        assert_eq!(affine, expected, "{range:?}");
+    }
+}
+
+#[test]
+fn batches_with_infinity_normalize() {
+    batches_normalize::<G1>();
+    batches_normalize::<G2>();
+}
+
+fn sums_match_naive_ones<G: Group>() {
+    let mut rng = rng();
+    let mut points = random_points::<G>(40, &mut rng);
+    let mut scalars: Vec<Scalar> = (0..40).map(|_| Scalar::random(&mut rng)).collect();
+    let mut small: Vec<u128> =
+        (0..40).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
+    // Infinity first, last and inside; equal points, opposite points; zero, one, largest scalar.
+    (points[0], points[5], points[39]) =
+        (Affine::identity(), Affine::identity(), Affine::identity());
+    (points[7], points[8]) = (points[6], -points[6]);
+    (scalars[7], scalars[8]) = (scalars[6], scalars[6]);
+    (scalars[1], scalars[2], scalars[3]) = (Scalar::ZERO, Scalar::ONE, -Scalar::ONE);
+    (small[1], small[2], small[3]) = (0, 1, u128::MAX);
+    let wide = |value: &u128| {
+        let mut bytes = [0; 32];
+        bytes[16..].copy_from_slice(&value.to_be_bytes());
+        Scalar::from_bytes(&bytes).unwrap()
+    };
+    for range in [0..0, 0..1, 1..2, 2..3, 3..4, 4..6, 5..6, 6..9, 1..32, 0..32, 0..33, 0..40] {
+        let naive = |scalar: &dyn Fn(usize) -> Scalar| {
+            range.clone().map(|i| points[i] * scalar(i)).sum::<Projective<G>>()
+        };
+        let (p, s, c) = (&points[range.clone()], &scalars[range.clone()], &small[range.clone()]);
+        assert_eq!(vartime_msm(p, s), naive(&|i| scalars[i]), "{range:?}");
+        assert_eq!(vartime_msm_128(p, c), naive(&|i| wide(&small[i])), "{range:?}");
+    }
+    let identities = [Affine::<G>::identity(); 3];
+    assert!(vartime_msm(&identities, &scalars[..3]).is_identity());
+    // The shorter slice decides.
+    assert_eq!(vartime_msm(&points, &scalars[..4]), vartime_msm(&points[..4], &scalars));
+    assert!(vartime_msm(&points, &[]).is_identity());
+}
+
+#[test]
+fn sums_of_products_match_naive_ones() {
+    sums_match_naive_ones::<G1>();
+    sums_match_naive_ones::<G2>();
+}
+
+fn fixed_base_matches<G: Group>() {
+    let mut rng = rng();
+    let point: Affine<G> = random_point(&mut rng);
+    let table = FixedBase::new(&point);
+    let special = [Scalar::ZERO, Scalar::ONE, -Scalar::ONE, Scalar::from_u64(31)];
+    for scalar in special.into_iter().chain((0..8).map(|_| Scalar::random(&mut rng))) {
+        assert_eq!(table.multiply(&scalar), point * scalar);
+    }
+    let nothing = FixedBase::<G>::new(&Affine::identity());
+    assert!(nothing.multiply(&Scalar::random(&mut rng)).is_identity());
+}
+
+#[test]
+fn fixed_base_tables_match_plain_multiplication() {
+    fixed_base_matches::<G1>();
+    fixed_base_matches::<G2>();
+}
+
+#[test]
+fn the_pairing_is_bilinear_and_not_trivial() {
+    let mut rng = rng();
+    let (p, q) = (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng));
+    let (a, b) = (Scalar::random(&mut rng), Scalar::random(&mut rng));
+    let scaled = pairing(&(p * a).to_affine(), &(q * b).to_affine());
+    assert_eq!(scaled, pairing(&p, &q).vartime_pow(&(a * b)));
+    assert_eq!(scaled, pairing(&(p * b).to_affine(), &(q * a).to_affine()));
+    assert_ne!(scaled, pairing(&p, &q));
+    assert_ne!(pairing(&p, &q), Gt::one());
+    assert_eq!(pairing(&-p, &q), pairing(&p, &q).invert());
+    assert_eq!(pairing(&p, &q).vartime_pow(&Scalar::ZERO), Gt::one());
+}
+
+#[test]
+fn pairings_with_the_identity_are_one_wherever_they_stand() {
+    let mut rng = rng();
+    let (p, q) = (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng));
+    let left = (G1Affine::identity(), q);
+    let right = (p, G2Affine::identity());
+    for terms in [vec![left], vec![right], vec![left, right]] {
+        assert_eq!(pairing_product(&terms), Gt::one());
+    }
+    for terms in [vec![left, (p, q)], vec![(p, q), right], vec![left, (p, q), right]] {
+        assert_eq!(pairing_product(&terms), pairing(&p, &q));
+    }
+    assert_eq!(pairing_product(&[]), Gt::one());
+}
+
+#[test]
+fn products_of_pairings_match_at_every_length() {
+    let mut rng = rng();
+    let terms: Vec<_> =
+        (0..35).map(|_| (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng))).collect();
+    let each: Vec<Gt> = terms.iter().map(|(p, q)| pairing(p, q)).collect();
+    for length in [1, 2, 15, 16, 17, 32, 33, 35] {
+        let expected = each[..length].iter().fold(Gt::one(), |product, one| product * *one);
+        assert_eq!(pairing_product(&terms[..length]), expected, "{length} terms");
+    }
+    let (first, second) = terms.split_at(9);
+    let merged = MillerLoop::from_terms(first.iter().copied())
+        * MillerLoop::from_terms(second.iter().copied());
+    assert_eq!(merged.final_exponentiation(), pairing_product(&terms));
+}
+
+#[test]
+fn equations_hold_or_do_not() {
+    let mut rng = rng();
+    let (p, q) = (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng));
+    let a = Scalar::random(&mut rng);
+    let good = [((p * a).to_affine(), q), (-p, (q * a).to_affine())];
+    assert_eq!(check_pairing_product(good), Ok(()));
+    assert_eq!(check_pairing_product([]), Ok(()));
+    let bad = [good[0], (p, good[1].1)];
+    assert_eq!(check_pairing_product(bad), Err(PairingMismatch));
+    assert_eq!(check_pairing_product([good[0]]), Err(PairingMismatch));
+}
+
+#[test]
+fn points_and_scalars_are_not_printed() {
+    let scalar = Scalar::random(&mut rng());
+    let (p, q) = (G1Projective::generator() * scalar, G2Projective::generator() * scalar);
+    let printed = format!("{scalar:?} {p:?} {q:?} {:?}", p.to_affine());
+    assert_eq!(printed, "Scalar(..) Projective(..) Projective(..) Affine(..)");
+}
