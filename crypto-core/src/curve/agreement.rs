@@ -335,9 +335,13 @@ fn wiping_agrees<G: Group>() {
 }
 
 #[test]
-fn a_wiped_point_is_the_identity() {
+fn what_is_wiped_is_zero_or_the_identity() {
     wiping_agrees::<blst::G1>();
     wiping_agrees::<blst::G2>();
     wiping_agrees::<ark::G1>();
     wiping_agrees::<ark::G2>();
+    let (mut blst, mut ark) = (blst::fr_from_u64(7), ark::fr_from_u64(7));
+    blst::fr_wipe(&mut blst);
+    ark::fr_wipe(&mut ark);
+    assert_eq!((blst::fr_limbs(&blst), ark::fr_limbs(&ark)), (&[0; 4], &[0; 4]));
 }

@@ -22,6 +22,8 @@
 //!
 //! If somebody's features turn on `ark-ec/parallel`, the Miller loops run on the caller's rayon
 //! pool; nothing else does, and results stay the same.
+#![cfg_attr(feature = "blst", expect(unreachable_pub, reason = "beside blst, for tests only"))]
+
 mod encoding;
 mod field;
 mod group;
