@@ -1,4 +1,10 @@
 //! blst and arkworks against each other, operation by operation, on random and on special values.
+#![expect(
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
 use alloc::vec::Vec;
 
 use proptest::prelude::*;

@@ -156,7 +156,7 @@ fn times<C: SWCurveConfig>(point: Affine<C>, number: &[u64]) -> Affine<C> {
 fn of_order<C: SWCurveConfig>(factor: &[u64], factors: &[(&[u64], usize)]) -> Affine<C> {
     let candidates =
         (1..400_u64).filter_map(|x| Affine::<C>::get_point_from_x_unchecked(x.into(), x % 2 == 0));
-    for point in candidates {
+    let mut multiples = candidates.map(|point| {
         let mut point = times(point, C::ScalarField::MODULUS.as_ref());
         for (other, power) in factors.iter().filter(|(other, _)| *other != factor) {
             point = (0..*power).fold(point, |point, _| times(point, other));
@@ -164,11 +164,9 @@ fn of_order<C: SWCurveConfig>(factor: &[u64], factors: &[(&[u64], usize)]) -> Af
         while !times(point, factor).is_zero() {
             point = times(point, factor);
         }
-        if !point.is_zero() {
-            return point;
-        }
-    }
-    panic!("no point of order {factor:?} found");
+        point
+    });
+    multiples.find(|point| !point.is_zero()).unwrap()
 }
 
 #[test]
