@@ -26,6 +26,7 @@ use super::super::group::{Group, limb_select, sealed};
 use super::super::{DecodeError, msm};
 use super::encoding;
 use super::field::Coordinate;
+use crate::secret::reveal;
 
 /// The first group: points over the base field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,19 +207,19 @@ impl<C: Curve> Group for C {
 
     fn equal(a: &Self::RawProjective, b: &Self::RawProjective) -> bool {
         let (x, y) = (a.x * b.z - b.x * a.z, a.y * b.z - b.y * a.z);
-        (is_zero(x) & is_zero(y)).into()
+        reveal(is_zero(x) & is_zero(y))
     }
 
     fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool {
-        (is_zero(a.x - b.x) & is_zero(a.y - b.y)).into()
+        reveal(is_zero(a.x - b.x) & is_zero(a.y - b.y))
     }
 
     fn is_identity(a: &Self::RawProjective) -> bool {
-        is_zero(a.z).into()
+        reveal(is_zero(a.z))
     }
 
     fn is_identity_affine(a: &Self::RawAffine) -> bool {
-        (is_zero(a.x) & is_zero(a.y)).into()
+        reveal(is_zero(a.x) & is_zero(a.y))
     }
 
     fn to_affine(a: &Self::RawProjective) -> Self::RawAffine {
