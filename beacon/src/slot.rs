@@ -12,7 +12,7 @@ pub use crypto_core::context::Slot;
 
 /// One attempt of the engine at a slot.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use beacon::{Slot, View};
 /// let view: View = Slot::new(7);
 /// ```
@@ -28,7 +28,7 @@ pub struct View {
 
 /// What the engine finalizes in a slot, by its hash.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// let value: beacon::Value = [0_u8; 32];
 /// ```
 #[derive(

@@ -28,11 +28,11 @@ use crate::polynomial::Domain;
 
 /// A member of the committee, by position.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::access::Party;
 /// let party: Party = 7_u32;
 /// ```
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::access::{Party, ShareIndex};
 /// fn share(index: ShareIndex) {}
 /// share(Party::new(1));
@@ -70,7 +70,7 @@ impl fmt::Display for Party {
 
 /// Where a share sits on the polynomial. One-based, for index 0 would be the secret.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::access::ShareIndex;
 /// let index: ShareIndex = 7_u32;
 /// ```
@@ -111,7 +111,7 @@ impl fmt::Display for ShareIndex {
 /// Any `t` of `n` shares rebuild the secret, `t − 1` say nothing. `new` checks `1 ≤ t ≤ n`, nobody
 /// else.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// use crypto_core::access::Threshold;
 /// let threshold: Threshold = (3_u32, 5_u32).into();
 /// ```

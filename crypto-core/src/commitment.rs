@@ -57,7 +57,7 @@ pub enum ShareError {
 ///
 /// Commitments add up as their polynomials do.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use crypto_core::commitment::Commitment;
 /// use crypto_core::curve::G1;
 /// let empty: Commitment<G1> = Commitment { points: vec![] };

@@ -14,7 +14,7 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-COMMITTEE";
 
 /// Identifies a chain; a hash of its genesis, say.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::context::ChainId;
 /// let chain: ChainId = [0_u8; 32];
 /// ```
@@ -25,7 +25,7 @@ pub struct ChainId([u8; 32]);
 
 /// Counts the committees of a chain.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::context::EpochId;
 /// let epoch: EpochId = 7_u64;
 /// ```
@@ -36,11 +36,11 @@ pub struct EpochId(u64);
 
 /// What gets exactly one output: a height, or the engine's round. The view is never part of it.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::context::Slot;
 /// let slot: Slot = 7_u64;
 /// ```
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::context::{EpochId, Slot};
 /// let slot: Slot = EpochId::new(7);
 /// ```
@@ -51,7 +51,7 @@ pub struct Slot(u64);
 
 /// Names a committee by a hash over its members' keys, stakes, weights and thresholds.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::context::{ChainId, CommitteeId};
 /// let committee: CommitteeId = ChainId::new([0; 32]);
 /// ```

@@ -113,7 +113,7 @@ impl FromStr for Scheme {
 
 /// Counts rounds from one; what drand calls round 0 is its genesis, which nobody signs.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::drand::RoundNumber;
 /// let round: RoundNumber = 7_u64;
 /// ```

@@ -20,6 +20,7 @@
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
 //! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
 //! | [`wire`]       | versioned, canonical bytes of all of these                         |
+//! | [`tags`]       | the domain tag of every hash                                       |
 //!
 //! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
 #![no_std]
@@ -43,6 +44,8 @@ pub mod generators;
 pub mod polynomial;
 pub mod secret;
 pub mod sharing;
+#[doc = include_str!("tags.md")]
+pub mod tags {}
 pub mod threshold;
 pub mod timelock;
 pub mod verified;

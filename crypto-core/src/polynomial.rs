@@ -35,7 +35,7 @@ pub use self::points::{CountError, InterpolationError, Placement, Points};
 
 /// A secret polynomial, wiped on drop.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::polynomial::Polynomial;
 /// fn twice(f: &Polynomial) -> (Polynomial, Polynomial) {
 ///     (f.clone(), f.clone())

@@ -85,7 +85,7 @@ pub struct DecryptError;
 /// `U ‖ V ‖ W`, for a message of `N` bytes; `U` is never the identity.
 ///
 /// `N` is 16 to 32:
-/// ```compile_fail
+/// ```compile_fail,E0080
 /// use crypto_core::bls::{MinSig, PublicKey};
 /// use crypto_core::timelock::{Identity, encrypt};
 /// fn short(key: &PublicKey<MinSig>, round: &Identity<MinSig>, rng: &mut rand_chacha::ChaCha20Rng) {

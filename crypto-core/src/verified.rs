@@ -6,11 +6,11 @@ use core::ops::Deref;
 
 /// A `T` that passed its check; the private field is the proof.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0423
 /// use crypto_core::verified::Verified;
 /// let unchecked = Verified(7_u32);
 /// ```
-/// ```compile_fail
+/// ```compile_fail,E0624
 /// use crypto_core::verified::Verified;
 /// let unchecked = Verified::new(7_u32);
 /// ```

@@ -6,7 +6,7 @@ use std::ops::Deref;
 /// proof. It is made by [`verify`](crate::verify()), [`Aggregate::verify`](crate::Aggregate::verify)
 /// and by adding checked values.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// # fn forge(dealing: pvss_dkg::Dealing) -> pvss_dkg::Verified<pvss_dkg::Dealing> {
 /// pvss_dkg::Verified { value: dealing, config: [0; 32] }
 /// # }

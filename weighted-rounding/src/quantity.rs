@@ -5,7 +5,7 @@ use core::fmt;
 /// Stake as consensus counts it. Not a number of shares: only a [`Rounding`](crate::Rounding)
 /// relates the two.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// # use weighted_rounding::{Stake, Weight};
 /// let shares: Weight = Stake::new(7);
 /// ```
@@ -46,7 +46,7 @@ impl fmt::Display for Stake {
 
 /// How many shares a party holds, or how many a threshold asks for. Zero is normal.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// # use weighted_rounding::{Stake, Weight};
 /// let stake: Stake = Weight::new(7);
 /// ```

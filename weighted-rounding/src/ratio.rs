@@ -19,7 +19,7 @@ use core::str::FromStr;
 /// # Ok::<(), weighted_rounding::RatioError>(())
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// # use weighted_rounding::Ratio;
 /// let half: Ratio = 0.5.into();
 /// ```

@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use crate::{Failed, minutes};
 
-/// One command, run from the project's root.
+/// One command, run from the project's root or a folder below it.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     program: String,
     arguments: Vec<String>,
     environment: Vec<(&'static str, String)>,
+    folder: &'static str,
 }
 
 impl Gate {
@@ -21,6 +22,7 @@ impl Gate {
             program: program.to_owned(),
             arguments: line.split(' ').map(str::to_owned).collect(),
             environment: Vec::new(),
+            folder: ".",
         }
     }
 
@@ -32,6 +34,12 @@ impl Gate {
     /// With a variable in its environment.
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.environment.push((name, value.to_owned()));
+        self
+    }
+
+    /// In a folder below the root.
+    pub(crate) fn inside(mut self, folder: &'static str) -> Self {
+        self.folder = folder;
         self
     }
 
@@ -55,7 +63,7 @@ impl Gate {
 
     fn command(&self) -> Command {
         let mut command = Command::new(self.path());
-        command.args(&self.arguments).current_dir(root());
+        command.args(&self.arguments).current_dir(root().join(self.folder));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         // A gate may ask for another toolchain than the one that runs this task.
         if self.arguments.first().is_some_and(|first| first.starts_with('+')) {
@@ -74,6 +82,9 @@ impl Gate {
 /// As a shell would take it.
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.folder != "." {
+            write!(f, "cd {} && ", self.folder)?;
+        }
         for (name, value) in &self.environment {
             write!(f, "{name}={} ", quoted(value))?;
         }

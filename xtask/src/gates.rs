@@ -1,6 +1,6 @@
 //! Every gate, stage by stage: what is quick and fails often comes first.
 use crate::Failed;
-use crate::gate::Gate;
+use crate::gate::{Gate, root};
 use crate::setup::{self, Program};
 
 /// Gates that need the same set-up.
@@ -11,10 +11,12 @@ pub(crate) struct Stage {
     pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
 }
 
-pub(crate) const STAGES: [Stage; 9] = [
+pub(crate) const STAGES: [Stage; 11] = [
     Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage { name: "tests", about: "unit, integration and documentation tests", gates: tests },
+    Stage { name: "vectors", about: "an independent model in Python repeats them", gates: vectors },
+    Stage { name: "backends", about: "lints and tests once more on arkworks", gates: backends },
     Stage { name: "features", about: "every combination of features compiles", gates: features },
     Stage { name: "targets", about: "builds without std, and for browsers", gates: targets },
     Stage {
@@ -73,21 +75,52 @@ fn licences() -> Result<Vec<Gate>, Failed> {
 
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 
+/// Examples that must not compile name their error, which this rustdoc compares.
 fn tests() -> Result<Vec<Gate>, Failed> {
-    Ok(vec![Gate::cargo("test --workspace --locked")])
+    let rustdoc = root().join("xtask/rustdoc.sh");
+    let all = Gate::cargo("test --workspace --locked");
+    Ok(vec![all.with("RUSTDOC", &rustdoc.to_string_lossy())])
 }
 
+fn vectors() -> Result<Vec<Gate>, Failed> {
+    setup::programs(&[Program { name: "python3", package: "python3" }])?;
+    Ok(vec![Gate::new("python3", "-m model --check").inside("crypto-core/tests")])
+}
+
+/// Documentation tests show use and refusals, which are the same on both.
+fn backends() -> Result<Vec<Gate>, Failed> {
+    let arkworks = "-p prefinal-crypto-core --locked --no-default-features --features";
+    let all = "arkworks,parallel,serde";
+    Ok(vec![
+        Gate::cargo(&format!("clippy {arkworks} {all} --all-targets -- -D warnings")),
+        Gate::cargo(&format!("test {arkworks} {all} --lib --tests")),
+        Gate::cargo(
+            "test -p prefinal-crypto-core --locked --features parallel,serde --lib --tests",
+        ),
+    ])
+}
+
+/// Crates that pass a backend on need one; the others have no such feature.
 fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
-    let all = "hack check --workspace --lib --feature-powerset --locked";
-    Ok(vec![Gate::cargo(all)])
+    let powerset = "hack check --lib --locked --feature-powerset";
+    let backends = "--exclude-features default --at-least-one-of blst,arkworks";
+    let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg -p prefinal-beacon \
+                       -p prefinal-jolteon -p prefinal-node";
+    Ok(vec![
+        Gate::cargo(&format!("{powerset} {backends} {upon_curves}")),
+        Gate::cargo(&format!("{powerset} -p prefinal-weighted-rounding")),
+    ])
 }
 
 fn targets() -> Result<Vec<Gate>, Failed> {
     setup::targets(&TARGETS)?;
-    let packages = "-p prefinal-weighted-rounding -p prefinal-machine";
-    let build = |target| Gate::cargo(&format!("check --locked --lib --target {target} {packages}"));
-    Ok(TARGETS.iter().map(build).collect())
+    let build = |target: &str, packages: &str| {
+        Gate::cargo(&format!("check --lib --locked --target {target} {packages}"))
+    };
+    let plain = "-p prefinal-weighted-rounding -p prefinal-machine";
+    let arkworks = "-p prefinal-crypto-core --no-default-features --features arkworks,serde";
+    Ok(TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks)]).collect())
 }
 
 fn platforms() -> Result<Vec<Gate>, Failed> {

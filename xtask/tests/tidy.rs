@@ -12,6 +12,18 @@ const MAX_CODE_LINES: usize = 500;
 /// The one file that may say `unsafe`.
 const UNSAFE_FILE: &str = "crypto-core/src/curve/blst.rs";
 
+/// What no input reaches: asserted at compile time, or excluded by what was checked before.
+const MAY_PANIC: [(&str, usize); 8] = [
+    ("beacon/node/src/simulate/host.rs", 2),
+    ("beacon/src/job.rs", 1),
+    ("crypto-core/src/bls/derive.rs", 1),
+    ("crypto-core/src/bls/domain.rs", 1),
+    ("crypto-core/src/curve/blst.rs", 1),
+    ("crypto-core/src/curve/expand.rs", 1),
+    ("crypto-core/src/polynomial/domain.rs", 1),
+    ("crypto-core/src/timelock.rs", 2),
+];
+
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
 const ARROWS: [(&str, &[&str]); 9] = [
@@ -107,6 +119,43 @@ fn unsafe_stands_in_one_file() {
         .map(|(name, _)| name)
         .collect();
     assert!(elsewhere.is_empty(), "{elsewhere:#?}");
+}
+
+/// An example that must not compile says why; what runs the tests compares (`xtask/rustdoc.sh`).
+#[test]
+fn refused_examples_name_their_error() {
+    let fence = ["```compile", "_fail"].concat();
+    let mut named = 0;
+    for (name, text) in rust_files() {
+        for (line, number) in text.lines().zip(1..) {
+            if let Some((_, code)) = line.split_once(&fence) {
+                assert!(code.starts_with(",E0"), "{name}:{number} names no error");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 30, "only {named} such examples");
+}
+
+/// Clippy finds `unwrap`, `expect`, indexing and `panic!`; this finds the rest.
+#[test]
+fn what_may_panic_is_listed() {
+    let macros = ["assert!", "assert_eq!", "assert_ne!", "unreachable!"];
+    let shipped = rust_files().filter(|(name, _)| {
+        let aside = ["tests", "attacks", "agreement", "benches/", "constant-time/", "xtask/"];
+        name.contains("src/") && !aside.iter().any(|part| name.contains(part))
+    });
+    let found: BTreeMap<String, usize> = shipped
+        .map(|(name, text)| {
+            let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+            let code = code.map(str::trim).filter(|line| !line.starts_with("//"));
+            let panics = code.filter(|line| macros.iter().any(|one| line.contains(one))).count();
+            (name, panics)
+        })
+        .filter(|(_, panics)| *panics > 0)
+        .collect();
+    let listed = MAY_PANIC.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+    assert_eq!(found, listed);
 }
 
 #[test]

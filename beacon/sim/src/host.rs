@@ -10,7 +10,7 @@ use crate::time::{instant, nanos};
 /// Where one machine runs. Mostly seat `i` is party `i` of a committee, but a twin, two machines
 /// with one key, takes two seats, and an observer without a key takes one.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// let seat: sim::Seat = 3_u32.into();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -25,7 +25,7 @@ const HASH_BYTES: usize = 31;
 /// use crypto_core::bls::Domain;
 /// const VOTE: Domain = Domain::new("example vote");
 /// ```
-/// ```compile_fail
+/// ```compile_fail,E0080
 /// use crypto_core::bls::Domain;
 /// const NOTHING: Domain = Domain::new("");
 /// ```

@@ -91,7 +91,7 @@ impl SecretKey {
 /// A public key; never the identity.
 ///
 /// A key of one variant is no key of the other:
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::bls::{min_pk, min_sig};
 /// fn mixed(key: min_pk::PublicKey) -> min_sig::PublicKey {
 ///     key

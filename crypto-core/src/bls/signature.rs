@@ -76,7 +76,7 @@ impl<V: Variant> Signature<V> {
 
 /// The sum of keys whose owners all signed one message. Takes no key without proof of possession:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0271
 /// use crypto_core::bls::min_sig::{AggregateKey, PublicKey};
 /// fn rogue(keys: &[PublicKey]) {
 ///     let _ = AggregateKey::sum(keys);

@@ -58,7 +58,7 @@ pub enum ElectorateError {
 /// The parties whose signatures make certificates, and how much stake it takes.
 ///
 /// Takes no key without proof of possession:
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::bls::{MinSig, min_sig::PublicKey};
 /// use crypto_core::certificate::Elector;
 /// fn rogue(key: PublicKey) -> Elector<MinSig> {

@@ -21,7 +21,7 @@ const LONG_TAG: &[u8] = b"H2C-OVERSIZE-DST-";
 
 /// `LEN` bytes from a message under a tag; at most 255 hashes long, or it does not compile.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0080
 /// let bytes: [u8; 8161] = crypto_core::curve::expand_message_xmd(b"message", b"tag");
 /// ```
 #[must_use]

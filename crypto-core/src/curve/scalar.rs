@@ -23,7 +23,7 @@ use crate::secret::reveal;
 /// An integer modulo the group order.
 ///
 /// Numbers do not turn into scalars by themselves:
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// use crypto_core::curve::Scalar;
 /// let scalar: Scalar = 7_u64.into();
 /// ```

@@ -146,7 +146,7 @@ impl EncryptionKey {
 
 /// A ciphertext whose proof holds, with the key and label that it holds for. Nothing else is decrypted:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::elgamal::{Ciphertext, DecryptionKey, DecryptionShare};
 /// fn unchecked(key: &DecryptionKey, ciphertext: &Ciphertext) -> DecryptionShare {
 ///     key.decrypt_share(ciphertext).unwrap()

@@ -138,7 +138,7 @@ impl Committee {
 /// Decrypts and does nothing else: a share `U^f(j)` of a point that somebody else chose would be a
 /// signature share if the same `f` shared a signing key.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::elgamal::DecryptionKey;
 /// fn twice(key: &DecryptionKey) -> [DecryptionKey; 2] {
 ///     [key.clone(), key.clone()]

@@ -21,7 +21,7 @@ pub enum KeyError {
 ///
 /// Encrypting takes `Y`, checking what was decrypted takes `Ŷ`.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use crypto_core::curve::{G1Affine, G2Affine};
 /// use crypto_core::elgamal::EncryptionKey;
 /// let unchecked = EncryptionKey { y: G1Affine::generator(), y_hat: G2Affine::generator() };

@@ -9,7 +9,7 @@ use crate::context::{Context, Slot};
 
 /// Bytes that a ciphertext is bound to.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::elgamal::Label;
 /// let label: Label = vec![7_u8];
 /// ```

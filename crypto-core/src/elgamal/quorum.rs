@@ -83,7 +83,7 @@ pub enum CombineError {
 
 /// Shares of distinct parties of one committee for one ciphertext, at least `t` in all.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use crypto_core::elgamal::{Committee, Quorum, ValidCiphertext};
 /// fn unchecked<'c>(committee: &'c Committee, ciphertext: &'c ValidCiphertext) -> Quorum<'c> {
 ///     Quorum { committee, ciphertext, shares: Default::default(), verified: true }

@@ -9,7 +9,7 @@ use crate::curve::{DecodeError, G1Affine};
 
 /// `Dⱼ = U^f(j)` for the indices of one party, 48 bytes each; never empty, never the identity.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// use crypto_core::{curve::G1Affine, elgamal::DecryptionShare};
 /// let share: DecryptionShare = vec![G1Affine::generator()].into();
 /// ```

@@ -17,7 +17,7 @@ use crate::secret::Secret;
 ///
 /// They are public, and the same for every polynomial: keep them as long as the set of shares stays.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// use crypto_core::{curve::Scalar, polynomial::Coefficients};
 /// let coefficients: Coefficients = vec![Scalar::ONE].into();
 /// ```

@@ -102,11 +102,11 @@ pub enum InterpolationError {
 /// The points of all shares of a committee.
 ///
 /// Made by nobody else, so that indices cannot leave the range:
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use crypto_core::polynomial::Points;
 /// let points = Points { count: 0, domain: None };
 /// ```
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::polynomial::{Placement, Points};
 /// let points = Points::new(Placement::Consecutive, 7).unwrap();
 /// let at_secret = points.point(0);

@@ -56,7 +56,7 @@ pub struct PurposeError {
 
 /// A message as a point of the signatures' group. Hashed once, for all committees of its purpose.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// use crypto_core::{bls::MinSig, threshold::Message};
 /// let message: Message<MinSig> = b"message".into();
 /// ```

@@ -52,7 +52,7 @@ pub enum PartialError {
 /// `σⱼ = H(m)^f(j)` for the indices of one party, in the order of the indices. At least one, and none
 /// the identity.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// use crypto_core::{bls::MinSig, curve::G1Affine, threshold::Partial};
 /// let partial: Partial<MinSig> = vec![G1Affine::generator()].into();
 /// ```

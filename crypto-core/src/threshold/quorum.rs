@@ -134,7 +134,7 @@ impl<V: Variant> Committee<V> {
 /// It borrows its committee, so the partials of one cannot meet the keys of another, and nobody else
 /// makes one:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use crypto_core::bls::MinSig;
 /// use crypto_core::threshold::{Committee, Message, Quorum};
 /// fn unchecked(committee: &Committee<MinSig>, message: Message<MinSig>) -> Quorum<'_, MinSig> {

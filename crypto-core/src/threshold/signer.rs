@@ -48,7 +48,7 @@ pub enum KeyShareError {
 /// `f(j)` for the indices of one party, in the order of the indices: as a dealer or a key generation
 /// gave them, not checked yet.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::threshold::KeyShares;
 /// fn twice(shares: &KeyShares) -> [KeyShares; 2] {
 ///     [shares.clone(), shares.clone()]
@@ -125,7 +125,7 @@ impl KeyShares {
 
 /// A party that signs: its shares match the committee's keys.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// use crypto_core::bls::MinSig;
 /// use crypto_core::threshold::{KeyShares, Message, Partial};
 /// fn unchecked(shares: &KeyShares, message: &Message<MinSig>) -> Partial<MinSig> {

@@ -43,7 +43,7 @@ impl KeyShares {
 
 /// `1/rᵢ`: evaluates. One for each path, see the trap in the head of [`wvuf`](super).
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::wvuf::EvaluationKey;
 /// fn twice(key: &EvaluationKey) -> [EvaluationKey; 2] {
 ///     [key.clone(), key.clone()]

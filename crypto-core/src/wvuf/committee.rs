@@ -81,7 +81,7 @@ pub enum InsertError {
 
 /// A blinded key that passed its check, for one party of one committee.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::wvuf::{AdmittedKey, BlindedKey, Committee};
 /// fn unchecked(committee: &mut Committee, key: BlindedKey) {
 ///     committee.insert(key);

@@ -66,7 +66,7 @@ fn message(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Vec<u8> {
 /// `σᵢ = H(m)^(1/rᵢ)`: one party's evaluation, 96 bytes whatever its weight. Never the identity
 /// when decoded.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use crypto_core::{curve::G2Affine, wvuf::Partial};
 /// let partial: Partial = G2Affine::generator();
 /// ```

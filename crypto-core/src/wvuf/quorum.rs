@@ -69,7 +69,7 @@ pub enum QuorumError {
 /// It borrows its committee, so the partials of one path cannot meet the keys of another, and nobody
 /// else makes one:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use crypto_core::wvuf::{Committee, Input, Partial, Quorum};
 /// fn unchecked(committee: &Committee, input: Input) -> Quorum<'_> {
 ///     Quorum { committee, input, partials: Default::default() }

@@ -22,8 +22,8 @@ const LENGTH_PREFIX: usize = 4;
 
 /// One attempt at a block. Rounds start at 1; round 0 is the genesis block's.
 ///
-/// ```compile_fail
-/// let round: jolteon::Round = 7_u64;
+/// ```compile_fail,E0308
+/// let round: prefinal_jolteon::Round = 7_u64;
 /// ```
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
@@ -73,8 +73,8 @@ impl fmt::Display for Round {
 
 /// A block's identity: the hash of its header.
 ///
-/// ```compile_fail
-/// let block: jolteon::BlockId = [0_u8; 32];
+/// ```compile_fail,E0308
+/// let block: prefinal_jolteon::BlockId = [0_u8; 32];
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct BlockId([u8; 32]);
