@@ -3,7 +3,7 @@
 //! A [`Secret`] is wiped when dropped and printed as `Secret(..)`. It cannot be copied, compared,
 //! encoded or hashed; the only way in is [`Secret::expose`], the word that a review looks for.
 //!
-//! [`reveal`] is where a verdict about a secret becomes public: whether it is zero, whether two are
+//! `reveal` is where a verdict about a secret becomes public: whether it is zero, whether two are
 //! equal, whether bytes encode one. The constant-time test knows it by name and by no other door.
 use core::fmt;
 use core::hint::black_box;
