@@ -91,7 +91,7 @@ pub enum AggregateError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecryptError {
     /// Verified under another configuration.
-    #[error("aggregate was made for another session or committee")]
+    #[error("made for another session or committee")]
     Foreign,
     /// Not the key that the committee lists for that party.
     #[error("decryption key is not that of {party}")]
@@ -251,13 +251,7 @@ impl Verified<Aggregate> {
         party: Party,
         key: &DecryptionKey,
     ) -> Result<Shares, DecryptError> {
-        if self.config_digest() != config.digest() {
-            return Err(DecryptError::Foreign);
-        }
-        let listed = config.member(party).map(|member| &member.encryption);
-        if listed != Some(&key.encryption_key()) {
-            return Err(DecryptError::Key { party });
-        }
+        check_recipient(config, self.config_digest(), party, key)?;
         let open = |sharing: &Sharing| {
             let span = config.span(party);
             let ciphertexts = sharing.ciphertexts.get(span.clone()).unwrap_or_default();
@@ -269,6 +263,23 @@ impl Verified<Aggregate> {
         };
         Ok(Shares { slow: open(&self.body.slow), fast: self.body.fast.as_ref().map(open) })
     }
+}
+
+/// Does `key` open what was dealt to `party` under the configuration with that digest?
+pub(crate) fn check_recipient(
+    config: &Config,
+    dealt_under: &[u8; 32],
+    party: Party,
+    key: &DecryptionKey,
+) -> Result<(), DecryptError> {
+    if dealt_under != config.digest() {
+        return Err(DecryptError::Foreign);
+    }
+    let listed = config.member(party).map(|member| &member.encryption);
+    if listed != Some(&key.encryption_key()) {
+        return Err(DecryptError::Key { party });
+    }
+    Ok(())
 }
 
 /// Distinct dealers (they ascend) of enough stake.

@@ -17,8 +17,8 @@ use super::dealing::seal;
 use super::layout::Layout;
 use super::proof::Statement;
 use super::verify::check_proof;
-use super::{Dealing, DealingError, DecryptError, Key, Shares, deal, verify};
-use crate::aggregate::AggregateError;
+use super::{Dealing, DealingError, Key, Shares, deal, verify};
+use crate::aggregate::{self, AggregateError};
 use crate::config::{Config, Path};
 use crate::dkg::{Dkg, Progress};
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
@@ -115,12 +115,12 @@ fn a_party_opens_nothing_but_its_own() {
     let dealing = dealt(&mut committee, 0);
     let dealing = verify(&committee.config, dealing).unwrap();
     let opened = dealing.decrypt(&committee.config, party(2), &committee.keys[0]).unwrap_err();
-    assert_eq!(opened, DecryptError::Key { party: party(2) });
+    assert_eq!(opened, aggregate::DecryptError::Key { party: party(2) }.into());
     let mut other = session();
     other.attempt = 1;
     let other = Committee::with(other, shape(&WEIGHTS, SLOW, Some(FAST)), 1);
     let opened = dealing.decrypt(&other.config, party(0), &other.keys[0]).unwrap_err();
-    assert_eq!(opened, DecryptError::Foreign);
+    assert_eq!(opened, aggregate::DecryptError::Foreign.into());
 }
 
 #[test]

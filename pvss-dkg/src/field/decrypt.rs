@@ -12,6 +12,7 @@ use super::chunking::Bounds;
 use super::dealing::Dealing;
 use super::layout::{Holder, Layout};
 use super::logarithm::chunk;
+use crate::aggregate::{self, check_recipient};
 use crate::config::{Config, Path};
 use crate::key::DecryptionKey;
 use crate::verified::Verified;
@@ -19,15 +20,9 @@ use crate::verified::Verified;
 /// Why a party gets no shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecryptError {
-    /// Verified under another configuration.
-    #[error("dealing was made for another session or committee")]
-    Foreign,
-    /// Not the key that the committee lists for that party.
-    #[error("decryption key is not that of {party}")]
-    Key {
-        /// The party asked for.
-        party: Party,
-    },
+    /// Not dealt to this party, or not under this configuration.
+    #[error(transparent)]
+    Recipient(#[from] aggregate::DecryptError),
     /// Passed the proofs and cannot be decrypted: chance of 2⁻¹²⁸.
     #[error("share {share} on the {path} path does not decrypt")]
     Share {
@@ -83,13 +78,7 @@ impl Verified<Dealing> {
         party: Party,
         key: &DecryptionKey,
     ) -> Result<Shares, DecryptError> {
-        if self.config_digest() != config.digest() {
-            return Err(DecryptError::Foreign);
-        }
-        let listed = config.member(party).map(|member| &member.encryption);
-        if listed != Some(&key.encryption_key()) {
-            return Err(DecryptError::Key { party });
-        }
+        check_recipient(config, self.config_digest(), party, key)?;
         let layout = Layout::new(config);
         let values = match layout.holders.iter().find(|holder| holder.party == party) {
             Some(holder) => self.open(config, &layout, holder, key)?,
