@@ -10,7 +10,11 @@
 
 mod bls;
 mod curve;
+mod elgamal;
+mod keys;
 mod sharing;
+mod threshold;
+mod timelock;
 mod wvuf;
 
 use std::convert::Infallible;

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 from . import published
-from .cases import bls, curve, encryption, sharing, wire, wvuf
+from .cases import bls, certificate, curve, encryption, sharing, wire, wvuf
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 DIRECTORY = VECTORS / "model"
 ORIGIN = "python3 -m model --write, in crypto-core/tests; shares no code with the crate"
-MODULES = (curve, bls, sharing, wvuf, encryption, wire)
+MODULES = (curve, bls, sharing, certificate, wvuf, encryption, wire)
 
 
 def content(make):

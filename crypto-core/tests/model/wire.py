@@ -129,6 +129,14 @@ def timelock(group, length):
     )
 
 
+def certificate(group):
+    """A bitmap and a signature; whether the bitmap fits an electorate is not the decoder's to say."""
+    return (
+        lambda made: u32(len(made[0])) + made[0] + made[1].to_bytes(),
+        lambda reader: (reader.take(reader.count(1, MAX // 8)), reader.point(group)),
+    )
+
+
 def encode_elgamal(ciphertext):
     u, u_bar, c, z, body = ciphertext
     scalars = scalar_to_bytes(c) + scalar_to_bytes(z)
@@ -165,9 +173,13 @@ KINDS = {
     0x06: ("min-pk possession", *point(G2)),
     0x08: ("commitment in G1", *commitment(G1)),
     0x09: ("commitment in G2", *commitment(G2)),
+    0x10: ("threshold partial min-sig", *shares(G1)),
+    0x11: ("threshold partial min-pk", *shares(G2)),
     0x20: ("wvuf blinded key", encode_blinded, decode_blinded),
     0x21: ("wvuf partial", *point(G2)),
     0x22: ("wvuf proof", encode_proof, decode_proof),
+    0x30: ("certificate min-sig", *certificate(G1)),
+    0x31: ("certificate min-pk", *certificate(G2)),
     0x40: ("timelock to min-sig", *timelock(G2, 16)),
     0x41: ("elgamal ciphertext", encode_elgamal, decode_elgamal),
     0x42: ("elgamal decryption share", *shares(G1)),

@@ -1,7 +1,7 @@
 """An example or several of every kind, and what no decoder may take."""
 
 from . import refusal
-from .. import elgamal, timelock, wvuf
+from .. import elgamal, threshold, timelock, wvuf
 from ..bls import MIN_PK, MIN_SIG
 from ..curve import G1, G2
 from ..draws import Draws
@@ -27,6 +27,10 @@ def examples():
         yield kind, "of a constant", polynomial.commit(group)[:1]
         yield kind, "of zero", [group.identity()]
     weights = [2, 0, 3]
+    for kind, variant in ((0x10, MIN_SIG), (0x11, MIN_PK)):
+        committee = threshold.Committee(variant, weights, "consecutive", 3, polynomial)
+        for party in (2, 0):
+            yield kind, f"of party {party}", committee.partial(party, b"message", b"tag")
     committee = wvuf.Committee(weights, 3, Polynomial.random(3, draws.scalar(), draws))
     keys = {i: wvuf.blind(committee.shares[i], draws) for i in (0, 2)}
     yield 0x20, "three shares", keys[2][1:]
@@ -39,6 +43,11 @@ def examples():
         yield 0x21, f"on a slot, value {value and value.hex()}", sigmas[2]
         yield 0x22, f"of two, value {value and value.hex()}", (chain, 5, 2**64 - 1, value, sigmas)
     yield 0x22, "of nobody", (chain, 0, 0, None, {})
+    for kind, variant in ((0x30, MIN_SIG), (0x31, MIN_PK)):
+        signature = variant.sign(secret, b"message", b"tag")
+        yield kind, "of ten parties", (b"\xff\x03", signature)
+        yield kind, "of none", (b"", signature)
+        yield kind, "of a bitmap that ends in zeros", (b"\x01\0\0", signature)
     for kind, name in ((0x40, "bls-unchained-g1-rfc9380"), (0x44, "pedersen-bls-unchained")):
         key = SCHEMES[name].variant.public_key(secret)
         yield kind, name, timelock.encrypt(SCHEMES[name], key, 9, b"sixteen bytes...", draws)
@@ -89,9 +98,13 @@ FIELDS = {
     0x06: ([(2, G2)], []),
     0x08: ([(6, G1), (102, G1)], [2]),
     0x09: ([(6, G2)], [2]),
+    0x10: ([(6, G1), (102, G1)], [2]),
+    0x11: ([(6, G2), (198, G2)], [2]),
     0x20: ([(2, G1), (54, G1)], [50]),
     0x21: ([(2, G2)], []),
     0x22: ([(59, G2)], [51]),
+    0x30: ([(8, G1)], [2]),
+    0x31: ([(8, G2)], [2]),
     0x40: ([(2, G2)], []),
     0x41: ([(2, G1), (50, G1)], [162]),
     0x42: ([(6, G1), (102, G1)], [2]),
@@ -102,7 +115,7 @@ FIELDS = {
 
 def _own(kind, data):
     """What only this kind can get wrong."""
-    if kind in (0x08, 0x09, 0x42):
+    if kind in (0x08, 0x09, 0x10, 0x11, 0x42):
         yield "none at all", data[:2] + u32(0)
     if kind == 0x41:
         for at in (98, 130):
