@@ -14,9 +14,13 @@
 //! | `0x06` | min-pk possession           | 𝔾₂, not the identity                                    |
 //! | `0x08` | commitment in 𝔾₁            | count, at least one ‖ 𝔾₁ …                              |
 //! | `0x09` | commitment in 𝔾₂            | count, at least one ‖ 𝔾₂ …                              |
+//! | `0x10` | threshold partial, min-sig  | count, at least one ‖ 𝔾₁, not the identity …            |
+//! | `0x11` | threshold partial, min-pk   | count, at least one ‖ 𝔾₂, not the identity …            |
 //! | `0x20` | weighted VUF: blinded key   | `π`: 𝔾₁, not the identity; `ρ`: count ‖ 𝔾₁ …            |
 //! | `0x21` | weighted VUF: partial       | 𝔾₂, not the identity                                    |
 //! | `0x22` | weighted VUF: proof         | chain (32) ‖ epoch ‖ slot ‖ `0`, or `1` ‖ value (32) ‖ count ‖ (party ‖ 𝔾₂, not the identity) …, parties ascending |
+//! | `0x30` | certificate, min-sig        | bitmap: count ‖ bytes; 𝔾₁, not the identity             |
+//! | `0x31` | certificate, min-pk         | bitmap: count ‖ bytes; 𝔾₂, not the identity             |
 //! | `0x40` | timelock to min-sig         | `U`: 𝔾₂, not the identity; `V`, `W`: 16 to 32 bytes each |
 //! | `0x41` | ElGamal ciphertext          | `U`, `Ū`: 𝔾₁, not the identity; `c`, `z`: scalars; count ‖ bytes |
 //! | `0x42` | ElGamal decryption share    | count, at least one ‖ 𝔾₁, not the identity …            |

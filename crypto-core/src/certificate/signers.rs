@@ -26,6 +26,14 @@ pub struct Stranger {
 pub struct Signers(Vec<u8>);
 
 impl Signers {
+    /// The longest bitmap.
+    pub(crate) const MAX_BYTES: u32 = Access::MAX.div_ceil(8);
+
+    /// As decoded; not longer than [`Signers::MAX_BYTES`].
+    pub(crate) const fn from_bitmap(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
     /// These parties of an electorate of `parties`: `⌈parties / 8⌉` bytes.
     ///
     /// # Errors
@@ -95,8 +103,11 @@ impl Signers {
 
 impl BorshDeserialize for Signers {
     fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
-        let bytes = Vec::deserialize_reader(reader)?;
-        let fits = u32::try_from(bytes.len()).is_ok_and(|count| count <= Access::MAX.div_ceil(8));
-        if fits { Ok(Self(bytes)) } else { Err(Error::new(ErrorKind::InvalidData, TOO_LONG)) }
+        let count = u32::deserialize_reader(reader)?;
+        if count > Self::MAX_BYTES {
+            return Err(Error::new(ErrorKind::InvalidData, TOO_LONG));
+        }
+        // Grows with what is read: a list of bytes would be allocated by its announced length.
+        (0..count).map(|_| u8::deserialize_reader(reader)).collect::<Result<_, _>>().map(Self)
     }
 }

@@ -60,7 +60,7 @@ pub enum PartialError {
 pub struct Partial<V: Variant>(Vec<SignaturePoint<V>>);
 
 impl<V: Variant> Partial<V> {
-    pub(super) const fn new(points: Vec<SignaturePoint<V>>) -> Self {
+    pub(crate) const fn new(points: Vec<SignaturePoint<V>>) -> Self {
         Self(points)
     }
 

@@ -48,9 +48,13 @@ kinds! {
     MinPkPossession = 0x06, "min-pk proof of possession";
     CommitmentG1 = 0x08, "commitment in 𝔾₁";
     CommitmentG2 = 0x09, "commitment in 𝔾₂";
+    MinSigPartial = 0x10, "min-sig partial of a threshold signature";
+    MinPkPartial = 0x11, "min-pk partial of a threshold signature";
     BlindedKey = 0x20, "blinded key of the weighted VUF";
     WvufPartial = 0x21, "partial of the weighted VUF";
     WvufProof = 0x22, "proof of an output of the weighted VUF";
+    MinSigCertificate = 0x30, "min-sig certificate";
+    MinPkCertificate = 0x31, "min-pk certificate";
     TimelockMinSig = 0x40, "ciphertext to a min-sig signature";
     ElgamalCiphertext = 0x41, "ElGamal ciphertext";
     ElgamalShare = 0x42, "ElGamal decryption share";

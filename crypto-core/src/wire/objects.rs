@@ -5,14 +5,15 @@ use super::reader::Reader;
 use super::sealed::Body;
 use super::{Kind, Object, WireError};
 use crate::access::{Access, Party};
-use crate::bls::{MinPk, MinSig, min_pk, min_sig};
+use crate::bls::{MinPk, MinSig, Signature, Variant, min_pk, min_sig};
+use crate::certificate::{Certificate, Signers};
 use crate::commitment::Commitment;
 use crate::context::{ChainId, Context, EpochId, Slot};
 use crate::curve::{DecodeError, G1, G2, Group};
 use crate::elgamal::{Ciphertext, DecryptionShare, EncryptionKey, KeyError};
-use crate::timelock;
 use crate::wvuf::audit::Proof;
 use crate::wvuf::{BlindedKey, Partial};
+use crate::{threshold, timelock};
 
 /// Bytes of a party and its partial.
 const PROOF_ITEM: usize = 4 + 96;
@@ -56,6 +57,20 @@ impl<G: Group> Body for Commitment<G> {
         let points = reader.points()?;
         let expected = "a count from one";
         Self::from_points(points).map_err(|_| WireError::Value { at, got: 0, expected })
+    }
+}
+
+impl Object for threshold::Partial<MinSig> {
+    const KIND: Kind = Kind::MinSigPartial;
+}
+
+impl Object for threshold::Partial<MinPk> {
+    const KIND: Kind = Kind::MinPkPartial;
+}
+
+impl<V: Variant> Body for threshold::Partial<V> {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        reader.nonzero_points().map(Self::new)
     }
 }
 
@@ -107,6 +122,24 @@ impl Body for Proof {
             partials.insert(party, Partial::decode(reader)?);
         }
         Ok(Self { context: Context { chain, epoch }, slot, value, partials })
+    }
+}
+
+impl Object for Certificate<MinSig> {
+    const KIND: Kind = Kind::MinSigCertificate;
+}
+
+impl Object for Certificate<MinPk> {
+    const KIND: Kind = Kind::MinPkCertificate;
+}
+
+impl<V: Variant> Body for Certificate<V> {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let signers = Signers::from_bitmap(reader.bytes(Signers::MAX_BYTES)?.to_vec());
+        let at = reader.at();
+        let signature = Signature::from_point(reader.point()?);
+        let signature = signature.map_err(|error| WireError::Decode { at, error })?;
+        Ok(Self { signers, signature })
     }
 }
 

@@ -11,12 +11,13 @@ use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Object;
 use crate::bls::{MinPk, MinSig, min_pk, min_sig};
+use crate::certificate::Certificate;
 use crate::commitment::Commitment;
 use crate::curve::{G1, G2};
 use crate::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
-use crate::timelock;
 use crate::wvuf::audit::Proof;
 use crate::wvuf::{BlindedKey, Partial};
+use crate::{threshold, timelock};
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
@@ -123,7 +124,9 @@ through_wire! {
     min_sig::PublicKey, min_sig::Signature, min_sig::ProofOfPossession,
     min_pk::PublicKey, min_pk::Signature, min_pk::ProofOfPossession,
     Commitment<G1>, Commitment<G2>,
+    threshold::Partial<MinSig>, threshold::Partial<MinPk>,
     BlindedKey, Partial, Proof,
+    Certificate<MinSig>, Certificate<MinPk>,
     timelock::Ciphertext<MinSig, N> where [const N: usize],
     timelock::Ciphertext<MinPk, N> where [const N: usize],
     Ciphertext, DecryptionShare, EncryptionKey,

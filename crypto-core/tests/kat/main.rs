@@ -9,6 +9,7 @@
 )]
 
 mod bls;
+mod certificate;
 mod curve;
 mod elgamal;
 mod keys;

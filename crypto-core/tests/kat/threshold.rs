@@ -140,8 +140,7 @@ fn check<V: Variant>(placement: Placement, vector: &Vector) {
 #[test]
 fn from_shares_to_a_signature() {
     type Placed = BTreeMap<String, Vector>;
-    let vectors: BTreeMap<String, Placed> =
-        load(include_str!("../vectors/model/threshold.json"));
+    let vectors: BTreeMap<String, Placed> = load(include_str!("../vectors/model/threshold.json"));
     for (placement, name) in
         [(Placement::Consecutive, "consecutive"), (Placement::RootsOfUnity, "roots-of-unity")]
     {

@@ -49,11 +49,9 @@ fn check<V: Variant, const N: usize>(scheme: Scheme, key: &str, case: &Case) {
     assert_eq!(early, Some(DecryptError));
     let size = bytes(&case.u).len();
     // The sign of `U` is in its first byte, the last bit of `V` and `W` in their last ones.
-    for (why, at, bit) in [
-        ("u negated", 0, 0x20),
-        ("v changed", size + N - 1, 1),
-        ("w changed", size + 2 * N - 1, 1),
-    ] {
+    for (why, at, bit) in
+        [("u negated", 0, 0x20), ("v changed", size + N - 1, 1), ("w changed", size + 2 * N - 1, 1)]
+    {
         let mut altered = bytes(&expected);
         altered[at] ^= bit;
         let altered = Ciphertext::<V, N>::from_bytes(&altered).unwrap();

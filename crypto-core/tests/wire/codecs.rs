@@ -1,13 +1,14 @@
 //! One line for each kind: reads an object and writes it again.
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::bls::{MinPk, MinSig, min_pk, min_sig};
+use crypto_core::certificate::Certificate;
 use crypto_core::commitment::Commitment;
 use crypto_core::curve::{G1, G2};
 use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
-use crypto_core::timelock;
 use crypto_core::wire::{Kind, Object, WireError};
 use crypto_core::wvuf::audit::Proof;
 use crypto_core::wvuf::{BlindedKey, Partial};
+use crypto_core::{threshold, timelock};
 use serde::Deserialize;
 
 pub(crate) struct Codec {
@@ -35,9 +36,13 @@ pub(crate) const CODECS: &[Codec] = &[
     codec::<min_pk::ProofOfPossession>(),
     codec::<Commitment<G1>>(),
     codec::<Commitment<G2>>(),
+    codec::<threshold::Partial<MinSig>>(),
+    codec::<threshold::Partial<MinPk>>(),
     codec::<BlindedKey>(),
     codec::<Partial>(),
     codec::<Proof>(),
+    codec::<Certificate<MinSig>>(),
+    codec::<Certificate<MinPk>>(),
     codec::<timelock::Ciphertext<MinSig, 16>>(),
     codec::<Ciphertext>(),
     codec::<DecryptionShare>(),
