@@ -7,14 +7,20 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{Domain, MinSig, PublicKey};
+use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use crypto_core::curve::{FixedBase, G1Affine, G2, G2Affine, Scalar};
 use crypto_core::generators::{g_hat, h};
-use crypto_core::polynomial::Polynomial;
+use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
+use crypto_core::threshold;
 use crypto_core::wvuf::{BlindedKey, Committee, EvaluationKey, KeyShares, blind};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+
+/// What the threshold keys are for.
+pub const DOMAIN: Domain = Domain::new("bench");
 
 const STAKES: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");
 
@@ -104,5 +110,53 @@ impl Weighted {
         }
         assert_eq!(committee.admitted_weight(), access.total());
         Self { committee, keys, blinded }
+    }
+}
+
+/// A committee that signs, one share for each party.
+pub struct Signing {
+    /// Who.
+    pub committee: threshold::Committee<MinSig>,
+    /// Each party's own.
+    pub signers: BTreeMap<Party, threshold::Signer<MinSig>>,
+    /// To the polynomial.
+    pub commitment: Commitment<G2>,
+}
+
+impl Signing {
+    /// Deals to `n` parties.
+    #[must_use]
+    pub fn deal(placement: Placement, t: u32, n: u32) -> Self {
+        let mut rng = rng();
+        let access = Access::new(&vec![1; usize::try_from(n).unwrap()]).unwrap();
+        let threshold = Threshold::new(t, n).unwrap();
+        let purpose = threshold::Purpose::Messages(DOMAIN);
+        let secret = Secret::new(Scalar::random(&mut rng));
+        let polynomial = Polynomial::random(threshold.t(), &secret, &mut rng);
+        let commitment: Commitment<G2> = Commitment::commit(&polynomial);
+        let values = polynomial.shares(&Points::of(&access, placement));
+        let generator = FixedBase::new(&G2Affine::generator());
+        let keys: Vec<_> =
+            values.expose().iter().map(|value| generator.multiply(value).to_affine()).collect();
+        let group = PublicKey::from_bytes(&commitment.constant().to_bytes()).unwrap();
+        let setup = threshold::Setup { access, threshold, placement, purpose };
+        let committee = threshold::Committee::from_share_keys(setup, &group, keys).unwrap();
+        let signer = |(party, value): (Party, &Scalar)| {
+            let shares = threshold::KeyShares::new(party, Secret::new(vec![*value]));
+            (party, shares.check(&committee).unwrap())
+        };
+        let signers = committee.access().parties().zip(values.expose()).map(signer).collect();
+        Self { committee, signers, commitment }
+    }
+
+    /// The partials of these parties on a message.
+    #[must_use]
+    pub fn partials(
+        &self,
+        parties: impl IntoIterator<Item = Party>,
+        message: &threshold::Message<MinSig>,
+    ) -> BTreeMap<Party, threshold::Partial<MinSig>> {
+        let partial = |party| (party, self.signers[&party].partial(message).unwrap());
+        parties.into_iter().map(partial).collect()
     }
 }

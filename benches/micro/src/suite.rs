@@ -153,8 +153,9 @@ fn directory(id: &str) -> String {
     id.replace(['?', '"', '/', '\\', '*', '<', '>', ':', '|', '^'], "_")
 }
 
-/// `<target>/criterion`.
-fn home() -> PathBuf {
+/// Where all tables are written: `<target>/criterion`.
+#[must_use]
+pub fn home() -> PathBuf {
     let executable = std::env::current_exe().unwrap();
     let profile = executable.parent().and_then(Path::parent).unwrap();
     profile.parent().unwrap().join("criterion")

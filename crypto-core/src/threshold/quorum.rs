@@ -161,31 +161,23 @@ impl<V: Variant> Quorum<'_, V> {
         &self.partials
     }
 
-    /// `∏ⱼ σⱼ^λⱼ` over `t` indices: the group's signature. One sum of products, shorter if indices
-    /// that lie close together have been given and shares sit at consecutive numbers.
+    /// `∏ⱼ σⱼ^λⱼ` over the `t` lowest indices: the group's signature. One sum of products, shorter
+    /// the fewer indices are left out, if shares sit at consecutive numbers.
     #[must_use]
     pub fn combine(&self) -> Signature<V> {
-        let (indices, points): (Vec<_>, Vec<_>) = self.closest().into_iter().unzip();
+        let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
+        let access = self.committee.access();
+        // Parties are in order, and so are the indices they hold.
+        let (indices, points): (Vec<ShareIndex>, Vec<SignaturePoint<V>>) = self
+            .partials
+            .iter()
+            .flat_map(|(party, partial)| access.indices(*party).zip(partial.points().to_vec()))
+            .take(t)
+            .unzip();
         // The indices are distinct and of this committee, so neither step fails.
         let lambda = self.committee.points().lagrange_at_zero(&indices);
         let sum = lambda.and_then(|lambda| lambda.combine(&points));
         Signature::from_sum(sum.map_or(Affine::identity(), |sum| sum.to_affine()))
-    }
-
-    /// The `t` shares whose indices lie closest together: the closer, the shorter the coefficients.
-    fn closest(&self) -> Vec<(ShareIndex, SignaturePoint<V>)> {
-        let access = self.committee.access();
-        let shares: Vec<_> = self
-            .partials
-            .iter()
-            .flat_map(|(party, partial)| access.indices(*party).zip(partial.points().to_vec()))
-            .collect();
-        let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
-        let span = |run: &&[(ShareIndex, _)]| match (run.first(), run.last()) {
-            (Some((first, _)), Some((last, _))) => last.get() - first.get(),
-            _ => u32::MAX,
-        };
-        shares.windows(t).min_by_key(span).unwrap_or_default().to_vec()
     }
 }
 

@@ -1,0 +1,119 @@
+//! Threshold BLS with signatures in 𝔾₁: 67 of 100 at consecutive points, 667 of 1000 at roots of
+//! unity.
+//!
+//! | row                       | limit                                                     | reach |
+//! |---------------------------|-----------------------------------------------------------|-------|
+//! | partial                   | one hash to 𝔾₁, one multiplication                         | 1.05  |
+//! | verify, verify_result     | product of two pairings                                   | 1.05  |
+//! | check_all                 | the same, sums over `n` shares by 128 bits in both groups  | 1.08  |
+//! | culprit                   | `check_all`                                               | 3     |
+//! | combine, scattered        | sum over `t` shares by 255 bits                           | 1.08, 1.12 |
+//! | combine, contiguous       | sum over `t` shares by 68 bits                            | 1.22  |
+//! | share_keys                | `n·t` additions in 𝔾₂ with shared inversions               | 1.5   |
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a bench that cannot be set up must not give figures"
+)]
+use std::hint::black_box;
+
+use bench::fixture::{DOMAIN, Signing, qualified};
+use bench::limit;
+use bench::suite::Suite;
+use crypto_core::access::Party;
+use crypto_core::polynomial::Placement;
+use crypto_core::threshold::Message;
+
+fn main() {
+    let mut suite = Suite::new("threshold");
+    let hundred = Signing::deal(Placement::Consecutive, 67, 100);
+    let thousand = Signing::deal(Placement::RootsOfUnity, 667, 1000);
+    single(&mut suite, &hundred);
+    for dealt in [&hundred, &thousand] {
+        batch(&mut suite, dealt);
+    }
+    share_keys(&mut suite, &hundred);
+    combine(&mut suite, &hundred, "scattered", (255, 1.08));
+    combine(&mut suite, &hundred, "contiguous", (68, 1.22));
+    combine(&mut suite, &thousand, "scattered", (255, 1.12));
+    suite.finish();
+}
+
+fn message() -> Message<crypto_core::bls::MinSig> {
+    Message::new(DOMAIN, b"message")
+}
+
+fn label(dealt: &Signing) -> String {
+    let threshold = dealt.committee.threshold();
+    format!("n={} t={}", threshold.n(), threshold.t())
+}
+
+fn single(suite: &mut Suite, dealt: &Signing) {
+    let label = label(dealt);
+    let (party, signer) = dealt.signers.first_key_value().unwrap();
+    let ours = suite.measure(&format!("threshold::partial/{label}"), || {
+        signer.partial(&Message::new(DOMAIN, black_box(b"message"))).unwrap()
+    });
+    let sign = limit::sign_g1(suite);
+    suite.row(&ours, &[(1.0, &sign)], Some(1.05));
+
+    let (committee, message) = (&dealt.committee, message());
+    let partial = signer.partial(&message).unwrap();
+    let ours = suite.measure(&format!("threshold::verify/{label}"), || {
+        black_box(&partial).verify(committee, *party, &message).unwrap();
+    });
+    let two = limit::product(suite, 2);
+    suite.row(&ours, &[(1.0, &two)], Some(1.05));
+
+    let set = qualified(committee.access(), committee.threshold());
+    let quorum = committee.verify_all(&message, dealt.partials(set, &message)).unwrap();
+    let signature = quorum.combine();
+    let ours = suite.measure(&format!("threshold::verify_result/{label}"), || {
+        committee.verify_result(&message, black_box(&signature)).unwrap();
+    });
+    suite.row(&ours, &[(1.0, &two)], Some(1.05));
+}
+
+fn batch(suite: &mut Suite, dealt: &Signing) {
+    let (committee, message, label) = (&dealt.committee, message(), label(dealt));
+    let mut partials = dealt.partials(committee.access().parties(), &message);
+    let check_all = suite.measure(&format!("threshold::check_all/{label}"), || {
+        committee.check_all(&message, black_box(&partials)).unwrap();
+    });
+    let (two, n) = (limit::product(suite, 2), partials.len());
+    let (g1, g2) = (limit::msm_g1(suite, n, 128), limit::msm_g2(suite, n, 128));
+    suite.row(&check_all, &[(1.0, &two), (1.0, &g1), (1.0, &g2)], Some(1.08));
+
+    let liar = Party::new(committee.threshold().n().get() * 2 / 3);
+    let other = Message::new(DOMAIN, b"other");
+    partials.insert(liar, dealt.signers[&liar].partial(&other).unwrap());
+    let ours = suite.measure(&format!("threshold::culprit/{label}"), || {
+        committee.check_all(&message, black_box(&partials)).unwrap_err()
+    });
+    suite.row(&ours, &[(1.0, &check_all)], Some(3.0));
+}
+
+fn share_keys(suite: &mut Suite, dealt: &Signing) {
+    let points = dealt.committee.points();
+    let ours = suite.measure(&format!("threshold::share_keys/{}", label(dealt)), || {
+        black_box(&dealt.commitment).evaluate_all(points)
+    });
+    let additions = f64::from(points.count()) * f64::from(dealt.committee.threshold().t().get());
+    let add = limit::add_g2(suite, 1000);
+    suite.row(&ours, &[(additions / 1000.0, &add)], Some(1.5));
+}
+
+fn combine(suite: &mut Suite, dealt: &Signing, indices: &str, (bits, target): (usize, f64)) {
+    let (committee, message) = (&dealt.committee, message());
+    let t = usize::try_from(committee.threshold().t().get()).unwrap();
+    let set = match indices {
+        "contiguous" => committee.access().parties().take(t).collect(),
+        _ => qualified(committee.access(), committee.threshold()),
+    };
+    let quorum = committee.verify_all(&message, dealt.partials(set, &message)).unwrap();
+    let ours = suite.measure(&format!("threshold::combine/{} {indices}", label(dealt)), || {
+        black_box(&quorum).combine()
+    });
+    let sum = limit::msm_g1(suite, t, bits);
+    suite.row(&ours, &[(1.0, &sum)], Some(target));
+}
