@@ -13,7 +13,7 @@
 //! | [`commitment`] | Feldman: a polynomial in the exponent                              |
 //! | [`sharing`]    | one secret, shared once or twice                                   |
 //! | [`bls`]        | signatures: single, aggregate, in batches, in both variants        |
-//! | [`certificate`] | quorums of exact stake in one signature                        |
+//! | [`certificate`] | quorums of exact stake in one signature                           |
 //! | [`drand`]      | rounds of drand's beacons, and of ours                             |
 //! | [`threshold`]  | BLS signatures by a committee whose key nobody holds               |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
@@ -22,7 +22,8 @@
 //! | [`wire`]       | versioned, canonical bytes of all of these                         |
 //! | [`tags`]       | the domain tag of every hash                                       |
 //!
-//! Knows shares; not stake (`weighted_rounding`), not dealing them out (`pvss_dkg`), not networks.
+//! Knows shares; not stake (`weighted_rounding`), which certificates alone count, not dealing shares
+//! out (`pvss_dkg`), not networks.
 #![no_std]
 
 #[cfg(not(any(feature = "blst", feature = "arkworks")))]

@@ -133,7 +133,9 @@ impl SecretKey {
             let mut lamport = Zeroizing::new(vec![0; BLOCK * BLOCKS]);
             hkdf(&index.to_be_bytes(), &[half.as_slice()], &[], &mut lamport);
             for block in lamport.chunks_exact(BLOCK) {
-                compressed.update(Sha256::digest(block));
+                let mut digest = Sha256::digest(block);
+                compressed.update(digest);
+                digest.zeroize();
             }
         }
         let mut digest = compressed.finalize();
