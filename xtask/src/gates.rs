@@ -57,6 +57,8 @@ fn source() -> Result<Vec<Gate>, Failed> {
         gates.push(Gate::cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
     }
     gates.push(Gate::cargo("clippy --workspace --all-targets --locked -- -D warnings"));
+    let timelock = "clippy -p prefinal-node --all-targets --features timelock --locked";
+    gates.push(Gate::cargo(&format!("{timelock} -- -D warnings")));
     let docs = Gate::cargo("doc --workspace --no-deps --locked");
     gates.push(docs.with("RUSTDOCFLAGS", "-D warnings"));
     Ok(gates)
@@ -79,7 +81,8 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 fn tests() -> Result<Vec<Gate>, Failed> {
     let rustdoc = root().join("xtask/rustdoc.sh");
     let all = Gate::cargo("test --workspace --locked");
-    Ok(vec![all.with("RUSTDOC", &rustdoc.to_string_lossy())])
+    let timelock = "test -p prefinal-node --features timelock --test timelock --locked";
+    Ok(vec![all.with("RUSTDOC", &rustdoc.to_string_lossy()), Gate::cargo(timelock)])
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
@@ -106,7 +109,7 @@ fn features() -> Result<Vec<Gate>, Failed> {
     let powerset = "hack check --lib --locked --feature-powerset";
     let backends = "--exclude-features default --at-least-one-of blst,arkworks";
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg -p prefinal-beacon \
-                       -p prefinal-jolteon -p prefinal-node";
+                       -p prefinal-jolteon -p prefinal-timelock -p prefinal-node";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} {upon_curves}")),
         Gate::cargo(&format!("{powerset} -p prefinal-weighted-rounding")),

@@ -26,13 +26,14 @@ const MAY_PANIC: [(&str, usize); 8] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
     ("prefinal-pvss-dkg", &["prefinal-crypto-core", "prefinal-weighted-rounding"]),
     ("prefinal-beacon", &["prefinal-crypto-core", "prefinal-machine"]),
     ("prefinal-sim", &["prefinal-machine"]),
+    ("prefinal-timelock", &["prefinal-crypto-core"]),
     (
         "prefinal-jolteon",
         &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
@@ -46,6 +47,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
             "prefinal-machine",
             "prefinal-pvss-dkg",
             "prefinal-sim",
+            "prefinal-timelock",
             "prefinal-weighted-rounding",
         ],
     ),

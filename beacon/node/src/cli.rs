@@ -3,6 +3,8 @@
 use clap::Subcommand;
 
 use crate::failure::Failure;
+#[cfg(feature = "timelock")]
+use crate::timelock;
 use crate::{devnet, round, simulate, verify};
 
 /// What the command can do.
@@ -16,6 +18,17 @@ pub enum Command {
     Round(round::Options),
     /// Check the values in a file that a devnet wrote, from public data alone
     Verify(verify::Options),
+    /// Encrypt files to a round of a beacon such as drand's, and open them with its signature
+    #[cfg(feature = "timelock")]
+    #[command(subcommand)]
+    Timelock(timelock::Command),
+    /// Encrypt files to a round of a beacon such as drand's: build with `--features timelock`
+    #[cfg(not(feature = "timelock"))]
+    Timelock {
+        /// What a build with the feature would be asked
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        asked: Vec<String>,
+    },
 }
 
 impl Command {
@@ -29,6 +42,12 @@ impl Command {
             Self::Simulate(options) => simulate::run(&options),
             Self::Round(options) => round::run(&options),
             Self::Verify(options) => verify::run(&options),
+            #[cfg(feature = "timelock")]
+            Self::Timelock(command) => timelock::run(&command),
+            #[cfg(not(feature = "timelock"))]
+            Self::Timelock { .. } => Err(Failure::bad_input(
+                "this build has no timelock: build it with `--features timelock`",
+            )),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The `prefinal` command: devnet, simulate, round, verify.
+//! The `prefinal` command: devnet, simulate, round, verify, timelock.
 //!
 //! | module        | what                                                                |
 //! |---------------|---------------------------------------------------------------------|
@@ -15,6 +15,7 @@
 //! | [`chronicle`] | values with everything that it takes to verify them, as a file      |
 //! | [`waits`]     | how long values were awaited: table, CSV, plot                      |
 //! | [`round`], [`verify`] | the commands of these names                                 |
+//! | `timelock`    | the command of this name, with the feature of this name             |
 //!
 //! The validator is a machine like its parts; only `devnet` knows a clock. Elsewhere: the parts
 //! themselves (`jolteon`, `pvss_dkg`, `beacon`), virtual time (`sim`).
@@ -31,6 +32,8 @@ pub mod setup;
 pub mod simulate;
 pub mod stakes;
 mod table;
+#[cfg(feature = "timelock")]
+pub mod timelock;
 pub mod transaction;
 pub mod validator;
 pub mod verify;

@@ -553,3 +553,9 @@ fn a_changed_point_is_either_no_point_or_does_not_verify() {
         assert!(!said.contains("panicked") && said.trim_end().lines().count() == 1, "{said}");
     }
 }
+
+#[cfg(not(feature = "timelock"))]
+#[test]
+fn a_build_without_timelock_says_how_to_get_it() {
+    refused(&["timelock", "encrypt", "--round", "1", "in", "out"], &["--features timelock"]);
+}

@@ -1,0 +1,217 @@
+//! Which beacon a file is encrypted to: what a relay says of it, or its key.
+
+use std::num::NonZeroU32;
+
+use crypto_core::drand::{ChainInfo, GroupKey, Schedule, Scheme};
+use serde::Deserialize;
+
+/// What drand's relays serve as `info` of quicknet, its default chain.
+const QUICKNET: &str = include_str!("quicknet.json");
+
+/// Why something is not a chain that can be encrypted to.
+#[derive(Debug, thiserror::Error)]
+pub enum ChainError {
+    /// Not what a relay serves as `info`.
+    #[error("not a beacon's info: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A field is not what it should be.
+    #[error("{field} `{got}`: {why}")]
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What stands there.
+        got: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Key, period, seed and names do not belong to the chain that is named.
+    #[error("info is of chain {computed}, but says {said}")]
+    Hash {
+        /// What the fields hash to.
+        computed: String,
+        /// What the info says.
+        said: String,
+    },
+    /// What a round signs is known only after the round before.
+    #[error("rounds of {scheme} cannot be encrypted to: what they sign is not known in advance")]
+    Chained {
+        /// The scheme.
+        scheme: Scheme,
+    },
+}
+
+/// A beacon whose rounds can be encrypted to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    scheme: Scheme,
+    key: GroupKey,
+    hash: [u8; 32],
+}
+
+/// As `/{chain}/info` has it, and as `/v2/chains/{chain}/info` does.
+#[derive(Deserialize)]
+struct Info {
+    public_key: String,
+    period: u32,
+    genesis_time: u64,
+    #[serde(alias = "chain_hash")]
+    hash: String,
+    #[serde(rename = "groupHash", alias = "genesis_seed")]
+    seed: String,
+    #[serde(rename = "schemeID", alias = "scheme")]
+    scheme: String,
+    #[serde(default)]
+    metadata: Metadata,
+    beacon_id: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(rename = "beaconID", default)]
+    beacon_id: String,
+}
+
+impl Chain {
+    /// drand's quicknet.
+    ///
+    /// # Errors
+    /// Never; what is embedded is read as any other info is.
+    pub fn quicknet() -> Result<Self, ChainError> {
+        Self::from_info(QUICKNET)
+    }
+
+    /// A chain by what a relay serves as its `info`. The hash is computed from the fields: who knows
+    /// it from elsewhere need not trust the relay.
+    ///
+    /// # Errors
+    /// If a field is missing or wrong, or they do not hash to what is said.
+    pub fn from_info(json: &str) -> Result<Self, ChainError> {
+        let info: Info = serde_json::from_str(json)?;
+        let scheme = self::scheme(&info.scheme)?;
+        let period =
+            NonZeroU32::new(info.period).ok_or_else(|| field("period", "0", "rounds take time"))?;
+        let schedule = Schedule { genesis_time: info.genesis_time, period };
+        let key = bytes("public_key", &info.public_key)?;
+        let seed = array("groupHash", &info.seed)?;
+        let name = info.beacon_id.unwrap_or(info.metadata.beacon_id);
+        let chain = ChainInfo::new(scheme, &key, schedule, seed, &name)
+            .map_err(|why| field("public_key", &info.public_key, why))?;
+        let hash = chain.hash();
+        if hash != array("hash", &info.hash)? {
+            return Err(ChainError::Hash { computed: hex::encode(hash), said: info.hash });
+        }
+        Self::new(scheme, *chain.key(), hash)
+    }
+
+    /// A chain by its key, the name of its scheme and its hash, the first and the last in hex.
+    ///
+    /// # Errors
+    /// If one of them is none.
+    pub fn from_key(key: &str, scheme: &str, hash: &str) -> Result<Self, ChainError> {
+        let scheme = self::scheme(scheme)?;
+        let point = GroupKey::from_bytes(scheme, &bytes("key", key)?)
+            .map_err(|why| field("key", key, why))?;
+        Self::new(scheme, point, array("chain", hash)?)
+    }
+
+    fn new(scheme: Scheme, key: GroupKey, hash: [u8; 32]) -> Result<Self, ChainError> {
+        if scheme.is_chained() {
+            return Err(ChainError::Chained { scheme });
+        }
+        Ok(Self { scheme, key, hash })
+    }
+
+    /// How the beacon signs.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The key under which it signs.
+    #[must_use]
+    pub const fn key(&self) -> &GroupKey {
+        &self.key
+    }
+
+    /// What names the chain, in hex.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        hex::encode(self.hash)
+    }
+}
+
+fn scheme(id: &str) -> Result<Scheme, ChainError> {
+    id.parse().map_err(|why| field("scheme", id, why))
+}
+
+fn array(name: &'static str, text: &str) -> Result<[u8; 32], ChainError> {
+    let bytes = bytes(name, text)?;
+    let why = format!("{} bytes, expected 32", bytes.len());
+    bytes.try_into().map_err(|_| field(name, text, why))
+}
+
+fn bytes(name: &'static str, text: &str) -> Result<Vec<u8>, ChainError> {
+    hex::decode(text).map_err(|why| field(name, text, why))
+}
+
+fn field(field: &'static str, got: &str, why: impl ToString) -> ChainError {
+    ChainError::Field { field, got: got.to_owned(), why: why.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quicknet_is_the_chain_of_its_hash() {
+        let chain = Chain::quicknet().unwrap();
+        let hash = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
+        assert_eq!((chain.hash().as_str(), chain.scheme()), (hash, Scheme::default()));
+        let key = hex::encode(chain.key().to_bytes());
+        assert_eq!(Chain::from_key(&key, "bls-unchained-g1-rfc9380", hash).unwrap(), chain);
+    }
+
+    #[test]
+    fn the_newer_interface_says_the_same_in_other_words() {
+        let json = QUICKNET
+            .replace("\"hash\"", "\"chain_hash\"")
+            .replace("groupHash", "genesis_seed")
+            .replace("schemeID", "scheme")
+            .replace("\"metadata\":{\"beaconID\":\"quicknet\"}", "\"beacon_id\":\"quicknet\"");
+        assert_eq!(Chain::from_info(&json).unwrap(), Chain::quicknet().unwrap());
+    }
+
+    #[test]
+    fn every_field_is_in_the_hash() {
+        for (from, to) in [
+            ("\"period\":3", "\"period\":30"),
+            ("1692803367", "1692803368"),
+            ("f477d5c8", "f477d5c9"),
+            ("quicknet", "quicknet-t"),
+            ("83cf0f28", "a3cf0f28"),
+        ] {
+            let error = Chain::from_info(&QUICKNET.replace(from, to)).unwrap_err();
+            assert!(matches!(error, ChainError::Hash { .. }), "{from}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_field_is_said() {
+        for (from, to, said) in [
+            ("\"period\":3", "\"period\":0", "period `0`: rounds take time"),
+            ("\"period\":3,", "", "missing field `period`"),
+            ("83cf0f28", "93cf0f28", "public_key `93cf"),
+            ("83cf0f28", "83cf0f2", "Odd number of digits"),
+            ("f477d5c8", "", "28 bytes, expected 32"),
+            ("52db9ba7", "52db9bzz", "hash `52db9bzz"),
+            ("-g1-rfc9380", "-g3", "unknown scheme \"bls-unchained-g3\""),
+            ("bls-unchained-g1-rfc9380", "pedersen-bls-unchained", "public_key `83cf"),
+        ] {
+            let error = Chain::from_info(&QUICKNET.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(said), "{said} is not in {error}");
+        }
+        let key = "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb";
+        let error = Chain::from_key(key, "pedersen-bls-chained", &"00".repeat(32)).unwrap_err();
+        assert!(matches!(error, ChainError::Chained { .. }), "{error}");
+    }
+}

@@ -1,0 +1,202 @@
+//! The lines of an age file's header that drand's `tle` writes and reads.
+//!
+//! ```text
+//! -> tlock 1000 52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971
+//! base64 of U ‖ V ‖ W
+//! ```
+//!
+//! The arguments are the round and the chain's hash, the body is the file key encrypted to the round's
+//! signature. Elsewhere: that encryption (`crypto_core::timelock`), everything else of the file (`age`).
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io;
+
+use age::{DecryptError, EncryptError};
+use age_core::format::{FileKey, Stanza};
+use age_core::secrecy::ExposeSecret;
+use crypto_core::bls::{PublicKey, Signature, SignatureError, Variant};
+use crypto_core::curve::DecodeError;
+use crypto_core::drand::{GroupKey, RoundNumber};
+use crypto_core::secret::Secret;
+use crypto_core::timelock::{self, Ciphertext};
+use getrandom::SysRng;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use crate::chain::Chain;
+
+const TAG: &str = "tlock";
+const FILE_KEY: usize = 16;
+
+/// Encrypts file keys to a round.
+#[derive(Clone, Debug)]
+pub struct Recipient {
+    /// Of which beacon.
+    pub chain: Chain,
+    /// Which of its rounds.
+    pub round: RoundNumber,
+}
+
+/// Why a stanza did not give its file key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Not two arguments, or the first is not a round.
+    #[error("`{TAG} {}` does not name a round and a chain", arguments.join(" "))]
+    Arguments {
+        /// What it says.
+        arguments: Vec<String>,
+    },
+    /// Of another beacon.
+    #[error("file is encrypted to {round} of chain {got}, not of chain {expected}")]
+    Chain {
+        /// Its round.
+        round: RoundNumber,
+        /// Its chain.
+        got: String,
+        /// The chain that was given.
+        expected: String,
+    },
+    /// The round has to be known first.
+    #[error("file opens with the signature of {round} of chain {chain}")]
+    NoSignature {
+        /// Its round.
+        round: RoundNumber,
+        /// Its chain.
+        chain: String,
+    },
+    /// No signature at all.
+    #[error("signature: {0}")]
+    Signature(DecodeError),
+    /// A signature, but not of this round.
+    #[error("signature is not of {round}, which the file is encrypted to")]
+    Round {
+        /// Its round.
+        round: RoundNumber,
+    },
+    /// The body is not `U ‖ V ‖ W`.
+    #[error("the file's key: {0}")]
+    Body(DecodeError),
+    /// The signature is right, so the stanza was altered.
+    #[error("the file's key was altered")]
+    Altered,
+}
+
+impl Refusal {
+    /// How many steps the stanza passed.
+    const fn progress(&self) -> u32 {
+        match self {
+            Self::Arguments { .. } => 0,
+            Self::Chain { .. } => 1,
+            Self::NoSignature { .. } => 2,
+            Self::Signature(_) => 3,
+            Self::Round { .. } => 4,
+            Self::Body(_) => 5,
+            Self::Altered => 6,
+        }
+    }
+}
+
+/// Opens file keys with a round's signature, and remembers why others did not open.
+#[derive(Debug)]
+pub struct Identity<'a> {
+    chain: &'a Chain,
+    signature: Option<&'a [u8]>,
+    refusals: RefCell<Vec<Refusal>>,
+}
+
+impl<'a> Identity<'a> {
+    /// With a signature of a beacon's, or without any to learn which it takes.
+    #[must_use]
+    pub const fn new(chain: &'a Chain, signature: Option<&'a [u8]>) -> Self {
+        Self { chain, signature, refusals: RefCell::new(Vec::new()) }
+    }
+
+    /// Why the stanzas so far did not open: of several the one that came closest. None if there was
+    /// no stanza of this kind.
+    #[must_use]
+    pub fn into_refusal(self) -> Option<Refusal> {
+        self.refusals.into_inner().into_iter().max_by_key(Refusal::progress)
+    }
+
+    fn open(&self, stanza: &Stanza) -> Result<Secret<[u8; FILE_KEY]>, Refusal> {
+        let (round, hash) = arguments(&stanza.args)?;
+        let expected = self.chain.hash();
+        if hash != expected {
+            return Err(Refusal::Chain { round, got: hash.to_owned(), expected });
+        }
+        let signature = self.signature.ok_or(Refusal::NoSignature { round, chain: expected })?;
+        match self.chain.key() {
+            GroupKey::MinSig(key) => self.unlock(key, round, signature, &stanza.body),
+            GroupKey::MinPk(key) => self.unlock(key, round, signature, &stanza.body),
+        }
+    }
+
+    fn unlock<V: Variant>(
+        &self,
+        key: &PublicKey<V>,
+        round: RoundNumber,
+        signature: &[u8],
+        body: &[u8],
+    ) -> Result<Secret<[u8; FILE_KEY]>, Refusal> {
+        let signature = Signature::<V>::from_bytes(signature).map_err(Refusal::Signature)?;
+        signature
+            .verify(key, self.chain.scheme().domain(), &round.message())
+            .map_err(|_: SignatureError| Refusal::Round { round })?;
+        let ciphertext = Ciphertext::<V, FILE_KEY>::from_bytes(body).map_err(Refusal::Body)?;
+        ciphertext.decrypt(&signature).map_err(|timelock::DecryptError| Refusal::Altered)
+    }
+}
+
+impl age::Identity for Identity<'_> {
+    fn unwrap_stanza(&self, stanza: &Stanza) -> Option<Result<FileKey, DecryptError>> {
+        if stanza.tag != TAG {
+            return None;
+        }
+        match self.open(stanza) {
+            Ok(key) => Some(Ok(FileKey::init_with_mut(|to| to.copy_from_slice(key.expose())))),
+            Err(refusal) => {
+                self.refusals.borrow_mut().push(refusal);
+                None
+            }
+        }
+    }
+}
+
+impl age::Recipient for Recipient {
+    fn wrap_file_key(
+        &self,
+        file_key: &FileKey,
+    ) -> Result<(Vec<Stanza>, HashSet<String>), EncryptError> {
+        let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng)
+            .map_err(|error| EncryptError::Io(io::Error::other(error)))?;
+        let body = match self.chain.key() {
+            GroupKey::MinSig(key) => self.lock(key, file_key.expose_secret(), &mut rng),
+            GroupKey::MinPk(key) => self.lock(key, file_key.expose_secret(), &mut rng),
+        };
+        let args = vec![self.round.get().to_string(), self.chain.hash()];
+        Ok((vec![Stanza { tag: TAG.to_owned(), args, body }], HashSet::new()))
+    }
+}
+
+impl Recipient {
+    fn lock<V: Variant>(
+        &self,
+        key: &PublicKey<V>,
+        file_key: &[u8; FILE_KEY],
+        rng: &mut ChaCha20Rng,
+    ) -> Vec<u8> {
+        let domain = self.chain.scheme().domain();
+        let identity = timelock::Identity::new(domain, &self.round.message());
+        timelock::encrypt(key, &identity, file_key, rng).to_bytes()
+    }
+}
+
+/// Digits alone are a number here; Rust would take a sign as well.
+fn arguments(arguments: &[String]) -> Result<(RoundNumber, &str), Refusal> {
+    let refusal = || Refusal::Arguments { arguments: arguments.to_vec() };
+    let [round, chain] = arguments else { return Err(refusal()) };
+    let digits = round.bytes().all(|byte| byte.is_ascii_digit());
+    let number = round.parse().ok().filter(|_| digits).and_then(RoundNumber::new);
+    Ok((number.ok_or_else(refusal)?, chain))
+}
