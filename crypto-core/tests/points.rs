@@ -299,14 +299,14 @@ fn counts_that_make_no_sense_are_refused() {
 fn shares_match_their_commitment_and_nothing_else<G: Group>() {
     let mut rng = rng();
     for placement in PLACEMENTS {
-        for (n, t) in [(1, 1), (4, 3), (5, 5), (9, 2)] {
+        for (n, t) in [(1, 1), (4, 3), (5, 5), (9, 2), (2, 7), (40, 27)] {
             let points = Points::new(placement, n).unwrap();
             let f = polynomial(t, &mut rng);
             let commitment = Commitment::<G>::commit(&f);
             let shares = f.shares(&points);
             assert_eq!(commitment.t().get(), t);
             assert_eq!(commitment.evaluate_all(&points), in_exponent::<G>(shares.expose()));
-            for (index, share) in points.indices().zip(shares.expose()) {
+            for (index, share) in points.indices().zip(shares.expose()).take(5) {
                 let check =
                     |share: Scalar| commitment.verify_share(&points, index, &Secret::new(share));
                 assert_eq!(check(*share), Ok(()));
@@ -330,6 +330,41 @@ fn shares_match_their_commitment_in_g1() {
 #[test]
 fn shares_match_their_commitment_in_g2() {
     shares_match_their_commitment_and_nothing_else::<G2>();
+}
+
+#[test]
+fn special_commitments_evaluate_as_others_do() {
+    let mut rng = rng();
+    let g = Affine::<G1>::generator();
+    let random = (Projective::from(g) * Scalar::random(&mut rng)).to_affine();
+    let zero = Affine::identity();
+    // Differences that meet equal points, opposite points and the identity.
+    for coefficients in [
+        vec![zero],
+        vec![zero; 4],
+        vec![g; 4],
+        vec![g, -g, g, -g, g],
+        vec![g, zero, zero, g],
+        vec![zero, zero, random, zero],
+        vec![random, -random, -random, g, g],
+    ] {
+        let commitment = Commitment::from_points(coefficients).unwrap();
+        for placement in PLACEMENTS {
+            let points = Points::new(placement, 20).unwrap();
+            let all = commitment.evaluate_all(&points);
+            assert_eq!(all.len(), 20);
+            for (index, value) in points.indices().zip(all) {
+                let x = points.point(index).unwrap();
+                let powers = (0..).map(|k| x.vartime_pow(k));
+                let terms = commitment.points().iter().zip(powers).map(|(c, power)| *c * power);
+                let expected: Projective<G1> = terms.sum();
+                assert!(expected == value.into(), "{index} {placement}");
+                assert!(commitment.evaluate(&x) == expected);
+                assert!(commitment.share_key(&points, index) == Some(expected));
+            }
+            assert_eq!(commitment.share_key(&points, index(21)), None);
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
-use super::{Affine, Group, Projective, ark, blst};
+use super::{Affine, Group, Projective, ark, blst, vartime_add_pairs};
 
 const SEED: u64 = 12;
 /// `r`, big-endian.
@@ -154,8 +154,51 @@ fn sums_agree<B: Group<Bytes = A::Bytes>, A: Group>(
     .agree()
 }
 
+/// Additions of pairs against both backends' own, one by one.
+fn pairs_agree<B: Group<Bytes = A::Bytes>, A: Group>(
+    scalars: &[([u8; 32], [u8; 32])],
+) -> Result<(), TestCaseError> {
+    let mut pairs: Vec<(Both<B, A>, Both<B, A>)> =
+        scalars.iter().map(|(p, q)| (Both::new(p), Both::new(q))).collect();
+    // Equal points, opposite ones, and the identity on either side.
+    for (p, _) in scalars {
+        let twice = || Both::<B, A>::new(p);
+        let opposite = Both { blst: -twice().blst, ark: -twice().ark };
+        let identity = || Both { blst: Projective::identity(), ark: Projective::identity() };
+        pairs.extend([(twice(), twice()), (twice(), opposite)]);
+        pairs.extend([(twice(), identity()), (identity(), twice()), (identity(), identity())]);
+    }
+    let mut blst: Vec<_> = pairs.iter().map(|(p, _)| p.blst.to_affine()).collect();
+    let mut ark: Vec<_> = pairs.iter().map(|(p, _)| p.ark.to_affine()).collect();
+    // The shorter slice decides.
+    let others: Vec<_> = pairs.iter().skip(1).map(|(_, q)| q.blst.to_affine()).collect();
+    vartime_add_pairs(&mut blst[1..], &others);
+    let others: Vec<_> = pairs.iter().map(|(_, q)| q.ark.to_affine()).collect();
+    vartime_add_pairs(&mut ark, &others);
+    for (position, (p, q)) in pairs.iter().enumerate() {
+        let expected = if position == 0 { p.blst } else { p.blst + q.blst };
+        prop_assert_eq!(blst[position].to_bytes(), expected.to_affine().to_bytes());
+        prop_assert_eq!(ark[position].to_bytes(), (p.ark + q.ark).to_affine().to_bytes());
+    }
+    let (untouched, last) = (blst.clone(), blst.len() - 1);
+    vartime_add_pairs(&mut blst, &[]);
+    prop_assert!(blst == untouched);
+    vartime_add_pairs(&mut blst[..last], &untouched);
+    prop_assert!(blst[last] == untouched[last]);
+    prop_assert_eq!(blst[0], Projective::from(untouched[0]).double().to_affine());
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config(12))]
+
+    #[test]
+    fn additions_of_pairs_agree(
+        pairs in prop::collection::vec((scalar(), scalar()), 1..8),
+    ) {
+        pairs_agree::<blst::G1, ark::G1>(&pairs)?;
+        pairs_agree::<blst::G2, ark::G2>(&pairs)?;
+    }
 
     #[test]
     fn sums_of_products_agree(

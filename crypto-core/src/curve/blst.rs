@@ -22,6 +22,7 @@ use blst::{
 use zeroize::Zeroize;
 
 use super::DecodeError;
+use super::batch::BaseField;
 use super::group::{Group, limb_select, sealed};
 use crate::secret::reveal;
 
@@ -152,9 +153,55 @@ pub struct G1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct G2;
 
+macro_rules! base_field {
+    (
+        $field:ident, $zero:expr, $unit:expr, $add:ident, $sub:ident, $mul:ident, $sqr:ident,
+        $inverse:ident
+    ) => {
+        impl BaseField for blst::$field {
+            const UNIT: Self = $unit;
+
+            fn sum(&self, other: &Self) -> Self {
+                let mut out = $zero;
+                // SAFETY: three valid field elements; blst allows the inputs to alias each other.
+                unsafe { blst::$add(&raw mut out, self, other) };
+                out
+            }
+
+            fn difference(&self, other: &Self) -> Self {
+                let mut out = $zero;
+                // SAFETY: as for `sum`.
+                unsafe { blst::$sub(&raw mut out, self, other) };
+                out
+            }
+
+            fn product(&self, other: &Self) -> Self {
+                let mut out = $zero;
+                // SAFETY: as for `sum`.
+                unsafe { blst::$mul(&raw mut out, self, other) };
+                out
+            }
+
+            fn squared(&self) -> Self {
+                let mut out = $zero;
+                // SAFETY: two valid field elements.
+                unsafe { blst::$sqr(&raw mut out, self) };
+                out
+            }
+
+            fn vartime_inverse(&self) -> Self {
+                let mut out = $zero;
+                // SAFETY: two valid field elements.
+                unsafe { blst::$inverse(&raw mut out, self) };
+                out
+            }
+        }
+    };
+}
+
 macro_rules! backend {
     (
-        $group:ident, $raw:ident, $affine:ident, $zero:expr, $bytes:literal, $limbs:ident,
+        $group:ident, $raw:ident, $affine:ident, $coordinate:ident, $zero:expr, $bytes:literal, $limbs:ident,
         $generator:ident, $add:ident, $add_affine:ident, $double:ident, $cneg:ident,
         $coordinate_cneg:ident,
         $equal:ident, $affine_equal:ident, $is_inf:ident, $affine_is_inf:ident, $to_affine:ident,
@@ -167,6 +214,7 @@ macro_rules! backend {
         impl Group for $group {
             type RawAffine = $affine;
             type RawProjective = $raw;
+            type Coordinate = blst::$coordinate;
             type Bytes = [u8; $bytes];
 
             const EMPTY: Self::Bytes = [0; $bytes];
@@ -229,6 +277,14 @@ macro_rules! backend {
             fn equal_affine(a: &$affine, b: &$affine) -> bool {
                 // SAFETY: two valid points.
                 known(unsafe { blst::$affine_equal(a, b) })
+            }
+
+            fn coordinates(a: &$affine) -> (Self::Coordinate, Self::Coordinate) {
+                (a.x, a.y)
+            }
+
+            fn from_coordinates(x: Self::Coordinate, y: Self::Coordinate) -> $affine {
+                $affine { x, y }
             }
 
             fn is_identity(a: &$raw) -> bool {
@@ -387,11 +443,46 @@ pub(super) const fn g2_from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> blst_p2
 
 const FP_ZERO: blst::blst_fp = blst::blst_fp { l: [0; 6] };
 const FP2_ZERO: blst::blst_fp2 = blst::blst_fp2 { fp: [FP_ZERO, FP_ZERO] };
+/// One in Montgomery form: `2^384 mod p`.
+const FP_ONE: blst::blst_fp = blst::blst_fp {
+    l: [
+        0x7609_0000_0002_fffd,
+        0xebf4_000b_c40c_0002,
+        0x5f48_9857_53c7_58ba,
+        0x77ce_5853_7052_5745,
+        0x5c07_1a97_a256_ec6d,
+        0x15f6_5ec3_fa80_e493,
+    ],
+};
+const FP2_ONE: blst::blst_fp2 = blst::blst_fp2 { fp: [FP_ONE, FP_ZERO] };
+
+base_field!(
+    blst_fp,
+    FP_ZERO,
+    FP_ONE,
+    blst_fp_add,
+    blst_fp_sub,
+    blst_fp_mul,
+    blst_fp_sqr,
+    blst_fp_eucl_inverse
+);
+
+base_field!(
+    blst_fp2,
+    FP2_ZERO,
+    FP2_ONE,
+    blst_fp2_add,
+    blst_fp2_sub,
+    blst_fp2_mul,
+    blst_fp2_sqr,
+    blst_fp2_eucl_inverse
+);
 
 backend!(
     G1,
     blst_p1,
     blst_p1_affine,
+    blst_fp,
     FP_ZERO,
     48,
     fp_limbs,
@@ -422,6 +513,7 @@ backend!(
     G2,
     blst_p2,
     blst_p2_affine,
+    blst_fp2,
     FP2_ZERO,
     96,
     fp2_limbs,

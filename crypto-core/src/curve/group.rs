@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use super::DecodeError;
+use super::batch::BaseField;
 
 pub(super) mod sealed {
     pub trait Sealed {}
@@ -22,6 +23,8 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     /// The backend's projective point.
     #[doc(hidden)]
     type RawProjective: Copy + Debug + Send + Sync;
+    #[doc(hidden)]
+    type Coordinate: BaseField;
     /// A compressed encoding.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy + Eq + Debug + Send + Sync;
 
@@ -51,6 +54,12 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     fn equal(a: &Self::RawProjective, b: &Self::RawProjective) -> bool;
     #[doc(hidden)]
     fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool;
+    /// `(x, y)`; means nothing for the identity.
+    #[doc(hidden)]
+    fn coordinates(a: &Self::RawAffine) -> (Self::Coordinate, Self::Coordinate);
+    /// The point with these coordinates, which are those of a point.
+    #[doc(hidden)]
+    fn from_coordinates(x: Self::Coordinate, y: Self::Coordinate) -> Self::RawAffine;
     #[doc(hidden)]
     fn is_identity(a: &Self::RawProjective) -> bool;
     #[doc(hidden)]

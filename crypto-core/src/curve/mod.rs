@@ -22,6 +22,7 @@
 mod agreement;
 #[cfg(any(test, not(feature = "blst")))]
 mod ark;
+mod batch;
 #[cfg(feature = "blst")]
 mod blst;
 mod expand;
@@ -40,6 +41,7 @@ use self::ark as backend;
 use self::blst as backend;
 
 pub use self::backend::{G1, G2};
+pub use self::batch::vartime_add_pairs;
 pub use self::expand::expand_message_xmd;
 pub use self::fixed_base::FixedBase;
 pub use self::group::Group;

@@ -14,6 +14,7 @@
 //! Elsewhere: the same in the exponent (`commitment`).
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 
 use zeroize::Zeroizing;
 
@@ -23,9 +24,11 @@ use crate::curve::Scalar;
 pub(super) fn values(coefficients: &[Scalar], count: usize) -> Vec<Scalar> {
     // A difference of higher order than there are steps never reaches a value.
     let orders = coefficients.len().min(count + 1);
+    let numbers: Vec<Scalar> = (0..).map(Scalar::from_u64).take(orders).collect();
     let mut differences = Zeroizing::new(vec![Scalar::ZERO; orders]);
     for (coefficient, degree) in coefficients.iter().rev().zip(0..) {
-        horner(&mut differences, coefficient, degree);
+        let places = differences.iter_mut().zip(&numbers).take(degree + 1);
+        horner(places, coefficient);
     }
     let mut values = Vec::with_capacity(count);
     for left in (0..count).rev() {
@@ -35,13 +38,16 @@ pub(super) fn values(coefficients: &[Scalar], count: usize) -> Vec<Scalar> {
     values
 }
 
-/// From `p` of this degree, or less, to `X·p + coefficient`.
-fn horner(differences: &mut [Scalar], coefficient: &Scalar, degree: u64) {
-    let mut below = *coefficient;
-    let places = differences.iter_mut().zip(0..=degree);
+/// From `p` to `X·p + coefficient`, in those orders that it has.
+fn horner<'a>(
+    mut places: impl Iterator<Item = (&'a mut Scalar, &'a Scalar)>,
+    coefficient: &Scalar,
+) {
+    let Some((constant, _)) = places.next() else { return };
+    let mut below = mem::replace(constant, *coefficient);
     for (difference, order) in places {
         let own = *difference;
-        *difference = if order == 0 { below } else { (own + below) * Scalar::from_u64(order) };
+        *difference = (own + below) * *order;
         below = own;
     }
 }

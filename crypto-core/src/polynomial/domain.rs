@@ -136,6 +136,15 @@ impl Domain {
     /// Coefficients to values in place: `vₖ = Σᵢ cᵢ·ω^(ik)`, where `ω` has the order `values.len()`,
     /// a power of two that divides the domain's size. Constant time in the values.
     pub(super) fn transform(&self, values: &mut [Scalar]) {
+        self.transform_with(values, Scalar::butterfly);
+    }
+
+    /// The same for whatever has a step `(a, b) ← (a + b·twiddle, a − b·twiddle)`.
+    pub(crate) fn transform_with<T>(
+        &self,
+        values: &mut [T],
+        butterfly: impl Fn(&mut T, &mut T, &Scalar),
+    ) {
         debug_assert!(values.len().is_power_of_two() && values.len() <= self.size());
         reverse_bits(values);
         let mut half = 1;
@@ -145,7 +154,7 @@ impl Domain {
                 let (low, high) = block.split_at_mut(half);
                 let twiddles = self.powers.iter().step_by(stride);
                 for ((a, b), twiddle) in low.iter_mut().zip(high).zip(twiddles) {
-                    Scalar::butterfly(a, b, twiddle);
+                    butterfly(a, b, twiddle);
                 }
             }
             half *= 2;
@@ -237,7 +246,7 @@ fn multiply_out(roots: &[Scalar]) -> Vec<Scalar> {
     product
 }
 
-fn reverse_bits(values: &mut [Scalar]) {
+fn reverse_bits<T>(values: &mut [T]) {
     let unused = usize::BITS - values.len().trailing_zeros();
     for place in 0..values.len() {
         // For one value there is nothing to swap, and the shift would be too large.

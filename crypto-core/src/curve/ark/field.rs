@@ -2,6 +2,7 @@
 use ark_bls12_381::{Fq, Fq2};
 use ark_ff::{AdditiveGroup, Field, PrimeField};
 
+use super::super::batch::BaseField;
 use super::super::expand_message_xmd;
 use super::{big_endian, invert, reduce};
 
@@ -11,7 +12,7 @@ const FQ_BYTES: usize = 48;
 const UNIFORM_BYTES: usize = 64;
 
 /// A coordinate.
-pub trait Coordinate: Field {
+pub trait Coordinate: Field + BaseField {
     /// Three times the `b` of `y² = x³ + b`, times this.
     fn times_3b(&self) -> Self;
     /// `0⁻¹ = 0`; the sequence of operations is always the same.
@@ -25,6 +26,36 @@ pub trait Coordinate: Field {
     fn read(bytes: &[u8]) -> Option<Self>;
     fn write(&self, bytes: &mut [u8]);
 }
+
+macro_rules! base_field {
+    ($($field:ty),*) => {$(
+        impl BaseField for $field {
+            const UNIT: Self = Self::ONE;
+
+            fn sum(&self, other: &Self) -> Self {
+                *self + other
+            }
+
+            fn difference(&self, other: &Self) -> Self {
+                *self - other
+            }
+
+            fn product(&self, other: &Self) -> Self {
+                *self * other
+            }
+
+            fn squared(&self) -> Self {
+                self.square()
+            }
+
+            fn vartime_inverse(&self) -> Self {
+                self.inverse().unwrap_or(Self::ZERO)
+            }
+        }
+    )*};
+}
+
+base_field!(Fq, Fq2);
 
 impl Coordinate for Fq {
     fn times_3b(&self) -> Self {

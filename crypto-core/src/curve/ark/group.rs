@@ -163,6 +163,7 @@ impl<C: Curve> sealed::Sealed for C {}
 impl<C: Curve> Group for C {
     type RawAffine = Affine<C>;
     type RawProjective = Point<C::Field>;
+    type Coordinate = C::Field;
     type Bytes = C::Encoding;
 
     const EMPTY: Self::Bytes = C::ZERO_BYTES;
@@ -212,6 +213,14 @@ impl<C: Curve> Group for C {
 
     fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool {
         reveal(is_zero(a.x - b.x) & is_zero(a.y - b.y))
+    }
+
+    fn coordinates(a: &Self::RawAffine) -> (C::Field, C::Field) {
+        (a.x, a.y)
+    }
+
+    fn from_coordinates(x: C::Field, y: C::Field) -> Self::RawAffine {
+        Affine::<C>::new_unchecked(x, y)
     }
 
     fn is_identity(a: &Self::RawProjective) -> bool {

@@ -1,0 +1,120 @@
+//! Values of a polynomial in the exponent, with small numbers in place of scalars where shares sit at
+//! numbers.
+//!
+//! All of `g^f(1), …, g^f(n)` come from finite differences as in `polynomial::differences`:
+//!
+//! ```text
+//! p ← X·p + c      D₀ ← c,  Dₖ ← k·(Dₖ + Dₖ₋₁)        for each coefficient, from the highest
+//! x ← x + 1        Dₖ ← Dₖ + Dₖ₊₁                     for each share
+//! ```
+//!
+//! Both steps work on all orders `k` at once, so they are batches of affine additions; `k·P` is
+//! double-and-add over the signed digits of `k` (non-adjacent form), in step for all `k`.
+//!
+//! At roots of unity it is the Fourier transform, with a multiplication by a full scalar in each
+//! butterfly. Commitments and points are public: nothing here is constant time.
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::curve::{Affine, Group, Projective, Scalar, vartime_add_pairs};
+use crate::polynomial::Domain;
+
+/// Horner's rule at one small number.
+pub(super) fn at_number<G: Group>(coefficients: &[Affine<G>], x: u32) -> Projective<G> {
+    let times_x = |point: Projective<G>| {
+        let bits = (0..u32::BITS - x.leading_zeros()).rev();
+        bits.fold(Projective::identity(), |sum: Projective<G>, bit| {
+            let double = sum.double();
+            if x >> bit & 1 == 1 { double + point } else { double }
+        })
+    };
+    let horner = |sum, coefficient: &Affine<G>| times_x(sum) + *coefficient;
+    coefficients.iter().rev().fold(Projective::identity(), horner)
+}
+
+/// The values at `1, …, count`.
+pub(super) fn at_numbers<G: Group>(coefficients: &[Affine<G>], count: usize) -> Vec<Affine<G>> {
+    // A difference of higher order than there are steps never reaches a value.
+    let orders = coefficients.len().min(count + 1);
+    let mut differences = Vec::with_capacity(orders);
+    for coefficient in coefficients.iter().rev() {
+        horner(&mut differences, coefficient, orders);
+    }
+    let mut values = Vec::with_capacity(count);
+    for left in (0..count).rev() {
+        let above: Vec<Affine<G>> = differences.iter().skip(1).take(left + 1).copied().collect();
+        vartime_add_pairs(&mut differences, &above);
+        values.extend(differences.first());
+    }
+    values
+}
+
+/// From the differences of `p` to those of `X·p + coefficient`, but for orders from `orders` on.
+fn horner<G: Group>(differences: &mut Vec<Affine<G>>, coefficient: &Affine<G>, orders: usize) {
+    let below = differences.clone();
+    differences.push(Affine::identity());
+    differences.truncate(orders);
+    let (constant, above) = match differences.as_mut_slice() {
+        [constant, above @ ..] => (constant, above),
+        [] => return,
+    };
+    *constant = *coefficient;
+    vartime_add_pairs(above, &below);
+    multiply_by_place(above);
+}
+
+/// The first point once, the second twice, and so on.
+fn multiply_by_place<G: Group>(points: &mut [Affine<G>]) {
+    let places = u32::try_from(points.len()).unwrap_or(u32::MAX);
+    let mut sums = vec![Affine::identity(); points.len()];
+    for position in (0..=u32::BITS - places.leading_zeros()).rev() {
+        let doubled = sums.clone();
+        vartime_add_pairs(&mut sums, &doubled);
+        let terms: Vec<Affine<G>> = points
+            .iter()
+            .zip(1_u64..)
+            .map(|(point, place)| match digit(place, position) {
+                Digit::Zero => Affine::identity(),
+                Digit::Plus => *point,
+                Digit::Minus => -*point,
+            })
+            .collect();
+        vartime_add_pairs(&mut sums, &terms);
+    }
+    points.copy_from_slice(&sums);
+}
+
+enum Digit {
+    Zero,
+    Plus,
+    Minus,
+}
+
+/// The digit at `2^position` of the non-adjacent form, which is `3k − k` without carries, halved.
+fn digit(number: u64, position: u32) -> Digit {
+    let bit = |n: u64| n >> (position + 1) & 1 == 1;
+    match (bit(3 * number), bit(number)) {
+        (true, false) => Digit::Plus,
+        (false, true) => Digit::Minus,
+        _ => Digit::Zero,
+    }
+}
+
+/// The values at the first `count` points of a domain.
+pub(super) fn at_roots<G: Group>(
+    coefficients: &[Affine<G>],
+    domain: &Domain,
+    count: usize,
+) -> Vec<Affine<G>> {
+    let mut values = vec![Projective::identity(); domain.size()];
+    // On the domain `X^size = 1`, so higher coefficients fold onto lower ones.
+    for part in coefficients.chunks(domain.size()) {
+        values.iter_mut().zip(part).for_each(|(value, coefficient)| *value += *coefficient);
+    }
+    domain.transform_with(&mut values, |a, b, twiddle| {
+        let scaled = if *twiddle == Scalar::ONE || b.is_identity() { *b } else { *b * *twiddle };
+        (*a, *b) = (*a + scaled, *a - scaled);
+    });
+    values.truncate(count);
+    Projective::batch_to_affine(&values)
+}
