@@ -5,7 +5,7 @@
 //! is allocated for what is not there. Every value has one encoding.
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
 use thiserror::Error;
 
 /// The first byte of every encoding of this crate.
@@ -142,11 +142,29 @@ impl<'a> Reader<'a> {
 
     /// So many points; the caller has compared the total length first.
     pub(crate) fn g1s(&mut self, count: usize) -> Result<Vec<G1Affine>, DecodeError> {
-        (0..count).map(|_| self.g1()).collect()
+        self.points(count, "point of 𝔾₁")
     }
 
     pub(crate) fn g2s(&mut self, count: usize) -> Result<Vec<G2Affine>, DecodeError> {
-        (0..count).map(|_| self.g2()).collect()
+        self.points(count, "point of 𝔾₂")
+    }
+
+    fn points<G: Group>(
+        &mut self,
+        count: usize,
+        what: &'static str,
+    ) -> Result<Vec<Affine<G>>, DecodeError> {
+        let (start, size) = (self.at(), G::EMPTY.as_ref().len());
+        let length = count.saturating_mul(size);
+        let Some((bytes, rest)) = self.rest.split_at_checked(length) else {
+            let expected = start.saturating_add(length);
+            return Err(DecodeError::Length { got: self.length, expected });
+        };
+        let points = Affine::many_from_bytes(bytes);
+        let points =
+            points.map_err(|e| DecodeError::Element { what, at: start + e.index * size })?;
+        self.rest = rest;
+        Ok(points)
     }
 
     pub(crate) fn scalars(&mut self, count: usize) -> Result<Vec<Scalar>, DecodeError> {

@@ -1,54 +1,47 @@
 //! arkworks behind the same functions as blst: pure Rust, so that everything runs in a browser and
 //! on bare metal, and a second opinion on blst in tests.
 //!
-//! arkworks gives the fields, the Miller loop, the final exponentiation, the map to the curve and
-//! the subgroup checks. Ours is what its callers must otherwise get right:
+//! arkworks gives the fields, line functions, the final exponentiation, the simplified SWU map, cofactor
+//! clearing and the subgroup checks. Ours is what its callers must otherwise get right:
 //!
-//! | what                     | why not arkworks'                                                 |
-//! |--------------------------|-------------------------------------------------------------------|
-//! | decoding (`encoding`)    | takes any bytes behind the infinity flag for the identity         |
-//! | multiplication (`group`) | its time depends on the scalar, and wrong outside the subgroup     |
-//! | sums of products (`msm`) | refuses or cuts unequal lengths, and spawns work with `parallel`  |
-//! | inversion                | its time depends on the value; here a power, `a^(p−2)`            |
-//! | `expand_message_xmd`     | would bring a second release of SHA-256                           |
+//! | what                       | why not arkworks'                                                |
+//! |----------------------------|------------------------------------------------------------------|
+//! | decoding (`encoding`)      | takes flags and bytes after the infinity flag that blst refuses  |
+//! | multiplication (`group`)   | its time depends on the scalar; in `𝔾₁` for the subgroup only      |
+//! | sums of products (`msm`)   | fails or cuts for unequal lengths                                |
+//! | inversion                  | its time depends on the value; here a power, `a^(p−2)`           |
+//! | `expand_message_xmd`       | would bring a second release of SHA-256                          |
+//! | Miller loop, isogeny (`pairing`, `map`) | start rayon's global pool if anybody's features turn on `ark-ec/parallel` |
 //!
 //! **Constant time, as far as it goes.** Operations on points branch on no coordinate and no scalar
 //! bit: the formulas are complete, table entries are read all and masked (`group`), inversions are
 //! powers with a public exponent. But arkworks' field arithmetic ends in `if value ≥ modulus`, and
 //! its subtraction and negation compare first. Whether these become branches is up to the compiler.
-//! Who holds long-lived secrets where others can measure time should use blst.
-//! The map to the curve, decoding, encoding and pairings are not constant time; their inputs are
-//! public in every scheme here.
-//!
-//! If somebody's features turn on `ark-ec/parallel`, the Miller loops run on the caller's rayon
-//! pool; nothing else does, and results stay the same.
+//! Who holds long-lived secrets where others can measure time should use blst. The map to the curve,
+//! decoding, encoding and pairings are not constant time; their inputs are public in every scheme
+//! here.
 #![cfg_attr(feature = "blst", expect(unreachable_pub, reason = "beside blst, for tests only"))]
 
 mod encoding;
 mod field;
 mod group;
+mod map;
+mod pairing;
 
-use alloc::vec::Vec;
-
-use ark_bls12_381::{Bls12_381, Fq12};
-use ark_ec::pairing::{MillerLoopOutput, Pairing};
-use ark_ff::{AdditiveGroup, BigInt, BigInteger, CyclotomicMultSubgroup, Field, PrimeField};
+use ark_ff::{BigInt, BigInteger, PrimeField};
 use zeroize::Zeroize;
-
-use self::field::Coordinate;
-use self::group::Affine;
-use super::group::Group;
 
 pub use self::group::{G1, G2};
 pub(super) use self::group::{g1_from_limbs, g2_from_limbs};
+pub(super) use self::pairing::{
+    final_exponentiation, fp12_conjugate, fp12_cyclotomic_square, fp12_equal, fp12_mul, fp12_one,
+    fp12_to_bytes, miller_loop,
+};
 
 /// A scalar in Montgomery form, with the same limbs as blst's.
 pub(super) type Fr = ark_bls12_381::Fr;
 /// An element of the field that `𝔾_T` lies in.
-pub(super) type Fp12 = Fq12;
-
-/// Terms of a Miller loop that are worked on at once. Each takes 20 KB while it is.
-const TERMS: usize = 4;
+pub(super) type Fp12 = ark_bls12_381::Fq12;
 
 pub(super) const fn fr_from_limbs(limbs: [u64; 4]) -> Fr {
     Fr::new_unchecked(BigInt(limbs))
@@ -113,61 +106,6 @@ pub(super) fn fr_to_bytes(a: &Fr) -> [u8; 32] {
     }
     number.0.zeroize();
     bytes
-}
-
-pub(super) fn fp12_one() -> Fp12 {
-    Fp12::ONE
-}
-
-pub(super) fn fp12_mul(a: &Fp12, b: &Fp12) -> Fp12 {
-    *a * b
-}
-
-/// Squares an element of the order-`r` subgroup.
-pub(super) fn fp12_cyclotomic_square(a: &Fp12) -> Fp12 {
-    a.cyclotomic_square()
-}
-
-/// The inverse of an element of the order-`r` subgroup.
-pub(super) fn fp12_conjugate(a: &Fp12) -> Fp12 {
-    let mut out = *a;
-    out.conjugate_in_place();
-    out
-}
-
-pub(super) fn fp12_equal(a: &Fp12, b: &Fp12) -> bool {
-    a == b
-}
-
-/// The coefficients of `w⁰, w¹, …, w⁵`. Those of even powers lie in the first half, since
-/// arkworks' tower has `v = w²`.
-pub(super) fn fp12_to_bytes(a: &Fp12) -> [u8; 576] {
-    let (even, odd) = (a.c0, a.c1);
-    let coefficients = [even.c0, odd.c0, even.c1, odd.c1, even.c2, odd.c2];
-    let mut out = [0; 576];
-    let numbers = coefficients.into_iter().flat_map(|part| [part.c0, part.c1]);
-    for (bytes, number) in out.chunks_exact_mut(48).zip(numbers) {
-        number.write(bytes);
-    }
-    out
-}
-
-/// Product of Miller loops; terms with a point at infinity contribute one.
-pub(super) fn miller_loop(terms: &[(Affine<G1>, Affine<G2>)]) -> Fp12 {
-    let finite: Vec<_> = terms
-        .iter()
-        .filter(|(p, q)| !G1::is_identity_affine(p) && !G2::is_identity_affine(q))
-        .collect();
-    let loops = finite.chunks(TERMS).map(|part| {
-        let (ps, qs) = (part.iter().map(|(p, _)| *p), part.iter().map(|(_, q)| *q));
-        Bls12_381::multi_miller_loop(ps, qs).0
-    });
-    loops.fold(Fp12::ONE, |product, one| product * one)
-}
-
-/// Zero for zero, which no Miller loop gives.
-pub(super) fn final_exponentiation(a: &Fp12) -> Fp12 {
-    Bls12_381::final_exponentiation(MillerLoopOutput(*a)).map_or(Fp12::ZERO, |output| output.0)
 }
 
 /// `a^(p − 2)`: the inverse, or zero for zero. The exponent is public, so the sequence of

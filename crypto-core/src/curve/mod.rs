@@ -28,6 +28,7 @@ mod blst;
 mod expand;
 mod fixed_base;
 mod group;
+mod many;
 #[cfg(any(test, not(feature = "blst")))]
 mod msm;
 mod pairing;
@@ -49,8 +50,8 @@ pub use self::pairing::{
     Gt, MillerLoop, PairingMismatch, check_pairing_product, pairing, pairing_product,
 };
 pub use self::points::{
-    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Projective, encode_to_g1, encode_to_g2,
-    hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bits,
+    Affine, G1Affine, G1Projective, G2Affine, G2Projective, PointError, Projective, encode_to_g1,
+    encode_to_g2, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bits,
 };
 pub use self::scalar::{Scalar, batch_invert};
 

@@ -12,7 +12,11 @@ use core::fmt;
 use core::ops::{Mul, MulAssign};
 
 use super::backend::{self, Fp12};
+use super::many::in_parts;
 use super::{G1Affine, G2Affine, Scalar};
+
+/// The fewest terms that are worth a thread of their own: half a millisecond.
+const LEAST_TERMS: usize = 4;
 
 /// An element of the target group.
 #[derive(Clone, Copy)]
@@ -100,7 +104,10 @@ impl MillerLoop {
     #[must_use]
     pub fn from_terms(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
         let terms: Vec<_> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
-        Self(backend::miller_loop(&terms))
+        let parts = in_parts(terms.len(), LEAST_TERMS, |range| {
+            Self(backend::miller_loop(terms.get(range).unwrap_or_default()))
+        });
+        parts.into_iter().fold(Self::one(), Mul::mul)
     }
 
     /// The product of the pairings.

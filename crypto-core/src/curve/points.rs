@@ -12,7 +12,13 @@ use core::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 use zeroize::Zeroize;
 
 use super::backend::{self, G1, G2};
+use super::many::in_parts;
 use super::{DecodeError, Group, Scalar};
+
+/// The fewest terms of a sum that are worth a thread of their own: some hundred microseconds.
+const LEAST_SUM: usize = 32;
+/// The fewest points to decode that are.
+const LEAST_DECODED: usize = 8;
 
 /// A point of `G` in affine form; always in the subgroup of prime order.
 #[derive(Clone, Copy)]
@@ -70,6 +76,40 @@ impl<G: Group> Affine<G> {
         array.as_mut().copy_from_slice(bytes);
         G::decompress(&array).map(Self)
     }
+
+    /// Reads encodings that follow each other, on many threads with the feature `parallel`.
+    ///
+    /// Each point is checked by itself: the cofactors have small factors (3 and 13), so the check of
+    /// a random combination would let a point of that order through every third or thirteenth time.
+    ///
+    /// # Errors
+    /// As [`Affine::from_bytes`] for the first that is refused; the last may be too short.
+    pub fn many_from_bytes(bytes: &[u8]) -> Result<Vec<Self>, PointError> {
+        let size = G::EMPTY.as_ref().len();
+        let parts = in_parts(bytes.len().div_ceil(size), LEAST_DECODED, |range| {
+            let (from, to) = (range.start * size, bytes.len().min(range.end * size));
+            let encodings = bytes.get(from..to).unwrap_or_default().chunks(size);
+            let point = |(index, bytes)| {
+                Self::from_bytes(bytes).map_err(|error| PointError { index, error })
+            };
+            range.zip(encodings).map(point).collect::<Result<Vec<Self>, PointError>>()
+        });
+        let mut points = Vec::with_capacity(bytes.len() / size);
+        for part in parts {
+            points.extend(part?);
+        }
+        Ok(points)
+    }
+}
+
+/// Which of many points could not be read, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("point {index}: {error}")]
+pub struct PointError {
+    /// Its place, from zero.
+    pub index: usize,
+    /// What is wrong with it.
+    pub error: DecodeError,
 }
 
 impl G1Affine {
@@ -130,7 +170,7 @@ impl<G: Group> Projective<G> {
 pub fn vartime_msm<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Projective<G> {
     let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
     let scalars: Vec<[u8; 32]> = scalars.iter().map(|scalar| scalar.to_le_bytes()).collect();
-    Projective(G::vartime_msm(&points, &scalars, 255))
+    sum_of_products(&points, &scalars, 255)
 }
 
 /// [`vartime_msm`] with 128-bit scalars.
@@ -138,7 +178,7 @@ pub fn vartime_msm<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Projec
 pub fn vartime_msm_128<G: Group>(points: &[Affine<G>], scalars: &[u128]) -> Projective<G> {
     let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
     let scalars: Vec<[u8; 16]> = scalars.iter().map(|scalar| scalar.to_le_bytes()).collect();
-    Projective(G::vartime_msm(&points, &scalars, 128))
+    sum_of_products(&points, &scalars, 128)
 }
 
 /// [`vartime_msm`] with little-endian scalars of at most `bits` bits each.
@@ -149,7 +189,20 @@ pub fn vartime_msm_bits<G: Group, const LEN: usize>(
     bits: usize,
 ) -> Projective<G> {
     let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
-    Projective(G::vartime_msm(&points, scalars, bits))
+    sum_of_products(&points, scalars, bits)
+}
+
+/// In parts, if they run at the same time.
+fn sum_of_products<G: Group, const LEN: usize>(
+    points: &[&G::RawAffine],
+    scalars: &[[u8; LEN]],
+    bits: usize,
+) -> Projective<G> {
+    let sums = in_parts(points.len().min(scalars.len()), LEAST_SUM, |range| {
+        let points = points.get(range.clone()).unwrap_or_default();
+        Projective(G::vartime_msm(points, scalars.get(range).unwrap_or_default(), bits))
+    });
+    sums.into_iter().sum()
 }
 
 /// RFC 9380 hash to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_RO_`; tags over 255 bytes are hashed as

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use super::WireError;
 use crate::access::Access;
-use crate::curve::{Affine, DecodeError, Group, Scalar};
+use crate::curve::{Affine, DecodeError, Group, PointError, Scalar};
 
 /// What is left of the bytes.
 #[derive(Debug)]
@@ -83,8 +83,14 @@ impl<'a> Reader<'a> {
 
     /// A count and as many points.
     pub(super) fn points<G: Group>(&mut self) -> Result<Vec<Affine<G>>, WireError> {
-        let count = self.count(G::EMPTY.as_ref().len(), Access::MAX)?;
-        (0..count).map(|_| self.point()).collect()
+        let size = G::EMPTY.as_ref().len();
+        let count = self.count(size, Access::MAX)?;
+        let at = self.at;
+        let points = Affine::many_from_bytes(self.take(count * size)?);
+        points.map_err(|PointError { index, error }| WireError::Decode {
+            at: at + index * size,
+            error,
+        })
     }
 
     /// A count that is not zero and as many points, none of them the identity.

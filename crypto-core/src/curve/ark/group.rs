@@ -15,8 +15,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use ark_bls12_381::{Fq, Fq2, g1, g2};
-use ark_ec::hashing::curve_maps::wb::{WBConfig, WBMap};
-use ark_ec::hashing::map_to_curve_hasher::MapToCurve;
+use ark_ec::hashing::curve_maps::wb::WBConfig;
 use ark_ec::short_weierstrass::{self, SWCurveConfig};
 use ark_ff::{AdditiveGroup, BigInt, Field};
 use subtle::ConstantTimeEq;
@@ -26,6 +25,7 @@ use super::super::group::{Group, limb_select, sealed};
 use super::super::{DecodeError, msm};
 use super::encoding;
 use super::field::Coordinate;
+use super::map::map_to_curve;
 use crate::secret::reveal;
 
 /// The first group: points over the base field.
@@ -299,11 +299,6 @@ impl<C: Curve> Group for C {
         let point = map_to_curve::<C>(C::Field::hash(message, tag));
         clear_cofactor::<C>(&Self::to_projective(&point))
     }
-}
-
-/// arkworks' signature has an error, its code has none.
-fn map_to_curve<C: Curve>(element: C::Field) -> Affine<C> {
-    WBMap::<C::Config>::map_to_curve(element).unwrap_or(Affine::<C>::identity())
 }
 
 fn clear_cofactor<C: Curve>(point: &Point<C::Field>) -> Point<C::Field> {
