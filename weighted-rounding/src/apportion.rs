@@ -91,10 +91,14 @@ impl<'a> Apportionment<'a> {
         this
     }
 
-    /// Hands out units until they are `total`.
-    pub(crate) fn advance_to(&mut self, total: u32) {
+    /// Hands out units until they are `total`, and appends who gets them to `changed`. Gives the
+    /// number of bids that were compared.
+    pub(crate) fn advance_to(&mut self, total: u32, changed: &mut Vec<usize>) -> u64 {
+        let mut compared = 0;
         while self.total < total {
-            let Some(bid) = self.bids.pop() else { return };
+            let Some(bid) = self.bids.pop() else { break };
+            compared += u64::from(usize::BITS - self.bids.len().leading_zeros()) + 1;
+            changed.push(bid.place);
             let unit = match self.weights.get_mut(bid.place) {
                 Some(weight) => {
                     *weight += 1;
@@ -110,6 +114,7 @@ impl<'a> Apportionment<'a> {
             self.total += 1;
             self.bids.push(Bid { price: self.offset.price(unit + 1), ..bid });
         }
+        compared
     }
 
     /// Weights of the parties that hold any, along descending stake; the others hold none.
@@ -154,7 +159,7 @@ mod tests {
                 };
                 let expected: Vec<i128> = stakes[..7].iter().map(|x| floor(*x)).collect();
                 let total = u32::try_from(expected.iter().sum::<i128>()).unwrap();
-                apportionment.advance_to(total);
+                apportionment.advance_to(total, &mut Vec::new());
                 let mut got: Vec<i128> =
                     apportionment.weights().iter().map(|w| i128::from(*w)).collect();
                 got.resize(7, 0);
@@ -167,7 +172,7 @@ mod tests {
     fn equal_stakes_are_served_in_their_order() {
         let offset = Offset { hundredths: 50 };
         let mut apportionment = Apportionment::new(&[5, 5, 5, 5], offset);
-        apportionment.advance_to(6);
+        apportionment.advance_to(6, &mut Vec::new());
         assert_eq!(apportionment.weights(), vec![2, 2, 1, 1]);
     }
 
@@ -176,7 +181,7 @@ mod tests {
         let stakes = [u128::MAX / 2 + 1, u128::MAX / 2];
         let mut apportionment = Apportionment::new(&stakes, Offset { hundredths: 0 });
         for total in 1..50u32 {
-            apportionment.advance_to(total);
+            apportionment.advance_to(total, &mut Vec::new());
             let second = apportionment.weights().get(1).copied().unwrap_or(0);
             assert_eq!((apportionment.weights()[0], second), (total.div_ceil(2), total / 2));
         }

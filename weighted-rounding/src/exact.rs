@@ -35,22 +35,6 @@ pub(crate) enum Exact {
     AtLeast(u32),
 }
 
-/// Refutes totals from one upward until one below `known` is met, all below `known` are refuted, or
-/// `nodes` regions were looked at. `stakes` descend and none is zero.
-pub(crate) fn search(stakes: &[u128], demands: &[Demand], known: u32, nodes: u64) -> Exact {
-    let bounds = [Bound::default(), Bound::default()];
-    let mut tree = Tree { stakes, demands, nodes, bounds };
-    let mut total = 1;
-    while total < known {
-        match tree.refute(total) {
-            Refutation::Met(weights) => return Exact::Least(weights),
-            Refutation::Excess(excess) => total = total.saturating_add(excess),
-            Refutation::OutOfNodes => break,
-        }
-    }
-    Exact::AtLeast(total.min(known))
-}
-
 enum Refutation {
     /// This vector satisfies all demands.
     Met(Vec<u32>),
@@ -59,7 +43,8 @@ enum Refutation {
     OutOfNodes,
 }
 
-struct Tree<'a> {
+/// The search, and how many nodes are left to it.
+pub(crate) struct Tree<'a> {
     stakes: &'a [u128],
     demands: &'a [Demand],
     nodes: u64,
@@ -67,7 +52,36 @@ struct Tree<'a> {
     bounds: [Bound; 2],
 }
 
-impl Tree<'_> {
+impl<'a> Tree<'a> {
+    /// `stakes` descend and none is zero.
+    pub(crate) fn new(stakes: &'a [u128], demands: &'a [Demand], nodes: u64) -> Self {
+        Self { stakes, demands, nodes, bounds: [Bound::default(), Bound::default()] }
+    }
+
+    /// Refutes totals from one upward until one below `known` is met, all below `known` are refuted,
+    /// or no nodes are left.
+    pub(crate) fn least_below(&mut self, known: u32) -> Exact {
+        self.least_between(1, known)
+    }
+
+    /// The same where totals below `first` are refuted.
+    pub(crate) fn least_between(&mut self, first: u32, known: u32) -> Exact {
+        let mut total = first;
+        while total < known {
+            match self.refute(total) {
+                Refutation::Met(weights) => return Exact::Least(weights),
+                Refutation::Excess(excess) => total = total.saturating_add(excess),
+                Refutation::OutOfNodes => break,
+            }
+        }
+        Exact::AtLeast(total.min(known))
+    }
+
+    /// Nodes that are left.
+    pub(crate) const fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
     /// Tries all vectors of this total.
     fn refute(&mut self, total: u32) -> Refutation {
         let mut least = u32::MAX;
@@ -103,6 +117,13 @@ impl Tree<'_> {
         });
         if quick > 0 {
             return quick;
+        }
+        let close = Demand::excess(self.demands, total, |bound| {
+            let of_high = high.greedy.heaviest_around_break(bound).saturating_sub(surplus);
+            low.greedy.heaviest_around_break(bound).max(of_high)
+        });
+        if close > 0 {
+            return close;
         }
         let largest = Demand::largest(self.demands);
         low.knapsack.rebuild(self.stakes, held(&region.low), largest);
@@ -156,16 +177,12 @@ impl Region {
     /// A weight is only as high as `to_add` units lift it with all before it.
     fn lower_high(&mut self, to_add: u32) -> Option<bool> {
         let (mut changed, mut cap) = (false, u32::MAX);
+        let steps = Steps::new(&self.low);
         for (place, high) in self.high.iter_mut().enumerate() {
             let low = *self.low.get(place)?;
             let before = *high;
-            *high = before.min(cap);
-            while *high > low && lift(&self.low, place, *high) > to_add {
-                *high -= 1;
-            }
-            if *high < low {
-                return None;
-            }
+            let most = before.min(cap).checked_sub(low)?;
+            *high = low + largest(most, |units| steps.lift(place, low + units) <= to_add);
             changed |= *high != before;
             cap = *high;
         }
@@ -175,16 +192,12 @@ impl Region {
     /// A weight is only as low as `to_take` units drop it with all behind it.
     fn raise_low(&mut self, to_take: u32) -> Option<bool> {
         let (mut changed, mut floor) = (false, 0);
+        let steps = Steps::new(&self.high);
         for (place, low) in self.low.iter_mut().enumerate().rev() {
             let high = *self.high.get(place)?;
             let before = *low;
-            *low = before.max(floor);
-            while *low < high && drop(&self.high, place, *low) > to_take {
-                *low += 1;
-            }
-            if *low > high {
-                return None;
-            }
+            let most = high.checked_sub(before.max(floor))?;
+            *low = high - largest(most, |units| steps.drop(place, high - units) <= to_take);
             changed |= *low != before;
             floor = *low;
         }
@@ -193,12 +206,13 @@ impl Region {
 
     /// Two regions that share no vector and lose none; `None` if there is one vector only.
     fn halves(&self) -> Option<[Self; 2]> {
+        let (rising, falling) = (Steps::new(&self.low), Steps::new(&self.high));
         let sides =
             self.low.iter().zip(&self.high).enumerate().filter(|(_, (low, high))| low < high);
         let cuts = sides.map(|(place, (low, high))| {
             let most = low.midpoint(*high);
-            let lifted = lift(&self.low, place, most + 1);
-            let dropped = drop(&self.high, place, most);
+            let lifted = rising.lift(place, most + 1);
+            let dropped = falling.drop(place, most);
             ((lifted.min(dropped), lifted.max(dropped)), (place, most))
         });
         // Of equal cuts the first.
@@ -211,16 +225,58 @@ impl Region {
     }
 }
 
-/// Units it takes to bring the weight at `place` up to `weight`, and those before it.
-fn lift(low: &[u32], place: usize, weight: u32) -> u32 {
-    let before = low.iter().take(place + 1).rev();
-    before.map_while(|low| weight.checked_sub(*low).filter(|units| *units > 0)).sum()
+/// The largest accepted number up to `most`, or zero; below an accepted one all are accepted.
+fn largest(most: u32, accepted: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, most);
+    if accepted(most) {
+        return most;
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if accepted(middle) { low = middle } else { high = middle }
+    }
+    low
 }
 
-/// Units that go when the weight at `place` goes down to `weight`, and those behind it.
-fn drop(high: &[u32], place: usize, weight: u32) -> u32 {
-    let behind = high.iter().skip(place);
-    behind.map_while(|high| high.checked_sub(weight).filter(|units| *units > 0)).sum()
+/// Weights that do not increase, with their sums.
+struct Steps<'a> {
+    weights: &'a [u32],
+    /// Of the first 0, 1, 2, … weights.
+    sums: Vec<u32>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(weights: &'a [u32]) -> Self {
+        let mut sum = 0u32;
+        let rest = weights.iter().map(|weight| {
+            sum = sum.saturating_add(*weight);
+            sum
+        });
+        let sums = core::iter::once(0).chain(rest).collect();
+        Self { weights, sums }
+    }
+
+    /// Units it takes to bring the weight at `place` up to `weight`, and those before it.
+    fn lift(&self, place: usize, weight: u32) -> u32 {
+        let first = self.weights.partition_point(|other| *other >= weight);
+        let end = (place + 1).max(first);
+        self.filled(first, end, weight).saturating_sub(self.held(first, end))
+    }
+
+    /// Units that go when the weight at `place` goes down to `weight`, and those behind it.
+    fn drop(&self, place: usize, weight: u32) -> u32 {
+        let end = self.weights.partition_point(|other| *other > weight).max(place);
+        self.held(place, end).saturating_sub(self.filled(place, end, weight))
+    }
+
+    fn filled(&self, first: usize, end: usize, weight: u32) -> u32 {
+        u32::try_from(end - first).unwrap_or(u32::MAX).saturating_mul(weight)
+    }
+
+    fn held(&self, first: usize, end: usize) -> u32 {
+        let sum = |count| self.sums.get(count).copied().unwrap_or(u32::MAX);
+        sum(end) - sum(first)
+    }
 }
 
 #[cfg(test)]

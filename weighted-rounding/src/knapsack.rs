@@ -10,6 +10,10 @@
 //! finds all minima in `O(L log L)` for `L` entries. Weights that sum to `W` have fewer than `√(2W)`
 //! distinct values, which makes the table cheap even for thousands of parties.
 //!
+//! **Incremental.** Light classes enter first, for as a total grows the heavy parties change most
+//! often. Copies of the unfinished table, [`Rung`]s, are kept 1, 2, 4, 8, … classes before the end;
+//! the next vector starts from the last of them behind which nothing changed.
+//!
 //! Elsewhere: the check of results, `verify`, builds other tables in another way.
 
 use alloc::vec::Vec;
@@ -18,15 +22,29 @@ use core::cell::Cell;
 /// Up to this many parties of one weight enter one by one.
 const FEW: usize = 8;
 
+/// Entries that are kept in copies; more would be memory rather than time.
+const MOST_KEPT: usize = 1 << 20;
+
 /// The table, and the room to rebuild it without asking for memory again.
 #[derive(Debug, Default)]
 pub(crate) struct Knapsack {
     least: Vec<u128>,
+    /// The vector of the table, and the largest stake that it covers.
+    weights: Vec<u32>,
+    bound: u128,
+    rungs: Vec<Rung>,
     old: Vec<u128>,
     prefix: Vec<u128>,
     chain: Vec<u128>,
     fresh: Vec<u128>,
     cells: u64,
+}
+
+/// The table of all parties from `start` on.
+#[derive(Debug)]
+struct Rung {
+    start: usize,
+    least: Vec<u128>,
 }
 
 impl Knapsack {
@@ -36,23 +54,63 @@ impl Knapsack {
     }
 
     /// Builds the table for `weights`, none zero, that do not increase along `stakes`, which do not
-    /// increase either. Entries above `bound` may be larger than they should be, or missing: pass
-    /// the largest stake that will be asked for. Gives the number of entries that were compared.
-    pub(crate) fn rebuild(&mut self, stakes: &[u128], weights: &[u32], bound: u128) -> u64 {
-        self.cells = 0;
-        self.least.clear();
-        self.least.push(0);
-        let (mut stakes, mut weights) = (stakes, weights);
-        while let Some((&weight, rest)) = weights.split_last() {
-            let count = 1 + rest.iter().rev().take_while(|other| **other == weight).count();
-            let start = weights.len() - count;
-            let class = stakes.get(start..weights.len()).unwrap_or_default();
-            self.add_class(usize::try_from(weight).unwrap_or(usize::MAX), class);
-            let kept = self.least.partition_point(|stake| *stake <= bound);
-            self.least.truncate(kept.max(1));
-            weights = weights.get(..start).unwrap_or_default();
-            stakes = stakes.get(..start).unwrap_or_default();
+    /// increase either and are the same in every call. Entries above `bound` may be larger than they
+    /// should be, or missing: pass the largest stake that will be asked for.
+    pub(crate) fn rebuild(&mut self, stakes: &[u128], weights: &[u32], bound: u128) {
+        let start = self.restart(weights, bound);
+        if start == weights.len() {
+            self.least.clear();
+            self.least.push(0);
         }
+        self.weights.clear();
+        self.weights.extend_from_slice(weights);
+        let mut left = weights.get(..start).unwrap_or_default();
+        let mut classes = left.chunk_by(|one, other| one == other).count();
+        while let Some(&weight) = left.last() {
+            let count = left.iter().rev().take_while(|other| **other == weight).count();
+            let start = left.len() - count;
+            let class = stakes.get(start..left.len()).unwrap_or_default();
+            self.add_class(usize::try_from(weight).unwrap_or(usize::MAX), class);
+            let kept = self.least.partition_point(|stake| *stake <= self.bound);
+            self.least.truncate(kept.max(1));
+            (left, classes) = (left.get(..start).unwrap_or_default(), classes - 1);
+            if classes.is_power_of_two() {
+                self.keep(start);
+            }
+        }
+    }
+
+    /// Copies the table of all from `start` on, in place of the first copies where there are too many.
+    fn keep(&mut self, start: usize) {
+        self.rungs.push(Rung { start, least: self.least.clone() });
+        let mut kept: usize = self.rungs.iter().map(|rung| rung.least.len()).sum();
+        while let Some(first) = self.rungs.first().filter(|_| kept > MOST_KEPT) {
+            kept -= first.least.len();
+            self.rungs.remove(0);
+        }
+    }
+
+    /// Goes back to where the table and that of `weights` part; gives the first place that is in it.
+    fn restart(&mut self, weights: &[u32], bound: u128) -> usize {
+        if bound > self.bound || weights.len() != self.weights.len() {
+            self.rungs.clear();
+            self.bound = bound;
+            return weights.len();
+        }
+        let pairs = weights.iter().zip(&self.weights);
+        let Some(last) = pairs.clone().rposition(|(new, old)| new != old) else { return 0 };
+        // Not in the middle of a class, neither of the old nor of the new vector.
+        let same = |start: usize| start > last && weights.get(start - 1) != weights.get(start);
+        while self.rungs.last().is_some_and(|rung| !same(rung.start)) {
+            self.rungs.pop();
+        }
+        let Some(rung) = self.rungs.last() else { return weights.len() };
+        self.least.clone_from(&rung.least);
+        rung.start
+    }
+
+    /// How many entries were compared so far.
+    pub(crate) const fn cells(&self) -> u64 {
         self.cells
     }
 
@@ -214,5 +272,47 @@ mod tests {
         let mut by_class = Knapsack::new();
         by_class.rebuild(&stakes, &weights, u128::MAX);
         assert_eq!(by_class.least, one_by_one.least);
+    }
+
+    /// One table after another, as offsets, totals and regions ask for them.
+    #[test]
+    fn what_is_kept_of_the_last_table_is_that_of_a_new_one() {
+        let mut state = 7u64;
+        let mut draw = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((state >> 33) % below).unwrap()
+        };
+        let stakes: Vec<u128> = (1..=30u128).rev().map(|x| x * x * x + 7 * x).collect();
+        let mut weights: Vec<u32> = (1..=24u32).rev().map(|weight| weight / 3 + 1).collect();
+        let mut kept = Knapsack::new();
+        let (mut spent, mut anew) = (0, 0);
+        for round in 0..600 {
+            match draw(8) {
+                0 if weights.len() < 30 => weights.push(1),
+                1 if weights.len() > 12 => weights.truncate(weights.len() - 1),
+                // The heavy change most often.
+                _ => {
+                    let place = draw(24).min(draw(24)).min(weights.len() - 1);
+                    weights[place] += 1;
+                }
+            }
+            weights.sort_unstable_by(|a, b| b.cmp(a));
+            if round % 50 == 49 {
+                weights.iter_mut().for_each(|weight| *weight = weight.div_ceil(2));
+            }
+            let bound = [u128::MAX, 60_000, 90_000][draw(40).min(2)];
+            let before = kept.cells();
+            kept.rebuild(&stakes, &weights, bound);
+            let mut fresh = Knapsack::new();
+            fresh.rebuild(&stakes, &weights, bound);
+            (spent, anew) = (spent + kept.cells() - before, anew + fresh.cells());
+            let within = fresh.least.partition_point(|stake| *stake <= bound);
+            assert_eq!(kept.least.get(..within), fresh.least.get(..within), "round {round}");
+            assert_eq!(kept.largest_weight(bound), fresh.largest_weight(bound));
+            assert!(kept.rungs.len() <= 24);
+        }
+        assert!(spent * 10 < anew * 9, "{spent} of {anew} entries");
     }
 }

@@ -24,8 +24,11 @@
 //! | [`guide`]     | what it means in words of stake, how to choose a profile, figures           |
 //! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a set that breaks them |
 //! | `rounding`    | [`Rounding`]: what a vector guarantees, with exact stakes                  |
+//! | `objective`   | [`Objective`]: what to optimize, and limits that are counted               |
+//! | `committee`   | from stakes to a verified result                                           |
 //! | `search`      | the scan over offsets and totals, for both objectives                      |
 //! | `exact`       | branch and bound: a lower bound, or a smaller total than the scan's         |
+//! | `proof`       | the same for the least stake within a budget                               |
 //! | `apportion`   | the vectors `⌊λx + c⌋`, one unit at a time                                 |
 //! | `greedy`      | refutes most vectors without a table                                       |
 //! | `knapsack`    | least stake per weight, exactly                                            |
@@ -40,10 +43,13 @@
 extern crate alloc;
 
 mod apportion;
+mod committee;
 mod exact;
 mod greedy;
 mod knapsack;
+mod objective;
 mod profile;
+mod proof;
 mod quantity;
 mod ratio;
 mod rounding;
@@ -53,7 +59,8 @@ pub mod verify;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
+pub use objective::{Bound, Effort, Objective};
 pub use profile::{Pair, PairError, Profile, ProfileError};
 pub use quantity::{Stake, Weight};
 pub use ratio::{Ratio, RatioError};
-pub use rounding::{Guarantee, Objective, Rounding, SolveError};
+pub use rounding::{Guarantee, Rounding, SolveError};

@@ -10,78 +10,25 @@
 //!
 //! Elsewhere: finding the vector (`search`), checking it ([`verify`](crate::verify)).
 
-use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::exact::{self, Exact};
-use crate::knapsack::Knapsack;
+use crate::committee::Committee;
+use crate::objective::{Bound, Effort, Objective};
 use crate::profile::{Pair, Profile};
 use crate::quantity::{Stake, Weight};
 use crate::ratio::Ratio;
-use crate::search::{self, Demand};
-use crate::verify::{self, Claim, VerifyError};
-
-/// What to optimize, and how far to look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Objective {
-    goal: Goal,
-    limit: Weight,
-    nodes: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goal {
-    Total,
-    Reconstruction,
-}
-
-impl Objective {
-    /// Totals up to which [`Objective::least_total`] looks.
-    pub const DEFAULT_LIMIT: Weight = Weight::new(1 << 16);
-
-    /// Regions at which the objectives look after the scan: enough for small committees.
-    pub const DEFAULT_NODES: u64 = 1000;
-
-    /// The least total weight that satisfies the profile.
-    #[must_use]
-    pub const fn least_total() -> Self {
-        Self { goal: Goal::Total, limit: Self::DEFAULT_LIMIT, nodes: Self::DEFAULT_NODES }
-    }
-
-    /// The least stake from which every set reaches the threshold of the profile's *last* pair, with
-    /// a total weight of at most `budget`. The last pair's own reconstruction ratio is the largest
-    /// that is acceptable; the other pairs hold as they are.
-    #[must_use]
-    pub const fn least_reconstruction(budget: Weight) -> Self {
-        Self { goal: Goal::Reconstruction, limit: budget, nodes: Self::DEFAULT_NODES }
-    }
-
-    /// The same, looking at totals up to `limit` only.
-    #[must_use]
-    pub const fn within(self, limit: Weight) -> Self {
-        Self { limit, ..self }
-    }
-
-    /// The same, with a branch and bound of at most `nodes` regions after the scan, which finds a
-    /// smaller total or proves that there is none; with a budget it runs only where the scan needs
-    /// more than that. Nodes are counted, not time, so that all machines
-    /// give one answer; for hundreds of parties ten thousand take about a second.
-    #[must_use]
-    pub const fn prove(self, nodes: u64) -> Self {
-        Self { nodes, ..self }
-    }
-}
+use crate::verify::VerifyError;
 
 /// Weights for all parties, and a threshold for each pair of the profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounding {
-    weights: Vec<Weight>,
-    total: Weight,
-    least_possible: Weight,
-    guarantees: Vec<Guarantee>,
+    pub(crate) weights: Vec<Weight>,
+    pub(crate) total: Weight,
+    pub(crate) bound: Bound,
+    pub(crate) effort: Effort,
+    pub(crate) guarantees: Vec<Guarantee>,
 }
 
 impl Rounding {
@@ -97,15 +44,7 @@ impl Rounding {
         profile: &Profile,
         objective: Objective,
     ) -> Result<Self, SolveError> {
-        let committee = Committee::new(stakes)?;
-        let demands: Vec<Demand> =
-            profile.pairs().iter().map(|pair| committee.demand(pair)).collect();
-        let (weights, least) = match objective.goal {
-            Goal::Total => committee.least_total(&demands, objective)?,
-            Goal::Reconstruction => (committee.least_reconstruction(&demands, objective)?, 1),
-        };
-        let rounding = committee.certify(stakes, profile, &demands, &weights)?;
-        Ok(Self { least_possible: Weight::new(least), ..rounding })
+        Committee::round(stakes, profile, objective)
     }
 
     /// The weights, in the order of the stakes.
@@ -120,16 +59,28 @@ impl Rounding {
         self.total
     }
 
-    /// No weights of a smaller total satisfy the profile; one if nothing was proven.
+    /// What is proven about all other weights, in the terms of the objective.
     #[must_use]
-    pub const fn least_possible(&self) -> Weight {
-        self.least_possible
+    pub const fn bound(&self) -> Bound {
+        self.bound
     }
 
-    /// Whether no smaller total is possible, proven.
+    /// Whether nothing better is possible, proven: no smaller total, or with a budget no less stake
+    /// that suffices.
     #[must_use]
     pub fn is_optimal(&self) -> bool {
-        self.least_possible == self.total
+        match self.bound {
+            Bound::Total(least) => least == self.total,
+            Bound::Sufficient(least) => {
+                self.guarantees.last().is_some_and(|last| last.sufficient == least)
+            }
+        }
+    }
+
+    /// What it took to find this.
+    #[must_use]
+    pub const fn effort(&self) -> Effort {
+        self.effort
     }
 
     /// One guarantee per pair, in the profile's order.
@@ -160,12 +111,12 @@ impl Rounding {
 /// What one threshold guarantees, in exact stake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarantee {
-    pair: Pair,
-    threshold: Weight,
-    legal: RangeInclusive<Weight>,
-    leaking: Stake,
-    sufficient: Stake,
-    total: Stake,
+    pub(crate) pair: Pair,
+    pub(crate) threshold: Weight,
+    pub(crate) legal: RangeInclusive<Weight>,
+    pub(crate) leaking: Stake,
+    pub(crate) sufficient: Stake,
+    pub(crate) total: Stake,
 }
 
 impl Guarantee {
@@ -209,147 +160,26 @@ impl Guarantee {
     /// is guaranteed. Stake is whole, so it may exceed the pair's ratio by less than one unit of it.
     #[must_use]
     pub fn reconstruction(&self) -> Ratio {
-        Ratio::new(self.sufficient.get(), self.total.get()).unwrap_or(Ratio::ONE)
-    }
-}
-
-/// Stakes that were checked, in the order in which the search wants them.
-struct Committee {
-    descending: Vec<u128>,
-    /// Where in the caller's list each of them stands.
-    places: Vec<usize>,
-    total: u128,
-}
-
-impl Committee {
-    fn new(stakes: &[Stake]) -> Result<Self, SolveError> {
-        if stakes.is_empty() {
-            return Err(SolveError::NoParties);
-        }
-        let mut total = 0u128;
-        for (party, stake) in stakes.iter().enumerate() {
-            total = total.checked_add(stake.get()).ok_or(SolveError::TotalOverflow { party })?;
-        }
-        if total == 0 {
-            return Err(SolveError::ZeroTotal { parties: stakes.len() });
-        }
-        let mut order: Vec<(Reverse<u128>, usize)> =
-            stakes.iter().enumerate().map(|(place, stake)| (Reverse(stake.get()), place)).collect();
-        order.sort_unstable();
-        let (descending, places) = order.into_iter().map(|(stake, place)| (stake.0, place)).unzip();
-        Ok(Self { descending, places, total })
+        self.share(self.sufficient)
     }
 
-    /// The stakes that are not zero.
-    fn holders(&self) -> &[u128] {
-        let holders = self.descending.partition_point(|stake| *stake > 0);
-        self.descending.get(..holders).unwrap_or_default()
+    /// A stake as a fraction of the total stake, one if it is larger.
+    #[must_use]
+    pub fn share(&self, stake: Stake) -> Ratio {
+        Ratio::new(stake.get(), self.total.get()).unwrap_or(Ratio::ONE)
     }
 
-    fn demand(&self, pair: &Pair) -> Demand {
-        Demand {
-            leaking: pair.secrecy().floor_of(self.total),
-            missing: self.total - pair.reconstruction().ceil_of(self.total),
-        }
-    }
-
-    /// Weights of the least total that was found, and the least that is possible.
-    fn least_total(
-        &self,
-        demands: &[Demand],
-        objective: Objective,
-    ) -> Result<(Vec<u32>, u32), SolveError> {
-        let found = search::least_total(&self.descending, demands, objective.limit.get())
-            .map_err(|searched| SolveError::NothingFound { searched: Weight::new(searched) })?;
-        Ok(match exact::search(self.holders(), demands, found.total, objective.nodes) {
-            Exact::Least(weights) => {
-                let total = weights.iter().sum();
-                (weights, total)
-            }
-            Exact::AtLeast(least) => (found.weights, least),
-        })
-    }
-
-    /// Weights within the budget that reconstruct the last demand from the least stake.
-    fn least_reconstruction(
-        &self,
-        demands: &[Demand],
-        objective: Objective,
-    ) -> Result<Vec<u32>, SolveError> {
-        let budget = objective.limit.get();
-        let limit = Objective::DEFAULT_LIMIT.get().max(budget);
-        let mut first = search::least_total(&self.descending, demands, limit)
-            .map_err(|searched| SolveError::NothingFound { searched: Weight::new(searched) })?;
-        if first.total > budget {
-            // The scan's least total is above what was allowed; perhaps a smaller one exists.
-            match exact::search(self.holders(), demands, first.total, objective.nodes) {
-                Exact::Least(weights) => {
-                    first = search::candidate(&self.descending, weights, demands);
-                }
-                Exact::AtLeast(_) => {}
-            }
-        }
-        if first.total > budget {
-            let least = Weight::new(first.total);
-            return Err(SolveError::BudgetTooSmall { budget: objective.limit, least });
-        }
-        Ok(search::least_reconstruction(&self.descending, demands, first, budget).weights)
-    }
-
-    /// From weights along descending stake to a result in the caller's order, verified.
-    fn certify(
-        &self,
-        stakes: &[Stake],
-        profile: &Profile,
-        demands: &[Demand],
-        sorted: &[u32],
-    ) -> Result<Rounding, SolveError> {
-        let mut weights = vec![Weight::ZERO; stakes.len()];
-        for (weight, place) in sorted.iter().zip(&self.places) {
-            if let Some(slot) = weights.get_mut(*place) {
-                *slot = Weight::new(*weight);
-            }
-        }
-        let mut knapsack = Knapsack::new();
-        knapsack.rebuild(&self.descending, sorted, u128::MAX);
-        let total = Weight::new(sorted.iter().sum());
-        let guarantees: Vec<Guarantee> = profile
-            .pairs()
-            .iter()
-            .zip(demands)
-            .map(|(pair, demand)| self.guarantee(&knapsack, total, pair, *demand))
-            .collect();
-        let claims: Vec<Claim<'_>> = guarantees
-            .iter()
-            .flat_map(|guarantee| {
-                [*guarantee.legal.start(), *guarantee.legal.end()]
-                    .map(|threshold| Claim { pair: &guarantee.pair, threshold })
-            })
-            .collect();
-        verify::verify(stakes, &weights, &claims).map_err(SolveError::Unsound)?;
-        Ok(Rounding { weights, total, least_possible: Weight::new(1), guarantees })
-    }
-
-    fn guarantee(
-        &self,
-        knapsack: &Knapsack,
-        total: Weight,
-        pair: &Pair,
-        demand: Demand,
-    ) -> Guarantee {
-        let least = knapsack.largest_weight(demand.leaking).saturating_add(1);
-        let greatest = total.get().saturating_sub(knapsack.largest_weight(demand.missing));
-        let stopping = total.get().saturating_add(1).saturating_sub(least);
-        let leaking = knapsack.least_stake(least).unwrap_or(self.total);
-        let stopped = knapsack.least_stake(stopping).unwrap_or(self.total);
-        Guarantee {
-            pair: pair.clone(),
-            threshold: Weight::new(least),
-            legal: Weight::new(least)..=Weight::new(greatest),
-            leaking: Stake::new(leaking),
-            sufficient: Stake::new(self.total.saturating_sub(stopped).saturating_add(1)),
-            total: Stake::new(self.total),
-        }
+    /// All that the exact stakes claim, as pairs: where one set both leaks and does not suffice, no
+    /// single pair says it.
+    pub(crate) fn exact_pairs(&self) -> [Pair; 2] {
+        let safe = Stake::new(self.leaking.get().saturating_sub(1));
+        let failing = Stake::new(self.sufficient.get().saturating_sub(1));
+        [(safe, self.sufficient.max(self.leaking)), (safe.min(failing), self.sufficient)].map(
+            |(below, above)| {
+                let pair = Pair::new(self.name(), self.share(below), self.share(above));
+                pair.unwrap_or_else(|_| self.pair.clone())
+            },
+        )
     }
 }
 
@@ -369,17 +199,29 @@ pub enum SolveError {
         /// Where in the list the sum overflows, from zero.
         party: usize,
     },
-    /// No total in reach satisfies the profile: its ratios are too close for these stakes.
+    /// No apportionment of a total in reach satisfies the profile: its ratios are too close for these
+    /// stakes.
     NothingFound {
         /// The last total that was tried.
         searched: Weight,
+    },
+    /// The steps ended before anything was found.
+    OutOfSteps {
+        /// No apportionment up to this total satisfies the profile.
+        searched: Weight,
+        /// The last total that was tried beyond it.
+        tried: Weight,
+        /// How many steps each offset was allowed.
+        steps: u64,
     },
     /// No weights within the budget satisfy the profile.
     BudgetTooSmall {
         /// The largest total that was allowed.
         budget: Weight,
-        /// The smallest budget that works, as far as scan and branch and bound know.
+        /// The smallest budget that is known to work.
         least: Weight,
+        /// No smaller one works, proven.
+        least_possible: Weight,
     },
     /// The independent check refused the search's result: a bug in this crate, and nothing was
     /// returned that should not have been.
@@ -401,9 +243,21 @@ impl fmt::Display for SolveError {
                 "no weights of total up to {searched} satisfy the profile, \
                  put its ratios further apart or allow a larger total"
             ),
-            Self::BudgetTooSmall { budget, least } => write!(
+            Self::OutOfSteps { searched, tried, steps } => write!(
                 f,
-                "a total weight of {budget} is too small for the profile, {least} is enough"
+                "no weights of total up to {searched} satisfy the profile, nor some up to {tried}, \
+                 in {steps} steps an offset: allow more steps or put its ratios further apart"
+            ),
+            Self::BudgetTooSmall { budget, least, least_possible } if budget < least_possible => {
+                write!(
+                    f,
+                    "a total weight of {budget} is too small for the profile, it takes at least \
+                     {least_possible}, and {least} is enough"
+                )
+            }
+            Self::BudgetTooSmall { budget, least, .. } => write!(
+                f,
+                "a total weight of {budget} seems too small for the profile, {least} is enough"
             ),
             Self::Unsound(error) => write!(f, "the check refused the search's result: {error}"),
         }

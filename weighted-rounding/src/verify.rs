@@ -2,8 +2,9 @@
 //!
 //! Nothing here comes from the search: the tables run party by party over exact weights up to the
 //! threshold, the missing stake is not derived from the present one, and fractions are compared by
-//! Euclid's algorithm instead of rounded. For a pair `(s, r)` and a threshold `T` of stakes with
-//! total `X`:
+//! Euclid's algorithm instead of rounded. Two tables serve all claims; they cost the number of parties
+//! times the largest threshold, less the parties of the most common weight, which start them. For a
+//! pair `(s, r)` and a threshold `T` of stakes with total `X`:
 //!
 //! - *no leak*: the least stake of a set with weight `≥ T` exceeds `s·X`;
 //! - *no stall*: the largest stake of a set with weight `< T` is below `r·X`.
@@ -12,6 +13,7 @@
 //! afresh, so whoever doubts can add them up.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -55,7 +57,26 @@ pub fn verify(
     claims: &[Claim<'_>],
 ) -> Result<(), VerifyError> {
     let committee = Committee::new(stakes, weights)?;
-    claims.iter().try_for_each(|claim| committee.check(claim))
+    let thresholds = claims.iter().map(|claim| committee.threshold(claim));
+    let thresholds = thresholds.collect::<Result<Vec<usize>, _>>()?;
+    let most = thresholds.iter().copied().max().unwrap_or(1);
+    let (least_reaching, most_below) = (committee.least_reaching(most), committee.most_below(most));
+    for (claim, threshold) in claims.iter().zip(thresholds) {
+        let leaking = least_reaching.get(threshold).copied().unwrap_or(0);
+        if committee.share(leaking, claim.pair.secrecy()).is_le() {
+            // A cheapest set that reaches T leaves out as much stake as W − T units can hold.
+            let absent = richest(&committee.parties, committee.weight - threshold);
+            let mut present = committee.parties.clone();
+            let absent: BTreeSet<usize> = absent.iter().map(|party| party.place).collect();
+            present.retain(|party| !absent.contains(&party.place));
+            return Err(refuted(claim, Breach::Leak, present));
+        }
+        let stalling = most_below.get(threshold - 1).copied().unwrap_or(u128::MAX);
+        if committee.share(stalling, claim.pair.reconstruction()).is_ge() {
+            return Err(refuted(claim, Breach::Stall, richest(&committee.parties, threshold - 1)));
+        }
+    }
+    Ok(())
 }
 
 struct Committee {
@@ -95,7 +116,8 @@ impl Committee {
         Ok(this)
     }
 
-    fn check(&self, claim: &Claim<'_>) -> Result<(), VerifyError> {
+    /// The claim's threshold, between one and all shares.
+    fn threshold(&self, claim: &Claim<'_>) -> Result<usize, VerifyError> {
         let threshold = usize::try_from(claim.threshold.get()).unwrap_or(usize::MAX);
         if threshold == 0 || threshold > self.weight {
             return Err(VerifyError::ThresholdOutOfRange {
@@ -104,17 +126,7 @@ impl Committee {
                 total: self.weight,
             });
         }
-        if self.share(self.least_reaching(threshold), claim.pair.secrecy()).is_le() {
-            // A cheapest set that reaches T leaves out as much stake as W − T units can hold.
-            let absent = richest(&self.parties, self.weight - threshold);
-            let mut present = self.parties.clone();
-            present.retain(|party| absent.iter().all(|other| other.place != party.place));
-            return Err(refuted(claim, Breach::Leak, present));
-        }
-        if self.share(self.most_below(threshold), claim.pair.reconstruction()).is_ge() {
-            return Err(refuted(claim, Breach::Stall, richest(&self.parties, threshold - 1)));
-        }
-        Ok(())
+        Ok(threshold)
     }
 
     /// Compares `stake / total stake` with `ratio`.
@@ -122,14 +134,17 @@ impl Committee {
         compare((stake, self.stake), (ratio.numerator(), ratio.denominator()))
     }
 
-    /// The least stake of a set with weight at least `threshold`, not above the total weight.
-    fn least_reaching(&self, threshold: usize) -> u128 {
-        let mut least = vec![u128::MAX; threshold + 1];
-        if let Some(empty) = least.first_mut() {
-            *empty = 0;
-        }
-        for party in self.parties.iter().filter(|party| party.weight > 0) {
-            for reached in (0..=threshold).rev() {
+    /// By threshold up to `most`, the least stake of a set with at least that weight.
+    fn least_reaching(&self, most: usize) -> Vec<u128> {
+        let common = self.most_common_weight();
+        let mut alike = self.stakes_of(common);
+        alike.sort_unstable();
+        let sums = sums(0, &alike);
+        let of_alike = |reached: usize| sums.get(reached.div_ceil(common)).copied();
+        let mut least: Vec<u128> =
+            (0..=most).map(|reached| of_alike(reached).unwrap_or(u128::MAX)).collect();
+        for party in self.parties.iter().filter(|party| ![0, common].contains(&party.weight)) {
+            for reached in (0..=most).rev() {
                 let before = reached.saturating_sub(party.weight);
                 let with = least.get(before).map_or(u128::MAX, |b| b.saturating_add(party.stake));
                 if let Some(cell) = least.get_mut(reached) {
@@ -137,27 +152,67 @@ impl Committee {
                 }
             }
         }
-        least.last().copied().unwrap_or(0)
+        least
     }
 
-    /// The largest stake of a set with weight below `threshold`, not zero.
-    fn most_below(&self, threshold: usize) -> u128 {
-        most_within(&self.parties, threshold - 1).last().copied().unwrap_or(0)
+    /// By weight below `most`, the largest stake of a set with at most that weight.
+    fn most_below(&self, most: usize) -> Vec<u128> {
+        let common = self.most_common_weight();
+        let mut alike = self.stakes_of(common);
+        alike.sort_unstable_by(|one, other| other.cmp(one));
+        // Whoever has no weight belongs to all of these sets.
+        let sums = sums(self.stakes_of(0).iter().sum(), &alike);
+        let of_alike = |weight: usize| sums.get(weight / common).or(sums.last()).copied();
+        let mut held: Vec<u128> = (0..most).filter_map(of_alike).collect();
+        let others = self.parties.iter().filter(|party| ![0, common].contains(&party.weight));
+        add_to(&mut held, others);
+        held
+    }
+
+    fn stakes_of(&self, weight: usize) -> Vec<u128> {
+        let parties = self.parties.iter().filter(|party| party.weight == weight);
+        parties.map(|party| party.stake).collect()
+    }
+
+    /// The weight, not zero, that most parties have.
+    fn most_common_weight(&self) -> usize {
+        let mut weights: Vec<usize> = self.parties.iter().map(|party| party.weight).collect();
+        weights.retain(|weight| *weight > 0);
+        weights.sort_unstable();
+        let classes = weights.chunk_by(|one, other| one == other);
+        let most = classes.max_by_key(|class| class.len());
+        most.and_then(|class| class.first()).copied().unwrap_or(1)
     }
 }
 
 /// The largest stake within each weight up to `capacity`.
 fn most_within(parties: &[Party], capacity: usize) -> Vec<u128> {
     let mut most = vec![0u128; capacity + 1];
+    add_to(&mut most, parties.iter());
+    most
+}
+
+/// `first`, then the sums with each of the stakes in turn.
+fn sums(first: u128, stakes: &[u128]) -> Vec<u128> {
+    let mut sum = first;
+    let mut sums = vec![first];
+    sums.extend(stakes.iter().map(|stake| {
+        sum += stake;
+        sum
+    }));
+    sums
+}
+
+/// Lets `parties` into a table of the largest stake within each weight.
+fn add_to<'a>(most: &mut [u128], parties: impl Iterator<Item = &'a Party>) {
     for party in parties {
-        for weight in (party.weight..=capacity).rev() {
+        for weight in (party.weight..most.len()).rev() {
             let with = most.get(weight - party.weight).map_or(0, |most| most + party.stake);
             if let Some(cell) = most.get_mut(weight) {
                 *cell = (*cell).max(with);
             }
         }
     }
-    most
 }
 
 /// A set of the largest stake within `capacity`, by halving: tables tell how much of the capacity

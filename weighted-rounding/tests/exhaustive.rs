@@ -8,9 +8,11 @@
 mod subsets;
 
 use proptest::prelude::*;
-use subsets::{feasible, hold, least_total};
+use subsets::{feasible, hold, least_sufficient, least_total};
 use weighted_rounding::verify::{Breach, Claim, VerifyError, verify};
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight};
+use weighted_rounding::{
+    Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
+};
 
 const NODES: u64 = 10_000_000;
 
@@ -144,6 +146,41 @@ proptest! {
     }
 
     #[test]
+    fn the_proven_stake_is_that_of_all_vectors(
+        stakes in committee(5), slow in any_pair("slow"), secrecy in (0u128..6), budget in 1u32..9,
+    ) {
+        let pairs = [slow, pair("fast", ratio(secrecy, 6), Ratio::ONE)];
+        let expected = least_sufficient(&stakes, &pairs, budget);
+        let objective = Objective::least_reconstruction(Weight::new(budget));
+        match Rounding::solve(&stakes, &profile(&pairs), objective.prove(NODES)) {
+            Ok(rounding) => {
+                let got = rounding.guarantees()[1].least_sufficient();
+                prop_assert!(rounding.is_optimal());
+                prop_assert_eq!(rounding.bound(), Bound::Sufficient(got));
+                prop_assert_eq!(Some(got.get()), expected);
+                check(&stakes, &rounding);
+            }
+            Err(SolveError::BudgetTooSmall { least, least_possible, .. }) => {
+                prop_assert_eq!(expected, None);
+                prop_assert_eq!(least, least_possible);
+            }
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+        // With few nodes there is a bound, and it is one.
+        for nodes in [0, 1, 3, 10, 40] {
+            let rounding = Rounding::solve(&stakes, &profile(&pairs), objective.prove(nodes));
+            if let (Ok(rounding), Some(expected)) = (rounding, expected) {
+                let Bound::Sufficient(bound) = rounding.bound() else {
+                    return Err(TestCaseError::fail("a bound on the total"));
+                };
+                let got = rounding.guarantees()[1].least_sufficient();
+                prop_assert!(bound.get() <= expected && expected <= got.get());
+                prop_assert!(rounding.effort().nodes <= nodes);
+            }
+        }
+    }
+
+    #[test]
     fn a_pair_and_its_dual_need_the_same_total(stakes in committee(10), pair in any_pair("one")) {
         let flip = |ratio: Ratio| {
             Ratio::new(ratio.denominator() - ratio.numerator(), ratio.denominator()).unwrap()
@@ -174,8 +211,11 @@ proptest! {
         }
         let small = Weight::new(least.total().get() - 1);
         let error = Rounding::solve(&stakes, &profile, Objective::least_reconstruction(small));
-        let expected = SolveError::BudgetTooSmall { budget: small, least: least.total() };
-        prop_assert_eq!(error, Err(expected));
+        let Err(SolveError::BudgetTooSmall { budget, least: enough, least_possible }) = error else {
+            return Err(TestCaseError::fail(format!("{error:?}")));
+        };
+        prop_assert_eq!((budget, enough), (small, least.total()));
+        prop_assert!(least_possible <= enough);
     }
 
     #[test]

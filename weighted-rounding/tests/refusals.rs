@@ -1,6 +1,6 @@
 //! Bad input is a typed error each, and its text says what is wrong.
 
-use weighted_rounding::verify::{Claim, VerifyError, verify};
+use weighted_rounding::verify::{Claim, MAX_TOTAL, VerifyError, verify};
 use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight};
 
 fn solve(units: &[u128]) -> Result<Rounding, SolveError> {
@@ -46,6 +46,42 @@ fn ratios_too_close_for_the_limit_are_said_to_be() {
     let error = Rounding::solve(&stakes, &close, objective).unwrap_err();
     assert_eq!(error, SolveError::NothingFound { searched: Weight::new(6) });
     assert!(error.to_string().starts_with("no weights of total up to 6 satisfy the profile"));
+}
+
+/// Where no offset finds the least total within its steps, one goes on in larger strides.
+#[test]
+fn few_steps_still_end_in_weights_or_say_that_they_were_few() {
+    let stakes: Vec<Stake> = (1..=60u128).map(|x| Stake::new(x * x * 1009 + 77 * x)).collect();
+    let pair = |reconstruction| {
+        let near = Ratio::new(reconstruction, 1_000_000).unwrap();
+        Profile::new(vec![Pair::new("close", Ratio::HALF, near).unwrap()]).unwrap()
+    };
+    let few = Objective::least_total().prove(0).steps(20_000);
+    let rounding = Rounding::solve(&stakes, &pair(502_000), few).unwrap();
+    let best = Rounding::solve(&stakes, &pair(502_000), few.steps(1 << 22)).unwrap();
+    assert!(best.total() < rounding.total());
+    assert!(rounding.effort().steps < best.effort().steps);
+    let error = Rounding::solve(&stakes, &pair(500_001), few).unwrap_err();
+    let SolveError::OutOfSteps { searched, tried, steps: 20_000 } = error else {
+        panic!("{error}");
+    };
+    assert!(searched < tried);
+    assert!(error.to_string().ends_with("allow more steps or put its ratios further apart"));
+}
+
+#[test]
+fn budgets_and_limits_end_at_what_the_verifier_takes() {
+    let stakes = [10_007, 9_973, 7_919, 6_007, 4_001].map(Stake::new);
+    let within = |budget| Objective::least_reconstruction(budget).prove(0).steps(20_000);
+    let (most, more) = (within(MAX_TOTAL), within(Weight::new(u32::MAX)));
+    let profile = Profile::standard();
+    let rounding = Rounding::solve(&stakes, &profile, most).unwrap();
+    assert_eq!(Rounding::solve(&stakes, &profile, more), Ok(rounding));
+    for nothing in [0, 1] {
+        let objective = Objective::least_total().within(Weight::new(nothing)).prove(0);
+        let error = Rounding::solve(&stakes, &profile, objective).unwrap_err();
+        assert_eq!(error, SolveError::NothingFound { searched: Weight::new(nothing) });
+    }
 }
 
 #[test]

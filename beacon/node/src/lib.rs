@@ -21,6 +21,7 @@
 //! themselves (`jolteon`, `pvss_dkg`, `beacon`), virtual time (`sim`).
 #![forbid(unsafe_code)]
 
+mod chart;
 pub mod chronicle;
 pub mod cli;
 pub mod committee;

@@ -10,8 +10,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use comfy_table::Table;
-use plotters::prelude::*;
+use plotters::chart::SeriesLabelPosition;
 
+use crate::chart::{Axis, Chart, Line, Scale};
 use crate::table;
 
 /// The waits of one path.
@@ -94,50 +95,20 @@ pub fn milliseconds(span: Duration) -> String {
 pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), String> {
     let longest = paths.iter().filter_map(|(_, waits)| waits.percentile(99)).max();
     let right = (longest.unwrap_or_default().as_secs_f64() * 1.1e3).max(1.0);
-    draw(path, title, paths, right).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn draw(
-    path: &Path,
-    title: &str,
-    paths: &[(&str, &Waits)],
-    right: f64,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let root = SVGBackend::new(path, (860, 480)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption(title, ("sans-serif", 18))
-        .margin(14)
-        .x_label_area_size(44)
-        .y_label_area_size(58)
-        .build_cartesian_2d(0.0..right, 0.0..100.0)?;
-    chart
-        .configure_mesh()
-        .x_desc("wait after finality, ms")
-        .y_desc("slots and parties, %")
-        .light_line_style(WHITE)
-        .x_label_formatter(&|x| format!("{x:.0}"))
-        .y_label_formatter(&|y| format!("{y:.0}"))
-        .label_style(("sans-serif", 13))
-        .draw()?;
-    let colours = [RGBColor(31, 119, 180), RGBColor(214, 69, 65), RGBColor(44, 140, 80)];
-    for ((name, waits), colour) in paths.iter().zip(colours) {
-        let line = waits.quantiles().filter(|(x, _)| *x <= right);
+    let lines = paths.iter().map(|(name, waits)| {
         let mean = waits.mean().map_or_else(|| "-".to_owned(), milliseconds);
-        chart
-            .draw_series(LineSeries::new(line.chain([(right, 100.0)]), colour.stroke_width(2)))?
-            .label(format!("{name}: mean {mean} ms"))
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE)
-        .border_style(RGBColor(200, 200, 200))
-        .label_font(("sans-serif", 14))
-        .draw()?;
-    root.present()?;
-    Ok(())
+        let points = waits.quantiles().filter(|(x, _)| *x <= right).chain([(right, 100.0)]);
+        Line { name: format!("{name}: mean {mean} ms"), points: points.collect() }
+    });
+    let chart = Chart {
+        title,
+        across: Axis { label: "wait after finality, ms", range: 0.0..right },
+        scale: Scale::Linear,
+        up: Axis { label: "slots and parties, %", range: 0.0..100.0 },
+        legend: SeriesLabelPosition::LowerRight,
+        lines: lines.collect(),
+    };
+    chart.draw(path)
 }
 
 #[cfg(test)]

@@ -60,11 +60,40 @@ fn a_budget_that_is_too_small_is_refused_with_one_that_works() {
     let output = round(&table("aptos_mainnet_129"), &["--budget", "161"]).assert().code(2);
     let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(
-        text.contains("a total weight of 161 is too small for the profile, 162 is enough"),
+        text.contains("a total weight of 161 seems too small for the profile, 162 is enough"),
         "{text}"
     );
+    let output = round(&table("ethereum_entities_2023"), &["--budget", "17"]).assert().code(2);
+    let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    let says = "a total weight of 17 is too small for the profile, it takes at least 18, and 18";
+    assert!(text.contains(says), "{text}");
     round(&table("aptos_mainnet_129"), &["--budget", "162"]).assert().success();
     round(&table("aptos_mainnet_129"), &["--budget", "0"]).assert().code(2);
+}
+
+#[test]
+fn what_a_budget_buys_comes_with_what_it_could_buy_at_best() {
+    let stake = |report: &Value| report["least_possible_stake"].as_str().unwrap().to_owned();
+    let fast = |report: &Value| report["paths"][1]["least_sufficient_stake"].clone();
+    let report = json(&table("swiper_primes_23"), &["--budget", "30", "--prove", "3000"]);
+    assert_eq!(report["proven_optimal"], true);
+    assert_eq!(stake(&report), fast(&report));
+    assert!(report.get("least_possible_weight").is_none());
+    assert!(report["effort"]["nodes"].as_u64().unwrap() <= 3000);
+    let output = round(&table("aptos_mainnet_129"), &["--budget", "256"]).assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(
+        text.contains("no weights within the budget reconstruct from less than 66.66 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn close_ratios_end_in_weights_or_in_what_to_raise() {
+    let narrow = ["--slow", "0.5", "0.5000001", "--steps", "100000"];
+    let output = round(&table("aptos_mainnet_129"), &narrow).assert().code(2);
+    let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(text.contains("in 100000 steps an offset: allow more steps"), "{text}");
 }
 
 #[test]

@@ -39,6 +39,38 @@ pub(crate) fn least_total(stakes: &[Stake], pairs: &[Pair], limit: u32) -> Optio
     })
 }
 
+/// The least stake from which all sets reach some threshold that keeps the last pair's secret, of any
+/// vector with a total up to `budget` that satisfies all pairs.
+pub(crate) fn least_sufficient(stakes: &[Stake], pairs: &[Pair], budget: u32) -> Option<u128> {
+    let mut best: Option<u128> = None;
+    for total in 1..=budget {
+        let mut weights = vec![Weight::ZERO; stakes.len()];
+        any_vector(&mut weights, 0, total, &mut |weights| {
+            if pairs.iter().all(|pair| feasible(stakes, weights, pair)) {
+                let legal = (1..=total).map(Weight::new).filter(|threshold| {
+                    pairs.last().is_some_and(|last| hold(stakes, weights, last, *threshold))
+                });
+                let stake = legal.map(|threshold| sufficient(stakes, weights, threshold)).min();
+                best = [best, stake].into_iter().flatten().min();
+            }
+            false
+        });
+    }
+    best
+}
+
+/// One unit more than any set below the threshold holds.
+fn sufficient(stakes: &[Stake], weights: &[Weight], threshold: Weight) -> u128 {
+    let below = (0u32..1 << stakes.len()).filter_map(|set| {
+        let members = (0..stakes.len()).filter(|party| set >> party & 1 == 1);
+        let (stake, weight) = members.fold((0, 0), |(stake, weight), party| {
+            (stake + stakes[party].get(), weight + weights[party].get())
+        });
+        (weight < threshold.get()).then_some(stake)
+    });
+    below.max().unwrap_or(0) + 1
+}
+
 fn any_vector(
     weights: &mut [Weight],
     from: usize,

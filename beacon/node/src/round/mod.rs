@@ -38,9 +38,12 @@ pub struct Options {
     /// Let the fast path reconstruct from the least stake that this total weight buys
     #[arg(long, value_name = "WEIGHT", value_parser = clap::value_parser!(u32).range(1..))]
     budget: Option<u32>,
-    /// Regions at which the exact search may look for a smaller total, or the proof that there is none
+    /// Regions at which the exact search may look for something better, or the proof that there is nothing
     #[arg(long, value_name = "NODES", default_value_t = Objective::DEFAULT_NODES)]
     prove: u64,
+    /// Steps that the scan may take for each of its offsets; ratios very close together want more
+    #[arg(long, value_name = "STEPS", default_value_t = Objective::DEFAULT_STEPS)]
+    steps: u64,
     /// Also print what the algorithms in use elsewhere give for the slow pair
     #[arg(long)]
     compare: bool,
@@ -100,13 +103,13 @@ impl Task {
             asked => asked,
         };
         let (slow, fast) = (pair("slow", &options.slow)?, pair("fast", fast)?);
-        let alone = Objective::least_total().prove(options.prove);
+        let limited = |objective: Objective| objective.prove(options.prove).steps(options.steps);
+        let alone = limited(Objective::least_total());
         Ok(Self {
             profile: Profile::new(vec![slow.clone(), fast]).map_err(Failure::bad_input)?,
             slow,
-            objective: budget.map_or(alone, |budget| {
-                Objective::least_reconstruction(budget).prove(options.prove)
-            }),
+            objective: budget
+                .map_or(alone, |budget| limited(Objective::least_reconstruction(budget))),
             alone,
         })
     }
@@ -133,9 +136,8 @@ impl Task {
         let secrecy = self.profile.pairs().last().map_or(Ratio::TWO_THIRDS, Pair::secrecy);
         let open = pair("fast", &[secrecy, Ratio::ONE])?;
         let profile = Profile::new(vec![self.slow.clone(), open]).map_err(Failure::bad_input)?;
-        let curves = tables.iter().map(|table| plot::Curve::new(table, &profile));
-        let curves = curves.collect::<Result<Vec<_>, _>>()?;
-        plot::draw(file, &curves).map_err(Failure::bad_input)
+        let curves = tables.iter().map(|table| plot::curve(table, &profile));
+        plot::draw(file, curves.collect::<Result<_, _>>()?).map_err(Failure::bad_input)
     }
 }
 

@@ -5,40 +5,32 @@
 
 use std::path::Path;
 
-use plotters::prelude::*;
+use plotters::chart::SeriesLabelPosition;
 use weighted_rounding::{Objective, Profile, Weight};
 
 use super::report::parts_of;
 use super::solve;
+use crate::chart::{Axis, Chart, Line, Scale};
 use crate::failure::Failure;
 use crate::stakes::StakeTable;
 
 /// Budgets that are tried, each a quarter of an octave above the one before.
 const BUDGETS: u32 = 17;
 
-/// A table's points.
-pub(super) struct Curve {
-    name: String,
-    /// Total weight, and percent of the stake.
-    points: Vec<(f64, f64)>,
-}
-
-impl Curve {
-    /// From the least total of the profile to sixteen times as much.
-    pub(super) fn new(table: &StakeTable, profile: &Profile) -> Result<Self, Failure> {
-        let least = solve(table, profile, Objective::least_total())?.total().get();
-        let mut points = Vec::new();
-        for budget in (0..BUDGETS).map(|step| stretched(least, step)) {
-            let objective = Objective::least_reconstruction(Weight::new(budget));
-            let rounding = solve(table, profile, objective)?;
-            let fast =
-                rounding.guarantees().last().map(|fast| parts_of(fast.reconstruction(), 10_000));
-            let hundredths = fast.and_then(|parts| u32::try_from(parts).ok()).unwrap_or(10_000);
-            points.push((f64::from(rounding.total().get()), f64::from(hundredths) / 100.0));
-        }
-        let file = Path::new(table.name()).file_stem().unwrap_or_default();
-        Ok(Self { name: file.to_string_lossy().into_owned(), points })
+/// A table's curve, in percent of the stake: from the least total of the profile to sixteen times as
+/// much.
+pub(super) fn curve(table: &StakeTable, profile: &Profile) -> Result<Line, Failure> {
+    let least = solve(table, profile, Objective::least_total())?.total().get();
+    let mut points = Vec::new();
+    for budget in (0..BUDGETS).map(|step| stretched(least, step)) {
+        let objective = Objective::least_reconstruction(Weight::new(budget));
+        let rounding = solve(table, profile, objective)?;
+        let fast = rounding.guarantees().last().map(|fast| parts_of(fast.reconstruction(), 10_000));
+        let hundredths = fast.and_then(|parts| u32::try_from(parts).ok()).unwrap_or(10_000);
+        points.push((f64::from(rounding.total().get()), f64::from(hundredths) / 100.0));
     }
+    let file = Path::new(table.name()).file_stem().unwrap_or_default();
+    Ok(Line { name: file.to_string_lossy().into_owned(), points })
 }
 
 /// `least · 2^(step/4)`, rounded.
@@ -50,49 +42,21 @@ fn stretched(least: u32, step: u32) -> u32 {
 }
 
 /// Draws the curves into an SVG file.
-pub(super) fn draw(path: &Path, curves: &[Curve]) -> Result<(), String> {
-    draw_all(path, curves).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn draw_all(path: &Path, curves: &[Curve]) -> Result<(), Box<dyn std::error::Error>> {
+pub(super) fn draw(path: &Path, curves: Vec<Line>) -> Result<(), String> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let left = points().map(|(total, _)| *total).fold(f64::INFINITY, f64::min);
-    let right = points().map(|(total, _)| *total).fold(1.0, f64::max);
+    let right = points().map(|(total, _)| *total).fold(left + 1.0, f64::max);
     let top = points().map(|(_, stake)| *stake).fold(70.0, f64::max).ceil();
     let bottom = points().map(|(_, stake)| *stake).fold(f64::INFINITY, f64::min).floor();
-    let root = SVGBackend::new(path, (860, 480)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption("What total weight buys", ("sans-serif", 18))
-        .margin(14)
-        .x_label_area_size(44)
-        .y_label_area_size(58)
-        .build_cartesian_2d((left..right).log_scale().base(2.0), bottom..top)?;
-    chart
-        .configure_mesh()
-        .x_desc("total weight")
-        .y_desc("the fast path reconstructs from, % of stake")
-        .light_line_style(WHITE)
-        .x_label_formatter(&|x| format!("{x:.0}"))
-        .y_label_formatter(&|y| format!("{y:.0}"))
-        .label_style(("sans-serif", 13))
-        .draw()?;
-    for (place, curve) in curves.iter().enumerate() {
-        let colour = Palette99::pick(place).to_rgba();
-        chart
-            .draw_series(LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)))?
-            .label(curve.name.clone())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE)
-        .border_style(RGBColor(200, 200, 200))
-        .label_font(("sans-serif", 14))
-        .draw()?;
-    root.present()?;
-    Ok(())
+    let chart = Chart {
+        title: "What total weight buys",
+        across: Axis { label: "total weight", range: left..right },
+        scale: Scale::Doubling,
+        up: Axis { label: "the fast path reconstructs from, % of stake", range: bottom..top },
+        legend: SeriesLabelPosition::UpperRight,
+        lines: curves,
+    };
+    chart.draw(path)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use comfy_table::Table;
 use serde::Serialize;
-use weighted_rounding::{Guarantee, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Bound, Guarantee, Ratio, Rounding, Stake, Weight};
 
 use super::elsewhere::{Method, Outcome};
 use crate::stakes::StakeTable;
@@ -18,14 +18,26 @@ pub(super) struct Report {
     total_stake: String,
     total_weight: u32,
     /// No smaller total satisfies the profile; 1 if nothing was proven.
-    least_possible_weight: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    least_possible_weight: Option<u32>,
+    /// With a budget: no weights within it let less stake reconstruct for the fast path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    least_possible_stake: Option<String>,
     proven_optimal: bool,
+    /// Steps of the scan and nodes of the proof, the same on all machines.
+    effort: EffortReport,
     largest_weight: u32,
     holders: usize,
     paths: Vec<PathReport>,
     weights: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<Compared>,
+}
+
+#[derive(Serialize)]
+struct EffortReport {
+    steps: u64,
+    nodes: u64,
 }
 
 #[derive(Serialize)]
@@ -111,8 +123,16 @@ impl Report {
             parties: table.len(),
             total_stake: stake.to_string(),
             total_weight: rounding.total().get(),
-            least_possible_weight: rounding.least_possible().get(),
+            least_possible_weight: match rounding.bound() {
+                Bound::Total(least) => Some(least.get()),
+                Bound::Sufficient(_) => None,
+            },
+            least_possible_stake: match rounding.bound() {
+                Bound::Total(_) => None,
+                Bound::Sufficient(least) => Some(least.to_string()),
+            },
             proven_optimal: rounding.is_optimal(),
+            effort: EffortReport { steps: rounding.effort().steps, nodes: rounding.effort().nodes },
             largest_weight: rounding.largest().get(),
             holders: rounding.holders(),
             paths: rounding.guarantees().iter().map(PathReport::new).collect(),
@@ -122,16 +142,15 @@ impl Report {
     }
 
     pub(super) fn print(&self, rounding: &Rounding, weights: bool) {
-        let proof = match (self.proven_optimal, self.least_possible_weight) {
-            (true, _) => " (proven least)".to_owned(),
-            (false, 1) => String::new(),
-            (false, least) => format!(" (proven: at least {least})"),
-        };
+        let proof = proven_total(rounding);
         println!(
             "{}: {} parties, total weight {}{proof}, largest {}, {} hold a share",
             self.table, self.parties, self.total_weight, self.largest_weight, self.holders
         );
         println!("{}", guarantees(rounding.guarantees()));
+        if let Some(proof) = proven_stake(rounding) {
+            println!("{proof}");
+        }
         if !self.compared.is_empty() {
             let header =
                 ["slow pair alone", "total", "largest", "holders", "threshold", "verifier"];
@@ -147,6 +166,29 @@ impl Report {
             println!("weights: {}\n", listed.join(" "));
         }
     }
+}
+
+/// What is proven of the total, in brackets.
+fn proven_total(rounding: &Rounding) -> String {
+    match rounding.bound() {
+        Bound::Total(_) if rounding.is_optimal() => " (proven least)".to_owned(),
+        Bound::Total(least) if least.get() > 1 => format!(" (proven: at least {least})"),
+        _ => String::new(),
+    }
+}
+
+/// What is proven of the stake that a budget buys.
+fn proven_stake(rounding: &Rounding) -> Option<String> {
+    let (Bound::Sufficient(least), Some(fast)) = (rounding.bound(), rounding.guarantees().last())
+    else {
+        return None;
+    };
+    Some(if rounding.is_optimal() {
+        "proven: no weights within the budget reconstruct from less".to_owned()
+    } else {
+        let least = percent(fast.share(least));
+        format!("proven: no weights within the budget reconstruct from less than {least}")
+    })
 }
 
 impl PathReport {
