@@ -41,6 +41,7 @@ pub mod context;
 pub mod curve;
 pub mod drand;
 pub mod elgamal;
+mod equations;
 pub mod generators;
 pub mod polynomial;
 pub mod secret;

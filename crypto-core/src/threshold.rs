@@ -31,7 +31,7 @@
 //! ([`polynomial`](crate::polynomial)), how culprits are found (`bisect`), when a partial may leave
 //! (`beacon`).
 mod committee;
-mod degree;
+pub(crate) mod degree;
 mod message;
 mod partial;
 mod quorum;

@@ -65,7 +65,13 @@ pub enum WireError {
         /// What the first byte says.
         got: u8,
     },
-    /// Another object, or none that is known.
+    /// No object at all.
+    #[error("kind {got:#04x} is not known")]
+    UnknownKind {
+        /// What the second byte says.
+        got: u8,
+    },
+    /// Another object than was asked for.
     #[error("kind {got:#04x}, expected {:#04x}, a {expected}", expected.byte())]
     Kind {
         /// What was asked for.
@@ -158,10 +164,7 @@ pub trait Object: BorshSerialize + sealed::Body {
     /// Says what is wrong and where.
     fn from_wire(bytes: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
-        let got = reader.u8()?;
-        if got != VERSION {
-            return Err(WireError::Version { got });
-        }
+        reader.version()?;
         let got = reader.u8()?;
         if got != Self::KIND.byte() {
             return Err(WireError::Kind { expected: Self::KIND, got });
@@ -170,6 +173,17 @@ pub trait Object: BorshSerialize + sealed::Body {
         reader.finish()?;
         Ok(object)
     }
+}
+
+/// What the bytes claim to be: for who takes objects of several kinds. Reads no further.
+///
+/// # Errors
+/// If the version or the kind is not known, or not there.
+pub fn kind(bytes: &[u8]) -> Result<Kind, WireError> {
+    let mut reader = Reader::new(bytes);
+    reader.version()?;
+    let got = reader.u8()?;
+    Kind::from_byte(got).ok_or(WireError::UnknownKind { got })
 }
 
 mod sealed {

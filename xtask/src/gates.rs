@@ -15,7 +15,11 @@ pub(crate) const STAGES: [Stage; 11] = [
     Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage { name: "tests", about: "unit, integration and documentation tests", gates: tests },
-    Stage { name: "vectors", about: "an independent model in Python repeats them", gates: vectors },
+    Stage {
+        name: "vectors",
+        about: "a model and a library in Python come to the same",
+        gates: vectors,
+    },
     Stage { name: "backends", about: "lints and tests once more on arkworks", gates: backends },
     Stage { name: "features", about: "every combination of features compiles", gates: features },
     Stage { name: "targets", about: "builds without std, and for browsers", gates: targets },
@@ -35,7 +39,7 @@ const SATELLITES: [&str; 4] =
 
 /// Fuzz targets by the folder of their crate.
 const FUZZ: [(&str, &[&str]); 3] = [
-    ("crypto-core/fuzz", &["decode", "wvuf"]),
+    ("crypto-core/fuzz", &["certificate", "decode", "encryption", "threshold", "wvuf"]),
     ("beacon/node/fuzz", &["bytes"]),
     ("weighted-rounding/fuzz", &["solve"]),
 ];
@@ -87,7 +91,11 @@ fn tests() -> Result<Vec<Gate>, Failed> {
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[Program { name: "python3", package: "python3" }])?;
-    Ok(vec![Gate::new("python3", "-m model --check").inside("crypto-core/tests")])
+    setup::venv("target/venv", "crypto-core/tests/external/requirements.txt")?;
+    Ok(vec![
+        Gate::new("python3", "-m model --check").inside("crypto-core/tests"),
+        Gate::new("target/venv/bin/python3", "crypto-core/tests/external/bls.py"),
+    ])
 }
 
 /// Documentation tests show use and refusals, which are the same on both.

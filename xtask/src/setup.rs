@@ -57,6 +57,21 @@ pub(crate) fn programs(wanted: &[Program]) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Python packages in an environment of their own, below the root.
+pub(crate) fn venv(path: &str, requirements: &str) -> Result<(), Failed> {
+    let python = format!("{path}/bin/python3");
+    if !root().join(&python).exists() {
+        if !answers("python3", &["-m", "ensurepip", "--version"]) {
+            let apt = Gate::new("apt-get", "install --yes python3-venv");
+            install("venv", &apt)
+                .map_err(|_| Failed(format!("venv is needed; on Debian: sudo {apt}")))?;
+        }
+        install(path, &Gate::new("python3", &format!("-m venv {path}")))?;
+    }
+    let line = format!("-m pip install --quiet --disable-pip-version-check -r {requirements}");
+    Gate::new(&python, &line).run()
+}
+
 /// A folder below the root that git ignores.
 pub(crate) fn folder(path: &str) -> Result<(), Failed> {
     std::fs::create_dir_all(root().join(path)).map_err(|error| Failed(format!("{path}: {error}")))

@@ -12,6 +12,7 @@ use crypto_core::elgamal::{self, DecryptionKey, Label};
 use crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
+use crypto_core::threshold::{self, Message, Purpose, Setup};
 use crypto_core::timelock::{Identity, encrypt};
 use crypto_core::wvuf::{EvaluationKey, Input, KeyShares, blind};
 use rand_chacha::ChaCha20Rng;
@@ -37,6 +38,8 @@ pub const ALL: &[Case] = &[
     ("sharing: one secret, two polynomials", sharing),
     ("bls: draw a key, store, read", bls_key),
     ("bls: public key, sign, prove possession", bls_sign),
+    ("bls: derive keys from a seed", bls_derive),
+    ("threshold: take shares, sign", threshold_sign),
     ("wvuf: blind shares", wvuf_blind),
     ("wvuf: evaluate", wvuf_evaluate),
     ("elgamal: encrypt", elgamal_encrypt),
@@ -156,6 +159,35 @@ fn bls_sign(rng: &mut SecretRng) {
     black_box(key.sign::<MinPk>(DOMAIN, b"message"));
     black_box(key.prove_possession::<MinSig>());
     black_box(key.prove_possession::<MinPk>());
+}
+
+fn bls_derive(rng: &mut SecretRng) {
+    let mut seed = [0_u8; 32];
+    rng.fill_bytes(&mut seed);
+    let master = SecretKey::derive_master(&Secret::new(seed)).expect("32 bytes");
+    black_box(master.derive_child(7));
+}
+
+fn threshold_sign(_: &mut SecretRng) {
+    sign_share::<MinSig>();
+    sign_share::<MinPk>();
+}
+
+fn sign_share<V: Variant>() {
+    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+    let access = Access::new(&[3, 4]).expect("weights");
+    let polynomial = Polynomial::random(threshold().t(), &Secret::new(Scalar::random(rng)), rng);
+    let placement = Placement::Consecutive;
+    let shares = polynomial.shares(&Points::of(&access, placement));
+    let (threshold, purpose) = (threshold(), Purpose::Messages(DOMAIN));
+    let setup = Setup { access, threshold, placement, purpose };
+    let committee =
+        threshold::Committee::<V>::from_commitment(setup, &Commitment::commit(&polynomial));
+    let own: Vec<Scalar> = shares.expose()[..3].iter().map(|share| secret(*share)).collect();
+    let own = threshold::KeyShares::new(Party::new(0), Secret::new(own));
+    let own = threshold::KeyShares::from_secret_bytes(Party::new(0), &own.to_secret_bytes());
+    let signer = own.expect("scalars").check(&committee.expect("a committee")).expect("its shares");
+    black_box(signer.partial(&Message::new(DOMAIN, b"message"))).expect("its purpose");
 }
 
 fn input() -> Input {

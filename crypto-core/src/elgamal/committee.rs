@@ -10,6 +10,7 @@ use crate::commitment::Commitment;
 use crate::curve::{G1Affine, G1Projective, G2, G2Affine, G2Projective, Scalar};
 use crate::polynomial::{Placement, Points};
 use crate::secret::Secret;
+use crate::threshold::degree;
 
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-COMMITTEE";
 
@@ -22,6 +23,28 @@ pub enum CommitteeError {
     /// `Y` is not the key that the shares are of.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The threshold counts other shares than the parties hold.
+    #[error("threshold is of {got} shares, the parties hold {need}")]
+    Shares {
+        /// What the threshold says.
+        got: u32,
+        /// How many indices the parties hold.
+        need: u32,
+    },
+    /// One key for each index.
+    #[error("{got} share keys for {need} share indices")]
+    ShareKeys {
+        /// How many were given.
+        got: usize,
+        /// How many indices the parties hold.
+        need: u32,
+    },
+    /// Different sets of parties would decrypt differently.
+    #[error("key and share keys are not on one polynomial that {t} shares determine")]
+    Degree {
+        /// Shares that are to suffice.
+        t: u32,
+    },
 }
 
 /// Why scalars are not a party's shares.
@@ -87,7 +110,34 @@ impl Committee {
         let key = EncryptionKey::new(y, commitment.constant())?;
         let points = Points::of(&access, placement);
         let share_keys = commitment.evaluate_all(&points);
-        let id = identify(&key, &access, (placement, threshold), &share_keys);
+        let id = transcript(&key, &access, (placement, threshold), &share_keys).bytes(b"id");
+        Ok(Self { id, key, access, points, threshold, share_keys })
+    }
+
+    /// A committee from its key and the share keys in the order of their indices, as dealings of group
+    /// elements give them. Tests that any `t` shares determine them: one sum of products over all.
+    ///
+    /// # Errors
+    /// If keys, threshold and parties do not fit each other, or the keys are not on one polynomial.
+    pub fn from_share_keys(
+        key: EncryptionKey,
+        share_keys: Vec<G2Affine>,
+        access: Access,
+        (placement, threshold): (Placement, Threshold),
+    ) -> Result<Self, CommitteeError> {
+        let (got, need) = (threshold.n().get(), access.total());
+        if got != need {
+            return Err(CommitteeError::Shares { got, need });
+        }
+        if u32::try_from(share_keys.len()) != Ok(need) {
+            return Err(CommitteeError::ShareKeys { got: share_keys.len(), need });
+        }
+        let points = Points::of(&access, placement);
+        let transcript = || transcript(&key, &access, (placement, threshold), &share_keys);
+        let (t, rho) = (threshold.t().get(), transcript().scalar(b"degree"));
+        degree::check(&points, t, (key.y_hat(), &share_keys), &rho)
+            .ok_or(CommitteeError::Degree { t })?;
+        let id = transcript().bytes(b"id");
         Ok(Self { id, key, access, points, threshold, share_keys })
     }
 
@@ -203,12 +253,13 @@ impl DecryptionKey {
     }
 }
 
-fn identify(
+/// Over everything that the committee is.
+fn transcript(
     key: &EncryptionKey,
     access: &Access,
     (placement, threshold): (Placement, Threshold),
     share_keys: &[G2Affine],
-) -> [u8; 32] {
+) -> Transcript {
     let mut transcript = Transcript::new(COMMITTEE_TAG);
     transcript.append_point(b"key", &key.y());
     transcript.append_u64(b"threshold", threshold.t().get().into());
@@ -218,5 +269,5 @@ fn identify(
         transcript.append_u64(b"weight", access.weight(party).into());
     }
     transcript.append_points(b"public", share_keys);
-    transcript.bytes(b"id")
+    transcript
 }

@@ -2,15 +2,15 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use core::ops::Range;
 
 use super::ciphertext::{Unopenable, ValidCiphertext};
 use super::committee::{Committee, OtherKey};
 use super::share::DecryptionShare;
 use crate::access::{Party, ShareIndex};
-use crate::bisect;
+use crate::bls::MinSig;
 use crate::challenge::Transcript;
-use crate::curve::{G1Affine, G2Affine, check_pairing_product, vartime_msm_128};
+use crate::curve::{G1Affine, G2Affine, PairingMismatch, check_pairing_product};
+use crate::equations::{Equations, Given};
 use crate::secret::Secret;
 
 const VERIFY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-VERIFY";
@@ -110,9 +110,12 @@ impl Committee {
         share: &DecryptionShare,
     ) -> Result<(), ShareError> {
         self.same_key(ciphertext)?;
-        let keys = self.check_shape(party, share)?;
-        let culprits = culprits(self, ciphertext, &[Term { party, points: share.points(), keys }]);
-        if culprits.is_empty() { Ok(()) } else { Err(ShareError::Mismatch { party }) }
+        self.check_shape(party, share)?;
+        if equations(self, ciphertext, [(party, share)]).hold() {
+            Ok(())
+        } else {
+            Err(ShareError::Mismatch { party })
+        }
     }
 
     /// Checks all shares with one equation and, if that fails, names the culprits by halving.
@@ -163,18 +166,13 @@ impl Committee {
         if ciphertext.key() == self.key() { Ok(()) } else { Err(OtherKey) }
     }
 
-    /// The public keys of the party's shares.
-    fn check_shape(
-        &self,
-        party: Party,
-        share: &DecryptionShare,
-    ) -> Result<&[G2Affine], ShareError> {
+    /// As many points as the party has keys.
+    fn check_shape(&self, party: Party, share: &DecryptionShare) -> Result<(), ShareError> {
         if !self.access().contains(party) {
             return Err(ShareError::NotMember { party });
         }
-        let keys = self.keys_of(party);
-        let (got, need) = (share.weight(), keys.len());
-        if got == need { Ok(keys) } else { Err(ShareError::Count { party, got, need }) }
+        let (got, need) = (share.weight(), self.keys_of(party).len());
+        if got == need { Ok(()) } else { Err(ShareError::Count { party, got, need }) }
     }
 }
 
@@ -204,92 +202,48 @@ impl Quorum<'_> {
         Ok(self.ciphertext.open(&Secret::new(power))?)
     }
 
-    fn check(&self, power: &G1Affine) -> Result<(), crate::curve::PairingMismatch> {
+    fn check(&self, power: &G1Affine) -> Result<(), PairingMismatch> {
         let key = self.committee.key().y_hat();
         check_pairing_product([(*power, -G2Affine::generator()), (self.ciphertext.u(), key)])
     }
 
-    /// Of all shares the `t` that lie closest together: coefficients of neighbours are shorter.
+    /// `∏ Dⱼ^λⱼ` over the `t` lowest indices, whose coefficients are the shortest.
     fn interpolate(&self) -> G1Affine {
-        let held: Vec<(ShareIndex, G1Affine)> = self
+        let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
+        let access = self.committee.access();
+        // Parties are in order, and so are the indices they hold.
+        let (indices, points): (Vec<ShareIndex>, Vec<G1Affine>) = self
             .shares
             .iter()
-            .flat_map(|(party, share)| {
-                self.committee.access().indices(*party).zip(share.points().iter().copied())
-            })
-            .collect();
-        let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
-        let span = |window: &&[(ShareIndex, G1Affine)]| match window {
-            [(first, _), .., (last, _)] => last.get() - first.get(),
-            _ => 0,
-        };
-        let chosen = held.windows(t).min_by_key(span).unwrap_or_default();
-        let (indices, points): (Vec<_>, Vec<_>) = chosen.iter().copied().unzip();
+            .flat_map(|(party, share)| access.indices(*party).zip(share.points().iter().copied()))
+            .take(t)
+            .unzip();
+        // The indices are distinct and of this committee, so neither step fails.
         let lambda = self.committee.points().lagrange_at_zero(&indices);
-        // Indices are distinct and exist, for they come from the access structure.
-        lambda
-            .and_then(|lambda| lambda.combine(&points))
-            .unwrap_or(G1Affine::identity().into())
-            .into()
+        let power = lambda.and_then(|lambda| lambda.combine(&points));
+        power.map_or(G1Affine::identity(), |power| power.to_affine())
     }
 
     fn culprits(&self) -> BTreeSet<Party> {
-        let keys = |party| self.committee.keys_of(party);
-        let terms: Vec<Term<'_>> = self
-            .shares
-            .iter()
-            .map(|(&party, share)| Term { party, points: share.points(), keys: keys(party) })
-            .collect();
-        culprits(self.committee, self.ciphertext, &terms)
+        let shares = self.shares.iter().map(|(party, share)| (*party, share));
+        equations(self.committee, self.ciphertext, shares).culprits()
     }
 }
 
-/// A share beside the keys that it is checked against; as many points as keys.
-struct Term<'a> {
-    party: Party,
-    points: &'a [G1Affine],
-    keys: &'a [G2Affine],
-}
-
-/// `e(∏ Dⱼ^τⱼ, g₂) = e(U, ∏ Ŷⱼ^τⱼ)`, over all indices of ever smaller sets of parties.
-fn culprits(
-    committee: &Committee,
+/// Shares must be as many as their party's keys. Decryption is a threshold signature on `U` in this
+/// respect: shares in `𝔾₁`, keys in `𝔾₂`.
+fn equations<'s>(
+    committee: &'s Committee,
     ciphertext: &ValidCiphertext,
-    terms: &[Term<'_>],
-) -> BTreeSet<Party> {
+    shares: impl IntoIterator<Item = (Party, &'s DecryptionShare)>,
+) -> Equations<MinSig> {
     let mut transcript = Transcript::new(VERIFY_TAG);
     transcript.append(b"committee", committee.id());
     transcript.append_point(b"u", &ciphertext.u());
-    for term in terms {
-        transcript.append_u64(b"party", term.party.get().into());
-        transcript.append_points(b"share", term.points);
-    }
-    let (points, keys) = (flatten(terms, |term| term.points), flatten(terms, |term| term.keys));
-    let coefficients = transcript.coefficients_128(b"coefficients", points.len());
-    let starts: Vec<usize> = core::iter::once(0)
-        .chain(terms.iter().scan(0, |end, term| {
-            *end += term.points.len();
-            Some(*end)
-        }))
-        .collect();
-    let holds = |range: Range<usize>| {
-        let (Some(&from), Some(&to)) = (starts.get(range.start), starts.get(range.end)) else {
-            return false;
-        };
-        let (Some(points), Some(keys), Some(coefficients)) =
-            (points.get(from..to), keys.get(from..to), coefficients.get(from..to))
-        else {
-            return false;
-        };
-        let left = vartime_msm_128(points, coefficients).to_affine();
-        let right = vartime_msm_128(keys, coefficients).to_affine();
-        let u = ciphertext.u();
-        check_pairing_product([(left, -G2Affine::generator()), (u, right)]).is_ok()
-    };
-    let positions = bisect::culprits(terms.len(), holds);
-    positions.into_iter().filter_map(|i| terms.get(i)).map(|term| term.party).collect()
-}
-
-fn flatten<'a, T: Copy + 'a>(terms: &[Term<'a>], part: impl Fn(&Term<'a>) -> &'a [T]) -> Vec<T> {
-    terms.iter().flat_map(|term| part(term).iter().copied()).collect()
+    let given = shares.into_iter().map(|(party, share)| Given {
+        party,
+        shares: share.points(),
+        keys: committee.keys_of(party),
+    });
+    Equations::new(transcript, ciphertext.u(), given)
 }

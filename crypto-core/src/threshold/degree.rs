@@ -24,7 +24,7 @@ use crate::polynomial::Points;
 
 /// `Some` if the keys of all shares and the one at zero are of degree below `t`. Costs a sum of
 /// products over `n` full scalars.
-pub(super) fn check<G: Group>(
+pub(crate) fn check<G: Group>(
     points: &Points,
     t: u32,
     (secret, shares): (Affine<G>, &[Affine<G>]),

@@ -11,7 +11,7 @@ use crate::curve::{Affine, DecodeError};
 
 use super::committee::Committee;
 use super::message::{Message, PurposeError};
-use super::quorum::Terms;
+use super::quorum::equations;
 
 /// Why the partial of one party does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +99,7 @@ impl<V: Variant> Partial<V> {
     ) -> Result<(), PartialError> {
         message.check(committee.purpose())?;
         self.check_shape(committee, party)?;
-        if Terms::new(committee, message, [(party, self)]).hold() {
+        if equations(committee, message, [(party, self)]).hold() {
             Ok(())
         } else {
             Err(PartialError::Mismatch { party })

@@ -2,13 +2,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use core::ops::Range;
 
 use crate::access::{Party, ShareIndex};
-use crate::bisect::{self, Weight};
-use crate::bls::{KeyPoint, Signature, SignaturePoint, Variant};
+use crate::bls::{Signature, SignaturePoint, Variant};
 use crate::challenge::Transcript;
-use crate::curve::{Affine, Gt, pairing_product, vartime_msm_bits};
+use crate::curve::Affine;
+use crate::equations::{Equations, Given};
 
 use super::committee::Committee;
 use super::message::{Message, PurposeError};
@@ -73,8 +72,9 @@ impl<V: Variant> Committee<V> {
         message.check(self.purpose())?;
         let mut culprits = self.misshapen(partials)?;
         let rest = partials.iter().map(|(party, partial)| (*party, partial));
-        let terms = Terms::new(self, message, rest.filter(|(party, _)| !culprits.contains(party)));
-        culprits.extend(terms.culprits());
+        let rest = rest.filter(|(party, _)| !culprits.contains(party));
+        let found = equations(self, message, rest).culprits();
+        culprits.extend(found);
         if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
     }
 
@@ -216,82 +216,19 @@ impl<V: Variant> OptimisticQuorum<'_, V> {
     }
 }
 
-/// The equations of some partials, one for each party, with a coefficient for each share.
-pub(super) struct Terms<V: Variant> {
-    message: Message<V>,
-    parties: Vec<Party>,
-    /// Where each party's shares end in the lists below.
-    ends: Vec<usize>,
-    sigmas: Vec<SignaturePoint<V>>,
-    keys: Vec<KeyPoint<V>>,
-    coefficients: Vec<u128>,
-}
-
-impl<V: Variant> Terms<V> {
-    /// The partials must have passed [`Partial::check_shape`].
-    pub(super) fn new<'p>(
-        committee: &Committee<V>,
-        message: &Message<V>,
-        partials: impl IntoIterator<Item = (Party, &'p Partial<V>)>,
-    ) -> Self {
-        let (mut parties, mut ends) = (Vec::new(), Vec::new());
-        let (mut sigmas, mut keys) = (Vec::new(), Vec::new());
-        let mut transcript = Transcript::new(VERIFY_TAG);
-        transcript.append(b"committee", &committee.id());
-        transcript.append_point(b"message", &message.point());
-        for (party, partial) in partials {
-            transcript.append_u64(b"party", party.get().into());
-            transcript.append_points(b"partial", partial.points());
-            sigmas.extend_from_slice(partial.points());
-            keys.extend_from_slice(committee.keys_of(party));
-            parties.push(party);
-            ends.push(sigmas.len());
-        }
-        let coefficients = match sigmas.len() {
-            // Nothing to mix.
-            0 | 1 => alloc::vec![1; sigmas.len()],
-            count => transcript.coefficients_128(b"coefficients", count),
-        };
-        Self { message: *message, parties, ends, sigmas, keys, coefficients }
-    }
-
-    pub(super) fn hold(&self) -> bool {
-        self.parties.is_empty() || self.product(0..self.parties.len(), Weight::One) == Gt::one()
-    }
-
-    /// The parties whose equation does not hold.
-    fn culprits(&self) -> BTreeSet<Party> {
-        let found = bisect::locate(self.parties.len(), |range, weight| self.product(range, weight));
-        found.into_iter().filter_map(|at| self.parties.get(at).copied()).collect()
-    }
-
-    /// `e(∏ⱼ σⱼ^cⱼ, g)·e(H(m), ∏ⱼ pkⱼ^−cⱼ)` over the shares of some parties, with `cⱼ = τⱼ` or `τⱼ`
-    /// times the place of the party.
-    fn product(&self, parties: Range<usize>, weight: Weight) -> Gt {
-        let end = |parties: usize| {
-            parties.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0)
-        };
-        let shares = end(parties.start)..end(parties.end);
-        let sigmas = self.sigmas.get(shares.clone()).unwrap_or_default();
-        let keys = self.keys.get(shares).unwrap_or_default();
-        let (sigma, key) = match (sigmas, keys, self.coefficients.as_slice()) {
-            ([sigma], [key], [1]) => (*sigma, *key),
-            _ => {
-                let scalars: Vec<_> =
-                    parties.flat_map(|place| self.weighted(place, weight)).collect();
-                let bits = weight.bits(self.parties.len());
-                let sigma = vartime_msm_bits(sigmas, &scalars, bits);
-                (sigma.to_affine(), vartime_msm_bits(keys, &scalars, bits).to_affine())
-            }
-        };
-        pairing_product(&[V::pair(sigma, Affine::generator()), V::pair(-self.message.point(), key)])
-    }
-
-    /// The coefficients of one party's shares.
-    fn weighted(&self, place: usize, weight: Weight) -> impl Iterator<Item = [u8; 24]> {
-        let start = place.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0);
-        let end = self.ends.get(place).copied().unwrap_or(start);
-        let own = self.coefficients.get(start..end).unwrap_or_default();
-        own.iter().map(move |coefficient| weight.apply(*coefficient, place))
-    }
+/// The partials must have passed [`Partial::check_shape`].
+pub(super) fn equations<'p, V: Variant>(
+    committee: &'p Committee<V>,
+    message: &Message<V>,
+    partials: impl IntoIterator<Item = (Party, &'p Partial<V>)>,
+) -> Equations<V> {
+    let mut transcript = Transcript::new(VERIFY_TAG);
+    transcript.append(b"committee", &committee.id());
+    transcript.append_point(b"message", &message.point());
+    let given = partials.into_iter().map(|(party, partial)| Given {
+        party,
+        shares: partial.points(),
+        keys: committee.keys_of(party),
+    });
+    Equations::new(transcript, message.point(), given)
 }

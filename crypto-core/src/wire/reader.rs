@@ -1,7 +1,7 @@
 //! Reads fields off a slice and remembers where it is.
 use alloc::vec::Vec;
 
-use super::WireError;
+use super::{VERSION, WireError};
 use crate::access::Access;
 use crate::curve::{Affine, DecodeError, Group, PointError, Scalar};
 
@@ -15,6 +15,14 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, at: 0 }
+    }
+
+    /// The first byte.
+    pub(super) fn version(&mut self) -> Result<(), WireError> {
+        match self.u8()? {
+            VERSION => Ok(()),
+            got => Err(WireError::Version { got }),
+        }
     }
 
     /// Where the next field starts.

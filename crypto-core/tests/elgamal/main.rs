@@ -9,7 +9,7 @@ mod fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::{Access, ThresholdError};
+use crypto_core::access::{Access, Threshold, ThresholdError};
 use crypto_core::challenge::Transcript;
 use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
@@ -361,11 +361,7 @@ fn keys_have_two_halves_of_one_secret() {
 fn a_committee_fits_its_polynomial() {
     let mut rng = rng(15);
     let secret = Secret::new(Scalar::from_u64(5));
-    let f = Polynomial::random(
-        crypto_core::access::Threshold::new(3, 3).unwrap().t(),
-        &secret,
-        &mut rng,
-    );
+    let f = Polynomial::random(Threshold::new(3, 3).unwrap().t(), &secret, &mut rng);
     let commitment = Commitment::commit(&f);
     let y = (G1Affine::generator() * secret.expose()).to_affine();
     let make = |y, weights: &[u32]| {
@@ -377,6 +373,39 @@ fn a_committee_fits_its_polynomial() {
     assert_eq!(make(y, &[1, 1]), Err(error));
     let other = G1Affine::generator();
     assert_eq!(make(other, &[1, 2]), Err(CommitteeError::Key(KeyError::Halves)));
+}
+
+/// With keys that are not of one polynomial, two quorums would decrypt to different points.
+#[test]
+fn share_keys_must_lie_on_one_polynomial_with_the_key() {
+    let mut rng = rng(17);
+    for placement in PLACEMENTS {
+        let dealt = Dealt::new(placement, &mut rng);
+        let (key, keys) = (*dealt.key(), dealt.committee.share_keys().to_vec());
+        let n = access().total();
+        let make = |keys: &[G2Affine], t, n| {
+            let setup = (placement, Threshold::new(t, n).unwrap());
+            Committee::from_share_keys(key, keys.to_vec(), access(), setup)
+        };
+        let again = make(&keys, T, n).unwrap();
+        assert_eq!(again.id(), dealt.committee.id());
+        let ciphertext = dealt.valid(&mut rng);
+        let quorum = again.verify_all(&ciphertext, dealt.shares(&ciphertext, &EVERYONE)).unwrap();
+        assert_eq!(quorum.combine().unwrap().expose(), PLAINTEXT);
+        // Of too low a threshold; with one key, or the key itself, of another polynomial.
+        assert_eq!(make(&keys, T - 1, n).unwrap_err(), CommitteeError::Degree { t: T - 1 });
+        let mut moved = keys.clone();
+        moved[5] = (moved[5] + G2Affine::generator()).to_affine();
+        assert_eq!(make(&moved, T, n).unwrap_err(), CommitteeError::Degree { t: T });
+        let other = Dealt::new(placement, &mut rng);
+        let error = make(other.committee.share_keys(), T, n).unwrap_err();
+        assert_eq!(error, CommitteeError::Degree { t: T });
+        let (got, need) = (keys.len() - 1, n);
+        let error = make(&keys[1..], T, n).unwrap_err();
+        assert_eq!(error, CommitteeError::ShareKeys { got, need });
+        let error = make(&keys, T, n + 1).unwrap_err();
+        assert_eq!(error, CommitteeError::Shares { got: n + 1, need });
+    }
 }
 
 #[test]

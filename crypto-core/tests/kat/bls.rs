@@ -5,6 +5,7 @@ use crypto_core::bls::{
     AggregateKey, Claim, Domain, MinPk, MinSig, ProofOfPossession, PublicKey, SecretKey, Signature,
     SignatureError, Variant, aggregate, verify_aggregate, verify_multi,
 };
+use crypto_core::curve::{Affine, Projective};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
 use serde::Deserialize;
@@ -15,6 +16,7 @@ use crate::{array, bytes, load};
 struct Vector {
     keys: Vec<Key>,
     sums: Sums,
+    rogue: [String; 1],
 }
 
 #[derive(Deserialize)]
@@ -171,4 +173,22 @@ fn sums_of<V: Variant>(vector: &Vector) {
 #[test]
 fn sums() {
     both!(sums_of);
+}
+
+/// The key of the model is what all but one subtract from it: without proof of possession, one
+/// signature would be everybody's.
+fn a_rogue_key_of<V: Variant>(vector: &Vector) {
+    let [victim, attacker] = [0, 1].map(|i| secret(&vector.sums.secrets[i]));
+    let rogue = key::<V>(&vector.rogue[0]);
+    let point = |key: &PublicKey<V>| Affine::from_bytes(key.to_bytes().as_ref()).unwrap();
+    let sum: Projective<V::KeyGroup> = [victim.public_key(), rogue].iter().map(point).sum();
+    assert!(sum.to_affine() == point(&attacker.public_key()));
+    for proof in [attacker.prove_possession(), victim.prove_possession()] {
+        assert_eq!(rogue.verify_possession(&proof).err(), Some(SignatureError::Mismatch));
+    }
+}
+
+#[test]
+fn a_rogue_key() {
+    both!(a_rogue_key_of);
 }

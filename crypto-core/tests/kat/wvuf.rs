@@ -115,6 +115,7 @@ fn from_shares_to_randomness() {
             let slow = audit.evaluate(&context(&vector), input.slot(), input.value(), &partials);
             let quorum = committee.verify_all(&input, partials).unwrap();
             let output = combine(&quorum);
+            assert_eq!(audit.open(&quorum.proof()), Ok(output));
             assert_eq!(hex::encode(output.to_bytes()), case.output);
             assert_eq!(hex::encode(output.randomness()), case.randomness);
             assert_eq!(slow, Ok(output));

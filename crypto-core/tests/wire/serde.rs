@@ -2,12 +2,59 @@
 use std::collections::BTreeMap;
 
 use crypto_core::bls::min_sig::Signature;
+use crypto_core::bls::{MinPk, MinSig, min_pk, min_sig};
+use crypto_core::certificate::Certificate;
+use crypto_core::commitment::Commitment;
+use crypto_core::curve::{G1, G2};
+use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
 use crypto_core::wire::Object;
 use crypto_core::wvuf::audit::Proof;
 use crypto_core::wvuf::{BlindedKey, Partial};
+use crypto_core::{threshold, timelock};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::codecs::vector;
+
+/// Through text and through bytes, and back.
+fn both_ways<T: Object + Serialize + DeserializeOwned>(bytes: &[u8]) {
+    let object = T::from_wire(bytes).unwrap();
+    let text = serde_json::to_string(&object).unwrap();
+    assert_eq!(text, format!("\"{}\"", hex::encode(bytes)));
+    assert_eq!(serde_json::from_str::<T>(&text).unwrap().to_wire(), bytes);
+    let binary = postcard::to_allocvec(&object).unwrap();
+    assert!(binary.ends_with(bytes) && binary.len() <= bytes.len() + 2);
+    assert_eq!(postcard::from_bytes::<T>(&binary).unwrap().to_wire(), bytes);
+}
+
+#[test]
+fn every_object_goes_both_ways() {
+    for case in vector().cases {
+        match case.kind {
+            0x01 => both_ways::<min_sig::PublicKey>(&case.bytes),
+            0x02 => both_ways::<min_sig::Signature>(&case.bytes),
+            0x03 => both_ways::<min_sig::ProofOfPossession>(&case.bytes),
+            0x04 => both_ways::<min_pk::PublicKey>(&case.bytes),
+            0x05 => both_ways::<min_pk::Signature>(&case.bytes),
+            0x06 => both_ways::<min_pk::ProofOfPossession>(&case.bytes),
+            0x08 => both_ways::<Commitment<G1>>(&case.bytes),
+            0x09 => both_ways::<Commitment<G2>>(&case.bytes),
+            0x10 => both_ways::<threshold::Partial<MinSig>>(&case.bytes),
+            0x11 => both_ways::<threshold::Partial<MinPk>>(&case.bytes),
+            0x20 => both_ways::<BlindedKey>(&case.bytes),
+            0x21 => both_ways::<Partial>(&case.bytes),
+            0x22 => both_ways::<Proof>(&case.bytes),
+            0x30 => both_ways::<Certificate<MinSig>>(&case.bytes),
+            0x31 => both_ways::<Certificate<MinPk>>(&case.bytes),
+            0x40 => both_ways::<timelock::Ciphertext<MinSig, 16>>(&case.bytes),
+            0x41 => both_ways::<Ciphertext>(&case.bytes),
+            0x42 => both_ways::<DecryptionShare>(&case.bytes),
+            0x43 => both_ways::<EncryptionKey>(&case.bytes),
+            0x44 => both_ways::<timelock::Ciphertext<MinPk, 16>>(&case.bytes),
+            other => unreachable!("{other:#04x} has no type"),
+        }
+    }
+}
 
 fn first(kind: u8) -> Vec<u8> {
     vector().cases.into_iter().find(|case| case.kind == kind).unwrap().bytes

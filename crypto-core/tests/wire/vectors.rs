@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use crypto_core::curve::DecodeError;
-use crypto_core::wire::{Kind, WireError};
+use crypto_core::wire::{self, Kind, WireError};
 
 use crate::codecs::{CODECS, codec_of, vector};
 
@@ -10,7 +10,7 @@ use crate::codecs::{CODECS, codec_of, vector};
 fn reason(error: WireError) -> &'static str {
     match error {
         WireError::Version { .. } => "version",
-        WireError::Kind { .. } => "kind",
+        WireError::Kind { .. } | WireError::UnknownKind { .. } => "kind",
         WireError::Truncated { .. } => "truncated",
         WireError::Trailing { .. } => "trailing",
         WireError::Count { .. } => "count",
@@ -33,6 +33,7 @@ fn what_the_model_writes_is_read_and_written_again() {
     for case in vector().cases {
         let again = (codec_of(case.kind).again)(&case.bytes);
         assert_eq!(again.as_ref(), Ok(&case.bytes), "{:#04x}, {}", case.kind, case.what);
+        assert_eq!(wire::kind(&case.bytes).map(Kind::byte), Ok(case.kind));
         kinds.insert(case.kind);
     }
     let all: BTreeSet<u8> = Kind::ALL.iter().map(|kind| kind.byte()).collect();
@@ -58,5 +59,9 @@ fn kinds_are_distinct_and_each_has_a_codec() {
     for byte in 0..=u8::MAX {
         let known = Kind::from_byte(byte);
         assert_eq!(known.map(Kind::byte), bytes.contains(&byte).then_some(byte));
+        let unknown = WireError::UnknownKind { got: byte };
+        assert_eq!(wire::kind(&[1, byte]), known.ok_or(unknown));
     }
+    assert_eq!(wire::kind(&[2, 1]), Err(WireError::Version { got: 2 }));
+    assert_eq!(wire::kind(&[1]), Err(WireError::Truncated { at: 1, need: 1, got: 0 }));
 }

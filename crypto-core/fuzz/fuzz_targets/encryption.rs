@@ -1,0 +1,131 @@
+//! Decryption, from bytes to plaintext: an altered ciphertext opens nowhere, and shares give the one
+//! plaintext there is or the names of exactly those whose share is wrong.
+//!
+//! `cargo +nightly fuzz run encryption` in `crypto-core/`.
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
+use crypto_core::commitment::Commitment;
+use crypto_core::curve::{G1, G1Affine, Scalar};
+use crypto_core::elgamal::{
+    Ciphertext, CombineError, Committee, DecryptionKey, DecryptionShare, Label, QuorumError,
+    ValidCiphertext,
+};
+use crypto_core::polynomial::{Placement, Points, Polynomial};
+use crypto_core::secret::Secret;
+use crypto_core::timelock::{self, Identity};
+use libfuzzer_sys::fuzz_target;
+use prefinal_crypto_core_fuzz::{Encodings, Sent, altered, wrong};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+const WEIGHTS: [u32; 4] = [3, 1, 2, 2];
+const THRESHOLD: u32 = 5;
+const PLAINTEXT: &[u8; 16] = b"sixteen bytes...";
+const ROUND: Domain = Domain::new("fuzz");
+
+struct World {
+    committee: Committee,
+    label: Label,
+    encoding: Vec<u8>,
+    ciphertext: ValidCiphertext,
+    honest: Encodings,
+    locked: Vec<u8>,
+    signature: Signature<MinSig>,
+}
+
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let access = Access::new(&WEIGHTS).unwrap();
+    let threshold = Threshold::new(THRESHOLD, access.total()).unwrap();
+    let secret = Secret::new(Scalar::random(&mut rng));
+    let polynomial = Polynomial::random(threshold.t(), &secret, &mut rng);
+    let points = Points::of(&access, Placement::Consecutive);
+    let shares = polynomial.shares(&points);
+    let y = (G1Affine::generator() * secret.expose()).to_affine();
+    let commitment = Commitment::commit(&polynomial);
+    let committee = Committee::new(y, &commitment, access.clone(), points.placement()).unwrap();
+    let label = Label::new(b"label").unwrap();
+    let mut encrypt = || {
+        let ciphertext = committee.key().encrypt(&label, PLAINTEXT, &mut rng).unwrap();
+        let encoding = borsh::to_vec(&ciphertext).unwrap();
+        (encoding, ciphertext.validate(committee.key(), &label).unwrap())
+    };
+    let ((encoding, ciphertext), (_, other)) = (encrypt(), encrypt());
+    let decrypt = |ciphertext: &ValidCiphertext| {
+        let share = |party| {
+            let own = Secret::new(shares.expose()[access.range(party)].to_vec());
+            let key = DecryptionKey::new(&committee, party, own).unwrap();
+            (party, borsh::to_vec(&key.decrypt_share(ciphertext).unwrap()).unwrap())
+        };
+        access.parties().map(share).collect()
+    };
+    let honest = Encodings { right: decrypt(&ciphertext), elsewhere: decrypt(&other), header: 4 };
+    let beacon = SecretKey::random(&mut rng);
+    let identity = Identity::<MinSig>::new(ROUND, b"round");
+    let locked = timelock::encrypt(&beacon.public_key(), &identity, PLAINTEXT, &mut rng).to_bytes();
+    let signature = beacon.sign(ROUND, b"round");
+    World { committee, label, encoding, ciphertext, honest, locked, signature }
+});
+
+fuzz_target!(|input: (Vec<(u16, u8)>, bool, Vec<(u8, Sent)>)| {
+    let (changes, optimistic, sent) = input;
+    validate(&changes);
+    unlock(&changes);
+    combine(optimistic, &sent);
+});
+
+fn validate(changes: &[(u16, u8)]) {
+    let World { committee, label, encoding, .. } = &*WORLD;
+    let bytes = altered(encoding, changes);
+    if let Ok(ciphertext) = borsh::from_slice::<Ciphertext>(&bytes) {
+        assert_eq!(borsh::to_vec(&ciphertext).unwrap(), bytes);
+        let valid = ciphertext.validate(committee.key(), label).is_ok();
+        assert_eq!(valid, bytes == *encoding);
+    }
+}
+
+fn unlock(changes: &[(u16, u8)]) {
+    let World { locked, signature, .. } = &*WORLD;
+    let bytes = altered(locked, changes);
+    if let Ok(ciphertext) = timelock::Ciphertext::<MinSig, 16>::from_bytes(&bytes) {
+        assert_eq!(ciphertext.to_bytes(), bytes);
+        let opened = ciphertext.decrypt(signature).map(|message| *message.expose());
+        assert_eq!(opened.ok(), (bytes == *locked).then_some(*PLAINTEXT));
+    }
+}
+
+fn combine(optimistic: bool, sent: &[(u8, Sent)]) {
+    let World { committee, ciphertext, honest, .. } = &*WORLD;
+    let shares: BTreeMap<Party, DecryptionShare> = honest.received::<G1, _>(sent);
+    let weight: u32 = shares.keys().map(|party| committee.access().weight(*party)).sum();
+    let strangers = shares.keys().filter(|party| !honest.right.contains_key(party));
+    let mut wrong = wrong(honest, &shares);
+    wrong.extend(strangers);
+    let quorum = if optimistic {
+        committee.optimistic(ciphertext, shares)
+    } else {
+        committee.verify_all(ciphertext, shares)
+    };
+    let culprits = match quorum.as_ref().map(|quorum| quorum.combine()) {
+        Ok(Ok(plaintext)) => {
+            assert!(weight >= THRESHOLD && (optimistic || wrong.is_empty()));
+            assert_eq!(plaintext.expose().as_slice(), PLAINTEXT);
+            return;
+        }
+        Ok(Err(CombineError::Faulty { culprits })) => culprits,
+        Ok(Err(CombineError::Unopenable(error))) => panic!("{error}"),
+        Err(QuorumError::Faulty { culprits }) => culprits.clone(),
+        Err(QuorumError::BelowThreshold { got, .. }) => {
+            assert!(*got == weight && weight < THRESHOLD);
+            return;
+        }
+        Err(QuorumError::OtherKey(error)) => panic!("{error}"),
+    };
+    // Shapes come before equations, so some of the culprits may hide behind others.
+    assert!(!culprits.is_empty() && culprits.is_subset(&wrong));
+}
