@@ -7,19 +7,19 @@
 //! ```
 //!
 //! Signers of one message cost one pairing together, and so do messages of one signer (the rounds of
-//! a beacon, say); whichever of the two groupings has fewer terms is taken. If the product fails,
-//! halves are tried (`bisect`).
+//! a beacon, say); whichever of the two groupings has fewer terms is taken. If the product fails, one
+//! more finds a single culprit, and several are found by halving (`bisect`).
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::domain::Domain;
 use super::keys::PublicKey;
-use super::signature::{Signature, check};
+use super::signature::Signature;
 use super::variant::{KeyPoint, SignaturePoint, Variant};
-use crate::bisect;
+use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
-use crate::curve::{Affine, Group, Projective, vartime_msm_128};
+use crate::curve::{Affine, Group, Gt, Projective, pairing_product, vartime_msm_bits};
 
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-BLS-BATCH";
 
@@ -69,7 +69,7 @@ pub fn verify_batch<V: Variant>(
     signatures: &[Signed<'_, V>],
 ) -> Result<(), Culprits> {
     let batch = Batch::new(domain, signatures);
-    let positions = bisect::culprits(signatures.len(), |range| batch.holds(range).is_some());
+    let positions = bisect::locate(signatures.len(), |range, weight| batch.product(range, weight));
     if positions.is_empty() { Ok(()) } else { Err(Culprits { positions, of: signatures.len() }) }
 }
 
@@ -108,23 +108,40 @@ impl<V: Variant> Batch<V> {
         }
     }
 
-    /// The product of the equations in the range.
-    fn holds(&self, range: Range<usize>) -> Option<()> {
-        let coefficients = self.coefficients.get(range.clone())?;
-        let (hashes, keys) = (self.hashes.get(range.clone())?, self.keys.get(range.clone())?);
-        let (messages, signers) =
-            (self.messages.get(range.clone())?, self.signers.get(range.clone())?);
+    /// The product of the equations in the range, with weighted coefficients.
+    fn product(&self, range: Range<usize>, weight: Weight) -> Gt {
+        let scalars: Vec<_> = range
+            .clone()
+            .zip(slice(&self.coefficients, &range))
+            .map(|(at, coefficient)| weight.apply(*coefficient, at))
+            .collect();
+        let scalars = Scalars { bytes: &scalars, bits: weight.bits(self.keys.len()) };
+        let (hashes, keys) = (slice(&self.hashes, &range), slice(&self.keys, &range));
+        let (messages, signers) = (slice(&self.messages, &range), slice(&self.signers, &range));
         let (by_message, by_signer) = (distinct(messages), distinct(signers));
         let hashes_are_small = size_of::<SignaturePoint<V>>() < size_of::<KeyPoint<V>>();
-        let terms = if by_signer < by_message || (by_signer == by_message && hashes_are_small) {
-            let terms = merge(signers, keys, hashes, coefficients);
-            terms.into_iter().map(|(key, hash)| (hash, key)).collect()
-        } else {
-            merge(messages, hashes, keys, coefficients)
-        };
-        let sum = vartime_msm_128(self.signatures.get(range)?, coefficients);
-        check(&Signature::<V>(sum.into()), &terms).ok()
+        let mut terms: Vec<_> =
+            if by_signer < by_message || (by_signer == by_message && hashes_are_small) {
+                let merged = merge(signers, keys, hashes, &scalars);
+                merged.into_iter().map(|(key, hash)| V::pair(hash, key)).collect()
+            } else {
+                let merged = merge(messages, hashes, keys, &scalars);
+                merged.into_iter().map(|(hash, key)| V::pair(hash, key)).collect()
+            };
+        let sum = vartime_msm_bits(slice(&self.signatures, &range), scalars.bytes, scalars.bits);
+        terms.push(V::pair(sum.to_affine(), -Affine::generator()));
+        pairing_product(&terms)
     }
+}
+
+/// Coefficients, little-endian.
+struct Scalars<'a> {
+    bytes: &'a [[u8; 24]],
+    bits: usize,
+}
+
+fn slice<'a, T>(list: &'a [T], range: &Range<usize>) -> &'a [T] {
+    list.get(range.clone()).unwrap_or_default()
 }
 
 /// For each item the position of the first that equals it.
@@ -137,22 +154,27 @@ fn distinct(kinds: &[usize]) -> usize {
     kinds.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// `(a, ∏ bᵢ^τᵢ)` over the items of each kind; all of one kind have the same `a`.
+/// `(a, ∏ bᵢ^cᵢ)` over the items of each kind; all of one kind have the same `a`.
 fn merge<A: Group, B: Group>(
     kinds: &[usize],
     a: &[Affine<A>],
     b: &[Affine<B>],
-    coefficients: &[u128],
+    scalars: &Scalars<'_>,
 ) -> Vec<(Affine<A>, Affine<B>)> {
-    let mut merged: BTreeMap<usize, (Vec<Affine<B>>, Vec<u128>)> = BTreeMap::new();
-    let mut firsts = BTreeMap::new();
-    for (((kind, a), b), coefficient) in kinds.iter().zip(a).zip(b).zip(coefficients) {
-        firsts.entry(*kind).or_insert(*a);
-        let (terms, coefficients) = merged.entry(*kind).or_default();
-        terms.push(*b);
-        coefficients.push(*coefficient);
+    let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, kind) in kinds.iter().enumerate() {
+        places.entry(*kind).or_default().push(place);
     }
-    let sum = |(terms, coefficients): &(Vec<_>, Vec<_>)| vartime_msm_128(terms, coefficients);
-    let sums: Vec<_> = merged.values().map(sum).collect();
-    firsts.into_values().zip(Projective::batch_to_affine(&sums)).collect()
+    let pick = |places: &[usize]| -> (Vec<Affine<B>>, Vec<[u8; 24]>) {
+        let terms = places.iter().filter_map(|place| b.get(*place).zip(scalars.bytes.get(*place)));
+        terms.map(|(point, scalar)| (*point, *scalar)).unzip()
+    };
+    let sum = |places: &Vec<usize>| {
+        let (points, own) = pick(places);
+        vartime_msm_bits(&points, &own, scalars.bits)
+    };
+    let sums: Vec<_> = places.values().map(sum).collect();
+    let first = |places: &Vec<usize>| places.first().and_then(|place| a.get(*place)).copied();
+    let fixed = places.values().filter_map(first);
+    fixed.zip(Projective::batch_to_affine(&sums)).collect()
 }
