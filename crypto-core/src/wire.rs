@@ -18,18 +18,19 @@
 //! | `0x11` | threshold partial, min-pk   | count, at least one ‖ 𝔾₂, not the identity …            |
 //! | `0x20` | weighted VUF: blinded key   | `π`: 𝔾₁, not the identity; `ρ`: count ‖ 𝔾₁ …            |
 //! | `0x21` | weighted VUF: partial       | 𝔾₂, not the identity                                    |
-//! | `0x22` | weighted VUF: proof         | chain (32) ‖ epoch ‖ slot ‖ `0`, or `1` ‖ value (32) ‖ count ‖ (party ‖ 𝔾₂, not the identity) …, parties ascending |
+//! | `0x22` | weighted VUF: proof         | chain (32) ‖ epoch ‖ slot ‖ (`0`, or `1` ‖ value (32))  |
+//! |        |                             | ‖ count ‖ (party ‖ partial) …, parties ascending        |
 //! | `0x30` | certificate, min-sig        | bitmap: count ‖ bytes; 𝔾₁, not the identity             |
 //! | `0x31` | certificate, min-pk         | bitmap: count ‖ bytes; 𝔾₂, not the identity             |
-//! | `0x40` | timelock to min-sig         | `U`: 𝔾₂, not the identity; `V`, `W`: 16 to 32 bytes each |
+//! | `0x40` | timelock to min-sig         | `U`: 𝔾₂, not the identity; `V`, `W`: the message's bytes |
 //! | `0x41` | ElGamal ciphertext          | `U`, `Ū`: 𝔾₁, not the identity; `c`, `z`: scalars; count ‖ bytes |
 //! | `0x42` | ElGamal decryption share    | count, at least one ‖ 𝔾₁, not the identity …            |
 //! | `0x43` | ElGamal public key          | `Y`: 𝔾₁, not the identity; `Ŷ`: 𝔾₂, of the same secret   |
-//! | `0x44` | timelock to min-pk          | `U`: 𝔾₁, not the identity; `V`, `W`: 16 to 32 bytes each |
+//! | `0x44` | timelock to min-pk          | `U`: 𝔾₁, not the identity; `V`, `W`: the message's bytes |
 //!
 //! Points and scalars are as in [`crate::curve`], big-endian; epoch and slot are `u64`, counts and
-//! parties `u32`, all little-endian as in Borsh, whose encoding of the same value the body is. Without the
-//! first two bytes, then, these objects stand inside other Borsh messages.
+//! parties `u32`, little-endian. The body is what Borsh writes of the same value, so without the first
+//! two bytes these objects stand inside other Borsh messages.
 //!
 //! An object has exactly one encoding and decoding is strict about it: nothing may follow, no shorter
 //! or longer form is read, and what is read writes the same bytes again. A count is compared with what

@@ -104,9 +104,16 @@ impl<'a> Reader<'a> {
     /// A count that is not zero and as many points, none of them the identity.
     pub(super) fn nonzero_points<G: Group>(&mut self) -> Result<Vec<Affine<G>>, WireError> {
         let at = self.at;
-        match self.count(G::EMPTY.as_ref().len(), Access::MAX)? {
-            0 => Err(WireError::Value { at, got: 0, expected: "a count from one" }),
-            count => (0..count).map(|_| self.nonzero_point()).collect(),
+        let points = self.points()?;
+        if points.is_empty() {
+            return Err(WireError::Value { at, got: 0, expected: "a count from one" });
+        }
+        match points.iter().position(Affine::is_identity) {
+            None => Ok(points),
+            Some(index) => {
+                let at = at + 4 + index * G::EMPTY.as_ref().len();
+                Err(WireError::Decode { at, error: DecodeError::Identity })
+            }
         }
     }
 

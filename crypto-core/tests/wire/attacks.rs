@@ -170,6 +170,10 @@ fn errors_say_what_and_where() {
     identity[2..50].fill(0);
     identity[2] = 0xc0;
     assert_eq!(error(0x20, &identity), "at byte 2: point is the identity");
+    let mut second = firsts[&0x10].clone();
+    second[54..102].fill(0);
+    second[54] = 0xc0;
+    assert_eq!(error(0x10, &second), "at byte 54: point is the identity");
 }
 
 proptest! {

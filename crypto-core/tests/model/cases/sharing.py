@@ -70,7 +70,8 @@ def _threshold(variant, points):
     draws = Draws(f"threshold {variant.name} {points}")
     polynomial = Polynomial.random(T, draws.nonzero_scalar(), draws)
     committee = threshold.Committee(variant, WEIGHTS, points, T, polynomial)
-    scheme = SCHEMES["bls-unchained-g1-rfc9380" if variant.name == "min-sig" else "pedersen-bls-unchained"]
+    small = variant.name == "min-sig"
+    scheme = SCHEMES["bls-unchained-g1-rfc9380" if small else "pedersen-bls-unchained"]
     cases = []
     for kind, message, tag in (
         ("domain", b"a message", variant.domain_tag("threshold model")),
@@ -83,7 +84,6 @@ def _threshold(variant, points):
         variant.verify(committee.key, message, tag, signature)
         below = {i: partials[i] for i in (0, 2)}
         assert refusal(committee.combine, below) == "below threshold"
-        swapped = [partials[0][1], partials[0][0]]
         cases.append(
             {
                 "kind": kind,
@@ -91,9 +91,17 @@ def _threshold(variant, points):
                 "partials": {str(i): hexes(partial) for i, partial in partials.items()},
                 "signature": signature.to_bytes().hex(),
                 "refused": [
-                    {"why": "shares swapped", "party": 0, "partial": hexes(swapped), "reason": refusal(committee.verify, 0, message, tag, swapped)},
-                    {"why": "one share short", "party": 3, "partial": hexes(partials[3][:2]), "reason": refusal(committee.verify, 3, message, tag, partials[3][:2])},
-                    {"why": "of another party", "party": 2, "partial": hexes(partials[4]), "reason": refusal(committee.verify, 2, message, tag, partials[4])},
+                    {
+                        "why": why,
+                        "party": party,
+                        "partial": hexes(wrong),
+                        "reason": refusal(committee.verify, party, message, tag, wrong),
+                    }
+                    for why, party, wrong in (
+                        ("shares swapped", 0, partials[0][::-1]),
+                        ("one share short", 3, partials[3][:2]),
+                        ("of another party", 2, partials[4]),
+                    )
                 ],
             }
         )

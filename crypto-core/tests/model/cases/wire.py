@@ -78,10 +78,11 @@ def _mutations(kind, data):
 def _points(kind, data, at, group):
     """What stands where a point should."""
     point = data[at : at + group.size]
+    too_large = bytes([0x80 | P >> 376]) + (P + 1).to_bytes(48, "big")[1:] + bytes(group.size - 48)
     for why, wrong in (
         ("identity", group.identity().to_bytes()),
         ("flag of compression missing", bytes([point[0] & 0x7F]) + point[1:]),
-        ("coordinate not below p", bytes([0x80 | P >> 376]) + (P + 1).to_bytes(48, "big")[1:] + bytes(group.size - 48)),
+        ("coordinate not below p", too_large),
         ("another infinity", bytes([0xE0]) + bytes(group.size - 1)),
         ("x is zero", bytes([0x80]) + bytes(group.size - 1)),
     ):
