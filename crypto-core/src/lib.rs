@@ -2,7 +2,7 @@
 //!
 //! | module         | what                                                               |
 //! |----------------|--------------------------------------------------------------------|
-//! | [`curve`]      | scalars, points, pairings, hash to curve; the only door to blst    |
+//! | [`curve`]      | scalars, points, pairings, hash to curve; on blst or arkworks      |
 //! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
 //! | [`secret`]     | values that are wiped and never printed                            |
 //! | [`verified`]   | values that passed a check                                         |

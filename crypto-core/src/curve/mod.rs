@@ -1,4 +1,4 @@
-//! BLS12-381: scalars, points, pairings, and the only door to blst.
+//! BLS12-381: scalars, points, pairings, and the only door to the libraries that compute them.
 //!
 //! `𝔾₁` and `𝔾₂` of prime order `r` are written additively here, `𝔾_T` multiplicatively; the papers
 //! write all three multiplicatively, so their `h^r` is `h * &r` in code.
@@ -13,6 +13,16 @@
 //! All are big-endian; points are compressed, with the flags of the format that drand and Ethereum
 //! use. A value of a point type is therefore always in the subgroup; whether it may be the identity
 //! is for each scheme to say.
+//!
+//! | backend    | feature    | for                                                           |
+//! |------------|------------|---------------------------------------------------------------|
+//! | blst       | `blst`     | servers: C and assembly, constant time; the default           |
+//! | arkworks   | `arkworks` | browsers, bare metal: Rust alone; constant time down to the    |
+//! |            |            | field, whose last subtraction may be a branch                 |
+//!
+//! Both give the same bytes and refuse the same bytes for the same reason. Features only add: if
+//! both are on, blst computes. With `parallel`, sums of products, products of pairings and decoding of
+//! many points use the rayon pool that the caller is in, and never make one; results stay the same.
 //!
 //! Multiplication by `&Scalar` is constant time. What is not is named `vartime_`.
 //!
