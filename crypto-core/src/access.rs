@@ -4,13 +4,17 @@
 //! `wᵢ` consecutive share indices, in the order of the parties, starting with index 1. A weight of
 //! zero is normal: such a party holds no share.
 //!
-//! | index | evaluation point            |
-//! |-------|-----------------------------|
-//! | `j`   | `ω^(j−1)`, `j = 1, …, W`    |
-//! | none  | `0`, where the secret is    |
+//! | index | at roots of unity           | at numbers               |
+//! |-------|-----------------------------|--------------------------|
+//! | `j`   | `ω^(j−1)`, `j = 1, …, W`    | `j`, `j = 1, …, W`       |
+//! | none  | `0`, where the secret is    | `0`, where the secret is |
 //!
 //! `ω` generates the smallest multiplicative subgroup of power-of-two order at least `W`; no power of
-//! it is zero, so no index ever falls on the secret.
+//! it is zero, so no index ever falls on the secret. Which of the two it is, [`Points`] says; dealings
+//! and the weighted VUF have theirs at roots of unity, and so do [`Access::points`] and
+//! [`Access::domain`].
+//!
+//! [`Points`]: crate::polynomial::Points
 //!
 //! Elsewhere: how stake becomes weight (`weighted_rounding`), arithmetic on the points
 //! ([`crate::polynomial`]).
@@ -283,7 +287,7 @@ impl Access {
         place(start)..place(end)
     }
 
-    /// The evaluation points of all shares, in the order of their indices.
+    /// The roots of unity at which the shares sit, in the order of their indices.
     #[must_use]
     pub fn points(&self) -> Vec<Scalar> {
         let step = Domain::root(self.total());
@@ -291,7 +295,7 @@ impl Access {
         iter::successors(Some(Scalar::ONE), |point| Some(*point * step)).take(count).collect()
     }
 
-    /// The smallest domain that holds the evaluation points.
+    /// The smallest domain that holds these roots.
     #[must_use]
     pub fn domain(&self) -> Domain {
         Domain::new(self.total())

@@ -99,12 +99,10 @@ impl Polynomial {
     }
 }
 
-/// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points.
-///
-/// The points must be distinct and not zero, or else no such coefficients exist; then the result
-/// means nothing.
+/// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points; none if two
+/// points are equal or one is zero, for then there are no such coefficients. Quadratic.
 #[must_use]
-pub fn lagrange_at_zero(points: &[Scalar]) -> Vec<Scalar> {
+pub fn lagrange_at_zero(points: &[Scalar]) -> Option<Vec<Scalar>> {
     let product: Scalar = points.iter().copied().product();
     let mut coefficients: Vec<Scalar> = points
         .iter()
@@ -114,7 +112,10 @@ pub fn lagrange_at_zero(points: &[Scalar]) -> Vec<Scalar> {
             others.fold(*x, |below, (_, y)| below * (*y - *x))
         })
         .collect();
+    if coefficients.contains(&Scalar::ZERO) {
+        return None;
+    }
     batch_invert(&mut coefficients);
     coefficients.iter_mut().for_each(|inverse| *inverse *= product);
-    coefficients
+    Some(coefficients)
 }

@@ -9,15 +9,20 @@
 //! ```
 //!
 //! Both steps work on all orders `k` at once, so they are batches of affine additions; `k·P` is
-//! double-and-add over the signed digits of `k` (non-adjacent form), in step for all `k`.
+//! double-and-add over the signed digits of `k` (non-adjacent form), in step for all `k`, or for each
+//! of several parts with the feature `parallel`.
 //!
 //! At roots of unity it is the Fourier transform, with a multiplication by a full scalar in each
 //! butterfly. Commitments and points are public: nothing here is constant time.
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::curve::many::in_parts;
 use crate::curve::{Affine, Group, Projective, Scalar, vartime_add_pairs};
 use crate::polynomial::Domain;
+
+/// Fewer points than this are not worth a thread of their own.
+const LEAST: usize = 64;
 
 /// Horner's rule at one small number.
 pub(super) fn at_number<G: Group>(coefficients: &[Affine<G>], x: u32) -> Projective<G> {
@@ -60,19 +65,23 @@ fn horner<G: Group>(differences: &mut Vec<Affine<G>>, coefficient: &Affine<G>, o
     };
     *constant = *coefficient;
     vartime_add_pairs(above, &below);
-    multiply_by_place(above);
+    let parts = in_parts(above.len(), LEAST, |range| {
+        multiples(above.get(range.clone()).unwrap_or_default(), range.start)
+    });
+    above.copy_from_slice(&parts.concat());
 }
 
-/// The first point once, the second twice, and so on.
-fn multiply_by_place<G: Group>(points: &mut [Affine<G>]) {
-    let places = u32::try_from(points.len()).unwrap_or(u32::MAX);
+/// The first point `before + 1` times, the second once more, and so on.
+fn multiples<G: Group>(points: &[Affine<G>], before: usize) -> Vec<Affine<G>> {
+    let last = u32::try_from(before + points.len()).unwrap_or(u32::MAX);
     let mut sums = vec![Affine::identity(); points.len()];
-    for position in (0..=u32::BITS - places.leading_zeros()).rev() {
+    for position in (0..=u32::BITS - last.leading_zeros()).rev() {
         let doubled = sums.clone();
         vartime_add_pairs(&mut sums, &doubled);
+        let places = (1_u64..).skip(before);
         let terms: Vec<Affine<G>> = points
             .iter()
-            .zip(1_u64..)
+            .zip(places)
             .map(|(point, place)| match digit(place, position) {
                 Digit::Zero => Affine::identity(),
                 Digit::Plus => *point,
@@ -81,7 +90,7 @@ fn multiply_by_place<G: Group>(points: &mut [Affine<G>]) {
             .collect();
         vartime_add_pairs(&mut sums, &terms);
     }
-    points.copy_from_slice(&sums);
+    sums
 }
 
 enum Digit {

@@ -38,7 +38,7 @@ mod blst;
 mod expand;
 mod fixed_base;
 mod group;
-mod many;
+pub(crate) mod many;
 #[cfg(any(test, not(feature = "blst")))]
 mod msm;
 mod pairing;
