@@ -114,6 +114,15 @@ impl Knapsack {
         self.cells
     }
 
+    /// About as many entries as a table of these weights can take.
+    pub(crate) fn most_cells(weights: &[u32]) -> u64 {
+        let total: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+        let halvings = 2 * u64::from(u64::BITS - total.leading_zeros());
+        let classes = weights.chunk_by(|one, other| one == other);
+        let passes = classes.map(|class| u64::try_from(class.len()).unwrap_or(u64::MAX));
+        total.saturating_mul(passes.map(|count| count.min(halvings)).sum())
+    }
+
     /// `g(bound)`: the largest weight of a set with stake at most `bound`.
     pub(crate) fn largest_weight(&self, bound: u128) -> u32 {
         let within = self.least.partition_point(|stake| *stake <= bound);

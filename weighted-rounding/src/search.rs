@@ -287,7 +287,10 @@ impl Climb<'_> {
         while self.total <= limit && self.steps < self.most_steps {
             let before = knapsack.cells() + self.greedy.steps();
             self.steps += self.apportionment.advance_to(self.total, &mut self.changed);
-            let excess = self.excess(knapsack, demands);
+            let Some(excess) = self.excess(knapsack, demands) else {
+                self.steps = self.most_steps;
+                return None;
+            };
             let candidate = (excess == 0).then(|| {
                 let (stakes, weights) = (self.apportionment.stakes(), self.apportionment.weights());
                 Candidate::with(knapsack, stakes, weights.to_vec(), demands)
@@ -302,8 +305,8 @@ impl Climb<'_> {
         None
     }
 
-    /// By the cheapest means that shows any.
-    fn excess(&mut self, knapsack: &mut Knapsack, demands: &[Demand]) -> u32 {
+    /// By the cheapest means that shows any; nothing if that takes more steps than are left.
+    fn excess(&mut self, knapsack: &mut Knapsack, demands: &[Demand]) -> Option<u32> {
         let (stakes, weights) = (self.apportionment.stakes(), self.apportionment.weights());
         let (total, greedy) = (self.total, &mut self.greedy);
         greedy.update(stakes, weights, &mut self.changed);
@@ -312,10 +315,13 @@ impl Climb<'_> {
             excess = Demand::excess(demands, total, |bound| greedy.heaviest_around_break(bound));
         }
         if excess == 0 {
+            if self.steps.saturating_add(Knapsack::most_cells(weights)) > self.most_steps {
+                return None;
+            }
             knapsack.rebuild(stakes, weights, Demand::largest(demands));
             excess = Demand::excess(demands, total, |bound| knapsack.largest_weight(bound));
         }
-        excess
+        Some(excess)
     }
 }
 
