@@ -6,7 +6,9 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use weighted_rounding::verify::{Claim, verify};
-use weighted_rounding::{Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight};
+use weighted_rounding::{
+    Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
+};
 
 /// Totals up to here: enough to get somewhere, little enough for thousands of runs a second.
 const LIMIT: u32 = 300;
