@@ -12,7 +12,8 @@
 //! *What it costs*, in steps (a bid, party, choice or table entry that is looked at) against one table
 //! of the result made party by party: all totals of an offset take 0.2 to 0.7 of such a table for
 //! the chains with about a hundred validators, 0.02 to 0.1 for the large ones, up to 2 where ratios
-//! are close or a budget is spent. The exact tables in it are the smaller part, for heavy sets leave
+//! are close or a budget is spent, and 2.6 where fewer than ten parties hold weight and a table is next
+//! to nothing. All 150 offsets together are thus 3 to 100 tables, not one. The exact tables in it are the smaller part, for heavy sets leave
 //! only one or two for ten offsets; what remains is handing out units and keeping parties in order.
 //!
 //! Of several offsets that reach the least total, the one wins that reconstructs from the least stake
