@@ -1,12 +1,7 @@
 //! Who is at fault when a batched check fails.
 //!
-//! A batch multiplies many equations, each raised to its own random 128-bit coefficient, into one.
-//! Halving a failing batch costs about `2·k·log₂(n/k)` checks for `k` culprits among `n`, and the
-//! same coefficients serve every half: they were drawn after all errors were fixed, so any one of
-//! the at most `2n` halves hides an error with probability 2⁻¹²⁸.
-//!
-//! [`locate`] does with fewer where the product itself is at hand, not only whether it is one. Let `dᵢ`
-//! be what equation `i` is off by, with its coefficient, and `i` count from one. From
+//! A batch multiplies many equations, each raised to its own random 128-bit coefficient `τᵢ`, into one.
+//! Let `dᵢ` be what equation `i` is off by, with its coefficient, and `i` count from one. From
 //!
 //! ```text
 //! D = ∏ᵢ dᵢ          the batch
@@ -16,8 +11,9 @@
 //! `E = D^k` for a `k` in the range says that `k` is the only culprit there: with others it would be
 //! `∏ᵢ dᵢ^(i−k) = 1`, which random `τᵢ` allow with probability 2⁻¹²⁸. Without such a `k` the range is
 //! halved, and what the right half is off by is a quotient, not another product. One culprit thus
-//! costs one more batch, whatever their number. After Law and Matt, "Finding invalid signatures in
-//! pairing-based batches" (2007).
+//! costs one more batch, however many equations there are. The same coefficients serve every part: they
+//! were drawn after all errors were fixed, so any one of the at most `2n` parts hides an error with
+//! probability 2⁻¹²⁸. After Law and Matt, "Finding invalid signatures in pairing-based batches" (2007).
 //!
 //! Elsewhere: what the equations are (`bls`, `wvuf`) and where coefficients come from (`challenge`).
 use alloc::collections::BTreeSet;
@@ -25,39 +21,6 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::curve::Gt;
-
-/// Positions in `0..len` whose equation fails, by halving. `holds` checks the product of the
-/// equations in a range; it is never asked about an empty one.
-pub(crate) fn culprits(len: usize, mut holds: impl FnMut(Range<usize>) -> bool) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    if len > 0 && !holds(0..len) {
-        halve(0..len, &mut holds, &mut found);
-    }
-    found
-}
-
-/// `range` is known to fail.
-fn halve(
-    range: Range<usize>,
-    holds: &mut impl FnMut(Range<usize>) -> bool,
-    found: &mut BTreeSet<usize>,
-) {
-    if range.len() <= 1 {
-        found.extend(range);
-        return;
-    }
-    let middle = range.start.midpoint(range.end);
-    let (left, right) = (range.start..middle, middle..range.end);
-    if holds(left.clone()) {
-        // The whole is the product of its halves: if the left one is sound, the right one is not.
-        halve(right, holds, found);
-        return;
-    }
-    halve(left, holds, found);
-    if !holds(right.clone()) {
-        halve(right, holds, found);
-    }
-}
 
 /// What the coefficients of a batch are multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +63,20 @@ pub(crate) fn locate(
     len: usize,
     mut product: impl FnMut(Range<usize>, Weight) -> Gt,
 ) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
     if len == 0 {
-        return found;
+        return BTreeSet::new();
     }
     let plain = product(0..len, Weight::One);
+    locate_in(len, plain, product)
+}
+
+/// The same if the product of all equations, at least one, is known.
+pub(crate) fn locate_in(
+    len: usize,
+    plain: Gt,
+    mut product: impl FnMut(Range<usize>, Weight) -> Gt,
+) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
     if plain != Gt::one() {
         let weighted = product(0..len, Weight::Place);
         descend(0..len, (plain, weighted), &mut product, &mut found);
@@ -233,30 +205,5 @@ mod tests {
         assert_eq!(Weight::Place.apply(u128::MAX, 2).to_vec(), bytes(u128::MAX - 2, 2));
         assert_eq!((Weight::One.bits(1000), Weight::Place.bits(1000)), (128, 138));
         assert_eq!(Weight::Place.bits(1024), 139);
-    }
-
-    #[test]
-    fn every_set_of_culprits_is_found_exactly() {
-        for len in 0..9_usize {
-            for faults in 0..1_u32 << len {
-                let faulty = |i: &usize| faults >> i & 1 == 1;
-                let found = culprits(len, |range| {
-                    assert!(!range.is_empty());
-                    !range.into_iter().any(|i| faulty(&i))
-                });
-                assert_eq!(found, (0..len).filter(faulty).collect(), "{len} {faults:b}");
-            }
-        }
-    }
-
-    #[test]
-    fn one_culprit_among_many_costs_a_logarithm() {
-        let mut checks = 0;
-        let found = culprits(1024, |range| {
-            checks += 1;
-            !range.contains(&777)
-        });
-        assert_eq!(found, BTreeSet::from([777]));
-        assert!(checks <= 21, "{checks} checks");
     }
 }

@@ -27,6 +27,7 @@
 //! The output has no short public proof: who was not there checks it from the partials, see
 //! [`audit`]. Elsewhere: dealing the `aⱼ` (`pvss_dkg`), how many indices a stake earns
 //! (`weighted_rounding`), when a partial may leave (`beacon`).
+mod admission;
 mod blind;
 mod committee;
 mod input;

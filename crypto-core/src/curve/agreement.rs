@@ -103,6 +103,10 @@ fn groups_agree<B: Group<Bytes = A::Bytes>, A: Group>(
         Both { blst: p.blst + Affine::identity(), ark: p.ark + Affine::identity() },
         Both { blst: -p.blst, ark: -p.ark },
         Both { blst: Projective::from(-q.blst.to_affine()), ark: (-q.ark.to_affine()).into() },
+        Both {
+            blst: Affine(B::endomorphism(&p.blst.to_affine().0)).into(),
+            ark: Affine(A::endomorphism(&p.ark.to_affine().0)).into(),
+        },
     ];
     for both in pairs {
         both.agree()?;

@@ -23,7 +23,7 @@ use zeroize::Zeroize;
 
 use super::DecodeError;
 use super::batch::BaseField;
-use super::group::{Group, limb_select, sealed};
+use super::group::{BETA, Group, UNTWIST_X, UNTWIST_Y, limb_select, sealed};
 use crate::secret::reveal;
 
 /// A scalar in Montgomery form.
@@ -207,7 +207,7 @@ macro_rules! backend {
         $equal:ident, $affine_equal:ident, $is_inf:ident, $affine_is_inf:ident, $to_affine:ident,
         $from_affine:ident, $batch:ident, $mult:ident, $scratch:ident, $pippenger:ident,
         $compress:ident, $uncompress:ident, $in_group:ident, $hash:ident,
-        $encode:ident
+        $encode:ident, $digits:literal, $endomorphism:ident
     ) => {
         impl sealed::Sealed for $group {}
 
@@ -220,6 +220,14 @@ macro_rules! backend {
             const EMPTY: Self::Bytes = [0; $bytes];
             const AFFINE_IDENTITY: $affine = $affine { x: $zero, y: $zero };
             const IDENTITY: $raw = $raw { x: $zero, y: $zero, z: $zero };
+
+            const DIGITS: usize = $digits;
+
+            fn endomorphism(a: &$affine) -> $affine {
+                let mut image = $endomorphism(a);
+                Self::negate_affine(&mut image);
+                image
+            }
 
             fn generator() -> $affine {
                 // SAFETY: blst returns the address of a constant that is never written.
@@ -506,7 +514,9 @@ backend!(
     blst_p1_uncompress,
     blst_p1_affine_in_g1,
     blst_hash_to_g1,
-    blst_encode_to_g1
+    blst_encode_to_g1,
+    2,
+    g1_endomorphism
 );
 
 backend!(
@@ -537,8 +547,34 @@ backend!(
     blst_p2_uncompress,
     blst_p2_affine_in_g2,
     blst_hash_to_g2,
-    blst_encode_to_g2
+    blst_encode_to_g2,
+    4,
+    g2_endomorphism
 );
+
+/// `(β·x, y)`
+fn g1_endomorphism(a: &blst_p1_affine) -> blst_p1_affine {
+    let (beta, mut image) = (blst::blst_fp { l: BETA }, *a);
+    // SAFETY: three valid field elements.
+    unsafe { blst::blst_fp_mul(&raw mut image.x, &raw const a.x, &raw const beta) };
+    image
+}
+
+/// `(c·x̄, d·ȳ)`
+fn g2_endomorphism(a: &blst_p2_affine) -> blst_p2_affine {
+    let times_conjugate = |coordinate: &blst::blst_fp2, [c0, c1]: [[u64; 6]; 2]| {
+        let factor = blst::blst_fp2 { fp: [blst::blst_fp { l: c0 }, blst::blst_fp { l: c1 }] };
+        let (mut conjugate, mut product) = (*coordinate, FP2_ZERO);
+        let [_, imaginary] = &mut conjugate.fp;
+        let positive = *imaginary;
+        // SAFETY: two valid field elements.
+        unsafe { blst::blst_fp_cneg(imaginary, &raw const positive, true) };
+        // SAFETY: three valid field elements.
+        unsafe { blst::blst_fp2_mul(&raw mut product, &raw const conjugate, &raw const factor) };
+        product
+    };
+    blst_p2_affine { x: times_conjugate(&a.x, UNTWIST_X), y: times_conjugate(&a.y, UNTWIST_Y) }
+}
 
 pub(super) fn fp12_one() -> blst_fp12 {
     // SAFETY: blst returns the address of a constant that is never written.

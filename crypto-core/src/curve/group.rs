@@ -34,8 +34,14 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     const AFFINE_IDENTITY: Self::RawAffine;
     #[doc(hidden)]
     const IDENTITY: Self::RawProjective;
+    /// Into how many digits the endomorphism cuts a scalar: see `sums`.
+    #[doc(hidden)]
+    const DIGITS: usize;
     #[doc(hidden)]
     fn generator() -> Self::RawAffine;
+    /// `z²·a` in `𝔾₁`, `z·a` in `𝔾₂`: see `sums`.
+    #[doc(hidden)]
+    fn endomorphism(a: &Self::RawAffine) -> Self::RawAffine;
     #[doc(hidden)]
     fn add(a: &Self::RawProjective, b: &Self::RawProjective) -> Self::RawProjective;
     #[doc(hidden)]
@@ -102,3 +108,46 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
 pub(super) fn limb_select(a: &mut u64, b: u64, condition: u64) {
     *a ^= condition & (*a ^ b);
 }
+
+/// `β`, a cube root of unity, in Montgomery form.
+pub(super) const BETA: [u64; 6] = [
+    0x30f1_361b_798a_64e8,
+    0xf3b8_ddab_7ece_5a2a,
+    0x16a8_ca3a_c615_77f7,
+    0xc26a_2ff8_74fd_029b,
+    0x3636_b766_6070_1c6e,
+    0x051b_a4ab_241b_6160,
+];
+
+/// `c = (u + 1)^(−(p − 1)/3)` in Montgomery form.
+pub(super) const UNTWIST_X: [[u64; 6]; 2] = [
+    [0; 6],
+    [
+        0x890d_c9e4_8675_45c3,
+        0x2af3_2253_3285_a5d5,
+        0x5088_0866_309b_7e2c,
+        0xa20d_1b8c_7e88_1024,
+        0x14e4_f04f_e2db_9068,
+        0x14e5_6d3f_1564_853a,
+    ],
+];
+
+/// `d = (u + 1)^(−(p − 1)/2)` in Montgomery form.
+pub(super) const UNTWIST_Y: [[u64; 6]; 2] = [
+    [
+        0x3e2f_585d_a55c_9ad1,
+        0x4294_213d_86c1_8183,
+        0x3828_44c8_8b62_3732,
+        0x92ad_2afd_1910_3e18,
+        0x1d79_4e4f_ac7c_f0b9,
+        0x0bd5_92fc_7d82_5ec8,
+    ],
+    [
+        0x7bcf_a7a2_5aa3_0fda,
+        0xdc17_dec1_2a92_7e7c,
+        0x2f08_8dd8_6b4e_bef1,
+        0xd1ca_2087_da74_d4a7,
+        0x2da2_5966_96ce_bc1d,
+        0x0e2b_7eed_bbfd_87d2,
+    ],
+];

@@ -44,6 +44,7 @@ mod msm;
 mod pairing;
 mod points;
 mod scalar;
+mod sums;
 mod wire;
 
 #[cfg(not(feature = "blst"))]
@@ -64,6 +65,7 @@ pub use self::points::{
     encode_to_g2, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bits,
 };
 pub use self::scalar::{Scalar, batch_invert};
+pub(crate) use self::sums::{Factor, challenge, vartime_msm_challenges, vartime_sums};
 
 /// Why bytes are not a scalar or a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

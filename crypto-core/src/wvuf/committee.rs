@@ -2,16 +2,14 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use super::admission;
 use super::blind::BlindedKey;
 use crate::access::{Access, Party, Threshold};
-use crate::bisect;
 use crate::challenge::Transcript;
-use crate::curve::{G1Affine, G1Projective, G2Affine, check_pairing_product, vartime_msm_128};
-use crate::generators;
+use crate::curve::G2Affine;
 use crate::polynomial::Domain;
 
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
-const ADMIT_TAG: &[u8] = b"PREFINAL-V1-WVUF-ADMIT";
 
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -163,8 +161,9 @@ impl Committee {
         }
     }
 
-    /// Checks the keys of many parties at once: shapes first, then one equation for all of them,
-    /// halved if it fails. One bad key does not keep the others out.
+    /// Checks the keys of many parties at once: shapes first, then one equation for all of them. One
+    /// bad key does not keep the others out. Costs a pairing for each party and one more, sums over
+    /// all shares in either group, and twice the pairings if there is a culprit.
     #[must_use]
     pub fn admit_all(&self, keys: BTreeMap<Party, BlindedKey>) -> Admission {
         let mut refused = BTreeMap::new();
@@ -177,8 +176,7 @@ impl Committee {
                 }
             }
         }
-        let terms = self.admission_terms(&shaped);
-        let faulty = bisect::culprits(terms.len(), |range| holds(terms.get(range)));
+        let faulty = admission::faulty(&self.id, &shaped);
         let mut admitted = Vec::with_capacity(shaped.len());
         for (position, (party, key, _)) in shaped.into_iter().enumerate() {
             if faulty.contains(&position) {
@@ -288,45 +286,6 @@ impl Committee {
         }
         Ok(public)
     }
-
-    fn admission_terms(&self, keys: &[(Party, BlindedKey, &[G2Affine])]) -> Vec<AdmissionTerm> {
-        let mut transcript = Transcript::new(ADMIT_TAG);
-        transcript.append(b"committee", &self.id);
-        for (party, key, _) in keys {
-            transcript.append_u64(b"party", party.get().into());
-            transcript.append_point(b"pi", &key.pi());
-            transcript.append_points(b"rho", key.rho());
-        }
-        let total = keys.iter().map(|(_, key, _)| key.rho().len()).sum();
-        let coefficients = transcript.coefficients_128(b"coefficients", total);
-        let mut rest = coefficients.as_slice();
-        let mut terms = Vec::with_capacity(keys.len());
-        for (_, key, public) in keys {
-            let (own, others) = rest.split_at(key.rho().len().min(rest.len()));
-            rest = others;
-            terms.push(AdmissionTerm {
-                pi: key.pi(),
-                public: vartime_msm_128(public, own).to_affine(),
-                rho: vartime_msm_128(key.rho(), own),
-            });
-        }
-        terms
-    }
-}
-
-/// `(πᵢ, ∏ⱼ Aⱼ^γⱼ, ∏ⱼ ρⱼ^γⱼ)`
-struct AdmissionTerm {
-    pi: G1Affine,
-    public: G2Affine,
-    rho: G1Projective,
-}
-
-/// `∏ᵢ e(πᵢ, ∏ⱼ Aⱼ^γⱼ) = e(∏ⱼ ρⱼ^γⱼ, ĝ)`
-fn holds(terms: Option<&[AdmissionTerm]>) -> bool {
-    let terms = terms.unwrap_or_default();
-    let rho: G1Projective = terms.iter().map(|term| term.rho).sum();
-    let pairs = terms.iter().map(|term| (term.pi, term.public));
-    check_pairing_product(pairs.chain([(-rho.to_affine(), generators::g_hat())])).is_ok()
 }
 
 fn identify(access: &Access, threshold: Threshold, public: &[G2Affine]) -> [u8; 32] {

@@ -3,18 +3,20 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::num::NonZeroU32;
+use core::ops::Range;
 
 use sha2::{Digest, Sha256};
 
+use super::admission::Places;
 use super::audit::Proof;
 use super::committee::Committee;
 use super::input::{Input, Partial};
 use crate::access::{Party, ShareIndex};
-use crate::bisect;
+use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
 use crate::curve::{
-    G1Affine, G1Projective, G2Affine, Gt, Scalar, check_pairing_product, pairing_product,
-    vartime_msm, vartime_msm_128,
+    Factor, G1Affine, G1Projective, G2Affine, Gt, Scalar, challenge, check_pairing_product,
+    pairing_product, vartime_sums,
 };
 use crate::generators;
 
@@ -199,31 +201,28 @@ struct Term {
 
 fn culprits(committee: &Committee, input: &Input, terms: &[Term]) -> BTreeSet<Party> {
     let coefficients = verify_coefficients(committee, input, terms);
-    let scaled: Vec<G1Projective> = terms
-        .iter()
-        .zip(&coefficients)
-        .map(|(term, tau)| vartime_msm_128(&[term.pi], &[*tau]))
-        .collect();
-    let scaled = G1Projective::batch_to_affine(&scaled);
-    let holds = |range: core::ops::Range<usize>| {
-        let (Some(terms), Some(scaled), Some(coefficients)) =
-            (terms.get(range.clone()), scaled.get(range.clone()), coefficients.get(range))
-        else {
-            return false;
+    let factors = coefficients.iter().map(|tau| Factor::challenge(*tau));
+    let scaled: Vec<_> = terms.iter().map(|term| term.pi).zip(factors).collect();
+    let singles: Vec<usize> = (1..=scaled.len()).collect();
+    let scaled = G1Projective::batch_to_affine(&vartime_sums(&scaled, &singles));
+    let coefficients: Vec<Scalar> = coefficients.into_iter().map(challenge).collect();
+    let product = |range: Range<usize>, weight: Weight| {
+        let scaled = scaled.get(range.clone()).unwrap_or_default();
+        let taus = coefficients.get(range.clone()).unwrap_or_default();
+        let places = Places::of(range.clone());
+        let (scaled, sum): (_, Scalar) = match weight {
+            Weight::One => (scaled.to_vec(), taus.iter().copied().sum()),
+            Weight::Place => {
+                let taus = taus.iter().zip(places.scalars());
+                (places.multiply(scaled), taus.map(|(tau, place)| *tau * place).sum())
+            }
         };
-        let sum: Scalar = coefficients.iter().copied().map(scalar).sum();
-        let right = -(generators::h() * sum).to_affine();
-        let left = scaled.iter().copied().zip(terms.iter().map(|term| term.sigma));
-        check_pairing_product(left.chain([(right, input.point())])).is_ok()
+        let right = (-(generators::h() * sum).to_affine(), input.point());
+        let sigmas = terms.get(range).unwrap_or_default().iter().map(|term| term.sigma);
+        pairing_product(&scaled.into_iter().zip(sigmas).chain([right]).collect::<Vec<_>>())
     };
-    let positions = bisect::culprits(terms.len(), holds);
+    let positions = bisect::locate(terms.len(), product);
     positions.into_iter().filter_map(|i| terms.get(i)).map(|term| term.party).collect()
-}
-
-fn scalar(coefficient: u128) -> Scalar {
-    let mut wide = [0; 64];
-    wide.iter_mut().rev().zip(coefficient.to_le_bytes()).for_each(|(to, byte)| *to = byte);
-    Scalar::from_wide(&wide)
 }
 
 fn verify_coefficients(committee: &Committee, input: &Input, terms: &[Term]) -> Vec<u128> {
@@ -246,13 +245,16 @@ pub fn combine(quorum: &Quorum<'_>) -> Output {
     let chosen = choose(quorum);
     let indices: Vec<_> = chosen.iter().flat_map(|share| share.indices.iter().copied()).collect();
     let lambda = quorum.committee.domain().lagrange_at_zero(&indices);
-    let mut rest = lambda.as_slice();
-    let mut bases = Vec::with_capacity(chosen.len());
-    for share in &chosen {
-        let (own, others) = rest.split_at(share.rho.len().min(rest.len()));
-        rest = others;
-        bases.push(vartime_msm(share.rho, own));
-    }
+    let rho = chosen.iter().flat_map(|share| share.rho.iter().copied());
+    let terms: Vec<_> = rho.zip(lambda.iter().map(Factor::new)).collect();
+    let ends: Vec<usize> = chosen
+        .iter()
+        .scan(0, |end, share| {
+            *end += share.rho.len();
+            Some(*end)
+        })
+        .collect();
+    let bases = vartime_sums(&terms, &ends);
     let sigmas = chosen.iter().map(|share| share.sigma);
     let terms: Vec<_> = G1Projective::batch_to_affine(&bases).into_iter().zip(sigmas).collect();
     Output(pairing_product(&terms))

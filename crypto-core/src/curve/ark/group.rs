@@ -21,7 +21,7 @@ use ark_ff::{AdditiveGroup, BigInt, Field};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-use super::super::group::{Group, limb_select, sealed};
+use super::super::group::{BETA, Group, UNTWIST_X, UNTWIST_Y, limb_select, sealed};
 use super::super::{DecodeError, msm};
 use super::encoding;
 use super::field::Coordinate;
@@ -42,6 +42,9 @@ pub trait Curve: Copy + Eq + Debug + Send + Sync + 'static {
     type Config: WBConfig + SWCurveConfig<BaseField = Self::Field>;
     type Encoding: AsRef<[u8]> + AsMut<[u8]> + Copy + Eq + Debug + Send + Sync;
     const ZERO_BYTES: Self::Encoding;
+    const DIGITS: usize;
+    /// `(β·x, y)` or `(c·x̄, d·ȳ)`.
+    fn endomorphism(x: &Self::Field, y: &Self::Field) -> (Self::Field, Self::Field);
 }
 
 impl Curve for G1 {
@@ -49,6 +52,11 @@ impl Curve for G1 {
     type Config = g1::Config;
     type Encoding = [u8; 48];
     const ZERO_BYTES: Self::Encoding = [0; 48];
+    const DIGITS: usize = 2;
+
+    fn endomorphism(x: &Fq, y: &Fq) -> (Fq, Fq) {
+        (*x * Fq::new_unchecked(BigInt(BETA)), *y)
+    }
 }
 
 impl Curve for G2 {
@@ -56,6 +64,12 @@ impl Curve for G2 {
     type Config = g2::Config;
     type Encoding = [u8; 96];
     const ZERO_BYTES: Self::Encoding = [0; 96];
+    const DIGITS: usize = 4;
+
+    fn endomorphism(x: &Fq2, y: &Fq2) -> (Fq2, Fq2) {
+        let conjugate = |a: &Fq2| Fq2::new(a.c0, -a.c1);
+        (conjugate(x) * fq2(UNTWIST_X), conjugate(y) * fq2(UNTWIST_Y))
+    }
 }
 
 pub(super) type Affine<C> = short_weierstrass::Affine<<C as Curve>::Config>;
@@ -169,6 +183,13 @@ impl<C: Curve> Group for C {
     const EMPTY: Self::Bytes = C::ZERO_BYTES;
     const AFFINE_IDENTITY: Self::RawAffine = Affine::<C>::identity();
     const IDENTITY: Self::RawProjective = Point::IDENTITY;
+
+    const DIGITS: usize = <C as Curve>::DIGITS;
+
+    fn endomorphism(a: &Self::RawAffine) -> Self::RawAffine {
+        let (x, y) = <C as Curve>::endomorphism(&a.x, &a.y);
+        Affine::<C>::new_unchecked(x, -y)
+    }
 
     fn generator() -> Self::RawAffine {
         C::Config::GENERATOR
@@ -312,9 +333,10 @@ pub(in super::super) const fn g1_from_limbs(x: [u64; 6], y: [u64; 6]) -> Affine<
 
 /// A known point of `𝔾₂` by its coordinates in Montgomery form, the same as blst's.
 pub(in super::super) const fn g2_from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> Affine<G2> {
-    const fn fq2(limbs: [[u64; 6]; 2]) -> Fq2 {
-        let [c0, c1] = limbs;
-        Fq2::new(Fq::new_unchecked(BigInt(c0)), Fq::new_unchecked(BigInt(c1)))
-    }
     Affine::<G2>::new_unchecked(fq2(x), fq2(y))
+}
+
+const fn fq2(limbs: [[u64; 6]; 2]) -> Fq2 {
+    let [c0, c1] = limbs;
+    Fq2::new(Fq::new_unchecked(BigInt(c0)), Fq::new_unchecked(BigInt(c1)))
 }
