@@ -29,7 +29,7 @@
 //! **The future must not be signed early.** Who can have the beacon sign `m` now can open now, so the
 //! beacon's key signs nothing but rounds.
 //!
-//! Elsewhere: drand's rounds and schemes (`drand`), the age file format (the node).
+//! Elsewhere: drand's rounds and schemes ([`crate::drand`]), the age file format (the node).
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -105,8 +105,8 @@ pub struct Ciphertext<V: Variant, const N: usize> {
 }
 
 /// Encrypts `N` bytes, 16 to 32, to the signature that `key` will give on `identity`: a multiplication
-/// in either group and a pairing, constant time but for how often `H₃` tries again, which nothing but
-/// chance decides.
+/// in either group and a pairing. Constant time on blst, but for how often `H₃` tries again, which
+/// nothing but chance decides; on arkworks the pairing is not.
 pub fn encrypt<V: Variant, const N: usize>(
     key: &PublicKey<V>,
     identity: &Identity<V>,
@@ -190,8 +190,9 @@ fn exponent<const N: usize>(sigma: &Secret<[u8; N]>, message: &[u8; N]) -> Optio
 
 /// `H₂(e(·, ·))` in the order that the pairing wants.
 fn pad<V: Variant>(signature: &SignaturePoint<V>, key: &KeyPoint<V>) -> Secret<[u8; 32]> {
-    let value = MillerLoop::from_terms([V::pair(*signature, *key)]).final_exponentiation();
-    let bytes = Secret::new(tower(&value));
+    let product = Secret::new(MillerLoop::from_terms([V::pair(*signature, *key)]));
+    let value = Secret::new(product.expose().final_exponentiation());
+    let bytes = Secret::new(tower(value.expose()));
     hash(b"IBE-H2", &[bytes.expose()])
 }
 

@@ -397,4 +397,9 @@ fn what_is_wiped_is_zero_or_the_identity() {
     blst::fr_wipe(&mut blst);
     ark::fr_wipe(&mut ark);
     assert_eq!((blst::fr_limbs(&blst), ark::fr_limbs(&ark)), (&[0; 4], &[0; 4]));
+    let (mut blst, mut ark) = (blst::fp12_one(), ark::fp12_one());
+    blst::fp12_wipe(&mut blst);
+    ark::fp12_wipe(&mut ark);
+    assert_eq!(blst::fp12_to_bytes(&blst), [0; 576]);
+    assert_eq!(ark::fp12_to_bytes(&ark), [0; 576]);
 }

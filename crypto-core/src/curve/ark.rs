@@ -18,8 +18,8 @@
 //! powers with a public exponent. But arkworks' field arithmetic ends in `if value ≥ modulus`, and
 //! its subtraction and negation compare first. Whether these become branches is up to the compiler.
 //! Who holds long-lived secrets where others can measure time should use blst. The map to the curve,
-//! decoding, encoding and pairings are not constant time; their inputs are public in every scheme
-//! here.
+//! decoding, encoding and pairings are not constant time; what they are given is public in every scheme
+//! here but one: encrypting to a round pairs and encodes points that must stay secret.
 #![cfg_attr(feature = "blst", expect(unreachable_pub, reason = "beside blst, for tests only"))]
 
 mod encoding;
@@ -35,7 +35,7 @@ pub use self::group::{G1, G2};
 pub(super) use self::group::{g1_from_limbs, g2_from_limbs};
 pub(super) use self::pairing::{
     final_exponentiation, fp12_conjugate, fp12_cyclotomic_square, fp12_equal, fp12_mul, fp12_one,
-    fp12_to_bytes, miller_loop,
+    fp12_to_bytes, fp12_wipe, miller_loop,
 };
 
 /// A scalar in Montgomery form, with the same limbs as blst's.

@@ -604,6 +604,11 @@ pub(super) fn fp12_conjugate(a: &blst_fp12) -> blst_fp12 {
     out
 }
 
+pub(super) fn fp12_wipe(a: &mut blst_fp12) {
+    let halves = a.fp6.iter_mut().flat_map(|half| half.fp2.iter_mut());
+    halves.flat_map(fp2_limbs).for_each(Zeroize::zeroize);
+}
+
 pub(super) fn fp12_equal(a: &blst_fp12, b: &blst_fp12) -> bool {
     // SAFETY: two valid field elements.
     unsafe { blst::blst_fp12_is_equal(a, b) }

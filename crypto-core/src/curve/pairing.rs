@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Mul, MulAssign};
 
+use zeroize::Zeroize;
+
 use super::backend::{self, Fp12};
 use super::many::in_parts;
 use super::{G1Affine, G2Affine, Scalar};
@@ -57,6 +59,12 @@ impl Gt {
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         backend::fp12_to_bytes(&self.0)
+    }
+}
+
+impl Zeroize for Gt {
+    fn zeroize(&mut self) {
+        backend::fp12_wipe(&mut self.0);
     }
 }
 
@@ -114,6 +122,12 @@ impl MillerLoop {
     #[must_use]
     pub fn final_exponentiation(&self) -> Gt {
         Gt(backend::final_exponentiation(&self.0))
+    }
+}
+
+impl Zeroize for MillerLoop {
+    fn zeroize(&mut self) {
+        backend::fp12_wipe(&mut self.0);
     }
 }
 

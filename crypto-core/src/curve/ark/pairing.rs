@@ -9,6 +9,7 @@ use ark_ec::bls12::g2::EllCoeff;
 use ark_ec::bls12::{Bls12Config, G2Prepared};
 use ark_ec::pairing::{MillerLoopOutput, Pairing};
 use ark_ff::{AdditiveGroup, BitIteratorBE, CyclotomicMultSubgroup, Field};
+use zeroize::Zeroize;
 
 use super::super::group::Group;
 use super::Fp12;
@@ -36,6 +37,14 @@ pub(in super::super) fn fp12_conjugate(a: &Fp12) -> Fp12 {
     let mut out = *a;
     out.conjugate_in_place();
     out
+}
+
+pub(in super::super) fn fp12_wipe(a: &mut Fp12) {
+    for half in [&mut a.c0, &mut a.c1] {
+        for part in [&mut half.c0, &mut half.c1, &mut half.c2] {
+            part.limbs().for_each(Zeroize::zeroize);
+        }
+    }
 }
 
 pub(in super::super) fn fp12_equal(a: &Fp12, b: &Fp12) -> bool {
