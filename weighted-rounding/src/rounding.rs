@@ -34,7 +34,7 @@ pub struct Rounding {
 impl Rounding {
     /// Rounds `stakes` so that every pair of `profile` holds. The result is a function of the stakes
     /// and follows them when they are permuted, except that of equal stakes those listed first may
-    /// get one unit more. [`verify::verify`] has accepted what this returns.
+    /// get one unit more. [`verify`](mod@crate::verify) has accepted what this returns.
     ///
     /// # Errors
     /// If there is no stake, the sum of stakes exceeds 128 bits, or no total within the objective's

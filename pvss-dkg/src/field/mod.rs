@@ -9,9 +9,9 @@
 //! |---------|-----------------------------------------------------------------------------|-----------|
 //! | share   | `V̂₀ = g₂^f(0)`, `V̂ₖ = g₂^f(ω^k)`, `f(ω^k) = ∑ₗ 2^(16l)·s_kl`                | dealer    |
 //! | encrypt | `R_jl = g^r_jl`, `C_kl = ekᵢ^r_jl · g^s_kl`                                  | dealer    |
-//! | prove   | the chunks add up to what `V̂` commits to ([`sharing`]); each is small ([`chunking`]) | dealer |
+//! | prove   | the chunks add up to what `V̂` commits to (`sharing`); each is small (`chunking`) | dealer |
 //! | verify  | both proofs, the degree of `V̂`, `e(F, g₂) = e(g, V̂₀)`                        | anyone    |
-//! | decrypt | `g^s_kl = C_kl − dk·R_jl`, then a table ([`logarithm`])                      | recipient |
+//! | decrypt | `g^s_kl = C_kl − dk·R_jl`, then a table (`logarithm`)                      | recipient |
 //!
 //! After Groth, "Non-interactive distributed key generation and key resharing"
 //! ([eprint 2021/339](https://eprint.iacr.org/2021/339)), without its forward secrecy. Ours:
