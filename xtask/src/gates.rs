@@ -33,6 +33,11 @@ pub(crate) const STAGES: [Stage; 11] = [
     Stage { name: "runs", about: "a seeded simulation, a devnet", gates: runs },
 ];
 
+/// Stages that run only if they are named: nobody has yet watched them pass from an empty folder, all
+/// in one run, within the time that CI has.
+pub(crate) const ONLY_IF_NAMED: [&str; 5] =
+    ["backends", "features", "targets", "platforms", "fuzz"];
+
 /// Crates outside of the workspace, each with its own lockfile.
 const SATELLITES: [&str; 4] =
     ["beacon/node/fuzz", "crypto-core/constant-time", "crypto-core/fuzz", "weighted-rounding/fuzz"];
