@@ -15,7 +15,8 @@
 //! were drawn after all errors were fixed, so any one of the at most `2n` parts hides an error with
 //! probability 2⁻¹²⁸. After Law and Matt, "Finding invalid signatures in pairing-based batches" (2007).
 //!
-//! Elsewhere: what the equations are (`bls`, `wvuf`) and where coefficients come from (`challenge`).
+//! Elsewhere: what the equations are (`bls`, `wvuf`, dealings in `pvss_dkg`) and where coefficients come
+//! from (`challenge`).
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,7 +25,7 @@ use crate::curve::Gt;
 
 /// What the coefficients of a batch are multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub enum Weight {
     /// Nothing.
     One,
     /// The place of the equation, from one.
@@ -33,7 +34,8 @@ pub(crate) enum Weight {
 
 impl Weight {
     /// The coefficient of the equation at `position`, from zero, little-endian.
-    pub(crate) fn apply(self, coefficient: u128, position: usize) -> [u8; 24] {
+    #[must_use]
+    pub fn apply(self, coefficient: u128, position: usize) -> [u8; 24] {
         let place = match self {
             Self::One => 1,
             Self::Place => u128::try_from(position + 1).unwrap_or(u128::MAX),
@@ -48,7 +50,8 @@ impl Weight {
     }
 
     /// Bits of all coefficients of `len` equations.
-    pub(crate) fn bits(self, len: usize) -> usize {
+    #[must_use]
+    pub fn bits(self, len: usize) -> usize {
         let place = match self {
             Self::One => 0,
             Self::Place => usize::BITS - len.leading_zeros(),
@@ -59,10 +62,7 @@ impl Weight {
 
 /// Positions in `0..len`, at most 2³², whose equation fails. `product` multiplies the equations in a
 /// range, with weighted coefficients; it is never asked about an empty one.
-pub(crate) fn locate(
-    len: usize,
-    mut product: impl FnMut(Range<usize>, Weight) -> Gt,
-) -> BTreeSet<usize> {
+pub fn locate(len: usize, mut product: impl FnMut(Range<usize>, Weight) -> Gt) -> BTreeSet<usize> {
     if len == 0 {
         return BTreeSet::new();
     }
@@ -77,7 +77,12 @@ pub(crate) fn locate_in(
     mut product: impl FnMut(Range<usize>, Weight) -> Gt,
 ) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    if plain != Gt::one() {
+    if plain == Gt::one() {
+        return found;
+    }
+    if len == 1 {
+        found.insert(0);
+    } else {
         let weighted = product(0..len, Weight::Place);
         descend(0..len, (plain, weighted), &mut product, &mut found);
     }

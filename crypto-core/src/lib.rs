@@ -19,6 +19,7 @@
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
 //! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
+//! | [`bisect`]     | which equations of a batch are at fault                            |
 //! | [`wire`]       | versioned, canonical bytes of all of these                         |
 //! | [`tags`]       | the domain tag of every hash                                       |
 //!
@@ -32,7 +33,7 @@ compile_error!("curve arithmetic needs a backend: turn on feature `blst` or `ark
 extern crate alloc;
 
 pub mod access;
-mod bisect;
+pub mod bisect;
 pub mod bls;
 pub mod certificate;
 pub mod challenge;

@@ -175,9 +175,9 @@ impl Body {
 impl Sharing {
     fn read(shares: usize, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
-            commitments: (0..shares).map(|_| reader.g2()).collect::<Result<_, _>>()?,
-            ephemerals: (0..shares).map(|_| reader.g1()).collect::<Result<_, _>>()?,
-            ciphertexts: (0..shares).map(|_| reader.g1()).collect::<Result<_, _>>()?,
+            commitments: reader.g2s(shares)?,
+            ephemerals: reader.g1s(shares)?,
+            ciphertexts: reader.g1s(shares)?,
         })
     }
 }

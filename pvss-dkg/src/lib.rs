@@ -13,7 +13,9 @@
 //! | `deal`      | [`deal`]: the dealer's side                                                 |
 //! | `proof`     | the dealer's signature and proof of knowledge of `f(0)`                     |
 //! | `opening`   | the dealer's proof that it knows every share                                |
-//! | `verify`    | [`verify`]: the equations, their soundness, and where we differ from a paper |
+//! | `verify`    | [`verify`], [`verify_all`]: what is checked, where we differ from a paper   |
+//! | `batch`     | many dealings as one, and who is named                                     |
+//! | `equations` | the equations and their soundness                                          |
 //! | `aggregate` | [`Aggregate`]: the sum, checked by anybody, decrypted by each party         |
 //! | [`field`]   | dealings whose shares are field elements                                    |
 //! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
@@ -26,10 +28,12 @@
 mod aggregate;
 #[cfg(test)]
 mod attacks;
+mod batch;
 mod config;
 mod deal;
 mod dealing;
 mod dkg;
+mod equations;
 pub mod field;
 #[cfg(test)]
 mod fixture;
@@ -49,5 +53,5 @@ pub use dkg::{Dealt, Dkg, DkgError, Progress};
 pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration};
 pub use proof::ProofError;
 pub use verified::Verified;
-pub use verify::{DealingError, SharingError, verify};
+pub use verify::{DealingError, SharingError, verify, verify_all};
 pub use wire::DecodeError;

@@ -99,7 +99,7 @@ impl Statement<'_> {
     }
 
     /// `cₖ`, for the shares of all paths.
-    fn challenges(&self, nonce: &G2Affine) -> Vec<u128> {
+    pub(crate) fn challenges(&self, nonce: &G2Affine) -> Vec<u128> {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-OPENING");
         transcript.append(b"config", self.config.digest());
         transcript.append_u64(b"dealer", u64::from(self.dealer.get()));

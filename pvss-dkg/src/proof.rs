@@ -19,6 +19,8 @@
 //! `(T, z)` in place of `(c, z)` lets the proofs of all dealers be checked as one sum with
 //! independent 128-bit `εᵢ`, drawn from a hash of all of them: a false one survives with probability
 //! 2⁻¹²⁸ per attempt of a cheater, the level of the curve itself.
+use std::collections::BTreeSet;
+
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
@@ -27,7 +29,7 @@ use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-use crate::config::Config;
+use crate::config::{Config, Dealer};
 use crate::wire::{DecodeError, Reader};
 
 const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss dealing");
@@ -109,7 +111,7 @@ impl Contribution {
     }
 
     /// `c`: everything but the response.
-    fn challenge(&self, config: &Config) -> Scalar {
+    pub(crate) fn challenge(&self, config: &Config) -> Scalar {
         self.statement(config).scalar(b"challenge")
     }
 
@@ -134,27 +136,58 @@ impl Contribution {
         signer.sign(DOMAIN, &self.digest(config))
     }
 
-    /// The checks on one contribution.
-    pub(crate) fn verify(
+    /// Is this its dealer's?
+    pub(crate) fn check_signature(
         &self,
         config: &Config,
         signature: &min_sig::Signature,
     ) -> Result<(), ProofError> {
-        let dealer = config.dealer(self.dealer).ok_or_else(|| self.unknown(config))?;
-        signature
-            .verify(&dealer.signer, DOMAIN, &self.digest(config))
-            .map_err(|_| ProofError::Signature)?;
-        let challenge = self.challenge(config);
-        let expected = self.commitment * challenge + self.nonce;
-        if G1Affine::generator() * self.response != expected {
-            return Err(ProofError::Knowledge);
-        }
-        Ok(())
+        let dealer = self.signer(config)?;
+        let verdict = signature.verify(&dealer.signer, DOMAIN, &self.digest(config));
+        verdict.map_err(|_| ProofError::Signature)
     }
 
-    fn unknown(&self, config: &Config) -> ProofError {
-        ProofError::Dealer { dealer: self.dealer.get(), members: config.dealers().len() }
+    /// Does the dealer know what it commits to?
+    pub(crate) fn check_knowledge(&self, config: &Config) -> Result<(), ProofError> {
+        let expected = self.commitment * self.challenge(config) + self.nonce;
+        if G1Affine::generator() * self.response == expected {
+            return Ok(());
+        }
+        Err(ProofError::Knowledge)
     }
+
+    pub(crate) fn signer<'a>(&self, config: &'a Config) -> Result<&'a Dealer, ProofError> {
+        let (dealer, members) = (self.dealer.get(), config.dealers().len());
+        config.dealer(self.dealer).ok_or(ProofError::Dealer { dealer, members })
+    }
+}
+
+/// Positions of the contributions that somebody else signed.
+pub(crate) fn forged<'a>(
+    config: &Config,
+    contributions: impl IntoIterator<Item = (&'a Contribution, &'a min_sig::Signature)>,
+) -> BTreeSet<usize> {
+    let (mut digests, mut keys) = (Vec::new(), Vec::new());
+    let (mut forged, mut places) = (BTreeSet::new(), Vec::new());
+    for (place, (one, signature)) in contributions.into_iter().enumerate() {
+        match one.signer(config) {
+            Ok(dealer) => {
+                digests.push(one.digest(config));
+                keys.push((*dealer.signer, *signature));
+                places.push(place);
+            }
+            Err(_) => _ = forged.insert(place),
+        }
+    }
+    let signed = keys.iter().zip(&digests).map(|((key, signature), message)| min_sig::Signed {
+        key: *key,
+        message,
+        signature: *signature,
+    });
+    let verdict = min_sig::verify_batch(DOMAIN, &signed.collect::<Vec<_>>());
+    let culprits = verdict.err().map(|culprits| culprits.positions).unwrap_or_default();
+    forged.extend(culprits.into_iter().filter_map(|position| places.get(position)));
+    forged
 }
 
 /// The checks on many contributions of distinct dealers, whose signatures are one sum.
@@ -165,7 +198,7 @@ pub(crate) fn verify_all(
 ) -> Result<(), ProofError> {
     let digests: Vec<[u8; 32]> = contributions.iter().map(|one| one.digest(config)).collect();
     let claims = contributions.iter().zip(&digests).map(|(one, digest)| {
-        let dealer = config.dealer(one.dealer).ok_or_else(|| one.unknown(config))?;
+        let dealer = one.signer(config)?;
         let signers =
             min_sig::AggregateKey::sum([&dealer.signer]).map_err(|_| ProofError::Signature)?;
         Ok(min_sig::Claim { signers, message: digest })

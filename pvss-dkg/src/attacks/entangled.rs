@@ -79,7 +79,8 @@ fn a_slow_share_is_not_carried_over_to_the_fast_path() {
     let dealing = as_dealer(&config, 3, &signer).publish(body, &own, &mut committee.rng);
     let Dealing { contribution, signature, body, .. } = &dealing;
     assert_eq!(check_sharing(&config, &contribution.commitment, body, &[0; 32]), Ok(()));
-    assert_eq!(contribution.verify(&config, signature), Ok(()));
+    assert_eq!(contribution.check_signature(&config, signature), Ok(()));
+    assert_eq!(contribution.check_knowledge(&config), Ok(()));
     // but its shares are not.
     assert_eq!(verify(&config, dealing).unwrap_err(), DealingError::Opening);
 }

@@ -1,5 +1,6 @@
 //! What must not pass, and what passes and must still decrypt.
 
+mod batch;
 mod handover;
 
 use std::sync::Arc;
@@ -14,9 +15,10 @@ use super::chunk::{BITS, CHUNKS};
 use super::chunking::{Bounds, Masked, REPETITIONS, commit, digits};
 use super::deal::{Witness, origin};
 use super::dealing::seal;
+use super::equations::check_proof;
 use super::layout::Layout;
 use super::proof::Statement;
-use super::verify::check_proof;
+use super::verify::Verifier;
 use super::{Dealing, DealingError, Key, Shares, deal, verify};
 use crate::aggregate::{self, AggregateError};
 use crate::config::{Config, Path};
@@ -230,7 +232,7 @@ fn chunks_beyond_the_bound_are_refused() {
     let signature = contribution.sign(&committee.config, committee.signer(5));
     let large = Dealing { share: None, contribution, signature, body, proof };
     // Without the check of the range all equations hold.
-    let all = check_proof(&cheat.committee.config, &cheat.layout, &large, None);
+    let all = check_proof(&Verifier::new(&cheat.committee.config, None), &large);
     assert_eq!(all, Ok(()));
     let refused = cheat.verify(large.clone()).unwrap_err();
     assert!(matches!(refused, DealingError::Range { .. }), "{refused}");

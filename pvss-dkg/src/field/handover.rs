@@ -32,8 +32,9 @@ use super::deal::{Witness, publish};
 use super::dealing::Dealing;
 use super::key::Key;
 use super::layout::Layout;
-use super::verify::{DealingError, check};
+use super::verify::{DealingError, Verifier};
 use crate::aggregate::AggregateError;
+use crate::batch;
 use crate::config::{Config, Path};
 use crate::deal::{Author, DealError, check_dealer};
 use crate::verified::Verified;
@@ -127,6 +128,17 @@ impl Predecessor {
         let held = self.access.owner(share) == Some(dealer);
         self.shares.get(share.position()).filter(|_| held)
     }
+
+    /// Does the dealer hold that share, and is it what it deals?
+    pub(crate) fn check(&self, dealing: &Dealing, share: ShareIndex) -> Result<(), DealingError> {
+        let (dealer, number) = (dealing.dealer(), share.get());
+        let public = self.share_of(dealer, share);
+        let public = public.ok_or(DealingError::Holder { dealer, share: number })?;
+        if *public == dealing.body.public_key {
+            return Ok(());
+        }
+        Err(DealingError::Share { share: number })
+    }
 }
 
 impl Handover {
@@ -173,15 +185,16 @@ impl Handover {
     /// # Errors
     /// Says which check fails first.
     pub fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
-        let share = dealing.share.ok_or(DealingError::Source)?;
-        let dealer = dealing.dealer();
-        let number = share.get();
-        let public = self.before.share_of(dealer, share);
-        if *public.ok_or(DealingError::Holder { dealer, share: number })? != dealing.body.public_key
-        {
-            return Err(DealingError::Share { share: number });
-        }
-        check(&self.config, dealing, Some(&self.before.digest))
+        batch::check(&Verifier::new(&self.config, Some(&self.before)), dealing)
+    }
+
+    /// Checks many together, as [`verify_all`](super::verify_all) does.
+    #[must_use]
+    pub fn verify_all(
+        &self,
+        dealings: Vec<Dealing>,
+    ) -> Vec<Result<Verified<Dealing>, DealingError>> {
+        batch::check_all(&Verifier::new(&self.config, Some(&self.before)), dealings)
     }
 
     /// Takes the next dealing in the finalized order; true once they suffice.

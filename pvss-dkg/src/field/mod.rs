@@ -23,7 +23,7 @@
 //! - **Two paths, one secret**: both polynomials are in the one proof and have the one `V̂₀`.
 //! - **Evaluations, not coefficients** are committed to, with the degree test of `low_degree`: what a
 //!   share's public key is need not be computed by anybody.
-//! - **One sum** over all points verifies all equations in 𝔾₁, with independent 128-bit weights.
+//! - **One product of two pairings** verifies all equations, of one dealing or of many (`equations`).
 //!
 //! Recipients registered their keys with a proof of possession (`key`), which sharing randomness
 //! among them needs. Elsewhere: dealings with group elements ([`crate::deal`]), whose dealings count
@@ -33,6 +33,7 @@ mod chunking;
 mod deal;
 mod dealing;
 mod decrypt;
+mod equations;
 mod handover;
 mod key;
 mod layout;
@@ -49,4 +50,4 @@ pub use dealing::Dealing;
 pub use decrypt::{DecryptError, Shares};
 pub use handover::{AddError, Handover, HandoverError, Predecessor, Remaining};
 pub use key::Key;
-pub use verify::{DealingError, verify};
+pub use verify::{DealingError, verify, verify_all};

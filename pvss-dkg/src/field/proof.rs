@@ -174,6 +174,12 @@ impl Proof {
         })
     }
 
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes);
+        bytes
+    }
+
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         let Self { masks, sums, nonces, responses } = self;
         write_points(bytes, &masks.ephemerals);

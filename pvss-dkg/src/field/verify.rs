@@ -1,32 +1,26 @@
 //! Anyone's side: is a dealing with field elements what it should be?
 //!
-//! Sizes and identities first, then signature and knowledge of the secret, then with weights from the
-//! last stage of the transcript (see `proof`)
-//!
-//! - in 𝔾₁ one sum over all points: the five kinds of equations of `chunking` and `sharing`, each
-//!   multiplied by a 128-bit weight of its own: `16·(W·p + J) + 2·H + J` terms and some 70 more;
-//! - in 𝔾₂ one sum: `(∑ x_k·V̂ₖ)·c + A = z_α·g₂` and, with independent challenges, the degree tests;
-//! - one product of two pairings: `e(F, g₂) = e(g, V̂₀)`.
-//!
-//! A false equation hides behind at most one value of its weight. Who failed is only asked when a sum
-//! is not zero: then each proof is summed alone.
+//! Sizes, identities and ranges first, then the signature, then one product of two pairings for all
+//! the rest (`equations`). Many dealings are checked as one, and each that is at fault is named, with
+//! the same verdict as alone (`batch`). Which equation fails is only asked of those: then each proof
+//! is summed alone.
+use std::collections::BTreeSet;
+
 use crypto_core::access::Party;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{
-    G1Affine, G1Projective, G2Affine, G2Projective, Scalar, check_pairing_product, vartime_msm,
-};
+use crypto_core::bls::min_sig;
+use crypto_core::curve::{G1Affine, G2Affine};
 use thiserror::Error;
 
-use super::chunk::{CHUNKS, powers};
-use super::chunking::{Bounds, Combiner, MASK_KEY, REPETITIONS};
-use super::deal::origin;
-use super::dealing::{Body, Dealing};
+use super::chunk::CHUNKS;
+use super::chunking::{Bounds, REPETITIONS};
+use super::dealing::Dealing;
+use super::equations;
+use super::handover::Predecessor;
 use super::layout::Layout;
-use super::proof::{Challenges, Proof, Statement};
-use super::sharing::level_keys;
+use super::proof::Proof;
+use crate::batch::{self, Checker};
 use crate::config::{Config, Path};
-use crate::low_degree::DualWord;
-use crate::proof::{ProofError, widen};
+use crate::proof::{Contribution, ProofError};
 use crate::verified::Verified;
 
 /// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.
@@ -104,26 +98,69 @@ pub enum DealingError {
 /// # Errors
 /// Says which check fails first.
 pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
-    if dealing.share.is_some() {
-        return Err(DealingError::Source);
-    }
-    check(config, dealing, None)
+    batch::check(&Verifier::new(config, None), dealing)
 }
 
-/// All but where the secret is from; `key` is the digest of the one that is handed over.
-pub(crate) fn check(
+/// Checks many dealings together, whoever sent them; the verdicts are in their order, and the same as
+/// [`verify`] would give. Saves four pairings for each but the first; one false dealing costs no more
+/// than a good one.
+#[must_use]
+pub fn verify_all(
     config: &Config,
-    dealing: Dealing,
-    key: Option<&[u8; 32]>,
-) -> Result<Verified<Dealing>, DealingError> {
-    let layout = Layout::new(config);
-    check_sizes(&layout, &dealing)?;
-    check_identities(&dealing)?;
-    check_ranges(&layout, &dealing.proof.sums)?;
-    dealing.contribution.verify(config, &dealing.signature)?;
-    check_commitment(&dealing)?;
-    check_proof(config, &layout, &dealing, key)?;
-    Ok(Verified::new(dealing, *config.digest()))
+    dealings: Vec<Dealing>,
+) -> Vec<Result<Verified<Dealing>, DealingError>> {
+    batch::check_all(&Verifier::new(config, None), dealings)
+}
+
+/// What dealings are checked against.
+pub(crate) struct Verifier<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) layout: Layout,
+    pub(crate) before: Option<&'a Predecessor>,
+}
+
+impl<'a> Verifier<'a> {
+    /// Of fresh secrets, or of shares of the key before.
+    pub(crate) fn new(config: &'a Config, before: Option<&'a Predecessor>) -> Self {
+        Self { config, layout: Layout::new(config), before }
+    }
+
+    /// Is the secret from where it should be?
+    fn check_source(&self, dealing: &Dealing) -> Result<(), DealingError> {
+        match (self.before, dealing.share) {
+            (None, None) => Ok(()),
+            (Some(before), Some(share)) => before.check(dealing, share),
+            _ => Err(DealingError::Source),
+        }
+    }
+}
+
+impl Checker for Verifier<'_> {
+    type Dealing = Dealing;
+    type Error = DealingError;
+
+    fn config(&self) -> &Config {
+        self.config
+    }
+
+    fn check_shape(&self, dealing: &Dealing) -> Result<(), DealingError> {
+        self.check_source(dealing)?;
+        check_sizes(&self.layout, dealing)?;
+        check_identities(dealing)?;
+        check_ranges(&self.layout, &dealing.proof.sums)
+    }
+
+    fn signed<'a>(&self, dealing: &'a Dealing) -> (&'a Contribution, &'a min_sig::Signature) {
+        (&dealing.contribution, &dealing.signature)
+    }
+
+    fn failing(&self, dealings: &[&Dealing]) -> BTreeSet<usize> {
+        equations::failing(self, dealings)
+    }
+
+    fn blame(&self, dealing: &Dealing) -> DealingError {
+        equations::check_each(self, dealing).err().unwrap_or(DealingError::Sharing)
+    }
 }
 
 fn check_sizes(layout: &Layout, dealing: &Dealing) -> Result<(), DealingError> {
@@ -167,207 +204,5 @@ fn check_ranges(layout: &Layout, sums: &[u64]) -> Result<(), DealingError> {
     match sums.iter().enumerate().find(|(_, got)| **got > most) {
         Some((sum, got)) => Err(DealingError::Range { sum, got: *got, most }),
         None => Ok(()),
-    }
-}
-
-fn check_commitment(dealing: &Dealing) -> Result<(), DealingError> {
-    check_pairing_product([
-        (dealing.contribution.commitment, G2Affine::generator()),
-        (-G1Affine::generator(), dealing.body.public_key),
-    ])
-    .map_err(|_| DealingError::Commitment)
-}
-
-pub(crate) fn check_proof(
-    config: &Config,
-    layout: &Layout,
-    dealing: &Dealing,
-    key: Option<&[u8; 32]>,
-) -> Result<(), DealingError> {
-    let contribution = &dealing.contribution;
-    let share = dealing.share.zip(key);
-    let origin = origin(config, contribution.dealer, &contribution.commitment, share);
-    let statement = Statement { layout, origin, body: &dealing.body };
-    let (mut transcript, challenges) = statement.replay(&dealing.proof);
-    let weights = Weights::draw(layout, &mut transcript);
-    let words = words(config, &mut transcript);
-    let check = Check { layout, dealing, challenges, weights };
-    if !check.sum(true, true).is_identity() {
-        let chunking = check.sum(true, false).is_identity();
-        return Err(if chunking { DealingError::Sharing } else { DealingError::Chunking });
-    }
-    if (check.commitments() + degrees(config, dealing, &words)).is_identity() {
-        return Ok(());
-    }
-    for (path, word) in &words {
-        if !degree(config, dealing, *path, word).is_identity() {
-            let threshold = config.shape().threshold(*path).map_or(0, |it| it.t().get());
-            return Err(DealingError::Degree { path: *path, threshold });
-        }
-    }
-    Err(DealingError::Sharing)
-}
-
-/// One for each equation in 𝔾₁.
-struct Weights {
-    holders: Vec<u128>,
-    masks: u128,
-    chunks: u128,
-    levels: Vec<u128>,
-    shares: u128,
-}
-
-impl Weights {
-    fn draw(layout: &Layout, transcript: &mut Transcript) -> Self {
-        let mut one = |label| transcript.coefficients_128(label, 1).into_iter().sum();
-        let (masks, chunks, shares) = (one(b"masks"), one(b"all chunks"), one(b"all shares"));
-        let holders = transcript.coefficients_128(b"holders", layout.holders.len());
-        let levels = transcript.coefficients_128(b"levels", layout.levels);
-        Self { holders, masks, chunks, levels, shares }
-    }
-}
-
-/// The test of each path's degree; its challenge has no constant term, see `low_degree`.
-fn words(config: &Config, transcript: &mut Transcript) -> Vec<(Path, DualWord)> {
-    let paths = [Path::Slow, Path::Fast].into_iter();
-    let tested = paths.filter_map(|path| {
-        let threshold = config.shape().threshold(path)?;
-        let z = transcript.scalar(b"z");
-        Some((path, config.low_degree().dual_word(threshold, &z)))
-    });
-    tested.collect()
-}
-
-fn degrees(config: &Config, dealing: &Dealing, words: &[(Path, DualWord)]) -> G2Projective {
-    words.iter().map(|(path, word)| degree(config, dealing, *path, word)).sum()
-}
-
-fn degree(config: &Config, dealing: &Dealing, path: Path, word: &DualWord) -> G2Projective {
-    let commitments = dealing.body.path(config, path).unwrap_or_default();
-    vartime_msm(commitments, &word.at_shares) + dealing.body.public_key * word.at_zero
-}
-
-struct Check<'a> {
-    layout: &'a Layout,
-    dealing: &'a Dealing,
-    challenges: Challenges,
-    weights: Weights,
-}
-
-/// Terms of the one sum in 𝔾₁. Both proofs are about the `R_jl` and the `C_kl`.
-struct Terms {
-    ephemerals: Vec<Scalar>,
-    ciphertexts: Vec<Scalar>,
-    points: Vec<G1Affine>,
-    scalars: Vec<Scalar>,
-}
-
-impl Terms {
-    fn new(layout: &Layout) -> Self {
-        Self {
-            ephemerals: vec![Scalar::ZERO; layout.levels * CHUNKS],
-            ciphertexts: vec![Scalar::ZERO; layout.items * CHUNKS],
-            points: Vec::new(),
-            scalars: Vec::new(),
-        }
-    }
-
-    fn sum(mut self, body: &Body) -> G1Projective {
-        self.points.extend_from_slice(&body.ephemerals);
-        self.points.extend_from_slice(&body.ciphertexts);
-        self.scalars.extend(self.ephemerals.into_iter().chain(self.ciphertexts));
-        vartime_msm(&self.points, &self.scalars)
-    }
-
-    fn push(&mut self, point: G1Affine, scalar: Scalar) {
-        self.points.push(point);
-        self.scalars.push(scalar);
-    }
-
-    fn extend(&mut self, points: &[G1Affine], scalars: impl IntoIterator<Item = Scalar>) {
-        self.points.extend_from_slice(points);
-        self.scalars.extend(scalars.into_iter().take(points.len()));
-    }
-}
-
-impl Check<'_> {
-    /// The identity if the chosen proofs hold.
-    fn sum(&self, chunking: bool, sharing: bool) -> G1Projective {
-        let mut terms = Terms::new(self.layout);
-        if chunking {
-            self.add_chunking(&mut terms);
-        }
-        if sharing {
-            self.add_sharing(&mut terms);
-        }
-        terms.sum(&self.dealing.body)
-    }
-
-    /// `∑ wᵢ·(∑ u·R + Dᵢ − zᵢ·g) + w·(∑ y·B + D₀ − z_β·g)`
-    /// ` + w'·(∑ u·C + ∑ y·Cₐ + Y − ∑ zᵢ·ekᵢ − z_β·y₀ − ∑ y·z_s·g)`
-    fn add_chunking(&self, terms: &mut Terms) {
-        let Proof { masks, sums, nonces, responses } = &self.dealing.proof;
-        let holders: Vec<Scalar> = self.weights.holders.iter().copied().map(widen).collect();
-        let (mask, chunk) = (widen(self.weights.masks), widen(self.weights.chunks));
-        let y: Vec<Scalar> = self.challenges.repetitions.iter().copied().map(widen).collect();
-        self.add_chunks(terms, &holders, &chunk);
-        terms.extend(&nonces.holders, holders.iter().copied());
-        terms.extend(&masks.ephemerals, y.iter().map(|y| mask * *y));
-        terms.push(nonces.masks, mask);
-        terms.extend(&masks.ciphertexts, y.iter().map(|y| chunk * *y));
-        terms.push(nonces.chunks, chunk);
-        for (holder, z) in self.layout.holders.iter().zip(&responses.holders) {
-            terms.push(holder.key, -(chunk * *z));
-        }
-        terms.push(*MASK_KEY, -(chunk * responses.masks));
-        let answers: Scalar = holders.iter().zip(&responses.holders).map(|(w, z)| *w * *z).sum();
-        let sums: Scalar = y.iter().zip(sums).map(|(y, sum)| *y * Scalar::from_u64(*sum)).sum();
-        let generator = answers + mask * responses.masks + chunk * sums;
-        terms.push(G1Affine::generator(), -generator);
-    }
-
-    /// The terms in `R_jl` and `C_kl` of the proof of chunking.
-    fn add_chunks(&self, terms: &mut Terms, holders: &[Scalar], chunk: &Scalar) {
-        let combiner = Combiner::new(&self.challenges.repetitions);
-        let u: Vec<Scalar> =
-            self.challenges.chunks.iter().map(|digits| combiner.combine(*digits)).collect();
-        for entry in self.layout.entries() {
-            let weight = holders.get(entry.holder).copied().unwrap_or_default();
-            let own = u.iter().skip(entry.item * CHUNKS).take(CHUNKS);
-            let sums = terms.ephemerals.iter_mut().skip(entry.level * CHUNKS);
-            sums.zip(own).for_each(|(sum, u)| *sum += weight * *u);
-        }
-        terms.ciphertexts.iter_mut().zip(u).for_each(|(sum, u)| *sum += *chunk * u);
-    }
-
-    /// `∑ wⱼ·(c·∑ 2^(16l)·R + Fⱼ − zⱼ·g) + w·(c·∑ x·2^(16l)·C + Y' − ∑ zⱼ·Kⱼ − z_α·g)` with
-    /// `Kⱼ = ∑_(k on j) x·ekᵢ`
-    fn add_sharing(&self, terms: &mut Terms) {
-        let Proof { nonces, responses, .. } = &self.dealing.proof;
-        let c = self.challenges.sharing;
-        let powers = powers();
-        let levels: Vec<Scalar> = self.weights.levels.iter().copied().map(widen).collect();
-        let share = widen(self.weights.shares);
-        let chunked = |weight: Scalar| powers.map(|power| weight * power);
-        let ephemerals = levels.iter().flat_map(|weight| chunked(*weight * c));
-        terms.ephemerals.iter_mut().zip(ephemerals).for_each(|(sum, term)| *sum += term);
-        let factor = share * c;
-        let ciphertexts = self.challenges.shares.iter().flat_map(|x| chunked(factor * widen(*x)));
-        terms.ciphertexts.iter_mut().zip(ciphertexts).for_each(|(sum, term)| *sum += term);
-        terms.extend(&nonces.levels, levels.iter().copied());
-        terms.push(nonces.shares, share);
-        let keys = level_keys(self.layout, &self.challenges.shares);
-        terms.extend(&keys, responses.levels.iter().map(|z| -(share * *z)));
-        let answers: Scalar = levels.iter().zip(&responses.levels).map(|(w, z)| *w * *z).sum();
-        terms.push(G1Affine::generator(), -(answers + share * responses.shares));
-    }
-
-    /// `c·∑ x·V̂ + A − z_α·g₂`
-    fn commitments(&self) -> G2Projective {
-        let Proof { nonces, responses, .. } = &self.dealing.proof;
-        let c = self.challenges.sharing;
-        let scalars: Vec<Scalar> = self.challenges.shares.iter().map(|x| c * widen(*x)).collect();
-        vartime_msm(&self.dealing.body.commitments, &scalars) + nonces.commitment
-            - G2Affine::generator() * responses.shares
     }
 }
