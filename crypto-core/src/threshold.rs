@@ -21,7 +21,9 @@
 //! Ours: parties hold as many indices as they have weight. A committee has one [`Purpose`], and
 //! neither signs nor verifies anything else, so the key of a beacon cannot be made to sign what a
 //! caller chooses. Share keys are accepted only with a commitment, or after a test of their degree.
-//! No identity anywhere, as in [`bls`](crate::bls).
+//! No identity as group key or in a partial, as in [`bls`](crate::bls). A share key may be the
+//! identity, and then its owner has no partial: the last dealer of a key generation can cancel a share
+//! of its own, and refusing the committee for that would let it stop the epoch.
 //!
 //! Two ways to a signature. [`Committee::optimistic`] counts weight only and verifies the result, two
 //! pairings whatever the committee; if it fails, the culprits are named. [`Committee::verify_all`]

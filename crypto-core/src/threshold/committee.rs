@@ -1,7 +1,7 @@
 //! Who signs together, and with which keys.
 use alloc::vec::Vec;
 
-use crate::access::{Access, Party, ShareIndex, Threshold};
+use crate::access::{Access, Party, Threshold};
 use crate::bls::{KeyPoint, PublicKey, Signature, SignatureError, Variant, check};
 use crate::challenge::Transcript;
 use crate::commitment::Commitment;
@@ -42,12 +42,6 @@ pub enum CommitteeError {
     /// A secret of zero signs everything with the identity.
     #[error("the group key is the identity")]
     GroupIdentity,
-    /// A share of zero signs everything with the identity.
-    #[error("the key of {index} is the identity")]
-    ShareIdentity {
-        /// Which.
-        index: ShareIndex,
-    },
     /// Different sets of parties would sign differently.
     #[error("group key and share keys are not on one polynomial that {t} shares determine")]
     Degree {
@@ -85,7 +79,7 @@ impl<V: Variant> Committee<V> {
     /// A committee from the commitment to its polynomial: the keys are on it by construction.
     ///
     /// # Errors
-    /// If commitment, threshold and parties do not fit each other, or a key is the identity.
+    /// If commitment, threshold and parties do not fit each other, or the group key is the identity.
     pub fn from_commitment(
         setup: Setup,
         commitment: &Commitment<V::KeyGroup>,
@@ -103,8 +97,8 @@ impl<V: Variant> Committee<V> {
     /// of degree below `t`: one sum of products over all share keys.
     ///
     /// # Errors
-    /// If keys, threshold and parties do not fit each other, a key is the identity, or the keys are
-    /// not on one polynomial of the degree.
+    /// If keys, threshold and parties do not fit each other, the group key is the identity, or the keys
+    /// are not on one polynomial of the degree.
     pub fn from_share_keys(
         setup: Setup,
         group: &PublicKey<V>,
@@ -134,9 +128,6 @@ impl<V: Variant> Committee<V> {
             return Err(CommitteeError::ShareKeys { got: shares.len(), need });
         }
         let group = PublicKey::from_point(group).map_err(|_| CommitteeError::GroupIdentity)?;
-        if let Some((index, _)) = points.indices().zip(&shares).find(|(_, key)| key.is_identity()) {
-            return Err(CommitteeError::ShareIdentity { index });
-        }
         let mut committee = Self { id: [0; 32], access, threshold, points, purpose, group, shares };
         committee.id = committee.transcript().bytes(b"id");
         Ok(committee)

@@ -6,7 +6,7 @@ use crypto_core::curve::{Affine, Group, Projective, Scalar};
 use crypto_core::polynomial::{Placement, Points};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{
-    Committee, CommitteeError, KeyShareError, KeyShares, Purpose, Setup, Signer,
+    Committee, CommitteeError, KeyShareError, KeyShares, Partial, Purpose, Setup, Signer,
 };
 
 use crate::fixture::{self, DOMAIN, Dealt, T, party, rng};
@@ -16,6 +16,7 @@ crate::suite!(
     share_keys_of_a_higher_degree_are_refused,
     a_committee_needs_parts_that_fit,
     the_identity_is_no_key,
+    a_share_of_zero_keeps_nobody_else_from_signing,
     everything_is_in_the_digest,
     shares_are_checked_before_they_sign,
 );
@@ -95,25 +96,41 @@ fn a_committee_needs_parts_that_fit<V: Variant>(placement: Placement) {
 }
 
 fn the_identity_is_no_key<V: Variant>(placement: Placement) {
-    let dealt = Dealt::<V>::new(placement, 25);
-    let group = dealt.committee.group_key();
-    // Of the right degree: zero everywhere, and zero at share 3 alone.
-    let mut coefficients = vec![Affine::identity(); usize::try_from(T).unwrap()];
-    let zero = Commitment::from_points(coefficients.clone()).unwrap();
+    let refused = Err(CommitteeError::GroupIdentity);
+    // Of the right degree: zero everywhere.
+    let zero = vec![Affine::identity(); usize::try_from(T).unwrap()];
+    let zero = Commitment::from_points(zero).unwrap();
     let verdict = Committee::<V>::from_commitment(setup(placement), &zero).map(|_| ());
-    assert_eq!(verdict, Err(CommitteeError::GroupIdentity));
-    let index = ShareIndex::new(3).unwrap();
-    let at = Points::new(placement, 14).unwrap().point(index).unwrap();
-    let g = Affine::<V::KeyGroup>::generator();
-    coefficients[0] = -(g * at).to_affine();
-    coefficients[1] = g;
-    let commitment = Commitment::from_points(coefficients).unwrap();
-    let verdict = Committee::<V>::from_commitment(setup(placement), &commitment).map(|_| ());
-    assert_eq!(verdict, Err(CommitteeError::ShareIdentity { index }));
-    let mut shares = keys::<V::KeyGroup>(&dealt.values);
-    shares[2] = Affine::identity();
-    let verdict = Committee::from_share_keys(setup(placement), &group, shares).map(|_| ());
-    assert_eq!(verdict, Err(CommitteeError::ShareIdentity { index }));
+    assert_eq!(verdict, refused);
+}
+
+/// Share 3 of party 0 is zero: its own doing, and it stops nobody but itself.
+fn a_share_of_zero_keeps_nobody_else_from_signing<V: Variant>(placement: Placement) {
+    let access = Access::new(&fixture::WEIGHTS).unwrap();
+    let points = Points::of(&access, placement);
+    let root = points.point(ShareIndex::new(3).unwrap()).unwrap();
+    let value = |x: Scalar| x - root;
+    let values: Vec<Scalar> =
+        points.indices().map(|index| value(points.point(index).unwrap())).collect();
+    assert_eq!(values[2], Scalar::ZERO);
+    let group = (Affine::<V::KeyGroup>::generator() * value(Scalar::ZERO)).to_affine();
+    let group = PublicKey::from_bytes(group.to_bytes().as_ref()).unwrap();
+    let committee =
+        Committee::<V>::from_share_keys(setup(placement), &group, keys(&values)).unwrap();
+    let partial = |at: u32| {
+        let own = Secret::new(values[access.range(party(at))].to_vec());
+        let signer = KeyShares::new(party(at), own).check(&committee).unwrap();
+        (party(at), signer.partial(&fixture::message()).unwrap())
+    };
+    let signature = committee
+        .verify_all(&fixture::message(), [4, 5].map(partial).into_iter().collect())
+        .unwrap()
+        .combine();
+    assert_eq!(signature.verify(&group, fixture::DOMAIN, b"message"), Ok(()));
+    // Its own partial does not even decode.
+    let own = borsh::to_vec(&partial(0).1).unwrap();
+    let error = borsh::from_slice::<Partial<V>>(&own).unwrap_err();
+    assert_eq!(error.to_string(), "point is the identity");
 }
 
 fn everything_is_in_the_digest<V: Variant>(placement: Placement) {

@@ -2,6 +2,7 @@
 
 mod batch;
 mod handover;
+mod last;
 
 use std::sync::Arc;
 
