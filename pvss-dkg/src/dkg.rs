@@ -31,6 +31,9 @@ pub trait Dealt: sealed::Sealed {
     /// `F = g^f(0)`
     #[doc(hidden)]
     fn commitment(&self) -> &G1Affine;
+    /// Not a share of another key dealt on, whose check is another.
+    #[doc(hidden)]
+    fn is_fresh(&self) -> bool;
 }
 
 mod sealed {
@@ -47,6 +50,10 @@ impl Dealt for Dealing {
     fn commitment(&self) -> &G1Affine {
         &self.contribution.commitment
     }
+
+    fn is_fresh(&self) -> bool {
+        true
+    }
 }
 
 impl Dealt for field::Dealing {
@@ -56,6 +63,10 @@ impl Dealt for field::Dealing {
 
     fn commitment(&self) -> &G1Affine {
         &self.contribution.commitment
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.share.is_none()
     }
 }
 
@@ -85,7 +96,7 @@ pub enum Progress {
 /// Why a dealing does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DkgError {
-    /// Checked under another configuration.
+    /// Checked under another configuration, or as a share of another key dealt on.
     #[error("dealing of {dealer} was made for another session or committee")]
     Foreign {
         /// Whose dealing.
@@ -125,7 +136,7 @@ impl<D: Dealt> Dkg<D> {
     /// If it does not count. That changes nothing: go on with the next one.
     pub fn add(&mut self, dealing: Arc<Verified<D>>) -> Result<Progress, DkgError> {
         let dealer = dealing.dealer();
-        if dealing.config_digest() != self.config.digest() {
+        if dealing.config_digest() != self.config.digest() || !dealing.is_fresh() {
             return Err(DkgError::Foreign { dealer });
         }
         if self.progress() == Progress::Qualified {

@@ -82,7 +82,7 @@ pub enum HandoverError {
 /// Why a dealing of a share does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddError {
-    /// Checked under another configuration, or no share of a key is dealt on.
+    /// Checked under another configuration or for another key, or no share of a key is dealt on.
     #[error("dealing of {dealer} was made for another handover")]
     Foreign {
         /// Whose dealing.
@@ -197,14 +197,19 @@ impl Handover {
         batch::check_all(&Verifier::new(&self.config, Some(&self.before)), dealings)
     }
 
-    /// Takes the next dealing in the finalized order; true once they suffice.
+    /// Takes the next dealing in the finalized order; says how many are still missing.
     ///
     /// # Errors
     /// If it does not count. That changes nothing: go on with the next one.
     pub fn add(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<Remaining, AddError> {
         let dealer = dealing.dealer();
-        let own = dealing.config_digest() == self.config.digest();
-        let share = dealing.share.filter(|_| own).ok_or(AddError::Foreign { dealer })?;
+        // Its verdict may be of a handover of another key to the same committee.
+        let own = |share| {
+            dealing.config_digest() == self.config.digest()
+                && self.before.share_of(dealer, share) == Some(&dealing.body.public_key)
+        };
+        let share =
+            dealing.share.filter(|share| own(*share)).ok_or(AddError::Foreign { dealer })?;
         if self.remaining().0 == 0 {
             return Err(AddError::Complete { share: share.get() });
         }

@@ -33,15 +33,16 @@ impl Key {
     /// Adds verified dealings up; their order does not matter.
     ///
     /// # Errors
-    /// If one was verified under another configuration, a dealer occurs twice, the dealers' stake is
-    /// not enough or their secrets cancel.
+    /// If one was verified under another configuration or deals a share of another key on, a dealer
+    /// occurs twice, the dealers' stake is not enough or their secrets cancel.
     pub fn sum(
         config: &Config,
         dealings: &[Arc<Verified<Dealing>>],
     ) -> Result<Self, AggregateError> {
         let mut dealings = dealings.to_vec();
         dealings.sort_by_key(|dealing| dealing.dealer());
-        if let Some(foreign) = dealings.iter().find(|one| one.config_digest() != config.digest()) {
+        let own = |one: &Verified<Dealing>| one.config_digest() == config.digest();
+        if let Some(foreign) = dealings.iter().find(|one| !own(one) || one.share.is_some()) {
             return Err(AggregateError::Foreign { dealer: foreign.dealer() });
         }
         check_dealers(config, dealings.iter().map(|dealing| dealing.dealer()))?;

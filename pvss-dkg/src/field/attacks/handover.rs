@@ -10,6 +10,7 @@ use crypto_core::sharing::Sharing;
 use super::dealt;
 use crate::aggregate::AggregateError;
 use crate::config::{Config, Path};
+use crate::dkg::{Dkg, DkgError};
 use crate::field::deal::{Witness, publish};
 use crate::field::layout::Layout;
 use crate::field::{
@@ -155,4 +156,31 @@ fn only_the_holder_deals_a_share_on_and_nothing_else() {
     let bytes = relabelled.to_bytes();
     let relabelled = Dealing::from_bytes(config, &bytes).unwrap();
     assert!(handover.verify(relabelled).is_err());
+}
+
+/// A dealing counts where it was checked and nowhere else, even under one configuration.
+#[test]
+fn a_verdict_of_one_handover_is_none_of_another() {
+    let mut before = epoch();
+    let (after, handover) = next(&before);
+    let dealing = handed(&mut before, &handover, 7);
+    let dealing = Arc::new(handover.verify(dealing).unwrap());
+
+    // Another key of the same committee is handed over to the same one.
+    let config = before.committee.config.clone();
+    let dealings = [3, 5].map(|dealer| {
+        let dealing = dealt(&mut before.committee, dealer);
+        Arc::new(verify(&config, dealing).unwrap())
+    });
+    let second = Key::sum(&config, &dealings).unwrap();
+    let predecessor = Predecessor::new(&config, &second);
+    let mut other = Handover::new(after.config.clone(), predecessor).unwrap();
+    let dealer = dealing.dealer();
+    assert_eq!(other.add(dealing.clone()).unwrap_err(), AddError::Foreign { dealer });
+
+    // Or a fresh one is made for it.
+    let mut dkg = Dkg::new(after.config.clone());
+    assert_eq!(dkg.add(dealing.clone()).unwrap_err(), DkgError::Foreign { dealer });
+    let refused = Key::sum(&after.config, &[dealing]).unwrap_err();
+    assert_eq!(refused, AggregateError::Foreign { dealer });
 }
