@@ -98,12 +98,16 @@ impl Verified<Dealing> {
     ) -> Result<Secret<Vec<Scalar>>, DecryptError> {
         let bound = Bounds::new(layout.items).sum;
         let levels = holder.items.iter().zip(self.body.ephemerals.chunks(CHUNKS));
-        let values = levels.map(|(item, ephemerals)| {
+        let opened = levels.map(|(item, rs)| self.open_share(*item, rs, key, bound)).collect();
+        let opened: Secret<Vec<Option<Scalar>>> = Secret::new(opened);
+        let mut shares = holder.items.iter().zip(opened.expose());
+        if let Some((item, _)) = shares.find(|(_, share)| share.is_none()) {
             let (path, share) = Layout::place(config, *item);
-            let value = self.open_share(*item, ephemerals, key, bound);
-            value.ok_or(DecryptError::Share { path, share })
-        });
-        Ok(Secret::new(values.collect::<Result<_, _>>()?))
+            return Err(DecryptError::Share { path, share });
+        }
+        // Of known length, for a list that grows leaves copies of its shares behind.
+        let shares = opened.expose().iter().map(|share| share.unwrap_or_default());
+        Ok(Secret::new(shares.collect()))
     }
 
     /// The share that `V̂` commits to, or none.
@@ -117,10 +121,15 @@ impl Verified<Dealing> {
         let ciphertexts = self.body.ciphertexts.iter().skip(item * CHUNKS);
         let opened: Vec<G1Projective> =
             ciphertexts.zip(ephemerals).map(|(c, r)| key.open(c, r)).collect();
-        let opened = Secret::new(G1Projective::batch_to_affine(&opened));
-        let chunks: Option<Vec<Scalar>> =
+        let opened = Secret::new(opened);
+        let opened = Secret::new(G1Projective::batch_to_affine(opened.expose()));
+        let chunks: Vec<Option<Scalar>> =
             opened.expose().iter().map(|point| chunk(point, bound)).collect();
-        let value = join(Secret::new(chunks?).expose());
+        let chunks = Secret::new(chunks);
+        if chunks.expose().iter().any(Option::is_none) {
+            return None;
+        }
+        let value = join(chunks.expose().iter().flatten());
         let committed = self.body.commitments.get(item)?;
         (G2Affine::from(G2Affine::generator() * value) == *committed).then_some(value)
     }

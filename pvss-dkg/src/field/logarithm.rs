@@ -2,7 +2,7 @@
 //!
 //! An honest chunk is below 2¹⁶ and stands in a table of 2¹⁶ entries. What a cheating dealer can get
 //! past the proof of chunking is `s = n/Δ` with `0 < Δ < E` and `|n| < Z`; then `(g^s)^Δ = g^n`, and `n`
-//! is found for one `Δ` after the other with a larger table.
+//! is looked for with a larger table, for all `Δ` side by side.
 //!
 //! | table  | entries `m` | bytes  | built                          | covers with one step      |
 //! |--------|-------------|--------|--------------------------------|---------------------------|
@@ -14,8 +14,16 @@
 //! are shared by all threads. The worst case is `E·Z/m` giant steps for a chunk, each one addition
 //! and part of a batched inversion: at 324 shares 15 · 2¹⁶ of them, at 2048 shares 15 · 2¹⁹.
 //!
+//! **A whole dealing.** A dealer that tries `2³²` times may well halve all its chunks: in each of the 32
+//! repetitions the sum is an integer half of the time. Searched to the end for one `Δ` after the
+//! other, each of them would cost `Z/m` steps before `Δ = 2` is even looked at. Side by side it is the
+//! size of the numerators that costs, and for that all chunks share the room of the sums: `K` of them
+//! have `|n|` of some `Z/(20·√K)` each, or most attempts leave the range. So they take about
+//! `√K·Z/m` steps together, where one by one they would take `K·Z/m`.
+//!
 //! Looking up a secret in a table is not constant time. It happens on the recipient's own machine,
 //! once for each dealing.
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use crypto_core::curve::{G1Affine, G1Projective, Scalar};
@@ -26,8 +34,10 @@ use crate::deal::TABLE_G;
 
 const HONEST: u32 = BITS;
 const LARGE: u32 = 22;
-/// Points that are made affine with one inversion.
+/// Points of a table that are made affine with one inversion.
 const BATCH: usize = 1024;
+/// Steps of one walk before it is the next one's turn.
+const PACE: usize = 64;
 const INDEX_BITS: u32 = 22;
 
 static HONEST_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(HONEST));
@@ -38,13 +48,9 @@ pub(crate) fn chunk(point: &G1Affine, bound: u64) -> Option<Scalar> {
     HONEST_TABLE.find(point).or_else(|| cheated(point, bound))
 }
 
-/// `n/Δ` for the least `Δ` that has one.
+/// `n/Δ` with about the least `|n|` there is.
 fn cheated(point: &G1Affine, bound: u64) -> Option<Scalar> {
-    (1..CHALLENGES).find_map(|delta| {
-        let delta = Scalar::from_u64(delta);
-        let numerator = LARGE_TABLE.search(*point * delta, bound)?;
-        Some(numerator * delta.invert()?)
-    })
+    LARGE_TABLE.search(point, 1..CHALLENGES, bound)
 }
 
 /// `n·g` for `0 ≤ n ≤ m`, by abscissa.
@@ -62,7 +68,7 @@ impl Table {
         let mut next = G1Projective::from(step);
         let mut number = 1;
         while number <= size {
-            let block = block(&mut next, &step);
+            let block = block(&mut next, &step, BATCH);
             let numbered = block.iter().zip(number..=size);
             entries.extend(numbered.map(|(point, n)| abscissa(point) | n & INDEX_MASK));
             number += u64::try_from(BATCH).unwrap_or(u64::MAX);
@@ -90,37 +96,52 @@ impl Table {
         })
     }
 
-    /// `n` with `point = n·g` and `|n| ≤ bound`, from the least on.
-    fn search(&self, point: G1Projective, bound: u64) -> Option<Scalar> {
+    /// `n/Δ` with `Δ·point = n·g` and `|n| ≤ bound`, from the least `|n|` on.
+    fn search(&self, point: &G1Affine, deltas: Range<u64>, bound: u64) -> Option<Scalar> {
         let stride = 2 * self.size + 1;
         let step = G1Affine::from(G1Affine::generator() * Scalar::from_u64(stride));
-        let steps = bound.div_ceil(stride);
-        let signed = [(step, Scalar::from_u64(stride)), (-step, -Scalar::from_u64(stride))];
-        let near = self.find(&point.into());
-        near.or_else(|| {
-            signed.into_iter().find_map(|(step, stride)| self.walk(point, &step, &stride, steps))
-        })
-    }
-
-    /// `n` with `point = n·g` within reach of one of the first multiples of `step = stride·g`.
-    fn walk(
-        &self,
-        point: G1Projective,
-        step: &G1Affine,
-        stride: &Scalar,
-        steps: u64,
-    ) -> Option<Scalar> {
-        let back = -*step;
-        let mut next = point + back;
-        let mut walked = 1;
-        while walked <= steps {
-            let block = block(&mut next, &back);
-            for (point, count) in block.iter().zip(walked..) {
-                if let Some(rest) = self.find(point) {
-                    return Some(rest + *stride * Scalar::from_u64(count));
-                }
+        let walks = deltas.flat_map(|delta| {
+            let delta = Scalar::from_u64(delta);
+            let (next, stride) = (*point * delta, Scalar::from_u64(stride));
+            let walk = Walk { delta, next, back: -step, stride, count: Scalar::ZERO };
+            [walk, Walk { back: step, stride: -stride, ..walk }]
+        });
+        let mut walks: Vec<Walk> = walks.collect();
+        // The first step of all is the table itself.
+        let mut left = bound.div_ceil(stride) + 1;
+        let mut pace = 1;
+        while left > 0 {
+            if let Some(found) = walks.iter_mut().find_map(|walk| walk.advance(self, pace)) {
+                return Some(found);
             }
-            walked += u64::try_from(BATCH).unwrap_or(u64::MAX);
+            left = left.saturating_sub(u64::try_from(pace).unwrap_or(u64::MAX));
+            pace = PACE;
+        }
+        None
+    }
+}
+
+/// One denominator and one sign of its numerator.
+#[derive(Clone, Copy)]
+struct Walk {
+    /// `Δ`
+    delta: Scalar,
+    /// `Δ·point − count·stride·g`
+    next: G1Projective,
+    /// `−stride·g`
+    back: G1Affine,
+    stride: Scalar,
+    count: Scalar,
+}
+
+impl Walk {
+    /// Takes some steps. What is within reach of one of them is found.
+    fn advance(&mut self, table: &Table, steps: usize) -> Option<Scalar> {
+        for point in block(&mut self.next, &self.back, steps) {
+            if let Some(rest) = table.find(&point) {
+                return Some((rest + self.stride * self.count) * self.delta.invert()?);
+            }
+            self.count += Scalar::ONE;
         }
         None
     }
@@ -129,9 +150,9 @@ impl Table {
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
 /// The next points of a walk, and on.
-fn block(next: &mut G1Projective, step: &G1Affine) -> Vec<G1Affine> {
+fn block(next: &mut G1Projective, step: &G1Affine, count: usize) -> Vec<G1Affine> {
     let points: Vec<G1Projective> =
-        (0..BATCH).map(|_| std::mem::replace(next, *next + *step)).collect();
+        (0..count).map(|_| std::mem::replace(next, *next + *step)).collect();
     G1Projective::batch_to_affine(&points)
 }
 
@@ -165,11 +186,24 @@ mod tests {
         let bound = 40_000;
         for n in (0..200).chain([16_999, 17_000, 17_001, bound - 1, bound]) {
             let n = Scalar::from_u64(n);
-            assert_eq!(table.search(power(n).into(), bound), Some(n));
-            assert_eq!(table.search(power(-n).into(), bound), Some(-n));
+            assert_eq!(table.search(&power(n), 1..2, bound), Some(n));
+            assert_eq!(table.search(&power(-n), 1..2, bound), Some(-n));
         }
         let beyond = Scalar::from_u64(bound + 20_000);
-        assert_eq!(table.search(power(beyond).into(), bound), None);
+        assert_eq!(table.search(&power(beyond), 1..2, bound), None);
+    }
+
+    /// A dealer can halve all its chunks at the price of 2³² attempts, so halves must not wait until
+    /// all integers were tried: at this bound that would take 2³⁹ steps.
+    #[test]
+    fn a_small_numerator_is_found_fast_whatever_its_denominator() {
+        let table = Table::new(8);
+        for (numerator, delta) in [(3_u64, 2), (100_001, 2), (1 << 16, 15), (77_777, 8)] {
+            let s = Scalar::from_u64(numerator) * Scalar::from_u64(delta).invert().unwrap();
+            for s in [s, -s] {
+                assert_eq!(table.search(&power(s), 1..CHALLENGES, 1 << 48), Some(s));
+            }
+        }
     }
 
     #[test]
