@@ -15,7 +15,8 @@
 //! | `head` | the next slot to reveal; what is below is finished            |
 //! | `local`| the slot after the last final one; the window starts here     |
 //!
-//! Ours: missed messages are asked for again; a restart continues from records; partials are verified
+//! Generic over the threshold function ([`Scheme`]), which the machine only ever asks for values. Ours:
+//! missed messages are asked for again; a restart continues from records; partials are verified
 //! together and late. Elsewhere: the contract (`release`), counting (`collector`).
 mod peers;
 mod restore;
@@ -25,15 +26,15 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use crypto_core::wvuf::{self, AdmittedKey, Partial};
 use machine::{Instant, Machine};
 
 use crate::collector::{Collector, Lane};
-use crate::config::{Binding, Evaluation, Keys, Limits, Plan};
+use crate::config::{Binding, Keys, Limits, Plan, Secrets};
 use crate::event::{Input, Output, Recipient, Refusal, Reveal};
 use crate::history::{Answer, History};
-use crate::job::{Combined, Finding, Job, Verdict, Work};
+use crate::job::{Combined, Finding, Job, Subject, Verdict, Work};
 use crate::release::{self, Claim, Release, Standing, Withheld, bound_value};
+use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value, View};
 use crate::wire::{Message, Path, Record};
 
@@ -42,50 +43,50 @@ const ASKED_AT_ONCE: usize = 16;
 
 /// Follows an engine and reveals one output per slot.
 #[derive(Debug)]
-pub struct Beacon {
+pub struct Beacon<S: Scheme> {
     context: Context,
     me: Party,
     plan: Plan,
     binding: Binding,
     fast_attempt: Option<u32>,
     limits: Limits,
-    evaluation: Evaluation,
-    keys: Arc<Keys>,
+    secrets: Secrets<S>,
+    keys: Arc<Keys<S>>,
     standing: Standing,
-    open: BTreeMap<Slot, Open>,
+    open: BTreeMap<Slot, Open<S>>,
     head: Slot,
     local: Slot,
-    history: History,
+    history: History<S>,
     suspects: BTreeSet<Party>,
     /// Who was accused of what kind of fault that costs nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<Output<S>>,
 }
 
 /// A slot that is not revealed yet.
 #[derive(Debug, Default)]
-struct Open {
+struct Open<S: Scheme> {
     /// Value and own late partial, once the slot is final.
-    finality: Option<Answer>,
+    finality: Option<Answer<S>>,
     /// What the early partial that left in this life was bound to.
     sent_early: Option<Option<Value>>,
-    input: Option<Arc<wvuf::Input>>,
-    collector: Collector,
-    result: Option<(Path, Box<Combined>)>,
+    subject: Option<Arc<Subject<S>>>,
+    collector: Collector<S>,
+    result: Option<(Path, Box<Combined<S>>)>,
     ask_at: Instant,
 }
 
-impl Open {
+impl<S: Scheme> Open<S> {
     fn value(&self) -> Option<Option<Value>> {
         self.finality.as_ref().map(|answer| answer.value)
     }
 }
 
-impl Machine for Beacon {
-    type Input = Input;
-    type Output = Output;
+impl<S: Scheme> Machine for Beacon<S> {
+    type Input = Input<S>;
+    type Output = Output<S>;
 
-    fn handle(&mut self, now: Instant, input: Input) {
+    fn handle(&mut self, now: Instant, input: Input<S>) {
         match input {
             Input::Prefinalized { slot, view, value } => self.prefinalized(slot, view, value),
             Input::Finalized { slot, value } => self.finalized(now, slot, value),
@@ -98,7 +99,7 @@ impl Machine for Beacon {
         self.ask(now);
     }
 
-    fn poll(&mut self) -> Option<Output> {
+    fn poll(&mut self) -> Option<Output<S>> {
         self.outputs.pop_front()
     }
 
@@ -107,16 +108,16 @@ impl Machine for Beacon {
     }
 }
 
-impl Beacon {
+impl<S: Scheme> Beacon<S> {
     /// The next slot to be revealed.
     #[must_use]
     pub fn head(&self) -> Slot {
         self.head
     }
 
-    /// The committees with all keys admitted so far.
+    /// The committees with all keys known so far.
     #[must_use]
-    pub fn keys(&self) -> &Arc<Keys> {
+    pub fn keys(&self) -> &Arc<Keys<S>> {
         &self.keys
     }
 
@@ -138,7 +139,7 @@ impl Beacon {
         if slot < self.head {
             return Err(Withheld::Finished { slot });
         }
-        if !self.evaluation.contains_key(&path) {
+        if !self.secrets.contains_key(&path) {
             return Err(Withheld::NoShares { party: self.me });
         }
         let finality = self.open.get(&slot).and_then(Open::value);
@@ -205,34 +206,33 @@ impl Beacon {
     }
 
     /// Evaluates, enters and broadcasts this party's partial, if it has shares.
-    fn send_own(&mut self, lane: Lane, slot: Slot) -> Option<Partial> {
+    fn send_own(&mut self, lane: Lane, slot: Slot) -> Option<S::Partial> {
         self.open.entry(slot).or_default();
         let partial = self.evaluate(lane, slot)?;
         let open = self.open.get_mut(&slot).filter(|open| open.result.is_none());
         if let (Some(open), Some(committee)) = (open, self.keys.committee(lane.path)) {
-            open.collector.enter(lane, self.me, partial, committee);
+            open.collector.enter(lane, self.me, partial.clone(), committee);
         }
-        self.send(Recipient::All, partial_message(lane, slot, partial));
+        self.send(Recipient::All, partial_message(lane, slot, partial.clone()));
         Some(partial)
     }
 
-    fn evaluate(&mut self, lane: Lane, slot: Slot) -> Option<Partial> {
-        let input = self.input(slot, lane.value);
-        Some(self.evaluation.get(&lane.path)?.evaluate(&input))
+    fn evaluate(&mut self, lane: Lane, slot: Slot) -> Option<S::Partial> {
+        let subject = self.subject(slot, lane.value)?;
+        S::evaluate(self.secrets.get(&lane.path)?, subject.input())
     }
 
     /// Rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a slot.
-    fn input(&mut self, slot: Slot, value: Option<Value>) -> Arc<wvuf::Input> {
-        let bytes = value.map(Value::to_bytes);
-        let known = self.open.get(&slot).and_then(|open| open.input.as_ref());
-        if let Some(input) = known.filter(|input| input.value() == bytes) {
-            return Arc::clone(input);
+    fn subject(&mut self, slot: Slot, value: Option<Value>) -> Option<Arc<Subject<S>>> {
+        let known = self.open.get(&slot).and_then(|open| open.subject.as_ref());
+        if let Some(subject) = known.filter(|subject| subject.value() == value) {
+            return Some(Arc::clone(subject));
         }
-        let input = Arc::new(wvuf::Input::new(&self.context, slot, bytes));
+        let subject = Arc::new(Subject::new(&self.context, slot, value)?);
         if let Some(open) = self.open.get_mut(&slot) {
-            open.input = Some(Arc::clone(&input));
+            open.subject = Some(Arc::clone(&subject));
         }
-        input
+        Some(subject)
     }
 
     fn abandoned(&mut self, view: View) {
@@ -246,7 +246,7 @@ impl Beacon {
         }
     }
 
-    fn admitted(&mut self, path: Path, key: AdmittedKey) {
+    fn admitted(&mut self, path: Path, key: S::LateKey) {
         if let Err(error) = Arc::make_mut(&mut self.keys).insert(path, key) {
             self.outputs.push_back(Output::Refused(Refusal::Key(error)));
             return;
@@ -275,9 +275,9 @@ impl Beacon {
             let singles = singles.into_iter().map(|(party, partial)| Work::Verify(party, partial));
             let batch = open.collector.start(lane, committee).map(Work::Combine);
             for work in singles.chain(batch).collect::<Vec<_>>() {
-                let input = self.input(slot, value);
-                let job = Job::new(&keys, &input, (slot, path, value), work);
-                self.outputs.push_back(Output::Check(job));
+                // The first slot of a configuration has an input, and so have those after it.
+                let Some(subject) = self.subject(slot, value) else { return };
+                self.outputs.push_back(Output::Check(Job::new(&keys, &subject, path, work)));
             }
         }
     }
@@ -288,7 +288,7 @@ impl Beacon {
         }
     }
 
-    fn checked(&mut self, verdict: Verdict) {
+    fn checked(&mut self, verdict: Verdict<S>) {
         let Verdict { slot, path, value, finding } = verdict;
         let lane = Lane { path, value };
         let keys = Arc::clone(&self.keys);
@@ -308,7 +308,7 @@ impl Beacon {
                         open.collector.clear();
                         self.reveal();
                     }
-                    Err(wvuf::QuorumError::Faulty { culprits }) => {
+                    Err(QuorumError::Faulty { culprits }) => {
                         self.caught(slot, lane, &culprits);
                         self.advance_all();
                     }
@@ -360,8 +360,8 @@ impl Beacon {
     }
 
     /// Final slots that lack their output, oldest first, as many as are asked for at a time.
-    fn lacking(&self) -> impl Iterator<Item = (Slot, &Open)> {
-        let lacks = |open: &Open| {
+    fn lacking(&self) -> impl Iterator<Item = (Slot, &Open<S>)> {
+        let lacks = |open: &Open<S>| {
             let bound = open.value().and_then(|value| bound_value(self.binding, value));
             open.result.is_none() && bound.is_some()
         };
@@ -373,11 +373,11 @@ impl Beacon {
         self.outputs.push_back(Output::Persist(record));
     }
 
-    fn send(&mut self, to: Recipient, message: Message) {
+    fn send(&mut self, to: Recipient, message: Message<S>) {
         self.outputs.push_back(Output::Send { to, message });
     }
 }
 
-const fn partial_message(lane: Lane, slot: Slot, partial: Partial) -> Message {
+const fn partial_message<S: Scheme>(lane: Lane, slot: Slot, partial: S::Partial) -> Message<S> {
     Message::Partial { path: lane.path, slot, value: lane.value, partial }
 }

@@ -16,8 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::Party;
-use crypto_core::wvuf::{Committee, Partial};
 
+use crate::schemes::Scheme;
 use crate::slot::Value;
 use crate::wire::Path;
 
@@ -39,41 +39,41 @@ pub(crate) enum Arrival {
     Second,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Entry {
-    Held(Partial),
-    Checking(Partial),
-    Verified(Partial),
+#[derive(Clone, Debug)]
+enum Entry<S: Scheme> {
+    Held(S::Partial),
+    Checking(S::Partial),
+    Verified(S::Partial),
     Rejected,
 }
 
-impl Entry {
+impl<S: Scheme> Entry<S> {
     /// The partial if it may go into a batch.
-    const fn counted(&self) -> Option<Partial> {
+    const fn counted(&self) -> Option<&S::Partial> {
         match self {
-            Self::Held(partial) | Self::Verified(partial) => Some(*partial),
+            Self::Held(partial) | Self::Verified(partial) => Some(partial),
             Self::Checking(_) | Self::Rejected => None,
         }
     }
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
-    entries: BTreeMap<Party, Entry>,
-    /// Of all that is counted and whose key is admitted.
+struct Tally<S: Scheme> {
+    entries: BTreeMap<Party, Entry<S>>,
+    /// Of all that is counted and whose key is known.
     weight: u32,
     running: bool,
 }
 
-impl Tally {
-    fn recount(&mut self, committee: &Committee) {
+impl<S: Scheme> Tally<S> {
+    fn recount(&mut self, committee: &S::Committee) {
         let counted = self.entries.iter().filter(|(_, entry)| entry.counted().is_some());
-        self.weight = counted.map(|(party, _)| committee.weight_of(*party)).sum();
+        self.weight = counted.map(|(party, _)| S::weight(committee, *party)).sum();
     }
 
-    fn set(&mut self, party: Party, entry: Entry, committee: &Committee) {
-        let weight = |entry: Option<&Entry>| {
-            entry.and_then(Entry::counted).map_or(0, |_| committee.weight_of(party))
+    fn set(&mut self, party: Party, entry: Entry<S>, committee: &S::Committee) {
+        let weight = |entry: Option<&Entry<S>>| {
+            entry.and_then(Entry::counted).map_or(0, |_| S::weight(committee, party))
         };
         let before = weight(self.entries.get(&party));
         self.weight = self.weight.saturating_sub(before).saturating_add(weight(Some(&entry)));
@@ -83,23 +83,23 @@ impl Tally {
 
 /// All lanes of one slot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Collector {
-    lanes: BTreeMap<Lane, Tally>,
+pub(crate) struct Collector<S: Scheme> {
+    lanes: BTreeMap<Lane, Tally<S>>,
 }
 
-impl Collector {
+impl<S: Scheme> Collector<S> {
     /// Takes the partial of a peer, of which at most `most` fit into one path.
     pub(crate) fn arrive(
         &mut self,
         lane: Lane,
-        (party, partial): (Party, Partial),
+        (party, partial): (Party, &S::Partial),
         most: usize,
-        committee: &Committee,
+        committee: &S::Committee,
     ) -> Arrival {
         if let Some(entry) = self.lanes.get(&lane).and_then(|tally| tally.entries.get(&party)) {
             return match entry {
                 Entry::Held(known) | Entry::Checking(known) | Entry::Verified(known)
-                    if *known != partial =>
+                    if known != partial =>
                 {
                     Arrival::Second
                 }
@@ -110,12 +110,18 @@ impl Collector {
         if same_path.filter(|(_, tally)| tally.entries.contains_key(&party)).count() >= most {
             return Arrival::Second;
         }
-        self.lanes.entry(lane).or_default().set(party, Entry::Held(partial), committee);
+        self.lanes.entry(lane).or_default().set(party, Entry::Held(partial.clone()), committee);
         Arrival::New
     }
 
     /// Enters this party's own partial, which needs no check.
-    pub(crate) fn enter(&mut self, lane: Lane, me: Party, own: Partial, committee: &Committee) {
+    pub(crate) fn enter(
+        &mut self,
+        lane: Lane,
+        me: Party,
+        own: S::Partial,
+        committee: &S::Committee,
+    ) {
         self.lanes.entry(lane).or_default().set(me, Entry::Verified(own), committee);
     }
 
@@ -123,18 +129,21 @@ impl Collector {
     pub(crate) fn start(
         &mut self,
         lane: Lane,
-        committee: &Committee,
-    ) -> Option<BTreeMap<Party, Partial>> {
+        committee: &S::Committee,
+    ) -> Option<BTreeMap<Party, S::Partial>> {
         let tally = self.lanes.get_mut(&lane)?;
-        if tally.running || tally.weight < committee.threshold().t().get() {
+        if tally.running || tally.weight < S::threshold(committee).t().get() {
             return None;
         }
         let counted = || {
             let entries = tally.entries.iter();
             entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
         };
-        let fewest = committee.fewest(counted().map(|(party, _)| party))?;
-        let batch = counted().filter(|(party, _)| fewest.contains(party)).collect();
+        let counting = counted().map(|(party, _)| party);
+        let counting = counting.filter(|party| S::weight(committee, *party) > 0);
+        let fewest = S::access(committee).fewest(S::threshold(committee).t(), counting)?;
+        let batch = counted().filter(|(party, _)| fewest.contains(party));
+        let batch = batch.map(|(party, partial)| (party, partial.clone())).collect();
         tally.running = true;
         Some(batch)
     }
@@ -150,28 +159,28 @@ impl Collector {
         &mut self,
         lane: Lane,
         suspects: &BTreeSet<Party>,
-        committee: &Committee,
-    ) -> Vec<(Party, Partial)> {
+        committee: &S::Committee,
+    ) -> Vec<(Party, S::Partial)> {
         let Some(tally) = self.lanes.get_mut(&lane).filter(|tally| !tally.running) else {
             return Vec::new();
         };
         let held = |party: &Party| match tally.entries.get(party) {
-            Some(Entry::Held(partial)) if committee.weight_of(*party) > 0 => {
-                Some((*party, *partial))
+            Some(Entry::Held(partial)) if S::weight(committee, *party) > 0 => {
+                Some((*party, partial.clone()))
             }
             _ => None,
         };
         let singled: Vec<_> = suspects.iter().filter_map(held).collect();
         for (party, partial) in &singled {
-            tally.set(*party, Entry::Checking(*partial), committee);
+            tally.set(*party, Entry::Checking(partial.clone()), committee);
         }
         singled
     }
 
     /// A partial that was checked alone is right: it counts.
-    pub(crate) fn approve(&mut self, lane: Lane, party: Party, committee: &Committee) {
+    pub(crate) fn approve(&mut self, lane: Lane, party: Party, committee: &S::Committee) {
         let Some(tally) = self.lanes.get_mut(&lane) else { return };
-        if let Some(Entry::Checking(partial)) = tally.entries.get(&party).copied() {
+        if let Some(Entry::Checking(partial)) = tally.entries.get(&party).cloned() {
             tally.set(party, Entry::Verified(partial), committee);
         }
     }
@@ -181,11 +190,11 @@ impl Collector {
         &mut self,
         lane: Lane,
         party: Party,
-        committee: &Committee,
-    ) -> Option<Partial> {
+        committee: &S::Committee,
+    ) -> Option<S::Partial> {
         let tally = self.lanes.get_mut(&lane)?;
         let evidence = match tally.entries.get(&party)? {
-            Entry::Held(partial) | Entry::Checking(partial) => *partial,
+            Entry::Held(partial) | Entry::Checking(partial) => partial.clone(),
             Entry::Verified(_) | Entry::Rejected => return None,
         };
         tally.set(party, Entry::Rejected, committee);
@@ -193,7 +202,7 @@ impl Collector {
     }
 
     /// A key was admitted: what is held of its party counts from now on.
-    pub(crate) fn recount(&mut self, path: Path, committee: &Committee) {
+    pub(crate) fn recount(&mut self, path: Path, committee: &S::Committee) {
         let lanes = self.lanes.iter_mut().filter(|(lane, _)| lane.path == path);
         lanes.for_each(|(_, tally)| tally.recount(committee));
     }

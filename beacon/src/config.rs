@@ -1,6 +1,6 @@
 //! What a committee agreed on for an epoch, what is this party's own, and limits.
 //!
-//! One [`Scheme`] for each path: a committee with its threshold, and this party's key in it. The
+//! One [`Sharing`] for each path: a committee with its threshold, and this party's secret in it. The
 //! thresholds, in weight, with `t` faulty and `f_fin` the weight that makes a value final:
 //!
 //! | path  | secrecy                    | reconstruction              |
@@ -11,26 +11,27 @@
 //!
 //! That they hold is decided where stake becomes weight (`weighted_rounding`); rounded stake is never
 //! tight. The beacon checks what it can see: one set of parties, a fast threshold no lower than the
-//! slow one, keys that fit, and two blindings for two paths.
+//! slow one, keys that fit, and two paths whose partials say nothing about each other.
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use crypto_core::wvuf::{self, AdmittedKey, Committee, EvaluationKey, InsertError};
+use crypto_core::threshold::Purpose;
 
+use crate::schemes::{KeyError, Scheme};
 use crate::slot::Slot;
 use crate::wire::Path;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
 #[derive(Debug)]
-pub struct Config {
+pub struct Config<S: Scheme> {
     /// Chain and epoch: with the slot, the input of the function.
     pub context: Context,
     /// This party.
     pub me: Party,
     /// Which paths are in use.
-    pub paths: Paths,
+    pub paths: Paths<S>,
     /// What else enters the function.
     pub binding: Binding,
     /// The attempt at a slot whose prefinalize releases a partial: the engine's declaration. `None`
@@ -44,29 +45,29 @@ pub struct Config {
 
 /// Which paths lead to an output.
 #[derive(Debug)]
-pub enum Paths {
+pub enum Paths<S: Scheme> {
     /// Algorithm 1.
-    Slow(Scheme),
+    Slow(Sharing<S>),
     /// Algorithm 2: one sharing whose secrecy and reconstruction are both what finalizes.
-    Tight(Scheme),
+    Tight(Sharing<S>),
     /// Algorithm 3: one secret, shared twice.
     FastAndSlow {
         /// The lower thresholds.
-        slow: Scheme,
+        slow: Sharing<S>,
         /// The higher thresholds.
-        fast: Scheme,
+        fast: Sharing<S>,
         /// From which slot on the chain has switched the fast path on.
         fast_from: Slot,
     },
 }
 
-/// One path's committee and this party's key in it.
+/// One path's committee and this party's secret in it.
 #[derive(Debug)]
-pub struct Scheme {
-    /// Who holds which shares, and the keys admitted so far.
-    pub committee: Committee,
+pub struct Sharing<S: Scheme> {
+    /// Who holds which shares, and the keys known so far.
+    pub committee: S::Committee,
     /// `None` if this party holds no shares: it collects and reveals like all others.
-    pub evaluation: Option<EvaluationKey>,
+    pub secret: Option<S::Secret>,
 }
 
 /// What the function is evaluated on, beside chain and epoch.
@@ -131,49 +132,73 @@ pub enum ConfigError {
         /// This party.
         party: Party,
     },
+    /// With a share on both paths the fast partial is the slow partial.
+    #[error("{party} has one share on both paths")]
+    SharedShare {
+        /// This party.
+        party: Party,
+    },
+    /// The two paths would give two outputs.
+    #[error("slow and fast path have different group keys")]
+    GroupKeys,
     /// Partials under this key would fail everybody's check.
-    #[error("evaluation key of the {path} path does not fit the admitted one")]
+    #[error("secret of the {path} path does not fit the committee's keys")]
     WrongKey {
         /// Which path.
         path: Path,
+    },
+    /// One key is for outputs of one kind.
+    #[error("key of the {path} path is for {got:?}, these outputs need one for {expected:?}")]
+    Purpose {
+        /// Which path.
+        path: Path,
+        /// What the key is for.
+        got: Purpose,
+        /// What the outputs need.
+        expected: Purpose,
+    },
+    /// The function is not defined there.
+    #[error("{first} cannot be the first with an output: there is nothing to evaluate on")]
+    NoInput {
+        /// The slot.
+        first: Slot,
     },
 }
 
 /// The committees of all paths in use.
 #[derive(Clone, Debug)]
-pub struct Keys {
-    committees: BTreeMap<Path, Committee>,
+pub struct Keys<S: Scheme> {
+    committees: BTreeMap<Path, S::Committee>,
 }
 
-impl Keys {
+impl<S: Scheme> Keys<S> {
     /// The committee of a path; `None` if the path is not in use.
     #[must_use]
-    pub fn committee(&self, path: Path) -> Option<&Committee> {
+    pub fn committee(&self, path: Path) -> Option<&S::Committee> {
         self.committees.get(&path)
     }
 
-    /// Enters a key that was admitted late.
-    pub(crate) fn insert(&mut self, path: Path, key: AdmittedKey) -> Result<(), InsertError> {
-        let party = key.party();
+    /// Enters a key that came late.
+    pub(crate) fn insert(&mut self, path: Path, key: S::LateKey) -> Result<(), KeyError> {
         match self.committees.get_mut(&path) {
-            Some(committee) => committee.insert(key),
-            None => Err(InsertError::OtherCommittee { party }),
+            Some(committee) => S::admit(committee, key),
+            None => Err(KeyError::UnusedPath { path }),
         }
     }
 
     /// Whether the party is of the committee; the same for all paths.
     pub(crate) fn has(&self, party: Party) -> bool {
-        self.committees.values().any(|committee| committee.access().contains(party))
+        self.committees.values().any(|committee| S::access(committee).contains(party))
     }
 
-    /// Weight of a party under a path, with or without an admitted key.
+    /// Weight of a party under a path, whether it counts already or not.
     pub(crate) fn weight(&self, path: Path, party: Party) -> u32 {
-        self.committee(path).map_or(0, |committee| committee.access().weight(party))
+        self.committee(path).map_or(0, |committee| S::access(committee).weight(party))
     }
 }
 
-/// This party's keys by path.
-pub(crate) type Evaluation = BTreeMap<Path, EvaluationKey>;
+/// This party's secrets by path.
+pub(crate) type Secrets<S> = BTreeMap<Path, <S as Scheme>::Secret>;
 
 /// Which path releases when.
 #[derive(Clone, Copy, Debug)]
@@ -207,66 +232,51 @@ impl Plan {
     }
 }
 
-/// Takes a checked configuration apart.
-pub(crate) fn split(
-    paths: Paths,
+/// Checks what a configuration's paths must be and takes them apart.
+pub(crate) fn split<S: Scheme>(
+    paths: Paths<S>,
     me: Party,
     context: &Context,
-) -> Result<(Plan, Keys, Evaluation), ConfigError> {
-    let (plan, schemes) = match paths {
-        Paths::Slow(scheme) => (Plan::Slow, vec![(Path::Slow, scheme)]),
-        Paths::Tight(scheme) => (Plan::Tight, vec![(Path::Tight, scheme)]),
+    binding: Binding,
+) -> Result<(Plan, Keys<S>, Secrets<S>), ConfigError> {
+    let (plan, sharings) = match paths {
+        Paths::Slow(sharing) => (Plan::Slow, vec![(Path::Slow, sharing)]),
+        Paths::Tight(sharing) => (Plan::Tight, vec![(Path::Tight, sharing)]),
         Paths::FastAndSlow { slow, fast, fast_from } => {
-            check_pair(&slow.committee, &fast.committee, me)?;
-            let schemes = vec![(Path::Slow, slow), (Path::Fast, fast)];
-            (Plan::FastAndSlow { fast_from }, schemes)
+            check_pair::<S>(&slow.committee, &fast.committee, me)?;
+            let sharings = vec![(Path::Slow, slow), (Path::Fast, fast)];
+            (Plan::FastAndSlow { fast_from }, sharings)
         }
     };
     let mut committees = BTreeMap::new();
-    let mut evaluation = BTreeMap::new();
-    for (path, Scheme { committee, evaluation: key }) in schemes {
-        let members = committee.access().len();
-        if !committee.access().contains(me) {
-            return Err(ConfigError::NotMember { party: me, path, members });
+    let mut secrets = BTreeMap::new();
+    for (path, Sharing { committee, secret }) in sharings {
+        let access = S::access(&committee);
+        if !access.contains(me) {
+            return Err(ConfigError::NotMember { party: me, path, members: access.len() });
         }
-        if let Some(key) = key.filter(|_| committee.access().weight(me) > 0) {
-            check_key(&committee, me, &key, context)
-                .map_err(|()| ConfigError::WrongKey { path })?;
-            evaluation.insert(path, key);
+        S::check_binding(&committee, path, binding)?;
+        if let Some(secret) = secret.filter(|_| access.weight(me) > 0) {
+            S::check_secret(&committee, (me, &secret), path, context)?;
+            secrets.insert(path, secret);
         }
         committees.insert(path, committee);
     }
-    Ok((plan, Keys { committees }, evaluation))
+    Ok((plan, Keys { committees }, secrets))
 }
 
-fn check_pair(slow: &Committee, fast: &Committee, me: Party) -> Result<(), ConfigError> {
-    let members = (slow.access().len(), fast.access().len());
+fn check_pair<S: Scheme>(
+    slow: &S::Committee,
+    fast: &S::Committee,
+    me: Party,
+) -> Result<(), ConfigError> {
+    let members = (S::access(slow).len(), S::access(fast).len());
     if members.0 != members.1 {
         return Err(ConfigError::Members { slow: members.0, fast: members.1 });
     }
-    let takes = (slow.threshold().t().get(), fast.threshold().t().get());
+    let takes = (S::threshold(slow).t().get(), S::threshold(fast).t().get());
     if takes.1 < takes.0 {
         return Err(ConfigError::Thresholds { slow: takes.0, fast: takes.1 });
     }
-    match (slow.keys().get(&me), fast.keys().get(&me)) {
-        (Some(slow), Some(fast)) if slow.pi() == fast.pi() => {
-            Err(ConfigError::SharedBlinding { party: me })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Evaluates what no slot is, and checks it as others would, if they could already.
-fn check_key(
-    committee: &Committee,
-    me: Party,
-    key: &EvaluationKey,
-    context: &Context,
-) -> Result<(), ()> {
-    if !committee.keys().contains_key(&me) {
-        return Ok(());
-    }
-    let input = wvuf::Input::new(context, Slot::new(0), None);
-    let partial = key.evaluate(&input);
-    committee.verify(me, &input, &partial).map_err(|_| ())
+    S::check_paths(me, slow, fast)
 }

@@ -2,19 +2,17 @@
 //!
 //! The driver carries outputs out in order; a [`Output::Persist`] is durable before anything that
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
-use std::collections::BTreeMap;
-
 use crypto_core::access::Party;
-use crypto_core::wvuf::{self, AdmittedKey, InsertError, Partial};
 
 use crate::job::{Job, Verdict};
 use crate::release::Withheld;
+use crate::schemes::{KeyError, Scheme, ShapeError};
 use crate::slot::{Slot, Value, View};
 use crate::wire::{Message, Path, Record};
 
 /// What happens to a beacon.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum Input<S: Scheme> {
     /// This party is about to cast the vote that, cast by enough parties in this view, makes the
     /// value final. If the vote is for a descendant and only implies this slot, `view` is the
     /// descendant's. Comes before the vote leaves, so that vote and partial can share an envelope.
@@ -43,16 +41,16 @@ pub enum Input {
         /// The peer.
         from: Party,
         /// What it sent.
-        message: Message,
+        message: Message<S>,
     },
     /// A job ended.
-    Checked(Verdict),
-    /// A blinded key was admitted after the start.
+    Checked(Verdict<S>),
+    /// A party counts from now on: its key came after the start.
     Admitted {
         /// For which path.
         path: Path,
         /// The key.
-        key: AdmittedKey,
+        key: S::LateKey,
     },
     /// [`wake_at`](machine::Machine::wake_at) passed.
     Tick,
@@ -60,7 +58,7 @@ pub enum Input {
 
 /// What a beacon wants done.
 #[derive(Clone, Debug)]
-pub enum Output {
+pub enum Output<S: Scheme> {
     /// Make this durable before what follows leaves.
     Persist(Record),
     /// Send this.
@@ -68,12 +66,12 @@ pub enum Output {
         /// To whom.
         to: Recipient,
         /// What.
-        message: Message,
+        message: Message<S>,
     },
     /// Run this anywhere and bring the verdict back.
-    Check(Job),
+    Check(Job<S>),
     /// The next slot's output.
-    Reveal(Box<Reveal>),
+    Reveal(Box<Reveal<S>>),
     /// The next slot was skipped, and without a value there is no input to evaluate.
     Skipped {
         /// The slot.
@@ -84,7 +82,7 @@ pub enum Output {
         /// Who.
         party: Party,
         /// What, with the evidence.
-        fault: Fault,
+        fault: Fault<S>,
     },
     /// An input of the engine or the driver led to nothing.
     Refused(Refusal),
@@ -101,7 +99,7 @@ pub enum Recipient {
 
 /// A slot's output and what proves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reveal {
+pub struct Reveal<S: Scheme> {
     /// The slot.
     pub slot: Slot,
     /// What it was finalized with; `None` if it was skipped.
@@ -109,17 +107,25 @@ pub struct Reveal {
     /// What entered the function beside chain, epoch and slot.
     pub bound: Option<Value>,
     /// The output.
-    pub output: wvuf::Output,
+    pub output: S::Output,
     /// Which path completed first.
     pub path: Path,
-    /// The verified partials it was combined from: what [`wvuf::audit`] asks for.
-    pub proof: BTreeMap<Party, Partial>,
+    /// What shows the output to who was not there; the [`schemes`](crate::Scheme) say how.
+    pub proof: S::Proof,
+}
+
+impl<S: Scheme> Reveal<S> {
+    /// The output as 32 bytes that nobody could foresee.
+    #[must_use]
+    pub fn randomness(&self) -> [u8; 32] {
+        S::randomness(&self.output)
+    }
 }
 
 /// What a peer did wrong. The evidence convinces this party; convincing others takes the signed
 /// envelope it came in, which is the driver's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum Fault<S: Scheme> {
     /// The committee has no such party.
     #[error("not a member of the committee")]
     NotMember,
@@ -137,6 +143,14 @@ pub enum Fault {
         /// The path.
         path: Path,
     },
+    /// A partial of another size than the party's weight gives.
+    #[error("partial of the {path} path: {error}")]
+    Shape {
+        /// The path.
+        path: Path,
+        /// Which size, and which it should have.
+        error: ShapeError,
+    },
     /// A partial with a value though outputs do not depend on it, or the other way round.
     #[error("partial {} a value, outputs {} on it", if *present { "with" } else { "without" }, if *present { "do not depend" } else { "depend" })]
     ValueShape {
@@ -151,7 +165,7 @@ pub enum Fault {
         /// The path.
         path: Path,
         /// What came later.
-        second: (Option<Value>, Box<Partial>),
+        second: (Option<Value>, Box<S::Partial>),
     },
     /// A partial that is not the party's evaluation.
     #[error("partial of {slot} on the {path} path fails the pairing check")]
@@ -163,7 +177,7 @@ pub enum Fault {
         /// What entered the function.
         value: Option<Value>,
         /// The partial.
-        partial: Box<Partial>,
+        partial: Box<S::Partial>,
     },
 }
 
@@ -183,9 +197,9 @@ pub enum Refusal {
         /// What is ignored.
         second: Option<Value>,
     },
-    /// An admitted key that does not enter its committee.
+    /// A late key that does not enter its committee.
     #[error("key refused: {0}")]
-    Key(#[from] InsertError),
+    Key(#[from] KeyError),
 }
 
 fn named(value: &Option<Value>) -> String {

@@ -7,23 +7,23 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use crypto_core::wvuf::Partial;
 use machine::Instant;
 
+use crate::schemes::Scheme;
 use crate::slot::{Slot, Value};
 
 /// A final slot's answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Answer<S: Scheme> {
     /// What the slot was finalized with.
     pub(crate) value: Option<Value>,
     /// This party's partial; `None` if it has none or has not been asked since a restart.
-    pub(crate) partial: Option<Partial>,
+    pub(crate) partial: Option<S::Partial>,
     given: BTreeMap<Party, Instant>,
 }
 
-impl Answer {
-    pub(crate) const fn new(value: Option<Value>, partial: Option<Partial>) -> Self {
+impl<S: Scheme> Answer<S> {
+    pub(crate) const fn new(value: Option<Value>, partial: Option<S::Partial>) -> Self {
         Self { value, partial, given: BTreeMap::new() }
     }
 
@@ -39,24 +39,24 @@ impl Answer {
 
 /// Answers of the last finished slots.
 #[derive(Clone, Debug)]
-pub(crate) struct History {
+pub(crate) struct History<S: Scheme> {
     limit: usize,
-    answers: BTreeMap<Slot, Answer>,
+    answers: BTreeMap<Slot, Answer<S>>,
 }
 
-impl History {
+impl<S: Scheme> History<S> {
     pub(crate) const fn new(limit: usize) -> Self {
         Self { limit, answers: BTreeMap::new() }
     }
 
-    pub(crate) fn push(&mut self, slot: Slot, answer: Answer) {
+    pub(crate) fn push(&mut self, slot: Slot, answer: Answer<S>) {
         self.answers.insert(slot, answer);
         while self.answers.len() > self.limit {
             self.answers.pop_first();
         }
     }
 
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Answer> {
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Answer<S>> {
         self.answers.get_mut(&slot)
     }
 
@@ -69,6 +69,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schemes::Bls;
 
     const PAUSE: Duration = Duration::from_millis(10);
 
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_answered_once_in_a_pause_and_others_at_any_time() {
-        let mut answer = Answer::new(None, None);
+        let mut answer = Answer::<Bls>::new(None, None);
         assert!(answer.give(Party::new(1), ms(0), PAUSE));
         assert!(!answer.give(Party::new(1), ms(9), PAUSE));
         assert!(answer.give(Party::new(2), ms(9), PAUSE));
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn only_the_last_slots_are_kept() {
-        let mut history = History::new(2);
+        let mut history = History::<Bls>::new(2);
         for slot in 0..5 {
             history.push(Slot::new(slot), Answer::new(None, None));
         }

@@ -4,44 +4,68 @@
 //! under its [`fingerprint`](Job::fingerprint), and hands the [`Verdict`] back. A job is pure: equal
 //! fingerprints give equal verdicts, whichever party asks.
 //!
-//! | work      | checks                                                | costs                       |
-//! |-----------|-------------------------------------------------------|-----------------------------|
-//! | `Combine` | one random linear combination, halved if it fails      | one pairing for each party  |
-//! | `Verify`  | one partial of a party that was caught before          | two pairings                |
+//! | work      | checks                                          | weighted VUF               | threshold BLS         |
+//! |-----------|-------------------------------------------------|----------------------------|-----------------------|
+//! | `Combine` | the partials, or the result alone if it suffices | one pairing for each party | two pairings          |
+//! | `Verify`  | one partial of a party that was caught before   | two pairings               | two pairings          |
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
-use crypto_core::wvuf::{self, Committee, Partial, PartialError, QuorumError};
+use crypto_core::context::Context;
 
 use crate::config::Keys;
+use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
+/// What a slot is evaluated on, hashed to the curve once for both paths.
+#[derive(Debug)]
+pub(crate) struct Subject<S: Scheme> {
+    context: Context,
+    slot: Slot,
+    value: Option<Value>,
+    input: S::Input,
+}
+
+impl<S: Scheme> Subject<S> {
+    /// `None` if the slot cannot be evaluated.
+    pub(crate) fn new(context: &Context, slot: Slot, value: Option<Value>) -> Option<Self> {
+        let input = S::input(context, slot, value)?;
+        Some(Self { context: *context, slot, value, input })
+    }
+
+    pub(crate) fn value(&self) -> Option<Value> {
+        self.value
+    }
+
+    pub(crate) fn input(&self) -> &S::Input {
+        &self.input
+    }
+}
+
 /// Something to compute outside of the machine.
 #[derive(Clone, Debug)]
-pub struct Job {
-    keys: Arc<Keys>,
-    input: Arc<wvuf::Input>,
-    slot: Slot,
+pub struct Job<S: Scheme> {
+    keys: Arc<Keys<S>>,
+    subject: Arc<Subject<S>>,
     path: Path,
-    value: Option<Value>,
-    work: Work,
+    work: Work<S>,
 }
 
 /// What a job computes.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
-pub enum Work {
-    /// Check these together and combine them.
-    Combine(BTreeMap<Party, Partial>),
+pub enum Work<S: Scheme> {
+    /// Combine these; if that fails, find out which are wrong.
+    Combine(BTreeMap<Party, S::Partial>),
     /// Check one alone.
-    Verify(Party, Partial),
+    Verify(Party, S::Partial),
 }
 
 /// What came of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Verdict<S: Scheme> {
     /// Of which slot.
     pub slot: Slot,
     /// Under which path.
@@ -49,42 +73,41 @@ pub struct Verdict {
     /// With which value in the input.
     pub value: Option<Value>,
     /// The finding.
-    pub finding: Finding,
+    pub finding: Finding<S>,
 }
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum Finding<S: Scheme> {
     /// Of [`Work::Combine`].
-    Combined(Result<Box<Combined>, QuorumError>),
+    Combined(Result<Box<Combined<S>>, QuorumError>),
     /// Of [`Work::Verify`].
-    Verified(Party, Result<(), PartialError>),
+    Verified(Party, Result<(), QuorumError>),
 }
 
-/// An output and the verified partials it was combined from.
+/// An output and what shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Combined {
+pub struct Combined<S: Scheme> {
     /// The output.
-    pub output: wvuf::Output,
+    pub output: S::Output,
     /// What proves it.
-    pub proof: BTreeMap<Party, Partial>,
+    pub proof: S::Proof,
 }
 
-impl Job {
+impl<S: Scheme> Job<S> {
     pub(crate) fn new(
-        keys: &Arc<Keys>,
-        input: &Arc<wvuf::Input>,
-        lane: (Slot, Path, Option<Value>),
-        work: Work,
+        keys: &Arc<Keys<S>>,
+        subject: &Arc<Subject<S>>,
+        path: Path,
+        work: Work<S>,
     ) -> Self {
-        let (slot, path, value) = lane;
-        Self { keys: Arc::clone(keys), input: Arc::clone(input), slot, path, value, work }
+        Self { keys: Arc::clone(keys), subject: Arc::clone(subject), path, work }
     }
 
     /// Of which slot.
     #[must_use]
     pub fn slot(&self) -> Slot {
-        self.slot
+        self.subject.slot
     }
 
     /// Under which path.
@@ -95,16 +118,17 @@ impl Job {
 
     /// What is computed.
     #[must_use]
-    pub fn work(&self) -> &Work {
+    pub fn work(&self) -> &Work<S> {
         &self.work
     }
 
-    /// What the verdict depends on: chain, epoch, committee, path, slot, value and partials. Keys are
-    /// not in it, for a committee admits one key of a party and all admit the same.
+    /// What the verdict depends on: chain, epoch, committee, path, slot, value and partials. Late keys
+    /// are not in it, for a committee admits one key of a party and all admit the same.
     #[must_use]
     pub fn fingerprint(&self) -> Vec<u8> {
-        let committee = self.keys.committee(self.path).map(Committee::id);
-        let lane = (committee, self.input.context(), self.path, self.slot, self.value);
+        let committee = self.committee().map(S::id);
+        let Subject { context, slot, value, .. } = &*self.subject;
+        let lane = (committee, context, self.path, slot, value);
         let mut bytes = Vec::new();
         // Writing to memory does not fail.
         let written = lane.serialize(&mut bytes).and_then(|()| self.work.serialize(&mut bytes));
@@ -114,7 +138,7 @@ impl Job {
 
     /// Does the work.
     #[must_use]
-    pub fn run(&self) -> Verdict {
+    pub fn run(&self) -> Verdict<S> {
         let finding = match &self.work {
             Work::Combine(partials) => Finding::Combined(self.combine(partials)),
             Work::Verify(party, partial) => Finding::Verified(*party, self.verify(*party, partial)),
@@ -122,34 +146,31 @@ impl Job {
         self.verdict(finding)
     }
 
-    pub(crate) fn input(&self) -> &wvuf::Input {
-        &self.input
+    pub(crate) fn subject(&self) -> &Subject<S> {
+        &self.subject
     }
 
-    pub(crate) fn value(&self) -> Option<Value> {
-        self.value
-    }
-
-    pub(crate) fn committee(&self) -> Option<&Committee> {
+    pub(crate) fn committee(&self) -> Option<&S::Committee> {
         self.keys.committee(self.path)
     }
 
-    pub(crate) fn verdict(&self, finding: Finding) -> Verdict {
-        Verdict { slot: self.slot, path: self.path, value: self.value, finding }
+    pub(crate) fn verdict(&self, finding: Finding<S>) -> Verdict<S> {
+        let Subject { slot, value, .. } = *self.subject;
+        Verdict { slot, path: self.path, value, finding }
     }
 
-    fn combine(&self, partials: &BTreeMap<Party, Partial>) -> Result<Box<Combined>, QuorumError> {
-        let Some(committee) = self.keys.committee(self.path) else {
-            let party = partials.keys().next().copied().unwrap_or(Party::new(0));
-            return Err(QuorumError::NotAdmitted { party });
-        };
-        let quorum = committee.verify_all(&self.input, partials.clone())?;
-        Ok(Box::new(Combined { output: wvuf::combine(&quorum), proof: quorum.partials().clone() }))
+    fn combine(
+        &self,
+        partials: &BTreeMap<Party, S::Partial>,
+    ) -> Result<Box<Combined<S>>, QuorumError> {
+        // Jobs are made for paths in use.
+        let committee = self.committee().ok_or(QuorumError::Input)?;
+        let output = S::combine(committee, &self.subject.input, partials)?;
+        Ok(Box::new(Combined { output, proof: S::prove(partials) }))
     }
 
-    fn verify(&self, party: Party, partial: &Partial) -> Result<(), PartialError> {
-        let committee =
-            self.keys.committee(self.path).ok_or(PartialError::NotAdmitted { party })?;
-        committee.verify(party, &self.input, partial)
+    fn verify(&self, party: Party, partial: &S::Partial) -> Result<(), QuorumError> {
+        let committee = self.committee().ok_or(QuorumError::Input)?;
+        S::verify(committee, &self.subject.input, &BTreeMap::from([(party, partial.clone())]))
     }
 }

@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use crypto_core::wvuf::{self, Committee, Partial, QuorumError};
 
 use crate::job::{Combined, Finding, Job, Verdict, Work};
+use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value};
 use crate::wire::{Message, Path};
 
@@ -20,27 +20,27 @@ const REMEMBERED: usize = 512;
 
 /// Partials that were seen, those of them that were found good, and what they gave.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
-    lanes: BTreeMap<(Slot, Path, Option<Value>), Lane>,
+pub struct Known<S: Scheme> {
+    lanes: BTreeMap<(Slot, Path, Option<Value>), Lane<S>>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Lane {
-    seen: BTreeMap<Party, Partial>,
-    good: BTreeMap<Party, Partial>,
-    output: Option<wvuf::Output>,
+#[derive(Clone, Debug)]
+struct Lane<S: Scheme> {
+    seen: BTreeMap<Party, S::Partial>,
+    good: BTreeMap<Party, S::Partial>,
+    output: Option<S::Output>,
 }
 
-impl Known {
+impl<S: Scheme> Known<S> {
     /// Takes note of a message on its way. What is no good is told apart later and costs the others
     /// nothing.
-    pub fn see(&mut self, from: Party, message: &Message) {
+    pub fn see(&mut self, from: Party, message: &Message<S>) {
         if let Message::Partial { path, slot, value, partial } = message {
-            self.lane((*slot, *path, *value)).seen.entry(from).or_insert(*partial);
+            self.lane((*slot, *path, *value)).seen.entry(from).or_insert_with(|| partial.clone());
         }
     }
 
-    fn lane(&mut self, key: (Slot, Path, Option<Value>)) -> &mut Lane {
+    fn lane(&mut self, key: (Slot, Path, Option<Value>)) -> &mut Lane<S> {
         if self.lanes.len() >= REMEMBERED {
             self.lanes.pop_first();
         }
@@ -48,43 +48,50 @@ impl Known {
     }
 }
 
-impl Lane {
-    fn has(&self, partials: &BTreeMap<Party, Partial>) -> bool {
+// Derived, it would ask for defaults of what is in it.
+impl<S: Scheme> Default for Lane<S> {
+    fn default() -> Self {
+        Self { seen: BTreeMap::new(), good: BTreeMap::new(), output: None }
+    }
+}
+
+impl<S: Scheme> Lane<S> {
+    fn has(&self, partials: &BTreeMap<Party, S::Partial>) -> bool {
         partials.iter().all(|(party, partial)| self.good.get(party) == Some(partial))
     }
 
     /// Checks what is new of these and of all that was seen, together.
     fn check(
         &mut self,
-        committee: &Committee,
-        input: &wvuf::Input,
-        partials: &BTreeMap<Party, Partial>,
+        committee: &S::Committee,
+        input: &S::Input,
+        partials: &BTreeMap<Party, S::Partial>,
     ) {
         let mut new = self.seen.clone();
-        new.extend(partials.iter().map(|(party, partial)| (*party, *partial)));
+        new.extend(partials.iter().map(|(party, partial)| (*party, partial.clone())));
         new.retain(|party, partial| {
-            committee.weight_of(*party) > 0 && self.good.get(party) != Some(partial)
+            S::weight(committee, *party) > 0 && self.good.get(party) != Some(partial)
         });
-        if let Err(QuorumError::Faulty { culprits }) = committee.check_all(input, &new) {
+        if let Err(QuorumError::Faulty { culprits }) = S::verify(committee, input, &new) {
             new.retain(|party, _| !culprits.contains(party));
         }
         self.good.append(&mut new);
     }
 }
 
-impl Job {
+impl<S: Scheme> Job<S> {
     /// As [`Job::run`], without checking or combining again what is known.
     #[must_use]
-    pub fn run_knowing(&self, known: &mut Known) -> Verdict {
+    pub fn run_knowing(&self, known: &mut Known<S>) -> Verdict<S> {
         let (Work::Combine(partials), Some(committee)) = (self.work(), self.committee()) else {
             return self.run();
         };
-        let lane = known.lane((self.slot(), self.path(), self.value()));
+        let lane = known.lane((self.slot(), self.path(), self.subject().value()));
         if !lane.has(partials) {
-            lane.check(committee, self.input(), partials);
+            lane.check(committee, self.subject().input(), partials);
         }
-        let weight: u32 = partials.keys().map(|party| committee.weight_of(*party)).sum();
-        if !lane.has(partials) || weight < committee.threshold().t().get() {
+        let weight: u32 = partials.keys().map(|party| S::weight(committee, *party)).sum();
+        if !lane.has(partials) || weight < S::threshold(committee).t().get() {
             return self.run();
         }
         let Some(output) = lane.output else {
@@ -94,7 +101,7 @@ impl Job {
             }
             return verdict;
         };
-        let proof = partials.clone();
+        let proof = S::prove(partials);
         self.verdict(Finding::Combined(Ok(Box::new(Combined { output, proof }))))
     }
 }

@@ -18,6 +18,7 @@
 //! | `history`   | what finished slots still answer                                  |
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
 //! | `known`     | what a driver of many parties need not compute twice              |
+//! | `schemes`   | the threshold functions: threshold BLS, the weighted VUF          |
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `wire`      | what travels and what is stored                                   |
@@ -26,10 +27,10 @@
 //! A driver carries the outputs out, in order:
 //!
 //! ```
-//! use beacon::{Beacon, Input, Output, Record};
+//! use beacon::{Beacon, Bls, Input, Output, Record};
 //! use machine::{Instant, Machine};
 //!
-//! fn drive(beacon: &mut Beacon, now: Instant, input: Input, log: &mut Vec<Record>) {
+//! fn drive(beacon: &mut Beacon<Bls>, now: Instant, input: Input<Bls>, log: &mut Vec<Record>) {
 //!     beacon.handle(now, input);
 //!     while let Some(output) = beacon.poll() {
 //!         match output {
@@ -45,7 +46,7 @@
 //! }
 //! ```
 //!
-//! Elsewhere: the function itself (`crypto_core::wvuf`), how the shares came about (`pvss_dkg`), an
+//! Elsewhere: the functions themselves (`crypto_core::threshold`, `crypto_core::wvuf`), how the shares came about (`pvss_dkg`), an
 //! engine (`jolteon`), who carries outputs out (`sim` in virtual time, `node` in real time).
 #![forbid(unsafe_code)]
 
@@ -57,14 +58,16 @@ mod history;
 mod job;
 mod known;
 mod release;
+mod schemes;
 mod slot;
 mod wire;
 
 pub use crate::beacon::Beacon;
-pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Scheme};
+pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
 pub use crate::job::{Combined, Finding, Job, Verdict, Work};
 pub use crate::known::Known;
 pub use crate::release::Withheld;
+pub use crate::schemes::{Bls, KeyError, QuorumError, Scheme, ShapeError, Wvuf};
 pub use crate::slot::{Slot, Value, View};
 pub use crate::wire::{Message, Path, Record};

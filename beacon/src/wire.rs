@@ -1,18 +1,20 @@
 //! What travels between beacons and what a beacon stores, in Borsh.
 //!
-//! | message   | bytes                                                        |
-//! |-----------|--------------------------------------------------------------|
-//! | `Partial` | `0` ‖ path (1) ‖ slot (8) ‖ `0`, or `1` ‖ value (32) ‖ σ (96) |
-//! | `Request` | `1` ‖ slot (8)                                               |
+//! | message   | bytes                                                     |
+//! |-----------|-----------------------------------------------------------|
+//! | `Partial` | `0` ‖ path (1) ‖ slot (8) ‖ `0`, or `1` ‖ value (32) ‖ σ   |
+//! | `Request` | `1` ‖ slot (8)                                            |
 //!
-//! Decoding checks that σ is a canonical point of the prime-order subgroup and not the identity;
-//! whether it is right is checked late, see `collector`. Messages carry neither sender nor chain: the
+//! σ is 96 bytes with the weighted VUF; with threshold BLS it is the weight `w` (4) ‖ `w` points (48 each).
+//! Decoding checks that these are canonical points of the prime-order subgroup and not the identity;
+//! whether they are as many as the party's weight is checked on arrival, whether they are right is
+//! checked late, see `collector`. A link that bounds a frame bounds the work of decoding it. Messages carry neither sender nor chain: the
 //! link authenticates the one, and a partial of another chain or epoch fails its pairing check.
 use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::wvuf::Partial;
 
+use crate::schemes::Scheme;
 use crate::slot::{Slot, Value, View};
 
 /// Under which sharing a partial is, and so when it may leave.
@@ -29,9 +31,8 @@ pub enum Path {
 }
 
 /// What beacons send each other.
-#[expect(clippy::large_enum_variant, reason = "nearly every message is a partial")]
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum Message {
+pub enum Message<S: Scheme> {
     /// A party's evaluation.
     Partial {
         /// Under which sharing.
@@ -41,7 +42,7 @@ pub enum Message {
         /// Of which value; present if and only if outputs depend on it.
         value: Option<Value>,
         /// The evaluation.
-        partial: Partial,
+        partial: S::Partial,
     },
     /// The slot is final here and its output is missing: send again what you released on finalize.
     Request {

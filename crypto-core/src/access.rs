@@ -18,7 +18,9 @@
 //!
 //! Elsewhere: how stake becomes weight (`weighted_rounding`), arithmetic on the points
 //! ([`crate::polynomial`]).
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::fmt;
 use core::iter;
 use core::num::NonZeroU32;
@@ -305,6 +307,30 @@ impl Access {
     pub fn indices(&self, party: Party) -> impl Iterator<Item = ShareIndex> + use<> {
         let (start, end) = self.bounds(party);
         (start..end).filter_map(|before| ShareIndex::new(before + 1))
+    }
+
+    /// The fewest of `candidates` that hold `need` shares, heaviest first: each may cost a pairing, and
+    /// each may be the one that is wrong. `None` if all together do not.
+    #[must_use]
+    pub fn fewest(
+        &self,
+        need: NonZeroU32,
+        candidates: impl IntoIterator<Item = Party>,
+    ) -> Option<BTreeSet<Party>> {
+        let distinct: BTreeSet<Party> = candidates.into_iter().collect();
+        let mut heaviest: Vec<_> =
+            distinct.into_iter().map(|party| (Reverse(self.weight(party)), party)).collect();
+        heaviest.sort_unstable();
+        let mut missing = need.get();
+        let mut chosen = BTreeSet::new();
+        for (Reverse(weight), party) in heaviest.into_iter().filter(|(weight, _)| weight.0 > 0) {
+            chosen.insert(party);
+            missing = missing.saturating_sub(weight);
+            if missing == 0 {
+                return Some(chosen);
+            }
+        }
+        None
     }
 
     /// Who holds a share; nobody if there is no such share.

@@ -378,8 +378,9 @@ pub struct Round {
 pub struct Randomness([u8; 32]);
 
 impl Randomness {
-    /// `SHA-256(signature)`, of a signature that was verified.
-    fn of(signature: &[u8]) -> Self {
+    /// `SHA-256(signature)`, of a signature that was verified; here nothing is checked.
+    #[must_use]
+    pub fn of(signature: &[u8]) -> Self {
         Self(Sha256::digest(signature).into())
     }
 

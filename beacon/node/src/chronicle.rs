@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path as FilePath;
 
-use ::beacon::Path;
+use ::beacon::{Path, Wvuf};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
@@ -235,10 +235,10 @@ impl Evaluators {
 impl Entry {
     /// A slot as one party revealed it.
     #[must_use]
-    pub fn new(reveal: &::beacon::Reveal) -> Self {
+    pub fn new(reveal: &::beacon::Reveal<Wvuf>) -> Self {
         Self {
             slot: reveal.slot.get(),
-            randomness: hex::encode(reveal.output.randomness()),
+            randomness: hex::encode(reveal.randomness()),
             path: match reveal.path {
                 Path::Slow | Path::Tight => PathName::Slow,
                 Path::Fast => PathName::Fast,

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::{Beacon, Binding, Limits, Path, Paths, Scheme, Slot, Value, View};
+use ::beacon::{Beacon, Binding, Limits, Path, Paths, Sharing, Slot, Value, View, Wvuf};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
@@ -36,7 +36,7 @@ pub enum Message {
     /// Between engines.
     Engine(jolteon::Message),
     /// Between beacons.
-    Beacon(::beacon::Message),
+    Beacon(::beacon::Message<Wvuf>),
 }
 
 /// Whom a message is for.
@@ -73,7 +73,7 @@ pub enum Job {
     /// Dealings and keys.
     Keygen(keygen::Job),
     /// Partials.
-    Beacon(::beacon::Job),
+    Beacon(::beacon::Job<Wvuf>),
 }
 
 /// What came of it.
@@ -83,7 +83,7 @@ pub enum Verdict {
     /// See [`Job::Keygen`].
     Keygen(keygen::Verdict),
     /// See [`Job::Beacon`].
-    Beacon(::beacon::Verdict),
+    Beacon(::beacon::Verdict<Wvuf>),
 }
 
 /// What happens to a validator.
@@ -147,7 +147,7 @@ pub enum Event {
         block: Option<Value>,
     },
     /// A slot has its value.
-    Revealed(Box<::beacon::Reveal>),
+    Revealed(Box<::beacon::Reveal<Wvuf>>),
     /// A peer did wrong, in words.
     Accused {
         /// Who.
@@ -177,7 +177,7 @@ pub struct Validator {
 enum Stage {
     /// No keys yet; what the beacon will have to be told.
     Before(Box<Backlog>),
-    Running(Box<Beacon>),
+    Running(Box<Beacon<Wvuf>>),
 }
 
 #[derive(Default)]
@@ -185,7 +185,7 @@ struct Backlog {
     records: Vec<::beacon::Record>,
     finalized: Vec<(Slot, Option<Value>)>,
     abandoned: Option<View>,
-    messages: BTreeMap<Party, Vec<::beacon::Message>>,
+    messages: BTreeMap<Party, Vec<::beacon::Message<Wvuf>>>,
 }
 
 impl Validator {
@@ -313,7 +313,7 @@ impl Validator {
     }
 
     /// Tells the beacon, or keeps what it will have to be told.
-    fn tell(&mut self, now: Instant, input: ::beacon::Input) {
+    fn tell(&mut self, now: Instant, input: ::beacon::Input<Wvuf>) {
         match (&mut self.stage, input) {
             (Stage::Running(beacon), input) => beacon.handle(now, input),
             (Stage::Before(backlog), ::beacon::Input::Finalized { slot, value }) => {
@@ -485,13 +485,13 @@ fn view(round: jolteon::Round) -> View {
     View::new(Slot::new(round.get()), 0)
 }
 
-fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths {
+fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths<Wvuf> {
     let keygen::Epoch { committees, own, first_slot } = epoch;
     let (own_slow, own_fast) = own.map(|own| (own.slow, own.fast)).unzip();
-    let slow = Scheme { committee: committees.slow, evaluation: own_slow };
+    let slow = Sharing { committee: committees.slow, secret: own_slow };
     match committees.fast {
         Some(committee) => {
-            let fast = Scheme { committee, evaluation: own_fast.flatten() };
+            let fast = Sharing { committee, secret: own_fast.flatten() };
             let fast_from = Slot::new(first_slot).after(setup.fast_after);
             Paths::FastAndSlow { slow, fast, fast_from }
         }

@@ -203,10 +203,8 @@ fn a_lost_disk_harms_nobody_else() {
             // It learns from the others, and then it is right again.
             run.run_until_revealed(&[losing]);
             run.faulty.clear();
-            let values: BTreeSet<_> = run
-                .reveals()
-                .map(|(_, _, reveal)| (reveal.slot, reveal.output.randomness()))
-                .collect();
+            let values: BTreeSet<_> =
+                run.reveals().map(|(_, _, reveal)| (reveal.slot, reveal.randomness())).collect();
             let slots: BTreeSet<_> = values.iter().map(|(slot, _)| slot).collect();
             assert_eq!(values.len(), slots.len(), "{}", run.label);
         }

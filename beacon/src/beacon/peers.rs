@@ -3,7 +3,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use crypto_core::wvuf::Partial;
 use machine::Instant;
 
 use super::{Beacon, partial_message};
@@ -12,6 +11,7 @@ use crate::config::Binding;
 use crate::event::{Fault, Output, Recipient};
 use crate::history::Answer;
 use crate::release::bound_value;
+use crate::schemes::Scheme;
 use crate::slot::{Slot, Value};
 use crate::wire::{Message, Path};
 
@@ -21,11 +21,12 @@ pub(super) enum Kind {
     UnusedPath,
     NoShares,
     ValueShape,
+    Shape,
     Equivocation,
 }
 
-impl Beacon {
-    pub(super) fn received(&mut self, now: Instant, from: Party, message: Message) {
+impl<S: Scheme> Beacon<S> {
+    pub(super) fn received(&mut self, now: Instant, from: Party, message: Message<S>) {
         if from == self.me {
             return;
         }
@@ -35,7 +36,7 @@ impl Beacon {
         }
         match message {
             Message::Partial { path, slot, value, partial } => {
-                if let Err(fault) = self.check_shape(from, slot, Lane { path, value }) {
+                if let Err(fault) = self.check_shape(from, slot, Lane { path, value }, &partial) {
                     self.accuse_once(from, fault);
                 } else if self.awaits(slot, value) {
                     self.collect(from, slot, Lane { path, value }, partial);
@@ -45,7 +46,13 @@ impl Beacon {
         }
     }
 
-    fn check_shape(&self, from: Party, slot: Slot, lane: Lane) -> Result<(), Fault> {
+    fn check_shape(
+        &self,
+        from: Party,
+        slot: Slot,
+        lane: Lane,
+        partial: &S::Partial,
+    ) -> Result<(), Fault<S>> {
         let Lane { path, value } = lane;
         if !self.plan.in_use(path, slot) {
             return Err(Fault::UnusedPath { path, slot });
@@ -57,7 +64,8 @@ impl Beacon {
         if present != (self.binding == Binding::Value) {
             return Err(Fault::ValueShape { present });
         }
-        Ok(())
+        let committee = self.keys.committee(path).ok_or(Fault::UnusedPath { path, slot })?;
+        S::check_shape(committee, from, partial).map_err(|error| Fault::Shape { path, error })
     }
 
     /// Rule 9: not finished, no output yet, within the window, and of the final value if there is one.
@@ -70,12 +78,12 @@ impl Beacon {
         open.result.is_none() && bound.is_none_or(|bound| bound == Some(value))
     }
 
-    fn collect(&mut self, from: Party, slot: Slot, lane: Lane, partial: Partial) {
+    fn collect(&mut self, from: Party, slot: Slot, lane: Lane, partial: S::Partial) {
         let Some(committee) = self.keys.committee(lane.path) else { return };
         // An honest party's tight partial may be of a prefinalized value, then of the final one.
         let most = if lane.path == Path::Tight && lane.value.is_some() { 2 } else { 1 };
         let open = self.open.entry(slot).or_default();
-        match open.collector.arrive(lane, (from, partial), most, committee) {
+        match open.collector.arrive(lane, (from, &partial), most, committee) {
             Arrival::New => self.advance(slot),
             Arrival::Known => {}
             Arrival::Second => {
@@ -94,7 +102,7 @@ impl Beacon {
         let lane = Lane { path: self.plan.late(), value: bound };
         let Some(partial) = known.or_else(|| self.evaluate(lane, slot)) else { return };
         if let Some(answer) = self.released_late(slot) {
-            answer.partial = Some(partial);
+            answer.partial = Some(partial.clone());
         }
         self.send(Recipient::One(to), partial_message(lane, slot, partial));
     }
@@ -105,12 +113,12 @@ impl Beacon {
         to: Party,
         now: Instant,
         pause: Duration,
-    ) -> Option<(Option<Value>, Option<Partial>)> {
+    ) -> Option<(Option<Value>, Option<S::Partial>)> {
         let answer = self.released_late(slot)?;
-        answer.give(to, now, pause).then_some((answer.value, answer.partial))
+        answer.give(to, now, pause).then_some((answer.value, answer.partial.clone()))
     }
 
-    fn released_late(&mut self, slot: Slot) -> Option<&mut Answer> {
+    fn released_late(&mut self, slot: Slot) -> Option<&mut Answer<S>> {
         if slot < self.head {
             self.history.get_mut(slot)
         } else {
@@ -142,7 +150,7 @@ impl Beacon {
         let bound = open.value().and_then(|value| bound_value(self.binding, value));
         let Some(bound) = bound.filter(|_| !open.collector.busy()) else { return Vec::new() };
         let lane = Lane { path, value: bound };
-        let access = committee.access();
+        let access = S::access(committee);
         let holders = access.parties().filter(|party| access.weight(*party) > 0);
         holders.filter(|party| *party != self.me && !open.collector.has(lane, *party)).collect()
     }
@@ -164,11 +172,12 @@ impl Beacon {
         }
     }
 
-    fn accuse_once(&mut self, party: Party, fault: Fault) {
+    fn accuse_once(&mut self, party: Party, fault: Fault<S>) {
         let kind = match fault {
             Fault::UnusedPath { .. } => Kind::UnusedPath,
             Fault::NoShares { .. } => Kind::NoShares,
             Fault::ValueShape { .. } => Kind::ValueShape,
+            Fault::Shape { .. } => Kind::Shape,
             Fault::Equivocation { .. } => Kind::Equivocation,
             // Not a party that could be remembered, and one for each slot and path at most.
             Fault::NotMember | Fault::FalsePartial { .. } => return,

@@ -9,21 +9,26 @@ use std::sync::Arc;
 use machine::Instant;
 
 use super::Beacon;
-use crate::config::{Config, ConfigError, split};
+use crate::config::{Binding, Config, ConfigError, split};
 use crate::history::{Answer, History};
 use crate::release::Standing;
+use crate::schemes::Scheme;
 use crate::slot::{Slot, View};
 use crate::wire::Record;
 
-impl Beacon {
+impl<S: Scheme> Beacon<S> {
     /// A beacon that continues after `records`, oldest first; none at the very start. What it has to
     /// say at once waits in [`poll`](machine::Machine::poll).
     ///
     /// # Errors
     /// If the configuration contradicts itself.
-    pub fn new(config: Config, records: &[Record]) -> Result<Self, ConfigError> {
+    pub fn new(config: Config<S>, records: &[Record]) -> Result<Self, ConfigError> {
         let Config { context, me, paths, binding, fast_attempt, first, limits } = config;
-        let (plan, keys, evaluation) = split(paths, me, &context)?;
+        let (plan, keys, secrets) = split(paths, me, &context, binding)?;
+        // What a value binds plays no role in whether there is an input.
+        if S::input(&context, first, None).is_none() && binding == Binding::Slot {
+            return Err(ConfigError::NoInput { first });
+        }
         let mut beacon = Self {
             context,
             me,
@@ -31,7 +36,7 @@ impl Beacon {
             binding,
             fast_attempt,
             limits,
-            evaluation,
+            secrets,
             keys: Arc::new(keys),
             standing: Standing::default(),
             open: BTreeMap::new(),

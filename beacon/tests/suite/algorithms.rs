@@ -8,8 +8,21 @@ use crypto_core::access::Party;
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
 
+suite! {
+    the_slow_path_takes_one_message_delay
+    tight_thresholds_take_no_delay
+    the_fast_path_takes_no_delay_in_an_optimistic_execution
+    tight_thresholds_take_no_delay_with_a_silent_party
+    fast_partials_for_a_few_starve_nobody
+    a_ramp_waits_for_more_than_finality
+    outputs_wait_for_those_before_them
+    weights_count_and_a_party_without_shares_follows
+    every_reveal_can_be_audited_offline
+    one_party_is_a_committee
+}
+
 /// All prefinalize slots 1 to `slots`, one a delay, and finalize one delay later.
-fn optimistic(network: &mut Network<'_>, slots: u64) {
+fn optimistic<S: Instance>(network: &mut Network<'_, S>, slots: u64) {
     let parties = network.world.parties();
     for at in 1..=slots {
         network.all(at * DELAY, &parties, &prefinalized(at, 0, V));
@@ -19,14 +32,13 @@ fn optimistic(network: &mut Network<'_>, slots: u64) {
 }
 
 /// How long after local finality each output came, and by which path.
-fn waits(network: &Network<'_>, party: Party) -> Vec<(u64, Path)> {
+fn waits<S: Instance>(network: &Network<'_, S>, party: Party) -> Vec<(u64, Path)> {
     let reveals = network.reveals[&party].iter();
     reveals.map(|(at, reveal)| (at - (reveal.slot.get() + 1) * DELAY, reveal.path)).collect()
 }
 
-#[test]
-fn the_slow_path_takes_one_message_delay() {
-    let world = World::four(201);
+fn the_slow_path_takes_one_message_delay<S: Instance>() {
+    let world = World::<S>::four(201);
     let mut network = Network::new(&world, &SLOW, &[]);
     optimistic(&mut network, 3);
     for party in world.parties() {
@@ -34,10 +46,9 @@ fn the_slow_path_takes_one_message_delay() {
     }
 }
 
-#[test]
-fn tight_thresholds_take_no_delay() {
+fn tight_thresholds_take_no_delay<S: Instance>() {
     for profile in [TIGHT, TIGHT_VALUE] {
-        let world = World::four(202);
+        let world = World::<S>::four(202);
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 3);
         for party in world.parties() {
@@ -46,10 +57,9 @@ fn tight_thresholds_take_no_delay() {
     }
 }
 
-#[test]
-fn the_fast_path_takes_no_delay_in_an_optimistic_execution() {
+fn the_fast_path_takes_no_delay_in_an_optimistic_execution<S: Instance>() {
     for profile in [BOTH, BOTH_VALUE] {
-        let world = World::four(203);
+        let world = World::<S>::four(203);
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 3);
         for party in world.parties() {
@@ -58,9 +68,8 @@ fn the_fast_path_takes_no_delay_in_an_optimistic_execution() {
     }
 }
 
-#[test]
-fn tight_thresholds_take_no_delay_with_a_silent_party() {
-    let world = World::four(204);
+fn tight_thresholds_take_no_delay_with_a_silent_party<S: Instance>() {
+    let world = World::<S>::four(204);
     let mut network = Network::new(&world, &TIGHT, &[D]);
     optimistic(&mut network, 2);
     for party in [A, B, C] {
@@ -70,9 +79,8 @@ fn tight_thresholds_take_no_delay_with_a_silent_party() {
 
 /// The faulty party gives its fast partial to `A` alone. `A` has the output with finality, the
 /// others a delay later, and only because `A` releases its slow partial nevertheless.
-#[test]
-fn fast_partials_for_a_few_starve_nobody() {
-    let world = World::demanding(205);
+fn fast_partials_for_a_few_starve_nobody<S: Instance>() {
+    let world = World::<S>::demanding(205);
     let mut network = Network::new(&world, &BOTH, &[D]);
     network.inject(D, A, world.message(D, Path::Fast, slot(1), None));
     network.all(0, &[A, B, C], &prefinalized(1, 0, V));
@@ -92,9 +100,8 @@ fn fast_partials_for_a_few_starve_nobody() {
 
 /// Theorem 6.1 in small: one party prefinalizes late, the value is final without it, and the ramp
 /// waits for it while the tight path does not.
-#[test]
-fn a_ramp_waits_for_more_than_finality() {
-    let world = World::four(206);
+fn a_ramp_waits_for_more_than_finality<S: Instance>() {
+    let world = World::<S>::four(206);
     for (profile, wait) in [(TIGHT, 0), (BOTH, DELAY)] {
         let mut network = Network::new(&world, &profile, &[]);
         network.all(0, &[A, B, C], &prefinalized(1, 0, V));
@@ -105,9 +112,8 @@ fn a_ramp_waits_for_more_than_finality() {
     }
 }
 
-#[test]
-fn outputs_wait_for_those_before_them() {
-    let world = World::four(207);
+fn outputs_wait_for_those_before_them<S: Instance>() {
+    let world = World::<S>::four(207);
     let mut network = Network::new(&world, &BOTH, &[]);
     let parties = world.parties();
     // Nothing of slot 1 arrives until it is asked for again.
@@ -129,9 +135,8 @@ fn outputs_wait_for_those_before_them() {
 }
 
 /// Rounded stake: unequal weights, one of them zero. The weightless party reveals like all others.
-#[test]
-fn weights_count_and_a_party_without_shares_follows() {
-    let world = World::new(208, &[5, 0, 3, 2, 1], [6, 9, 8]);
+fn weights_count_and_a_party_without_shares_follows<S: Instance>() {
+    let world = World::<S>::new(208, &[5, 0, 3, 2, 1], [6, 9, 8]);
     for profile in [SLOW, TIGHT, BOTH, BOTH_VALUE] {
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 2);
@@ -149,29 +154,19 @@ fn weights_count_and_a_party_without_shares_follows() {
 }
 
 /// Both paths give one output, and whichever proof a reveal carries convinces an outsider.
-#[test]
-fn every_reveal_can_be_audited_offline() {
-    let world = World::new(209, &[2, 1, 1, 1], [2, 5, 4]);
+fn every_reveal_can_be_audited_offline<S: Instance>() {
+    let world = World::<S>::new(209, &[2, 1, 1, 1], [2, 5, 4]);
     for (profile, path) in [(SLOW, Path::Slow), (TIGHT, Path::Tight), (BOTH, Path::Fast)] {
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 1);
         let (_, reveal) = network.reveal_of(B, slot(1)).expect("an output");
         assert_eq!(reveal.path, path);
-        let committee = &world.paths[&path].committee;
-        let threshold = committee.threshold().t().get();
-        let weights = committee.access().weights();
-        let keys = committee.keys();
-        let audit =
-            crypto_core::wvuf::audit::keys(&weights, threshold, committee.public(), keys).unwrap();
-        let bound = reveal.bound.map(beacon::Value::to_bytes);
-        let claim = (&reveal.proof, &reveal.output);
-        assert_eq!(audit.verify(&World::context(), slot(1), bound, claim), Ok(()));
+        S::audit(&world.paths[&path], reveal);
     }
 }
 
-#[test]
-fn one_party_is_a_committee() {
-    let world = World::new(210, &[1], [1, 1, 1]);
+fn one_party_is_a_committee<S: Instance>() {
+    let world = World::<S>::new(210, &[1], [1, 1, 1]);
     for profile in [SLOW, TIGHT, BOTH, TIGHT_VALUE] {
         let mut beacon = world.beacon(A, &profile);
         let mut outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));

@@ -4,7 +4,30 @@ use machine::Machine;
 
 use crate::fixture::*;
 
-fn withheld(outputs: &[Output]) -> Vec<Withheld> {
+suite! {
+    rule_1_the_view_is_not_in_the_input
+    rule_1_slot_and_value_are_in_the_input
+    rule_2_only_the_declared_view_releases
+    rule_2_a_slot_is_released_for_one_value
+    rule_3_an_ancestor_is_not_released
+    rule_4_nothing_is_released_in_a_view_that_was_given_up
+    rule_4_an_earlier_timeout_does_not_lower_a_later_one
+    rule_4_holds_across_a_crash
+    rule_5_the_record_comes_before_the_partial
+    rule_5_after_a_crash_the_same_answer_and_no_other
+    rule_6_finalize_releases_the_slow_partial_after_a_fast_output
+    rule_6_holds_whatever_happened_before
+    a_prefinalize_after_finality_releases_the_final_value_only
+    rule_7_an_engine_without_views_gets_the_slow_path_only
+    rule_8_a_skipped_slot_has_an_output_if_inputs_have_no_value
+    rule_8_a_skipped_slot_is_reported_in_order_if_inputs_have_a_value
+    rule_9_a_party_counts_once_in_a_path
+    rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped
+    the_chain_switches_the_fast_path_on_at_a_slot
+    the_engine_cannot_finalize_a_slot_twice
+}
+
+fn withheld<S: Instance>(outputs: &[Output<S>]) -> Vec<Withheld> {
     let refusals = outputs.iter().filter_map(|output| match output {
         Output::Refused(Refusal::Withheld(reason)) => Some(*reason),
         _ => None,
@@ -12,7 +35,7 @@ fn withheld(outputs: &[Output]) -> Vec<Withheld> {
     refusals.collect()
 }
 
-fn paths(outputs: &[Output]) -> Vec<Path> {
+fn paths<S: Instance>(outputs: &[Output<S>]) -> Vec<Path> {
     let paths = sent(outputs).into_iter().filter_map(|message| match message {
         Message::Partial { path, .. } => Some(path),
         Message::Request { .. } => None,
@@ -20,9 +43,8 @@ fn paths(outputs: &[Output]) -> Vec<Path> {
     paths.collect()
 }
 
-#[test]
-fn rule_1_the_view_is_not_in_the_input() {
-    let world = World::four(11);
+fn rule_1_the_view_is_not_in_the_input<S: Instance>() {
+    let world = World::<S>::four(11);
     for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
         // One life finalizes through the first attempt, the other through the fourth.
         let mut first = world.beacon(A, &profile);
@@ -38,18 +60,16 @@ fn rule_1_the_view_is_not_in_the_input() {
     }
 }
 
-#[test]
-fn rule_1_slot_and_value_are_in_the_input() {
-    let world = World::four(12);
+fn rule_1_slot_and_value_are_in_the_input<S: Instance>() {
+    let world = World::<S>::four(12);
     let partial = |at, value| world.partial(A, Path::Slow, slot(at), value);
     assert_ne!(partial(1, None), partial(2, None));
     assert_ne!(partial(1, None), partial(1, Some(V)));
     assert_ne!(partial(1, Some(V)), partial(1, Some(W)));
 }
 
-#[test]
-fn rule_2_only_the_declared_view_releases() {
-    let world = World::four(21);
+fn rule_2_only_the_declared_view_releases<S: Instance>() {
+    let world = World::<S>::four(21);
     for profile in [TIGHT, BOTH] {
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 1, V));
@@ -61,9 +81,8 @@ fn rule_2_only_the_declared_view_releases() {
     }
 }
 
-#[test]
-fn rule_2_a_slot_is_released_for_one_value() {
-    let world = World::four(22);
+fn rule_2_a_slot_is_released_for_one_value<S: Instance>() {
+    let world = World::<S>::four(22);
     for profile in [TIGHT_VALUE, BOTH_VALUE, TIGHT, BOTH] {
         let mut beacon = world.beacon(A, &profile);
         assert_eq!(paths(&step(&mut beacon, ms(0), prefinalized(1, 0, V))).len(), 1);
@@ -75,9 +94,8 @@ fn rule_2_a_slot_is_released_for_one_value() {
     }
 }
 
-#[test]
-fn rule_3_an_ancestor_is_not_released() {
-    let world = World::four(31);
+fn rule_3_an_ancestor_is_not_released<S: Instance>() {
+    let world = World::<S>::four(31);
     let mut beacon = world.beacon(A, &BOTH);
     // The vote is cast for slot 2 and implies its parent in slot 1.
     let implied = beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
@@ -88,9 +106,8 @@ fn rule_3_an_ancestor_is_not_released() {
     assert_eq!(paths(&step(&mut beacon, ms(0), finalized(1, Some(V)))), [Path::Slow]);
 }
 
-#[test]
-fn rule_4_nothing_is_released_in_a_view_that_was_given_up() {
-    let world = World::four(41);
+fn rule_4_nothing_is_released_in_a_view_that_was_given_up<S: Instance>() {
+    let world = World::<S>::four(41);
     for given_up in [abandoned(1, 0), abandoned(1, 5), abandoned(2, 0)] {
         let mut beacon = world.beacon(A, &BOTH);
         let outputs = step(&mut beacon, ms(0), given_up);
@@ -103,18 +120,16 @@ fn rule_4_nothing_is_released_in_a_view_that_was_given_up() {
     }
 }
 
-#[test]
-fn rule_4_an_earlier_timeout_does_not_lower_a_later_one() {
-    let world = World::four(42);
+fn rule_4_an_earlier_timeout_does_not_lower_a_later_one<S: Instance>() {
+    let world = World::<S>::four(42);
     let mut beacon = world.beacon(A, &BOTH);
     step(&mut beacon, ms(0), abandoned(3, 0));
     assert!(records(&step(&mut beacon, ms(0), abandoned(1, 0))).is_empty());
     assert!(sent(&step(&mut beacon, ms(0), prefinalized(2, 0, V))).is_empty());
 }
 
-#[test]
-fn rule_4_holds_across_a_crash() {
-    let world = World::four(43);
+fn rule_4_holds_across_a_crash<S: Instance>() {
+    let world = World::<S>::four(43);
     let mut beacon = world.beacon(A, &BOTH);
     let mut log = records(&step(&mut beacon, ms(0), prefinalized(1, 0, V)));
     log.extend(records(&step(&mut beacon, ms(0), abandoned(2, 0))));
@@ -126,9 +141,8 @@ fn rule_4_holds_across_a_crash() {
     assert_eq!(paths(&step(&mut second, ms(1), finalized(1, Some(V)))), [Path::Slow]);
 }
 
-#[test]
-fn rule_5_the_record_comes_before_the_partial() {
-    let world = World::four(51);
+fn rule_5_the_record_comes_before_the_partial<S: Instance>() {
+    let world = World::<S>::four(51);
     for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
@@ -141,9 +155,8 @@ fn rule_5_the_record_comes_before_the_partial() {
     }
 }
 
-#[test]
-fn rule_5_after_a_crash_the_same_answer_and_no_other() {
-    let world = World::four(52);
+fn rule_5_after_a_crash_the_same_answer_and_no_other<S: Instance>() {
+    let world = World::<S>::four(52);
     for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
@@ -157,9 +170,8 @@ fn rule_5_after_a_crash_the_same_answer_and_no_other() {
     }
 }
 
-#[test]
-fn rule_6_finalize_releases_the_slow_partial_after_a_fast_output() {
-    let world = World::four(61);
+fn rule_6_finalize_releases_the_slow_partial_after_a_fast_output<S: Instance>() {
+    let world = World::<S>::four(61);
     let mut beacon = world.beacon(A, &BOTH);
     step(&mut beacon, ms(0), prefinalized(1, 0, V));
     for peer in [B, C, D] {
@@ -172,9 +184,8 @@ fn rule_6_finalize_releases_the_slow_partial_after_a_fast_output() {
     assert_eq!(paths(&outputs), [Path::Slow]);
 }
 
-#[test]
-fn rule_6_holds_whatever_happened_before() {
-    let world = World::four(62);
+fn rule_6_holds_whatever_happened_before<S: Instance>() {
+    let world = World::<S>::four(62);
     for profile in [SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
         let mut beacon = world.beacon(A, &profile);
         step(&mut beacon, ms(0), prefinalized(1, 0, V));
@@ -187,9 +198,8 @@ fn rule_6_holds_whatever_happened_before() {
     }
 }
 
-#[test]
-fn a_prefinalize_after_finality_releases_the_final_value_only() {
-    let world = World::demanding(63);
+fn a_prefinalize_after_finality_releases_the_final_value_only<S: Instance>() {
+    let world = World::<S>::demanding(63);
     for (value, paths_left) in [(V, vec![Path::Fast]), (W, vec![])] {
         let mut beacon = world.beacon(A, &BOTH_VALUE);
         step(&mut beacon, ms(0), finalized(1, Some(V)));
@@ -200,9 +210,8 @@ fn a_prefinalize_after_finality_releases_the_final_value_only() {
     }
 }
 
-#[test]
-fn rule_7_an_engine_without_views_gets_the_slow_path_only() {
-    let world = World::four(71);
+fn rule_7_an_engine_without_views_gets_the_slow_path_only<S: Instance>() {
+    let world = World::<S>::four(71);
     for profile in [TIGHT, BOTH] {
         let profile = Profile { fast_attempt: None, ..profile };
         let mut beacon = world.beacon(A, &profile);
@@ -214,9 +223,8 @@ fn rule_7_an_engine_without_views_gets_the_slow_path_only() {
     }
 }
 
-#[test]
-fn rule_8_a_skipped_slot_has_an_output_if_inputs_have_no_value() {
-    let world = World::four(81);
+fn rule_8_a_skipped_slot_has_an_output_if_inputs_have_no_value<S: Instance>() {
+    let world = World::<S>::four(81);
     for (profile, path) in [(SLOW, Path::Slow), (BOTH, Path::Slow), (TIGHT, Path::Tight)] {
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), finalized(1, None));
@@ -231,9 +239,8 @@ fn rule_8_a_skipped_slot_has_an_output_if_inputs_have_no_value() {
     }
 }
 
-#[test]
-fn rule_8_a_skipped_slot_is_reported_in_order_if_inputs_have_a_value() {
-    let world = World::four(82);
+fn rule_8_a_skipped_slot_is_reported_in_order_if_inputs_have_a_value<S: Instance>() {
+    let world = World::<S>::four(82);
     let mut beacon = world.beacon(A, &BOTH_VALUE);
     let outputs = step(&mut beacon, ms(0), finalized(1, Some(V)));
     assert_eq!(paths(&outputs), [Path::Slow]);
@@ -254,9 +261,8 @@ fn rule_8_a_skipped_slot_is_reported_in_order_if_inputs_have_a_value() {
     assert_eq!(beacon.wake_at(), None);
 }
 
-#[test]
-fn rule_9_a_party_counts_once_in_a_path() {
-    let world = World::demanding(91);
+fn rule_9_a_party_counts_once_in_a_path<S: Instance>() {
+    let world = World::<S>::demanding(91);
     let mut beacon = world.beacon(A, &BOTH);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     let partial = world.message(B, Path::Slow, slot(1), None);
@@ -271,14 +277,13 @@ fn rule_9_a_party_counts_once_in_a_path() {
     assert_eq!(reveals(&step(&mut beacon, ms(0), received(C, third))).len(), 1);
 }
 
-#[test]
-fn rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped() {
-    let world = World::four(92);
+fn rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped<S: Instance>() {
+    let world = World::<S>::four(92);
     let mut beacon = world.beacon(A, &BOTH);
     let limit = BOTH.limits.window;
     for at in 1..100 {
         for path in [Path::Slow, Path::Fast] {
-            let partial = wrong_partial(at);
+            let partial = S::wrong_partial(at);
             let message = Message::Partial { path, slot: slot(at), value: None, partial };
             step(&mut beacon, ms(0), received(D, message));
         }
@@ -301,9 +306,8 @@ fn rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped() {
     assert_eq!(beacon.pending_partials(), 1);
 }
 
-#[test]
-fn the_chain_switches_the_fast_path_on_at_a_slot() {
-    let world = World::four(93);
+fn the_chain_switches_the_fast_path_on_at_a_slot<S: Instance>() {
+    let world = World::<S>::four(93);
     let profile = Profile { fast_from: slot(2), ..BOTH };
     let mut beacon = world.beacon(A, &profile);
     let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
@@ -315,9 +319,8 @@ fn the_chain_switches_the_fast_path_on_at_a_slot() {
     assert_eq!(accused(&step(&mut beacon, ms(0), received(B, fast))).len(), 1);
 }
 
-#[test]
-fn the_engine_cannot_finalize_a_slot_twice() {
-    let world = World::four(94);
+fn the_engine_cannot_finalize_a_slot_twice<S: Instance>() {
+    let world = World::<S>::four(94);
     let mut beacon = world.beacon(A, &BOTH_VALUE);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     assert!(step(&mut beacon, ms(0), finalized(1, Some(V))).is_empty());

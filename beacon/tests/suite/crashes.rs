@@ -4,8 +4,15 @@ use crypto_core::access::Party;
 
 use crate::fixture::*;
 
+suite! {
+    a_crash_at_any_point_changes_nothing_that_was_said
+    a_forgetful_engine_gets_no_second_value
+    a_log_that_repeats_itself_restores_the_same
+    a_party_without_shares_restarts_too
+}
+
 /// Two slots of party `A`, the first by the fast path where there is one.
-fn script(world: &World, profile: &Profile) -> Vec<Input> {
+fn script<S: Instance>(world: &World<S>, profile: &Profile) -> Vec<Input<S>> {
     let bound = |value| (profile.binding == BOTH_VALUE.binding).then_some(value);
     let mut inputs = Vec::new();
     for at in 1..=2 {
@@ -29,17 +36,20 @@ fn late(profile: &Profile) -> Path {
 }
 
 /// What left one life before it ended.
-#[derive(Default)]
-struct Effects {
+struct Effects<S: Instance> {
     log: Vec<Record>,
-    sent: Vec<Message>,
-    reveals: Vec<Reveal>,
+    sent: Vec<Message<S>>,
+    reveals: Vec<Reveal<S>>,
     count: usize,
 }
 
-impl Effects {
+impl<S: Instance> Effects<S> {
+    fn after(log: &[Record]) -> Self {
+        Self { log: log.to_vec(), sent: Vec::new(), reveals: Vec::new(), count: 0 }
+    }
+
     /// Carries outputs out until the limit. `false` if it crashed.
-    fn carry_out(&mut self, beacon: &mut Beacon, limit: usize) -> bool {
+    fn carry_out(&mut self, beacon: &mut Beacon<S>, limit: usize) -> bool {
         use machine::Machine;
         while let Some(output) = beacon.poll() {
             if self.count == limit {
@@ -61,7 +71,7 @@ impl Effects {
     }
 
     /// Its record is in the log before a partial is in the network.
-    fn check(&self, message: &Message) {
+    fn check(&self, message: &Message<S>) {
         let Message::Partial { path, slot, .. } = message else { return };
         let backed = |record: &Record| match record {
             Record::Released { slot: s, .. } => *path != Path::Slow && s == slot,
@@ -73,9 +83,13 @@ impl Effects {
 }
 
 /// Runs the script until the limit. Gives the input that was not finished, if it crashed.
-fn live(beacon: &mut Beacon, inputs: &[Input], limit: usize) -> (Effects, Option<usize>) {
+fn live<S: Instance>(
+    beacon: &mut Beacon<S>,
+    inputs: &[Input<S>],
+    limit: usize,
+) -> (Effects<S>, Option<usize>) {
     use machine::Machine;
-    let mut effects = Effects::default();
+    let mut effects = Effects::after(&[]);
     for (position, input) in inputs.iter().enumerate() {
         beacon.handle(ms(0), input.clone());
         if !effects.carry_out(beacon, limit) {
@@ -86,10 +100,15 @@ fn live(beacon: &mut Beacon, inputs: &[Input], limit: usize) -> (Effects, Option
 }
 
 /// The second life, with peers that answer requests and resend nothing else.
-fn resume(world: &World, profile: &Profile, log: &[Record], inputs: &[Input]) -> Effects {
+fn resume<S: Instance>(
+    world: &World<S>,
+    profile: &Profile,
+    log: &[Record],
+    inputs: &[Input<S>],
+) -> Effects<S> {
     use machine::Machine;
     let mut beacon = world.restart(A, profile, log);
-    let mut effects = Effects { log: log.to_vec(), ..Effects::default() };
+    let mut effects = Effects::after(log);
     effects.carry_out(&mut beacon, usize::MAX);
     for input in inputs {
         beacon.handle(ms(1), input.clone());
@@ -119,7 +138,10 @@ fn resume(world: &World, profile: &Profile, log: &[Record], inputs: &[Input]) ->
 }
 
 /// Early releases by slot and value, over all lives.
-fn early_values(profile: &Profile, lives: &[&Effects]) -> Vec<(Slot, Option<Value>)> {
+fn early_values<S: Instance>(
+    profile: &Profile,
+    lives: &[&Effects<S>],
+) -> Vec<(Slot, Option<Value>)> {
     let path = if late(profile) == Path::Tight { Path::Tight } else { Path::Fast };
     let mut values: Vec<_> = lives
         .iter()
@@ -134,11 +156,10 @@ fn early_values(profile: &Profile, lives: &[&Effects]) -> Vec<(Slot, Option<Valu
     values
 }
 
-#[test]
-fn a_crash_at_any_point_changes_nothing_that_was_said() {
-    let world = World::demanding(501);
+fn a_crash_at_any_point_changes_nothing_that_was_said<S: Instance>() {
+    let world = World::<S>::demanding(501);
     for profile in [SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
-        let inputs: Vec<Input> = script(&world, &profile)
+        let inputs: Vec<Input<S>> = script(&world, &profile)
             .into_iter()
             .filter(|input| profile.algorithm != Algorithm::Slow || !is_prefinalize(input))
             .collect();
@@ -154,11 +175,11 @@ fn a_crash_at_any_point_changes_nothing_that_was_said() {
     }
 }
 
-fn is_prefinalize(input: &Input) -> bool {
+fn is_prefinalize<S: Instance>(input: &Input<S>) -> bool {
     matches!(input, Input::Prefinalized { .. })
 }
 
-fn check(world: &World, profile: &Profile, limit: usize, lives: &[&Effects; 2]) {
+fn check<S: Instance>(world: &World<S>, profile: &Profile, limit: usize, lives: &[&Effects<S>; 2]) {
     let say = format!("{profile:?}, crash after {limit} outputs");
     let bound = (profile.binding == BOTH_VALUE.binding).then_some(V);
     for message in lives.iter().flat_map(|life| &life.sent) {
@@ -168,7 +189,8 @@ fn check(world: &World, profile: &Profile, limit: usize, lives: &[&Effects; 2]) 
         }
     }
     // Every slot is revealed; only the last reveal before the crash may come again.
-    let slots = |life: &Effects| life.reveals.iter().map(|reveal| reveal.slot).collect::<Vec<_>>();
+    let slots =
+        |life: &Effects<S>| life.reveals.iter().map(|reveal| reveal.slot).collect::<Vec<_>>();
     let (first, second) = (slots(lives[0]), slots(lives[1]));
     let expected: Vec<Slot> = (1..=2).map(slot).collect();
     assert_eq!(first, expected[..first.len()], "{say}");
@@ -183,15 +205,14 @@ fn check(world: &World, profile: &Profile, limit: usize, lives: &[&Effects; 2]) 
 }
 
 /// The engine lost its own memory in the crash and now votes for another value.
-#[test]
-fn a_forgetful_engine_gets_no_second_value() {
-    let world = World::demanding(502);
+fn a_forgetful_engine_gets_no_second_value<S: Instance>() {
+    let world = World::<S>::demanding(502);
     for profile in [TIGHT_VALUE, BOTH_VALUE] {
         let inputs = [prefinalized(1, 0, V)];
         for limit in 0..=2 {
             let (first, _) = live(&mut world.beacon(A, &profile), &inputs, limit);
             let mut beacon = world.restart(A, &profile, &first.log);
-            let mut second = Effects { log: first.log.clone(), ..Effects::default() };
+            let mut second = Effects::after(&first.log);
             second.carry_out(&mut beacon, usize::MAX);
             let outputs = step(&mut beacon, ms(1), prefinalized(1, 0, W));
             second.sent.extend(sent(&outputs));
@@ -203,9 +224,8 @@ fn a_forgetful_engine_gets_no_second_value() {
 }
 
 /// Records in any order of slots, twice, and of slots long finished.
-#[test]
-fn a_log_that_repeats_itself_restores_the_same() {
-    let world = World::demanding(503);
+fn a_log_that_repeats_itself_restores_the_same<S: Instance>() {
+    let world = World::<S>::demanding(503);
     let (whole, _) = live(&mut world.beacon(A, &BOTH), &script(&world, &BOTH), usize::MAX);
     let doubled: Vec<Record> = whole.log.iter().chain(&whole.log).copied().collect();
     let once = world.restart(A, &BOTH, &whole.log);
@@ -218,9 +238,8 @@ fn a_log_that_repeats_itself_restores_the_same() {
     assert_eq!(sent(&drain(&mut beacon, ms(0))), [world.message(A, Path::Fast, slot(3), Some(V))]);
 }
 
-#[test]
-fn a_party_without_shares_restarts_too() {
-    let world = World::new(504, &[0, 1, 1, 1], [2, 3, 3]);
+fn a_party_without_shares_restarts_too<S: Instance>() {
+    let world = World::<S>::new(504, &[0, 1, 1, 1], [2, 3, 3]);
     let me = Party::new(0);
     let mut beacon = world.beacon(me, &BOTH);
     let outputs = step(&mut beacon, ms(0), finalized(1, Some(V)));

@@ -2,31 +2,48 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use beacon::{Config, ConfigError, Fault, Finding, Input, Known, Message, Output, Path, Paths};
-use beacon::{Refusal, Scheme, Work};
+use beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Known, Message};
+use beacon::{Output, Path, Paths, QuorumError, Refusal, Sharing, Work, Wvuf};
 use crypto_core::access::Party;
-use crypto_core::curve::Scalar;
-use crypto_core::wvuf::{InsertError, Partial, QuorumError};
 
 use crate::fixture::*;
 
-fn partial_message(path: Path, at: u64, partial: Partial) -> Message {
+suite! {
+    nothing_is_verified_before_it_can_suffice
+    a_false_partial_is_found_dropped_and_accused_with_its_evidence
+    wrong_partials_that_cancel_are_found
+    who_was_caught_is_checked_at_once_from_then_on
+    what_arrives_during_a_job_is_kept_and_tried_next
+    both_paths_check_at_once_and_the_first_wins
+    partials_of_a_slot_with_output_are_not_verified
+    shapes_are_checked_on_arrival_and_accused_once
+    an_echo_of_oneself_is_ignored
+    the_first_of_two_different_partials_stands
+    a_partial_of_another_value_is_not_counted
+    a_party_has_room_for_two_values_on_the_tight_path_and_one_elsewhere
+    a_flood_of_future_slots_and_values_is_bounded_for_each_party
+    equal_work_has_equal_fingerprints_and_verdicts
+    a_driver_that_knows_partials_gives_the_same_verdicts
+    configurations_that_contradict_themselves_are_refused
+    jobs_keep_the_keys_they_were_made_with
+}
+
+fn partial_message<S: Instance>(path: Path, at: u64, partial: S::Partial) -> Message<S> {
     Message::Partial { path, slot: slot(at), value: None, partial }
 }
 
 /// Seven equal parties, two faulty: five on the slow path.
-fn seven() -> World {
+fn seven<S: Instance>() -> World<S> {
     World::new(301, &[1; 7], [4, 7, 5])
 }
 
-fn false_partial(at: u64, partial: Partial) -> Fault {
+fn false_partial<S: Instance>(at: u64, partial: S::Partial) -> Fault<S> {
     let (slot, path, partial) = (slot(at), Path::Slow, Box::new(partial));
     Fault::FalsePartial { slot, path, value: None, partial }
 }
 
-#[test]
-fn nothing_is_verified_before_it_can_suffice() {
-    let world = seven();
+fn nothing_is_verified_before_it_can_suffice<S: Instance>() {
+    let world = seven::<S>();
     let mut beacon = world.beacon(A, &SLOW);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     for peer in [B, C] {
@@ -43,13 +60,12 @@ fn nothing_is_verified_before_it_can_suffice() {
     assert_eq!(reveals(&outputs).len(), 1);
 }
 
-#[test]
-fn a_false_partial_is_found_dropped_and_accused_with_its_evidence() {
-    let world = seven();
+fn a_false_partial_is_found_dropped_and_accused_with_its_evidence<S: Instance>() {
+    let world = seven::<S>();
     let mut beacon = world.beacon(A, &SLOW);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
-    let wrong = wrong_partial(5);
-    step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 1, wrong)));
+    let wrong = S::wrong_partial(5);
+    step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 1, wrong.clone())));
     step(&mut beacon, ms(0), received(C, world.message(C, Path::Slow, slot(1), None)));
     let outputs =
         step(&mut beacon, ms(0), received(D, world.message(D, Path::Slow, slot(1), None)));
@@ -63,33 +79,29 @@ fn a_false_partial_is_found_dropped_and_accused_with_its_evidence() {
         step(&mut beacon, ms(0), received(last, world.message(last, Path::Slow, slot(1), None)));
     let reveal = &reveals(&outputs)[0];
     assert_eq!(reveal.output, world.output(slot(1), None));
-    assert_eq!(reveal.proof.keys().copied().collect::<Vec<_>>(), [A, C, D, last]);
+    let good = |party| (party, world.partial(party, Path::Slow, slot(1), None));
+    assert_eq!(reveal.proof, S::prove(&BTreeMap::from([A, C, D, last].map(good))));
 }
 
-/// Two errors chosen so that the product of the two pairing equations still holds. A batch without
-/// random coefficients accepts them and combines to a wrong output.
-#[test]
-fn wrong_partials_that_cancel_are_found() {
-    let world = seven();
+/// Two errors chosen so that what a batch without random coefficients compares stays as it is. Such a
+/// batch accepts them and combines to a wrong output.
+fn wrong_partials_that_cancel_are_found<S: Instance>() {
+    let world = seven::<S>();
     let dealt = &world.paths[&Path::Slow];
-    let (r, s) = (dealt.blinding(B), dealt.blinding(C));
-    for (party, blinding) in [(B, r), (C, s)] {
-        assert_eq!(dealt.committee.keys()[&party].pi().to_bytes(), pi(&blinding));
-    }
-    let honest: BTreeMap<Party, Partial> = [A, B, C, D]
+    let honest: BTreeMap<Party, S::Partial> = [A, B, C, D]
         .into_iter()
         .map(|party| (party, world.partial(party, Path::Slow, slot(1), None)))
         .collect();
     let mut cancelling = honest.clone();
-    cancelling.insert(B, shifted(&honest[&B], &s));
-    cancelling.insert(C, shifted(&honest[&C], &(Scalar::ZERO - r)));
-    assert_eq!(plain_product(dealt, &honest), plain_product(dealt, &cancelling));
+    let [one, other] = S::cancelling(dealt, [(B, &honest[&B]), (C, &honest[&C])]);
+    cancelling.extend([(B, one), (C, other)]);
+    assert_eq!(S::naive(dealt, &honest), S::naive(dealt, &cancelling));
 
     let mut beacon = world.beacon(A, &SLOW);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     let mut outputs = Vec::new();
     for peer in [B, C, D] {
-        let message = partial_message(Path::Slow, 1, cancelling[&peer]);
+        let message = partial_message(Path::Slow, 1, cancelling[&peer].clone());
         outputs.extend(step(&mut beacon, ms(0), received(peer, message)));
     }
     let culprits: BTreeSet<Party> = accused(&outputs).iter().map(|(party, _)| *party).collect();
@@ -101,15 +113,14 @@ fn wrong_partials_that_cancel_are_found() {
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
 }
 
-#[test]
-fn who_was_caught_is_checked_at_once_from_then_on() {
-    let world = seven();
+fn who_was_caught_is_checked_at_once_from_then_on<S: Instance>() {
+    let world = seven::<S>();
     let mut beacon = world.beacon(A, &SLOW);
     // Kept before the party is caught, to be checked when it is.
-    let early = wrong_partial(9);
-    step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 2, early)));
+    let early = S::wrong_partial(9);
+    step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 2, early.clone())));
     step(&mut beacon, ms(0), finalized(1, Some(V)));
-    step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 1, wrong_partial(5))));
+    step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 1, S::wrong_partial(5))));
     let mut outputs = Vec::new();
     for peer in [C, D] {
         let message = world.message(peer, Path::Slow, slot(1), None);
@@ -117,7 +128,7 @@ fn who_was_caught_is_checked_at_once_from_then_on() {
     }
     assert_eq!(
         accused(&outputs),
-        [(B, false_partial(1, wrong_partial(5))), (B, false_partial(2, early))]
+        [(B, false_partial(1, S::wrong_partial(5))), (B, false_partial(2, early))]
     );
     // A right one is checked too, alone, and counts.
     let outputs =
@@ -130,12 +141,11 @@ fn who_was_caught_is_checked_at_once_from_then_on() {
     assert!(accused(&outputs).is_empty());
 }
 
-#[test]
-fn what_arrives_during_a_job_is_kept_and_tried_next() {
-    let world = seven();
+fn what_arrives_during_a_job_is_kept_and_tried_next<S: Instance>() {
+    let world = seven::<S>();
     let mut beacon = world.beacon(A, &SLOW);
     raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
-    raw_step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 1, wrong_partial(5))));
+    raw_step(&mut beacon, ms(0), received(B, partial_message(Path::Slow, 1, S::wrong_partial(5))));
     raw_step(&mut beacon, ms(0), received(C, world.message(C, Path::Slow, slot(1), None)));
     let outputs =
         raw_step(&mut beacon, ms(0), received(D, world.message(D, Path::Slow, slot(1), None)));
@@ -155,9 +165,8 @@ fn what_arrives_during_a_job_is_kept_and_tried_next() {
     assert!(raw_step(&mut beacon, ms(0), Input::Checked(first.run())).is_empty());
 }
 
-#[test]
-fn both_paths_check_at_once_and_the_first_wins() {
-    let world = World::four(302);
+fn both_paths_check_at_once_and_the_first_wins<S: Instance>() {
+    let world = World::<S>::four(302);
     for slow_first in [true, false] {
         let mut beacon = world.beacon(A, &BOTH);
         raw_step(&mut beacon, ms(0), prefinalized(1, 0, V));
@@ -181,9 +190,8 @@ fn both_paths_check_at_once_and_the_first_wins() {
     }
 }
 
-#[test]
-fn partials_of_a_slot_with_output_are_not_verified() {
-    let world = World::four(303);
+fn partials_of_a_slot_with_output_are_not_verified<S: Instance>() {
+    let world = World::<S>::four(303);
     let mut beacon = world.beacon(A, &BOTH);
     step(&mut beacon, ms(0), prefinalized(1, 0, V));
     for peer in [B, C, D] {
@@ -192,17 +200,17 @@ fn partials_of_a_slot_with_output_are_not_verified() {
     // The result waits for finality; slow partials are neither kept nor checked.
     assert_eq!(beacon.pending_partials(), 0);
     for peer in [B, C, D] {
-        let message = partial_message(Path::Slow, 1, wrong_partial(3));
+        let message = partial_message(Path::Slow, 1, S::wrong_partial(3));
         assert!(step(&mut beacon, ms(0), received(peer, message)).is_empty());
     }
     assert_eq!(beacon.pending_partials(), 0);
 }
 
-#[test]
-fn shapes_are_checked_on_arrival_and_accused_once() {
-    let world = World::new(304, &[2, 0, 1, 1], [2, 4, 3]);
-    let partial = wrong_partial(2);
-    let message = |path, value| Message::Partial { path, slot: slot(1), value, partial };
+fn shapes_are_checked_on_arrival_and_accused_once<S: Instance>() {
+    let world = World::<S>::new(304, &[2, 0, 1, 1], [2, 4, 3]);
+    let partial = S::wrong_partial(2);
+    let message =
+        |path, value| Message::Partial { path, slot: slot(1), value, partial: partial.clone() };
     let cases = [
         (BOTH, B, message(Path::Slow, None), Fault::NoShares { path: Path::Slow }),
         (BOTH, C, message(Path::Slow, Some(V)), Fault::ValueShape { present: true }),
@@ -236,9 +244,8 @@ fn shapes_are_checked_on_arrival_and_accused_once() {
     }
 }
 
-#[test]
-fn an_echo_of_oneself_is_ignored() {
-    let world = World::four(305);
+fn an_echo_of_oneself_is_ignored<S: Instance>() {
+    let world = World::<S>::four(305);
     let mut beacon = world.beacon(A, &BOTH);
     assert!(
         step(&mut beacon, ms(0), received(A, world.message(A, Path::Fast, slot(1), None)))
@@ -247,13 +254,12 @@ fn an_echo_of_oneself_is_ignored() {
     assert_eq!(beacon.pending_partials(), 0);
 }
 
-#[test]
-fn the_first_of_two_different_partials_stands() {
-    let world = World::demanding(306);
+fn the_first_of_two_different_partials_stands<S: Instance>() {
+    let world = World::<S>::demanding(306);
     let mut beacon = world.beacon(A, &BOTH);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     step(&mut beacon, ms(0), received(B, world.message(B, Path::Slow, slot(1), None)));
-    let second = partial_message(Path::Slow, 1, wrong_partial(4));
+    let second = partial_message(Path::Slow, 1, S::wrong_partial(4));
     let outputs = step(&mut beacon, ms(0), received(B, second.clone()));
     assert!(matches!(accused(&outputs)[..], [(B, Fault::Equivocation { .. })]));
     assert!(step(&mut beacon, ms(0), received(B, second)).is_empty(), "accused once");
@@ -262,9 +268,8 @@ fn the_first_of_two_different_partials_stands() {
     assert_eq!(reveals(&outputs).len(), 1);
 }
 
-#[test]
-fn a_partial_of_another_value_is_not_counted() {
-    let world = World::demanding(307);
+fn a_partial_of_another_value_is_not_counted<S: Instance>() {
+    let world = World::<S>::demanding(307);
     let mut beacon = world.beacon(A, &TIGHT_VALUE);
     // B and C prefinalized one value, and sent the final one's partial later.
     for peer in [B, C] {
@@ -284,9 +289,8 @@ fn a_partial_of_another_value_is_not_counted() {
     assert_eq!(shown[0].output, world.output(slot(1), Some(V)));
 }
 
-#[test]
-fn a_party_has_room_for_two_values_on_the_tight_path_and_one_elsewhere() {
-    let world = World::four(308);
+fn a_party_has_room_for_two_values_on_the_tight_path_and_one_elsewhere<S: Instance>() {
+    let world = World::<S>::four(308);
     let values = [0x31, 0x32, 0x33].map(|byte| beacon::Value::new([byte; 32]));
     for (profile, path, room) in [(TIGHT_VALUE, Path::Tight, 2), (BOTH_VALUE, Path::Fast, 1)] {
         let mut beacon = world.beacon(A, &profile);
@@ -300,14 +304,13 @@ fn a_party_has_room_for_two_values_on_the_tight_path_and_one_elsewhere() {
     }
 }
 
-#[test]
-fn a_flood_of_future_slots_and_values_is_bounded_for_each_party() {
-    let world = World::four(309);
+fn a_flood_of_future_slots_and_values_is_bounded_for_each_party<S: Instance>() {
+    let world = World::<S>::four(309);
     let mut beacon = world.beacon(A, &TIGHT_VALUE);
     for at in 0..200 {
         for byte in 0..5 {
             let value = Some(beacon::Value::new([byte; 32]));
-            let partial = wrong_partial(7);
+            let partial = S::wrong_partial(7);
             let message = Message::Partial { path: Path::Tight, slot: slot(at), value, partial };
             step(&mut beacon, ms(0), received(D, message));
         }
@@ -322,10 +325,11 @@ fn a_flood_of_future_slots_and_values_is_bounded_for_each_party() {
 
 #[test]
 fn keys_admitted_later_join() {
-    let world = World::demanding(310);
+    let world = World::<Wvuf>::demanding(310);
     let dealt = &world.paths[&Path::Slow];
     let mut config = world.config(A, &SLOW);
-    config.paths = Paths::Slow(Scheme { committee: dealt.empty.clone(), evaluation: dealt.key(A) });
+    let sharing = world.sharing(Path::Slow, A, Binding::Slot);
+    config.paths = Paths::Slow(Sharing { committee: dealt.empty.clone(), ..sharing });
     let mut beacon = beacon::Beacon::new(config, &[]).unwrap();
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     for peer in [B, C, D] {
@@ -337,22 +341,24 @@ fn keys_admitted_later_join() {
     assert!(step(&mut beacon, ms(0), admit(B)).is_empty());
     assert!(step(&mut beacon, ms(0), admit(C)).is_empty());
     let again = step(&mut beacon, ms(0), admit(C));
-    assert!(matches!(
-        again[..],
-        [Output::Refused(Refusal::Key(InsertError::Duplicate { party: C }))]
-    ));
+    assert!(matches!(again[..], [Output::Refused(Refusal::Key(KeyError::Duplicate { party: C }))]));
     let outputs = step(&mut beacon, ms(0), admit(D));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
-    let other = Input::Admitted { path: Path::Fast, key: dealt.admitted[&A].clone() };
+    let unused = Input::Admitted { path: Path::Fast, key: dealt.admitted[&A].clone() };
+    assert!(matches!(
+        step(&mut beacon, ms(0), unused)[..],
+        [Output::Refused(Refusal::Key(KeyError::UnusedPath { path: Path::Fast }))]
+    ));
+    let key = world.paths[&Path::Fast].admitted[&A].clone();
+    let other = Input::Admitted { path: Path::Slow, key };
     assert!(matches!(
         step(&mut beacon, ms(0), other)[..],
-        [Output::Refused(Refusal::Key(InsertError::OtherCommittee { party: A }))]
+        [Output::Refused(Refusal::Key(KeyError::OtherCommittee { party: A }))]
     ));
 }
 
-#[test]
-fn equal_work_has_equal_fingerprints_and_verdicts() {
-    let world = World::four(311);
+fn equal_work_has_equal_fingerprints_and_verdicts<S: Instance>() {
+    let world = World::<S>::four(311);
     let job = |me: Party| {
         let mut beacon = world.beacon(me, &SLOW);
         raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
@@ -367,10 +373,9 @@ fn equal_work_has_equal_fingerprints_and_verdicts() {
     assert_eq!(first.run(), second.run());
 }
 
-#[test]
-fn a_driver_that_knows_partials_gives_the_same_verdicts() {
-    let world = seven();
-    let mut known = Known::default();
+fn a_driver_that_knows_partials_gives_the_same_verdicts<S: Instance>() {
+    let world = seven::<S>();
+    let mut known = Known::<S>::default();
     for wrong in [None, Some(C), None, Some(D)] {
         let mut beacon = world.beacon(A, &SLOW);
         raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
@@ -378,7 +383,7 @@ fn a_driver_that_knows_partials_gives_the_same_verdicts() {
         for peer in [B, C, D] {
             let mut message = world.message(peer, Path::Slow, slot(1), None);
             if wrong == Some(peer) {
-                message = partial_message(Path::Slow, 1, wrong_partial(6));
+                message = partial_message(Path::Slow, 1, S::wrong_partial(6));
             }
             found.extend(jobs(&raw_step(&mut beacon, ms(0), received(peer, message))));
         }
@@ -395,13 +400,9 @@ fn a_driver_that_knows_partials_gives_the_same_verdicts() {
     }
 }
 
-#[test]
-fn configurations_that_contradict_themselves_are_refused() {
-    let world = World::four(312);
-    let scheme = |path: Path, party| {
-        let dealt = &world.paths[&path];
-        Scheme { committee: dealt.committee.clone(), evaluation: dealt.key(party) }
-    };
+fn configurations_that_contradict_themselves_are_refused<S: Instance>() {
+    let world = World::<S>::four(312);
+    let sharing = |path: Path, party| world.sharing(path, party, Binding::Slot);
     let refuse = |me, paths| {
         let config = Config { paths, me, ..world.config(A, &SLOW) };
         beacon::Beacon::new(config, &[]).map(|_| ()).unwrap_err()
@@ -409,28 +410,35 @@ fn configurations_that_contradict_themselves_are_refused() {
     let fast_from = slot(0);
     let stranger = Party::new(4);
     assert_eq!(
-        refuse(stranger, Paths::Slow(scheme(Path::Slow, A))),
+        refuse(stranger, Paths::Slow(sharing(Path::Slow, A))),
         ConfigError::NotMember { party: stranger, path: Path::Slow, members: 4 }
     );
-    let swapped =
-        Paths::FastAndSlow { slow: scheme(Path::Fast, A), fast: scheme(Path::Slow, A), fast_from };
+    let swapped = Paths::FastAndSlow {
+        slow: sharing(Path::Fast, A),
+        fast: sharing(Path::Slow, A),
+        fast_from,
+    };
     assert_eq!(refuse(A, swapped), ConfigError::Thresholds { slow: 4, fast: 2 });
     assert_eq!(
-        refuse(A, Paths::Slow(scheme(Path::Slow, B))),
+        refuse(A, Paths::Slow(sharing(Path::Slow, B))),
         ConfigError::WrongKey { path: Path::Slow }
     );
-    let shared =
-        Paths::FastAndSlow { slow: scheme(Path::Slow, A), fast: scheme(Path::Slow, A), fast_from };
-    assert_eq!(refuse(A, shared), ConfigError::SharedBlinding { party: A });
-    let smaller = World::new(313, &[1, 1, 2], [2, 4, 3]);
-    let fast = Scheme { committee: smaller.paths[&Path::Fast].committee.clone(), evaluation: None };
-    let uneven = Paths::FastAndSlow { slow: scheme(Path::Slow, A), fast, fast_from };
+    let crossed = Sharing { secret: sharing(Path::Fast, A).secret, ..sharing(Path::Slow, A) };
+    assert_eq!(refuse(A, Paths::Slow(crossed)), ConfigError::WrongKey { path: Path::Slow });
+    let shared = Paths::FastAndSlow {
+        slow: sharing(Path::Slow, A),
+        fast: sharing(Path::Slow, A),
+        fast_from,
+    };
+    assert_eq!(refuse(A, shared), (S::ONE_PATH)(A));
+    let smaller = World::<S>::new(313, &[1, 1, 2], [2, 4, 3]);
+    let fast = Sharing { secret: None, ..smaller.sharing(Path::Fast, A, Binding::Slot) };
+    let uneven = Paths::FastAndSlow { slow: sharing(Path::Slow, A), fast, fast_from };
     assert_eq!(refuse(A, uneven), ConfigError::Members { slow: 4, fast: 3 });
 }
 
-#[test]
-fn jobs_keep_the_keys_they_were_made_with() {
-    let world = World::four(314);
+fn jobs_keep_the_keys_they_were_made_with<S: Instance>() {
+    let world = World::<S>::four(314);
     let mut beacon = world.beacon(A, &SLOW);
     raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
     let message = world.message(B, Path::Slow, slot(1), None);

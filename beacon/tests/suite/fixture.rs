@@ -1,22 +1,20 @@
 //! Committees by direct secret sharing: a dealer that everybody trusts, for tests only. It remembers
 //! all secrets, so a test can be the adversary and count what has leaked.
+//!
+//! Elsewhere: what each scheme makes of the shares (`instances`).
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use beacon::{Beacon, Input, Output};
-use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Scheme, Slot, Value, View};
+use beacon::{Beacon, Input, Output, QuorumError, Scheme};
+use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Sharing, Slot, Value, View};
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::{G2Projective, Scalar};
-use crypto_core::generators::{g_hat, h};
-use crypto_core::secret::Secret;
-use crypto_core::wvuf::{
-    self, AdmittedKey, Committee, EvaluationKey, KeyShares, Output as Evaluation, Partial,
-    QuorumError, blind,
-};
+use crypto_core::curve::Scalar;
 use machine::{Instant, Machine};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+pub(crate) use crate::instances::Instance;
 
 pub(crate) const RETRY: Duration = Duration::from_millis(500);
 pub(crate) const V: Value = Value::new([0x11; 32]);
@@ -68,65 +66,13 @@ const fn profile(algorithm: Algorithm, binding: Binding) -> Profile {
     Profile { algorithm, binding, fast_attempt: Some(0), fast_from: Slot::new(0), limits }
 }
 
-/// One sharing with its secrets.
-pub(crate) struct Dealt {
-    pub(crate) committee: Committee,
-    pub(crate) empty: Committee,
-    pub(crate) admitted: BTreeMap<Party, AdmittedKey>,
-    keys: BTreeMap<Party, Secret<[u8; 32]>>,
-}
-
-impl Dealt {
-    fn new(weights: &[u32], t: u32, secret: &Scalar, rng: &mut ChaCha20Rng) -> Self {
-        let access = Access::new(weights).unwrap();
-        let mut coefficients = vec![*secret];
-        coefficients.extend((1..t).map(|_| Scalar::random(rng)));
-        let points = access.points();
-        let shares: Vec<(Party, Scalar)> = access
-            .parties()
-            .flat_map(|party| points[access.range(party)].iter().map(move |x| (party, *x)))
-            .map(|(party, x)| {
-                (party, coefficients.iter().rev().fold(Scalar::ZERO, |sum, c| sum * x + *c))
-            })
-            .collect();
-        let public = shares.iter().map(|(_, share)| (g_hat() * share).to_affine()).collect();
-        let threshold = Threshold::new(t, access.total()).unwrap();
-        let empty = Committee::new(access.clone(), threshold, public).unwrap();
-        let mut committee = empty.clone();
-        let (mut admitted, mut keys) = (BTreeMap::new(), BTreeMap::new());
-        for party in access.parties().filter(|party| access.weight(*party) > 0) {
-            let own = shares.iter().filter(|(holder, _)| *holder == party);
-            let own = own.map(|(_, share)| (h() * share).to_affine()).collect();
-            let (key, blinded) = blind(&KeyShares::new(own), rng);
-            let key_admitted = empty.admit(party, blinded).unwrap();
-            committee.insert(key_admitted.clone()).unwrap();
-            admitted.insert(party, key_admitted);
-            keys.insert(party, key.to_secret_bytes());
-        }
-        Self { committee, empty, admitted, keys }
-    }
-
-    pub(crate) fn key(&self, party: Party) -> Option<EvaluationKey> {
-        self.keys.get(&party).map(|bytes| EvaluationKey::from_secret_bytes(bytes).unwrap())
-    }
-
-    /// `rᵢ`, which only a test knows.
-    pub(crate) fn blinding(&self, party: Party) -> Scalar {
-        Scalar::from_bytes(self.keys[&party].expose()).unwrap().invert().unwrap()
-    }
-
-    fn scheme(&self, party: Party) -> Scheme {
-        Scheme { committee: self.committee.clone(), evaluation: self.key(party) }
-    }
-}
-
 /// One secret, shared for every path.
-pub(crate) struct World {
-    pub(crate) paths: BTreeMap<Path, Dealt>,
+pub(crate) struct World<S: Instance> {
+    pub(crate) paths: BTreeMap<Path, S::Dealt>,
     pub(crate) weights: Vec<u32>,
 }
 
-impl World {
+impl<S: Instance> World<S> {
     /// Thresholds of the slow, fast and tight paths.
     pub(crate) fn new(seed: u64, weights: &[u32], thresholds: [u32; 3]) -> Self {
         println!("seed {seed}");
@@ -135,7 +81,7 @@ impl World {
         let paths = [Path::Slow, Path::Fast, Path::Tight]
             .into_iter()
             .zip(thresholds)
-            .map(|(path, t)| (path, Dealt::new(weights, t, &secret, &mut rng)))
+            .map(|(path, t)| (path, deal::<S>(weights, t, &secret, &mut rng)))
             .collect();
         Self { paths, weights: weights.to_vec() }
     }
@@ -150,16 +96,12 @@ impl World {
         Self::new(seed, &[1, 1, 1, 1], [3, 4, 3])
     }
 
-    pub(crate) fn context() -> Context {
-        Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) }
-    }
-
     pub(crate) fn parties(&self) -> Vec<Party> {
         (0..u32::try_from(self.weights.len()).unwrap()).map(Party::new).collect()
     }
 
-    pub(crate) fn config(&self, me: Party, profile: &Profile) -> Config {
-        let scheme = |path| self.paths[&path].scheme(me);
+    pub(crate) fn config(&self, me: Party, profile: &Profile) -> Config<S> {
+        let scheme = |path| self.sharing(path, me, profile.binding);
         let paths = match profile.algorithm {
             Algorithm::Slow => Paths::Slow(scheme(Path::Slow)),
             Algorithm::Tight => Paths::Tight(scheme(Path::Tight)),
@@ -170,7 +112,7 @@ impl World {
             },
         };
         Config {
-            context: Self::context(),
+            context: CONTEXT,
             me,
             paths,
             binding: profile.binding,
@@ -180,11 +122,11 @@ impl World {
         }
     }
 
-    pub(crate) fn beacon(&self, me: Party, profile: &Profile) -> Beacon {
+    pub(crate) fn beacon(&self, me: Party, profile: &Profile) -> Beacon<S> {
         Beacon::new(self.config(me, profile), &[]).unwrap()
     }
 
-    pub(crate) fn restart(&self, me: Party, profile: &Profile, records: &[Record]) -> Beacon {
+    pub(crate) fn restart(&self, me: Party, profile: &Profile, records: &[Record]) -> Beacon<S> {
         Beacon::new(self.config(me, profile), records).unwrap()
     }
 
@@ -195,8 +137,16 @@ impl World {
         path: Path,
         at: Slot,
         value: Option<Value>,
-    ) -> Partial {
-        self.paths[&path].key(party).unwrap().evaluate(&input(at, value))
+    ) -> S::Partial {
+        let secret = S::secret(&self.paths[&path], party, binding(value)).unwrap();
+        S::evaluate(&secret, &input::<S>(at, value)).unwrap()
+    }
+
+    /// What one path's configuration is for a party.
+    pub(crate) fn sharing(&self, path: Path, party: Party, binding: Binding) -> Sharing<S> {
+        let dealt = &self.paths[&path];
+        let committee = S::committee(dealt, binding);
+        Sharing { committee, secret: S::secret(dealt, party, binding) }
     }
 
     pub(crate) fn message(
@@ -205,12 +155,12 @@ impl World {
         path: Path,
         at: Slot,
         value: Option<Value>,
-    ) -> Message {
+    ) -> Message<S> {
         Message::Partial { path, slot: at, value, partial: self.partial(party, path, at, value) }
     }
 
     /// The output, from everybody's partials.
-    pub(crate) fn output(&self, at: Slot, value: Option<Value>) -> Evaluation {
+    pub(crate) fn output(&self, at: Slot, value: Option<Value>) -> S::Output {
         let path = Path::Slow;
         let holders = self.parties().into_iter().filter(|party| self.weights[party.index()] > 0);
         let partials = holders.map(|party| (party, self.partial(party, path, at, value))).collect();
@@ -222,56 +172,48 @@ impl World {
         path: Path,
         at: Slot,
         value: Option<Value>,
-        partials: BTreeMap<Party, Partial>,
-    ) -> Result<Evaluation, QuorumError> {
-        let committee = &self.paths[&path].committee;
-        Ok(wvuf::combine(&committee.verify_all(&input(at, value), partials)?))
+        partials: BTreeMap<Party, S::Partial>,
+    ) -> Result<S::Output, QuorumError> {
+        let committee = S::committee(&self.paths[&path], binding(value));
+        S::combine(&committee, &input::<S>(at, value), &partials)
     }
 }
 
-pub(crate) fn input(at: Slot, value: Option<Value>) -> wvuf::Input {
-    wvuf::Input::new(&World::context(), at, value.map(Value::to_bytes))
+pub(crate) const CONTEXT: Context =
+    Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+
+/// Shares the secret with a polynomial of its own.
+fn deal<S: Instance>(weights: &[u32], t: u32, secret: &Scalar, rng: &mut ChaCha20Rng) -> S::Dealt {
+    let access = Access::new(weights).unwrap();
+    let mut coefficients = vec![*secret];
+    coefficients.extend((1..t).map(|_| Scalar::random(rng)));
+    let value = |x: &Scalar| coefficients.iter().rev().fold(Scalar::ZERO, |sum, c| sum * *x + *c);
+    let shares: Vec<Scalar> = access.points().iter().map(value).collect();
+    let threshold = Threshold::new(t, access.total()).unwrap();
+    S::deal(&access, threshold, (secret, &shares), rng)
 }
 
-/// A partial that decodes and is wrong.
-pub(crate) fn wrong_partial(number: u64) -> Partial {
-    let point = G2Projective::generator() * Scalar::from_u64(number);
-    borsh::from_slice(&point.to_affine().to_bytes()).unwrap()
+/// Outputs depend on a value if there is one.
+pub(crate) fn binding(value: Option<Value>) -> Binding {
+    if value.is_some() { Binding::Value } else { Binding::Slot }
 }
 
-/// `σ · ĝ^scalar`, for faults that cancel.
-pub(crate) fn shifted(partial: &Partial, by: &Scalar) -> Partial {
-    let point: crypto_core::curve::G2Affine =
-        borsh::from_slice(&borsh::to_vec(partial).unwrap()).unwrap();
-    let point = G2Projective::from(point) + (G2Projective::generator() * by);
-    borsh::from_slice(&point.to_affine().to_bytes()).unwrap()
-}
-
-/// `∏ e(πᵢ, σᵢ)` without random coefficients: what a naive batch would compare.
-pub(crate) fn plain_product(dealt: &Dealt, partials: &BTreeMap<Party, Partial>) -> [u8; 576] {
-    let terms: Vec<_> = partials
-        .iter()
-        .map(|(party, partial)| {
-            let sigma = borsh::from_slice(&borsh::to_vec(partial).unwrap()).unwrap();
-            (dealt.committee.keys()[party].pi(), sigma)
-        })
-        .collect();
-    crypto_core::curve::pairing_product(&terms).to_bytes()
-}
-
-/// `h^r`, to see that a fixture's blinding is the admitted one.
-pub(crate) fn pi(blinding: &Scalar) -> [u8; 48] {
-    (h() * blinding).to_affine().to_bytes()
+pub(crate) fn input<S: Scheme>(at: Slot, value: Option<Value>) -> S::Input {
+    S::input(&CONTEXT, at, value).unwrap()
 }
 
 /// One input, and all that follows from it; jobs are handed back at once.
-pub(crate) fn step(beacon: &mut Beacon, now: Instant, input: Input) -> Vec<Output> {
+pub(crate) fn step<S: Scheme>(
+    beacon: &mut Beacon<S>,
+    now: Instant,
+    input: Input<S>,
+) -> Vec<Output<S>> {
     beacon.handle(now, input);
     drain(beacon, now)
 }
 
 /// All waiting outputs; jobs are run and handed back.
-pub(crate) fn drain(beacon: &mut Beacon, now: Instant) -> Vec<Output> {
+pub(crate) fn drain<S: Scheme>(beacon: &mut Beacon<S>, now: Instant) -> Vec<Output<S>> {
     let mut outputs = Vec::new();
     while let Some(output) = beacon.poll() {
         if let Output::Check(job) = &output {
@@ -283,29 +225,33 @@ pub(crate) fn drain(beacon: &mut Beacon, now: Instant) -> Vec<Output> {
 }
 
 /// One input, and what waits after it; jobs stay with the test.
-pub(crate) fn raw_step(beacon: &mut Beacon, now: Instant, input: Input) -> Vec<Output> {
+pub(crate) fn raw_step<S: Scheme>(
+    beacon: &mut Beacon<S>,
+    now: Instant,
+    input: Input<S>,
+) -> Vec<Output<S>> {
     beacon.handle(now, input);
     std::iter::from_fn(|| beacon.poll()).collect()
 }
 
-pub(crate) fn prefinalized(number: u64, attempt: u32, value: Value) -> Input {
+pub(crate) fn prefinalized<S: Scheme>(number: u64, attempt: u32, value: Value) -> Input<S> {
     Input::Prefinalized { slot: slot(number), view: view(number, attempt), value }
 }
 
-pub(crate) fn finalized(number: u64, value: Option<Value>) -> Input {
+pub(crate) fn finalized<S: Scheme>(number: u64, value: Option<Value>) -> Input<S> {
     Input::Finalized { slot: slot(number), value }
 }
 
-pub(crate) fn abandoned(number: u64, attempt: u32) -> Input {
+pub(crate) fn abandoned<S: Scheme>(number: u64, attempt: u32) -> Input<S> {
     Input::Abandoned { view: view(number, attempt) }
 }
 
-pub(crate) fn received(from: Party, message: Message) -> Input {
+pub(crate) fn received<S: Scheme>(from: Party, message: Message<S>) -> Input<S> {
     Input::Received { from, message }
 }
 
 /// Messages that were sent, whoever they are for.
-pub(crate) fn sent(outputs: &[Output]) -> Vec<Message> {
+pub(crate) fn sent<S: Scheme>(outputs: &[Output<S>]) -> Vec<Message<S>> {
     let sent = outputs.iter().filter_map(|output| match output {
         Output::Send { message, .. } => Some(message.clone()),
         _ => None,
@@ -313,7 +259,7 @@ pub(crate) fn sent(outputs: &[Output]) -> Vec<Message> {
     sent.collect()
 }
 
-pub(crate) fn records(outputs: &[Output]) -> Vec<Record> {
+pub(crate) fn records<S: Scheme>(outputs: &[Output<S>]) -> Vec<Record> {
     let records = outputs.iter().filter_map(|output| match output {
         Output::Persist(record) => Some(*record),
         _ => None,
@@ -321,7 +267,7 @@ pub(crate) fn records(outputs: &[Output]) -> Vec<Record> {
     records.collect()
 }
 
-pub(crate) fn jobs(outputs: &[Output]) -> Vec<beacon::Job> {
+pub(crate) fn jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
     let jobs = outputs.iter().filter_map(|output| match output {
         Output::Check(job) => Some(job.clone()),
         _ => None,
@@ -329,7 +275,7 @@ pub(crate) fn jobs(outputs: &[Output]) -> Vec<beacon::Job> {
     jobs.collect()
 }
 
-pub(crate) fn reveals(outputs: &[Output]) -> Vec<beacon::Reveal> {
+pub(crate) fn reveals<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Reveal<S>> {
     let reveals = outputs.iter().filter_map(|output| match output {
         Output::Reveal(reveal) => Some((**reveal).clone()),
         _ => None,
@@ -337,7 +283,7 @@ pub(crate) fn reveals(outputs: &[Output]) -> Vec<beacon::Reveal> {
     reveals.collect()
 }
 
-pub(crate) fn accused(outputs: &[Output]) -> Vec<(Party, beacon::Fault)> {
+pub(crate) fn accused<S: Scheme>(outputs: &[Output<S>]) -> Vec<(Party, beacon::Fault<S>)> {
     let accused = outputs.iter().filter_map(|output| match output {
         Output::Accuse { party, fault } => Some((*party, fault.clone())),
         _ => None,

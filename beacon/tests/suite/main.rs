@@ -8,13 +8,27 @@
     reason = "a test fails by panicking"
 )]
 
+/// One suite, every scheme.
+macro_rules! suite {
+    ($($test:ident)*) => {
+        mod wvuf {
+            $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
+        }
+        mod bls {
+            $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
+        }
+    };
+}
+
 mod algorithms;
 mod contract;
 mod crashes;
 mod faults;
 mod fixture;
+mod instances;
 mod network;
 mod properties;
 mod requests;
 mod schedules;
+mod schemes;
 mod wire;

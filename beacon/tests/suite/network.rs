@@ -7,34 +7,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beacon::{Beacon, Fault, Input, Message, Output, Path, Recipient, Record, Reveal, Slot, Value};
-use beacon::{Refusal, View};
+use beacon::{QuorumError, Refusal, View};
 use crypto_core::access::Party;
-use crypto_core::wvuf::{Output as Evaluation, Partial, QuorumError};
 use machine::Machine;
 
-use crate::fixture::{Profile, World, ms};
+use crate::fixture::{Instance, Profile, World, ms};
 
 /// Constant delay of every link.
 pub(crate) const DELAY: u64 = 100;
 
 /// What a faulty network or a faulty sender does to a message.
-type Rule = Box<dyn FnMut(Party, Party, &Message) -> bool>;
+type Rule<S> = Box<dyn FnMut(Party, Party, &Message<S>) -> bool>;
 
-pub(crate) struct Network<'w> {
-    pub(crate) world: &'w World,
+pub(crate) struct Network<'w, S: Instance> {
+    pub(crate) world: &'w World<S>,
     pub(crate) profile: Profile,
     pub(crate) now: u64,
-    beacons: BTreeMap<Party, Beacon>,
+    beacons: BTreeMap<Party, Beacon<S>>,
     pub(crate) logs: BTreeMap<Party, Vec<Record>>,
-    queue: BTreeMap<(u64, u64), (Party, Input)>,
+    queue: BTreeMap<(u64, u64), (Party, Input<S>)>,
     sequence: u64,
     /// Whether a message arrives.
-    pub(crate) passes: Rule,
-    pub(crate) reveals: BTreeMap<Party, Vec<(u64, Reveal)>>,
+    pub(crate) passes: Rule<S>,
+    pub(crate) reveals: BTreeMap<Party, Vec<(u64, Reveal<S>)>>,
     pub(crate) skipped: BTreeMap<Party, Vec<Slot>>,
-    pub(crate) accusations: Vec<(Party, Party, Fault)>,
+    pub(crate) accusations: Vec<(Party, Party, Fault<S>)>,
     pub(crate) refusals: Vec<(Party, Refusal)>,
-    pub(crate) sent: Vec<(Party, Recipient, Message)>,
+    pub(crate) sent: Vec<(Party, Recipient, Message<S>)>,
     watch: BTreeMap<Party, Watch>,
 }
 
@@ -48,9 +47,9 @@ struct Watch {
     early: BTreeSet<(Slot, Path)>,
 }
 
-impl<'w> Network<'w> {
+impl<'w, S: Instance> Network<'w, S> {
     /// Everybody but the faulty.
-    pub(crate) fn new(world: &'w World, profile: &Profile, faulty: &[Party]) -> Self {
+    pub(crate) fn new(world: &'w World<S>, profile: &Profile, faulty: &[Party]) -> Self {
         let honest = world.parties().into_iter().filter(|party| !faulty.contains(party));
         let beacons = honest.map(|party| (party, world.beacon(party, profile))).collect();
         Self {
@@ -72,20 +71,20 @@ impl<'w> Network<'w> {
     }
 
     /// Something happens to a party at a time.
-    pub(crate) fn at(&mut self, time: u64, party: Party, input: Input) {
+    pub(crate) fn at(&mut self, time: u64, party: Party, input: Input<S>) {
         self.sequence += 1;
         self.queue.insert((time, self.sequence), (party, input));
     }
 
     /// The same happens to all at a time.
-    pub(crate) fn all(&mut self, time: u64, parties: &[Party], input: &Input) {
+    pub(crate) fn all(&mut self, time: u64, parties: &[Party], input: &Input<S>) {
         for party in parties {
             self.at(time, *party, input.clone());
         }
     }
 
     /// A faulty party sends something now; it arrives after the delay.
-    pub(crate) fn inject(&mut self, from: Party, to: Party, message: Message) {
+    pub(crate) fn inject(&mut self, from: Party, to: Party, message: Message<S>) {
         let time = self.now + DELAY;
         self.at(time, to, Input::Received { from, message });
     }
@@ -132,7 +131,7 @@ impl<'w> Network<'w> {
         self.carry_out(party);
     }
 
-    fn handle(&mut self, party: Party, input: Input) {
+    fn handle(&mut self, party: Party, input: Input<S>) {
         if !self.beacons.contains_key(&party) {
             return;
         }
@@ -185,10 +184,10 @@ impl<'w> Network<'w> {
         self.logs.entry(party).or_default().push(record);
     }
 
-    fn send(&mut self, party: Party, to: Recipient, message: Message) {
+    fn send(&mut self, party: Party, to: Recipient, message: Message<S>) {
         self.check_release(party, &message);
         let bytes = borsh::to_vec(&message).unwrap();
-        let message: Message = borsh::from_slice(&bytes).unwrap();
+        let message: Message<S> = borsh::from_slice(&bytes).unwrap();
         let everybody = self.world.parties();
         for peer in everybody.into_iter().filter(|peer| *peer != party) {
             let meant = to == Recipient::All || to == Recipient::One(peer);
@@ -201,7 +200,7 @@ impl<'w> Network<'w> {
     }
 
     /// Rules 2, 4, 5 and 6, seen from outside.
-    fn check_release(&mut self, party: Party, message: &Message) {
+    fn check_release(&mut self, party: Party, message: &Message<S>) {
         let Message::Partial { path, slot, value, .. } = message else { return };
         let watch = self.watch.entry(party).or_default();
         let last = watch.finalized.get(slot);
@@ -228,7 +227,7 @@ impl<'w> Network<'w> {
     }
 
     /// When and by which path a party revealed a slot.
-    pub(crate) fn reveal_of(&self, party: Party, slot: Slot) -> Option<&(u64, Reveal)> {
+    pub(crate) fn reveal_of(&self, party: Party, slot: Slot) -> Option<&(u64, Reveal<S>)> {
         self.reveals.get(&party)?.iter().find(|(_, reveal)| reveal.slot == slot)
     }
 
@@ -239,7 +238,7 @@ impl<'w> Network<'w> {
         path: Path,
         slot: Slot,
         value: Option<Value>,
-    ) -> Result<Evaluation, QuorumError> {
+    ) -> Result<S::Output, QuorumError> {
         self.world.combine(path, slot, value, self.seen(faulty, path, slot, value))
     }
 
@@ -249,14 +248,14 @@ impl<'w> Network<'w> {
         path: Path,
         slot: Slot,
         value: Option<Value>,
-    ) -> BTreeMap<Party, Partial> {
+    ) -> BTreeMap<Party, S::Partial> {
         let own =
             faulty.iter().map(|party| (*party, self.world.partial(*party, path, slot, value)));
         let seen = self.sent.iter().filter_map(|(from, _, message)| match message {
             Message::Partial { path: p, slot: s, value: v, partial }
                 if (*p, *s, *v) == (path, slot, value) =>
             {
-                Some((*from, *partial))
+                Some((*from, partial.clone()))
             }
             _ => None,
         });

@@ -9,6 +9,14 @@ use proptest::test_runner::{Config as Runner, RngAlgorithm, RngSeed};
 use crate::fixture::*;
 use crate::network::Network;
 
+suite! {
+    random_schedules_slow
+    random_schedules_tight
+    random_schedules_tight_with_values
+    random_schedules_fast_and_slow
+    random_schedules_fast_and_slow_with_values
+}
+
 const SLOTS: u64 = 3;
 const HONEST: [Party; 3] = [A, B, C];
 
@@ -64,7 +72,11 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     })
 }
 
-fn play(network: &mut Network<'_>, schedule: &Schedule, bound: impl Fn(Value) -> Option<Value>) {
+fn play<S: Instance>(
+    network: &mut Network<'_, S>,
+    schedule: &Schedule,
+    bound: impl Fn(Value) -> Option<Value>,
+) {
     let truth = |at: u64| schedule.finals[usize::try_from(at - 1).unwrap()];
     for (time, who, act) in &schedule.acts {
         network.run_until(*time);
@@ -85,7 +97,7 @@ fn play(network: &mut Network<'_>, schedule: &Schedule, bound: impl Fn(Value) ->
                 network.inject(D, party, message);
             }
             Act::Wrong { path, slot: at, number } => {
-                let (value, partial) = (bound(V), wrong_partial(number));
+                let (value, partial) = (bound(V), S::wrong_partial(number));
                 let message = Message::Partial { path, slot: slot(at), value, partial };
                 network.inject(D, party, message);
             }
@@ -103,7 +115,11 @@ fn play(network: &mut Network<'_>, schedule: &Schedule, bound: impl Fn(Value) ->
 }
 
 /// All honest parties have one output for each slot, the right one, and accuse nobody honest.
-fn check(network: &Network<'_>, schedule: &Schedule, bound: impl Fn(Value) -> Option<Value>) {
+fn check<S: Instance>(
+    network: &Network<'_, S>,
+    schedule: &Schedule,
+    bound: impl Fn(Value) -> Option<Value>,
+) {
     for party in HONEST {
         let mut seen = Vec::new();
         for (_, reveal) in network.reveals.get(&party).into_iter().flatten() {
@@ -120,9 +136,9 @@ fn check(network: &Network<'_>, schedule: &Schedule, bound: impl Fn(Value) -> Op
     assert!(blamed.is_none(), "{blamed:?}");
 }
 
-fn explore(profile: &Profile, seed: u64) {
+fn explore<S: Instance>(profile: &Profile, seed: u64) {
     println!("seed {seed}");
-    let world = World::demanding(seed);
+    let world = World::<S>::demanding(seed);
     let bind = |value| (profile.binding == BOTH_VALUE.binding).then_some(value);
     let runner = Runner {
         cases: 24,
@@ -140,27 +156,22 @@ fn explore(profile: &Profile, seed: u64) {
     });
 }
 
-#[test]
-fn random_schedules_slow() {
-    explore(&SLOW, 601);
+fn random_schedules_slow<S: Instance>() {
+    explore::<S>(&SLOW, 601);
 }
 
-#[test]
-fn random_schedules_tight() {
-    explore(&TIGHT, 602);
+fn random_schedules_tight<S: Instance>() {
+    explore::<S>(&TIGHT, 602);
 }
 
-#[test]
-fn random_schedules_tight_with_values() {
-    explore(&TIGHT_VALUE, 603);
+fn random_schedules_tight_with_values<S: Instance>() {
+    explore::<S>(&TIGHT_VALUE, 603);
 }
 
-#[test]
-fn random_schedules_fast_and_slow() {
-    explore(&BOTH, 604);
+fn random_schedules_fast_and_slow<S: Instance>() {
+    explore::<S>(&BOTH, 604);
 }
 
-#[test]
-fn random_schedules_fast_and_slow_with_values() {
-    explore(&BOTH_VALUE, 605);
+fn random_schedules_fast_and_slow_with_values<S: Instance>() {
+    explore::<S>(&BOTH_VALUE, 605);
 }

@@ -8,11 +8,25 @@ use machine::Machine;
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
 
-fn request(from: Party, at: u64) -> Input {
+suite! {
+    missing_partials_are_asked_for_after_a_while_and_again
+    nobody_is_asked_while_a_job_runs
+    a_backlog_is_asked_for_oldest_first_and_not_all_at_once
+    an_answer_is_the_partial_that_finality_released
+    answers_are_rate_limited_by_peer_and_slot
+    finished_slots_answer_within_a_bound_and_after_a_restart
+    a_skipped_slot_without_input_is_neither_asked_for_nor_answered
+    lost_partials_are_recovered
+    a_party_that_missed_everything_catches_up
+    the_log_shrinks_to_a_snapshot
+    time_does_not_overflow
+}
+
+fn request<S: Instance>(from: Party, at: u64) -> Input<S> {
     received(from, Message::Request { slot: slot(at) })
 }
 
-fn asked(outputs: &[Output]) -> Vec<(Party, u64)> {
+fn asked<S: Instance>(outputs: &[Output<S>]) -> Vec<(Party, u64)> {
     let asked = outputs.iter().filter_map(|output| match output {
         Output::Send { to: Recipient::One(party), message: Message::Request { slot } } => {
             Some((*party, slot.get()))
@@ -22,9 +36,8 @@ fn asked(outputs: &[Output]) -> Vec<(Party, u64)> {
     asked.collect()
 }
 
-#[test]
-fn missing_partials_are_asked_for_after_a_while_and_again() {
-    let world = World::demanding(401);
+fn missing_partials_are_asked_for_after_a_while_and_again<S: Instance>() {
+    let world = World::<S>::demanding(401);
     let mut beacon = world.beacon(A, &BOTH);
     assert_eq!(beacon.wake_at(), None);
     step(&mut beacon, ms(100), finalized(1, Some(V)));
@@ -42,9 +55,8 @@ fn missing_partials_are_asked_for_after_a_while_and_again() {
     assert_eq!(beacon.wake_at(), None);
 }
 
-#[test]
-fn nobody_is_asked_while_a_job_runs() {
-    let world = World::four(402);
+fn nobody_is_asked_while_a_job_runs<S: Instance>() {
+    let world = World::<S>::four(402);
     let mut beacon = world.beacon(A, &SLOW);
     raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
     let message = world.message(B, Path::Slow, slot(1), None);
@@ -55,9 +67,8 @@ fn nobody_is_asked_while_a_job_runs() {
     assert_eq!(reveals(&raw_step(&mut beacon, ms(700), Input::Checked(job.run()))).len(), 1);
 }
 
-#[test]
-fn a_backlog_is_asked_for_oldest_first_and_not_all_at_once() {
-    let world = World::new(403, &[1, 1], [2, 2, 2]);
+fn a_backlog_is_asked_for_oldest_first_and_not_all_at_once<S: Instance>() {
+    let world = World::<S>::new(403, &[1, 1], [2, 2, 2]);
     let mut beacon = world.beacon(A, &SLOW);
     for at in 1..=40 {
         step(&mut beacon, ms(0), finalized(at, Some(V)));
@@ -75,9 +86,8 @@ fn a_backlog_is_asked_for_oldest_first_and_not_all_at_once() {
     assert_eq!(beacon.wake_at(), Some(ms(1100)));
 }
 
-#[test]
-fn an_answer_is_the_partial_that_finality_released() {
-    let world = World::four(404);
+fn an_answer_is_the_partial_that_finality_released<S: Instance>() {
+    let world = World::<S>::four(404);
     for (profile, path, value) in [
         (SLOW, Path::Slow, None),
         (BOTH, Path::Slow, None),
@@ -96,14 +106,13 @@ fn an_answer_is_the_partial_that_finality_released() {
     }
 }
 
-#[test]
-fn answers_are_rate_limited_by_peer_and_slot() {
-    let world = World::demanding(405);
+fn answers_are_rate_limited_by_peer_and_slot<S: Instance>() {
+    let world = World::<S>::demanding(405);
     let mut beacon = world.beacon(A, &SLOW);
     for at in 1..=2 {
         step(&mut beacon, ms(0), finalized(at, Some(V)));
     }
-    let answers = |outputs: Vec<Output>| sent(&outputs).len();
+    let answers = |outputs: Vec<Output<S>>| sent(&outputs).len();
     assert_eq!(answers(step(&mut beacon, ms(10), request(B, 1))), 1);
     assert_eq!(answers(step(&mut beacon, ms(11), request(B, 1))), 0);
     assert_eq!(answers(step(&mut beacon, ms(11), request(B, 2))), 1);
@@ -112,9 +121,8 @@ fn answers_are_rate_limited_by_peer_and_slot() {
     assert_eq!(answers(step(&mut beacon, ms(10 + half), request(B, 1))), 1);
 }
 
-#[test]
-fn finished_slots_answer_within_a_bound_and_after_a_restart() {
-    let world = World::four(406);
+fn finished_slots_answer_within_a_bound_and_after_a_restart<S: Instance>() {
+    let world = World::<S>::four(406);
     let mut beacon = world.beacon(A, &SLOW);
     let mut log = Vec::new();
     for at in 1..=7 {
@@ -123,7 +131,7 @@ fn finished_slots_answer_within_a_bound_and_after_a_restart() {
         log.extend(records(&step(&mut beacon, ms(0), received(B, message))));
     }
     assert_eq!(beacon.head(), slot(8));
-    let answered = |beacon: &mut beacon::Beacon| -> Vec<u64> {
+    let answered = |beacon: &mut beacon::Beacon<S>| -> Vec<u64> {
         (0..10).filter(|at| !step(beacon, ms(1), request(C, *at)).is_empty()).collect()
     };
     assert_eq!(answered(&mut beacon), [4, 5, 6, 7]);
@@ -134,9 +142,8 @@ fn finished_slots_answer_within_a_bound_and_after_a_restart() {
     assert_eq!(answered(&mut second), [4, 5, 6, 7]);
 }
 
-#[test]
-fn a_skipped_slot_without_input_is_neither_asked_for_nor_answered() {
-    let world = World::four(407);
+fn a_skipped_slot_without_input_is_neither_asked_for_nor_answered<S: Instance>() {
+    let world = World::<S>::four(407);
     let mut beacon = world.beacon(A, &BOTH_VALUE);
     step(&mut beacon, ms(0), finalized(2, None));
     assert_eq!(beacon.wake_at(), None);
@@ -144,10 +151,9 @@ fn a_skipped_slot_without_input_is_neither_asked_for_nor_answered() {
 }
 
 /// Half of everything is lost in the first second; all outputs come nevertheless.
-#[test]
-fn lost_partials_are_recovered() {
+fn lost_partials_are_recovered<S: Instance>() {
     for profile in [SLOW, TIGHT, BOTH, BOTH_VALUE] {
-        let world = World::demanding(408);
+        let world = World::<S>::demanding(408);
         let mut network = Network::new(&world, &profile, &[D]);
         let mut count = 0_u64;
         network.passes = Box::new(move |_, _, _| {
@@ -168,9 +174,8 @@ fn lost_partials_are_recovered() {
 }
 
 /// A party that was away during the slots and hears only that they are final.
-#[test]
-fn a_party_that_missed_everything_catches_up() {
-    let world = World::four(409);
+fn a_party_that_missed_everything_catches_up<S: Instance>() {
+    let world = World::<S>::four(409);
     let mut network = Network::new(&world, &BOTH, &[]);
     network.passes = Box::new(|_, to, message| {
         to != D || !matches!(message, Message::Partial { path: Path::Fast, .. })
@@ -189,9 +194,8 @@ fn a_party_that_missed_everything_catches_up() {
     assert_eq!(outputs, (1..=4).map(|at| world.output(slot(at), None)).collect::<Vec<_>>());
 }
 
-#[test]
-fn the_log_shrinks_to_a_snapshot() {
-    let world = World::four(410);
+fn the_log_shrinks_to_a_snapshot<S: Instance>() {
+    let world = World::<S>::four(410);
     let mut beacon = world.beacon(A, &BOTH_VALUE);
     let mut log = Vec::new();
     for at in 1..=9 {
@@ -220,9 +224,8 @@ fn the_log_shrinks_to_a_snapshot() {
     assert!(snapshot.contains(&Record::Released { slot: slot(12), value: V }));
 }
 
-#[test]
-fn time_does_not_overflow() {
-    let world = World::four(411);
+fn time_does_not_overflow<S: Instance>() {
+    let world = World::<S>::four(411);
     let mut beacon = world.beacon(A, &SLOW);
     let end = machine::Instant::at(Duration::MAX);
     step(&mut beacon, end, finalized(1, Some(V)));

@@ -3,18 +3,26 @@
 //!
 //! Four parties of equal weight, `D` is faulty. A value is final with three votes of one view, and
 //! three partials give the output.
-use beacon::{Message, Path, Slot, Value};
+use beacon::{Message, Path, QuorumError, Slot, Value};
 use crypto_core::access::Party;
-use crypto_core::wvuf::QuorumError;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
 
+suite! {
+    tendermint_cross_round_leak
+    tendermint_split_rounds
+    jolteon_union_of_order_vote_and_vote_for_a_child
+    jolteon_implicit_ancestors
+    jolteon_certificate_after_a_timeout
+    fast_partials_do_not_open_the_slow_path
+}
+
 const HONEST: [Party; 3] = [A, B, C];
 
 /// The adversary cannot evaluate, and could if these parties had released too.
-fn one_partial_short(
-    network: &Network<'_>,
+fn one_partial_short<S: Instance>(
+    network: &Network<'_, S>,
     (path, at, value): (Path, Slot, Option<Value>),
     held_back: &[Party],
 ) {
@@ -29,7 +37,12 @@ fn one_partial_short(
 }
 
 /// Everybody reveals the same output for this value.
-fn agreed(network: &Network<'_>, at: Slot, value: Option<Value>, bound: Option<Value>) {
+fn agreed<S: Instance>(
+    network: &Network<'_, S>,
+    at: Slot,
+    value: Option<Value>,
+    bound: Option<Value>,
+) {
     for party in HONEST {
         let (_, reveal) = network.reveal_of(party, at).expect("an output");
         assert_eq!((reveal.value, reveal.bound), (value, bound));
@@ -40,9 +53,8 @@ fn agreed(network: &Network<'_>, at: Slot, value: Option<Value>, bound: Option<V
 /// Round 0: `A` precommits v, `B` and `C` nil. Round 1: `D` gathers a hidden polka for v'. Round 2:
 /// `A` proposes v again, only `B` precommits it. Round 3: `D` proposes v' with its polka, and all
 /// decide v'.
-#[test]
-fn tendermint_cross_round_leak() {
-    let world = World::demanding(101);
+fn tendermint_cross_round_leak<S: Instance>() {
+    let world = World::<S>::demanding(101);
     let mut network = Network::new(&world, &TIGHT_VALUE, &[D]);
     network.at(0, A, prefinalized(1, 0, V));
     network.at(0, B, abandoned(1, 0));
@@ -64,10 +76,9 @@ fn tendermint_cross_round_leak() {
 
 /// `A` decides v with a certificate of round 0, `B` and `C` with one of round 1. An input with the
 /// round in it would give two outputs.
-#[test]
-fn tendermint_split_rounds() {
+fn tendermint_split_rounds<S: Instance>() {
     for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
-        let world = World::demanding(102);
+        let world = World::<S>::demanding(102);
         let mut network = Network::new(&world, &profile, &[D]);
         network.all(0, &HONEST, &prefinalized(1, 0, V));
         network.at(100, A, finalized(1, Some(V)));
@@ -84,9 +95,8 @@ fn tendermint_split_rounds() {
 
 /// `A` sends its order vote for the block of round 1. `B` does not, but votes for a child in round 2,
 /// on which one union of predicates would release as well. Both blocks are orphaned.
-#[test]
-fn jolteon_union_of_order_vote_and_vote_for_a_child() {
-    let world = World::demanding(103);
+fn jolteon_union_of_order_vote_and_vote_for_a_child<S: Instance>() {
+    let world = World::<S>::demanding(103);
     let mut network = Network::new(&world, &TIGHT_VALUE, &[D]);
     network.at(0, A, prefinalized(1, 0, V));
     // The vote for the child says nothing to the beacon but that it extends round 1.
@@ -102,9 +112,8 @@ fn jolteon_union_of_order_vote_and_vote_for_a_child() {
 /// `A` sends its order vote for round 1, `B` one for its child in round 2: with the child the parent
 /// would be final, so `B` prefinalizes it implicitly. Only `B` votes for the child; rounds 1 and 2
 /// time out and another branch wins.
-#[test]
-fn jolteon_implicit_ancestors() {
-    let world = World::demanding(104);
+fn jolteon_implicit_ancestors<S: Instance>() {
+    let world = World::<S>::demanding(104);
     let mut network = Network::new(&world, &TIGHT_VALUE, &[D]);
     network.at(0, A, prefinalized(1, 0, V));
     network.at(300, B, prefinalized(2, 0, W));
@@ -124,10 +133,9 @@ fn jolteon_implicit_ancestors() {
 /// `B` and `C` sign a timeout for round 1, or for round 2, and then receive the certificate
 /// of round 1. Their timeouts carry no certificate of it, so the block may be orphaned: an order vote is not
 /// allowed any more, and a partial on receipt of the certificate would leak.
-#[test]
-fn jolteon_certificate_after_a_timeout() {
+fn jolteon_certificate_after_a_timeout<S: Instance>() {
     for timed_out in [1, 2] {
-        let world = World::demanding(105);
+        let world = World::<S>::demanding(105);
         let mut network = Network::new(&world, &TIGHT_VALUE, &[D]);
         network.at(0, A, prefinalized(1, 0, V));
         for party in [B, C] {
@@ -144,9 +152,8 @@ fn jolteon_certificate_after_a_timeout() {
 
 /// The trap of two paths: what leaves on prefinalize must not count on the slow path, whose secrecy
 /// threshold is lower.
-#[test]
-fn fast_partials_do_not_open_the_slow_path() {
-    let world = World::four(106);
+fn fast_partials_do_not_open_the_slow_path<S: Instance>() {
+    let world = World::<S>::four(106);
     let mut network = Network::new(&world, &BOTH, &[D]);
     network.all(0, &[A, B], &prefinalized(1, 0, V));
     network.run_until(DELAY);
@@ -158,7 +165,7 @@ fn fast_partials_do_not_open_the_slow_path() {
     let fast = network.leak(&[D], Path::Fast, slot(1), None);
     assert!(matches!(fast, Err(QuorumError::BelowThreshold { got: 3, .. })));
     // A fast partial that claims to be a slow one is a false one.
-    let partial = network.seen(&[], Path::Fast, slot(1), None)[&A];
+    let partial = network.seen(&[], Path::Fast, slot(1), None)[&A].clone();
     let mut beacon = world.beacon(B, &BOTH);
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     let posing = Message::Partial { path: Path::Slow, slot: slot(1), value: None, partial };

@@ -1,25 +1,29 @@
 //! Encodings: pinned lengths, exact, canonical.
 use beacon::{Message, Path, Record};
-use crypto_core::curve::G2Affine;
 
-use crate::fixture::{A, V, World, slot, view};
+use crate::fixture::{A, Instance, V, World, slot, view};
 
-#[test]
-fn messages_have_the_documented_bytes() {
-    let world = World::four(1);
+suite! {
+    messages_have_the_documented_bytes
+    records_have_the_documented_bytes
+    every_truncation_and_every_extension_is_refused
+    unknown_tags_and_the_identity_are_refused
+}
+
+fn messages_have_the_documented_bytes<S: Instance>() {
+    let world = World::<S>::four(1);
     let bare = borsh::to_vec(&world.message(A, Path::Fast, slot(258), None)).unwrap();
-    assert_eq!(bare.len(), 1 + 1 + 8 + 1 + 96);
+    assert_eq!(bare.len(), 1 + 1 + 8 + 1 + S::PARTIAL_BYTES);
     assert_eq!(bare[..11], [0, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0]);
     let bound = borsh::to_vec(&world.message(A, Path::Tight, slot(1), Some(V))).unwrap();
-    assert_eq!(bound.len(), 1 + 1 + 8 + 1 + 32 + 96);
+    assert_eq!(bound.len(), 1 + 1 + 8 + 1 + 32 + S::PARTIAL_BYTES);
     assert_eq!(bound[..11], [0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
     assert_eq!(bound[11..43], [0x11; 32]);
-    let request = borsh::to_vec(&Message::Request { slot: slot(3) }).unwrap();
+    let request = borsh::to_vec(&Message::<S>::Request { slot: slot(3) }).unwrap();
     assert_eq!(request, [1, 3, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-#[test]
-fn records_have_the_documented_bytes() {
+fn records_have_the_documented_bytes<S: Instance>() {
     let released = borsh::to_vec(&Record::Released { slot: slot(2), value: V }).unwrap();
     assert_eq!(released, [vec![0, 2, 0, 0, 0, 0, 0, 0, 0], vec![0x11; 32]].concat());
     let skipped = borsh::to_vec(&Record::Finalized { slot: slot(2), value: None }).unwrap();
@@ -30,30 +34,29 @@ fn records_have_the_documented_bytes() {
     assert_eq!(revealed, [3, 2, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-#[test]
-fn every_truncation_and_every_extension_is_refused() {
-    let world = World::four(2);
+fn every_truncation_and_every_extension_is_refused<S: Instance>() {
+    let world = World::<S>::four(2);
     for value in [None, Some(V)] {
         let bytes = borsh::to_vec(&world.message(A, Path::Tight, slot(1), value)).unwrap();
-        assert!(borsh::from_slice::<Message>(&bytes).is_ok());
+        assert!(borsh::from_slice::<Message<S>>(&bytes).is_ok());
         for len in 0..bytes.len() {
-            assert!(borsh::from_slice::<Message>(&bytes[..len]).is_err(), "{len} bytes");
+            assert!(borsh::from_slice::<Message<S>>(&bytes[..len]).is_err(), "{len} bytes");
         }
         let long = [bytes, vec![0]].concat();
-        assert!(borsh::from_slice::<Message>(&long).is_err());
+        assert!(borsh::from_slice::<Message<S>>(&long).is_err());
     }
 }
 
-#[test]
-fn unknown_tags_and_the_identity_are_refused() {
-    let world = World::four(3);
+fn unknown_tags_and_the_identity_are_refused<S: Instance>() {
+    let world = World::<S>::four(3);
     let good = borsh::to_vec(&world.message(A, Path::Slow, slot(1), None)).unwrap();
     for (position, byte) in [(0, 2), (1, 3), (10, 2)] {
         let mut bad = good.clone();
         bad[position] = byte;
-        assert!(borsh::from_slice::<Message>(&bad).is_err(), "byte {position}");
+        assert!(borsh::from_slice::<Message<S>>(&bad).is_err(), "byte {position}");
     }
-    let mut identity = good;
-    identity[11..].copy_from_slice(&G2Affine::identity().to_bytes());
-    assert!(borsh::from_slice::<Message>(&identity).is_err());
+    let (mut identity, point) = (good, S::identity());
+    let start = identity.len() - point.len();
+    identity[start..].copy_from_slice(&point);
+    assert!(borsh::from_slice::<Message<S>>(&identity).is_err());
 }

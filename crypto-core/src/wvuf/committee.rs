@@ -246,27 +246,12 @@ impl Committee {
         self.keys.keys().map(|party| self.access.weight(*party)).sum()
     }
 
-    /// The fewest of `candidates` that reach the threshold, heaviest first; the pairings of verifying
-    /// and combining are one for each party, so fewer is faster. `None` if all together do not.
+    /// The fewest of `candidates` that reach the threshold, see [`Access::fewest`]; the pairings of
+    /// verifying and combining are one for each party. Who has no admitted key does not count.
     #[must_use]
     pub fn fewest(&self, candidates: impl IntoIterator<Item = Party>) -> Option<BTreeSet<Party>> {
-        let distinct: BTreeSet<Party> = candidates.into_iter().collect();
-        let mut heaviest: Vec<_> =
-            distinct.into_iter().map(|party| (self.weight_of(party), party)).collect();
-        heaviest.sort_by_key(|(weight, party)| (core::cmp::Reverse(*weight), *party));
-        let mut chosen = BTreeSet::new();
-        let mut got = 0;
-        for (weight, party) in heaviest {
-            if weight == 0 {
-                break;
-            }
-            chosen.insert(party);
-            got += weight;
-            if got >= self.threshold.t().get() {
-                return Some(chosen);
-            }
-        }
-        None
+        let with_key = candidates.into_iter().filter(|party| self.keys.contains_key(party));
+        self.access.fewest(self.threshold.t(), with_key)
     }
 
     pub(super) fn domain(&self) -> &Domain {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::time::Duration;
 
-use ::beacon::{Path, Reveal, Slot, Value};
+use ::beacon::{Path, Reveal, Slot, Value, Wvuf};
 use crypto_core::access::Party;
 use machine::Instant;
 
@@ -25,7 +25,7 @@ struct Row {
     /// When each party knew that the slot is final, and with which block.
     finalized: BTreeMap<Party, (Instant, Option<Value>)>,
     /// When each party had the value, and what it is.
-    revealed: BTreeMap<Party, (Instant, Reveal)>,
+    revealed: BTreeMap<Party, (Instant, Reveal<Wvuf>)>,
 }
 
 /// All slots of a run.
@@ -195,7 +195,7 @@ fn line(slot: Slot, row: &Row) -> String {
         hex::encode(value.to_bytes()).chars().take(8).collect()
     });
     let value: String = shown
-        .map(|reveal| hex::encode(reveal.output.randomness()).chars().take(16).collect())
+        .map(|reveal| hex::encode(reveal.randomness()).chars().take(16).collect())
         .unwrap_or_default();
     format!(
         "{:>6}  {block:<10}{value:<18}{path:<17}{:>9} ms{:>7} ms",

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Path, Slot};
+use ::beacon::{Path, Slot, Wvuf};
 use crypto_core::access::Party;
 use machine::Instant;
 use sha2::{Digest, Sha256};
@@ -99,7 +99,7 @@ struct Committee<'a> {
     setup: Arc<Setup>,
     votes: jolteon::Known,
     claims: BTreeMap<jolteon::Fingerprint, jolteon::Verdict>,
-    partials: ::beacon::Known,
+    partials: ::beacon::Known<Wvuf>,
 }
 
 impl Experiment {
@@ -319,7 +319,7 @@ impl Committee<'_> {
         })
     }
 
-    fn run_beacon(&mut self, job: &::beacon::Job) -> (::beacon::Verdict, Duration) {
+    fn run_beacon(&mut self, job: &::beacon::Job<Wvuf>) -> (::beacon::Verdict<Wvuf>, Duration) {
         let access = self.setup.keygen.shape().access();
         let parties: Vec<Party> = match job.work() {
             ::beacon::Work::Combine(partials) => partials.keys().copied().collect(),
@@ -431,7 +431,7 @@ impl Seen {
             Event::Revealed(reveal) => Self::Revealed {
                 slot: reveal.slot,
                 path: reveal.path,
-                randomness: reveal.output.randomness(),
+                randomness: reveal.randomness(),
             },
             // With inputs that have no value no slot is without an output.
             Event::Skipped(slot) => Self::Wrong(format!("{slot} has no value")),

@@ -19,7 +19,7 @@ impl Run {
         });
         let values = check::agreement(self.notes(), |seen| match seen {
             Seen::Revealed(reveal) => {
-                Some((reveal.slot, (reveal.value, hex::encode(reveal.output.randomness()))))
+                Some((reveal.slot, (reveal.value, hex::encode(reveal.randomness()))))
             }
             _ => None,
         });

@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use beacon::{Path, Reveal, Slot, Value};
+use beacon::{Path, Reveal, Slot, Value, Wvuf};
 use crypto_core::access::Party;
 use crypto_core::wvuf;
 use machine::Instant;
@@ -142,7 +142,7 @@ pub(crate) enum Seen {
     },
     Admitted(Arc<AdmittedKeys>),
     Finalized(Slot, Option<Value>),
-    Revealed(Box<Reveal>),
+    Revealed(Box<Reveal<Wvuf>>),
     Skipped(Slot),
     Accused(Party, String),
     Refused(String),
@@ -159,7 +159,7 @@ pub(crate) struct Committee {
     /// What an engine's job takes; a beacon's takes twice, the key generation's ten times as much.
     compute: Duration,
     /// What honest parties have sent need not be checked seven times; `None`: it is.
-    known: Option<(jolteon::Known, beacon::Known)>,
+    known: Option<(jolteon::Known, beacon::Known<Wvuf>)>,
     pub(crate) tampers: BTreeMap<Seat, Tamper>,
 }
 
@@ -324,7 +324,7 @@ impl Scene {
         let mut setup = ground.setup.clone();
         setup.choice = self.algorithm;
         setup.fast_after = if self.algorithm == Algorithm::Slow { u64::MAX } else { 0 };
-        let known = (!self.alone).then(<(jolteon::Known, beacon::Known)>::default);
+        let known = (!self.alone).then(<(jolteon::Known, beacon::Known<Wvuf>)>::default);
         let host = Committee {
             ground,
             setup: Arc::new(setup),
@@ -467,7 +467,7 @@ impl Run {
     }
 
     /// All reveals of honest seats.
-    pub(crate) fn reveals(&self) -> impl Iterator<Item = (Seat, Instant, &Reveal)> {
+    pub(crate) fn reveals(&self) -> impl Iterator<Item = (Seat, Instant, &Reveal<Wvuf>)> {
         self.notes().filter_map(|note| match &note.event {
             Seen::Revealed(reveal) => Some((note.seat, note.at, &**reveal)),
             _ => None,

@@ -1,0 +1,214 @@
+//! The threshold functions that a beacon can evaluate.
+//!
+//! | scheme   | input                                             | partial of weight `w` | output      | shown to others by |
+//! |----------|---------------------------------------------------|-----------------------|-------------|--------------------|
+//! | [`Bls`]  | drand's round; or chain, epoch, slot and value    | `w` points of 𝔾₁      | a signature | itself             |
+//! | [`Wvuf`] | chain, epoch, slot, maybe the value               | one point of 𝔾₂       | in 𝔾ₜ       | the partials       |
+//!
+//! The machine asks for nothing but what is in [`Scheme`], by static dispatch: a beacon has one scheme,
+//! and a chain that wants several runs a beacon for each over one stream of events.
+//!
+//! What leaves on prefinalize must say nothing about what leaves on finalize, for the slow threshold is
+//! lower: each scheme has a way to break that with two correct keys, and
+//! [`check_paths`](Scheme::check_paths) refuses it.
+//!
+//! Elsewhere: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), how shares came about
+//! (`pvss_dkg`), when a partial may leave (`release`).
+mod bls;
+mod wvuf;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::num::NonZeroU32;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::context::Context;
+
+use crate::config::{Binding, ConfigError};
+use crate::slot::{Slot, Value};
+use crate::wire::Path;
+
+pub use self::bls::Bls;
+pub use self::wvuf::Wvuf;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Bls {}
+    impl Sealed for super::Wvuf {}
+}
+
+/// A threshold function of one secret, as a beacon uses it. Sealed: what a beacon promises rests on
+/// every line of it.
+pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + 'static {
+    /// The public side of one path: who holds which shares, and the keys that partials are checked
+    /// against.
+    type Committee: Clone + Debug + Send + Sync;
+    /// A party's own side of one path.
+    type Secret: Debug + Send + Sync;
+    /// What makes a party count after the start; uninhabited if all count from the start.
+    type LateKey: Clone + Debug + Send + Sync;
+    /// What is evaluated, hashed to the curve.
+    type Input: Clone + Debug + Send + Sync;
+    /// One party's evaluation.
+    type Partial: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
+    /// The function's value: the same from every quorum of every path.
+    type Output: Copy + Debug + Eq + Send + Sync;
+    /// What shows an output to who was not there, beside the output.
+    type Proof: Clone + Debug + Eq + Send + Sync;
+
+    /// Digest of parties, threshold and keys: differs between paths and epochs.
+    fn id(committee: &Self::Committee) -> [u8; 32];
+
+    /// Who holds which indices.
+    fn access(committee: &Self::Committee) -> &Access;
+
+    /// How many shares an output takes.
+    fn threshold(committee: &Self::Committee) -> Threshold;
+
+    /// Weight that a partial of `party` counts for by now.
+    fn weight(committee: &Self::Committee, party: Party) -> u32;
+
+    /// Lets a party count.
+    ///
+    /// # Errors
+    /// If the key is of another committee, or the party counts already.
+    fn admit(committee: &mut Self::Committee, key: Self::LateKey) -> Result<(), KeyError>;
+
+    /// Rule 1: the slot, its context and maybe its value, never the view. `None` if a slot cannot be
+    /// evaluated.
+    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Self::Input>;
+
+    /// The party's partial: the same input gives the same one, also after a restart. `None` if the key
+    /// is for other inputs.
+    fn evaluate(secret: &Self::Secret, input: &Self::Input) -> Option<Self::Partial>;
+
+    /// Checks on arrival what costs nothing, so that what is kept is bounded.
+    ///
+    /// # Errors
+    /// If the partial has not the size that the party's weight gives.
+    fn check_shape(
+        committee: &Self::Committee,
+        party: Party,
+        partial: &Self::Partial,
+    ) -> Result<(), ShapeError>;
+
+    /// Checks partials, however little they weigh, and names those that are wrong.
+    ///
+    /// # Errors
+    /// [`QuorumError`], but never for lack of weight.
+    fn verify(
+        committee: &Self::Committee,
+        input: &Self::Input,
+        partials: &BTreeMap<Party, Self::Partial>,
+    ) -> Result<(), QuorumError>;
+
+    /// The output, which is right whatever the partials are; if they do not give it, names those that
+    /// are wrong. Each scheme's cheapest way when all are right.
+    ///
+    /// # Errors
+    /// [`QuorumError`]
+    fn combine(
+        committee: &Self::Committee,
+        input: &Self::Input,
+        partials: &BTreeMap<Party, Self::Partial>,
+    ) -> Result<Self::Output, QuorumError>;
+
+    /// What shows an output that was combined from these.
+    fn prove(partials: &BTreeMap<Party, Self::Partial>) -> Self::Proof;
+
+    /// 32 bytes that nobody could foresee.
+    fn randomness(output: &Self::Output) -> [u8; 32];
+
+    /// Checks that the committee's key is for outputs of this kind.
+    ///
+    /// # Errors
+    /// [`ConfigError::Purpose`]
+    fn check_binding(
+        committee: &Self::Committee,
+        path: Path,
+        binding: Binding,
+    ) -> Result<(), ConfigError>;
+
+    /// Checks that the secret is this party's in the committee.
+    ///
+    /// # Errors
+    /// [`ConfigError::WrongKey`]
+    fn check_secret(
+        committee: &Self::Committee,
+        own: (Party, &Self::Secret),
+        path: Path,
+        context: &Context,
+    ) -> Result<(), ConfigError>;
+
+    /// Checks that the keys of the two paths share one secret and nothing else.
+    ///
+    /// # Errors
+    /// If a fast partial would say something about a slow one, or the paths would give two outputs.
+    fn check_paths(
+        me: Party,
+        slow: &Self::Committee,
+        fast: &Self::Committee,
+    ) -> Result<(), ConfigError>;
+}
+
+/// Why partials gave no output.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuorumError {
+    /// The driver's mistake: the key is for other inputs. A beacon's configuration excludes it.
+    #[error("the committee's key is not for this input")]
+    Input,
+    /// The driver's mistake: partials of parties that do not count are not asked for.
+    #[error("{party} has no key that a partial could be checked against")]
+    NotCounted {
+        /// Who.
+        party: Party,
+    },
+    /// Wait for more and try again. Nothing was verified.
+    #[error("partials hold {got} shares, threshold is {need}")]
+    BelowThreshold {
+        /// Shares of all partials given.
+        got: u32,
+        /// Shares an output takes.
+        need: NonZeroU32,
+    },
+    /// Known to us alone; convincing others takes the culprits' signed messages.
+    #[error("{} partial(s) fail the pairing check", culprits.len())]
+    Faulty {
+        /// Every party whose partial is wrong, and nobody else.
+        culprits: BTreeSet<Party>,
+    },
+}
+
+/// A partial of a size that its party's weight does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("partial of {got} points, its party's weight is {need}")]
+pub struct ShapeError {
+    /// Points there are.
+    pub got: usize,
+    /// Shares the party holds.
+    pub need: u32,
+}
+
+/// Why a late key does not enter its committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// There is no committee for it.
+    #[error("the {path} path is not in use")]
+    UnusedPath {
+        /// Which path.
+        path: Path,
+    },
+    /// It was admitted elsewhere.
+    #[error("key of {party} was admitted by another committee")]
+    OtherCommittee {
+        /// Whose.
+        party: Party,
+    },
+    /// The first key stands.
+    #[error("{party} has a key already")]
+    Duplicate {
+        /// Whose.
+        party: Party,
+    },
+}

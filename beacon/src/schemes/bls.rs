@@ -1,0 +1,198 @@
+//! Threshold BLS with signatures in 𝔾₁.
+//!
+//! | outputs                    | message                                             | committee's purpose      |
+//! |----------------------------|-----------------------------------------------------|--------------------------|
+//! | of the slot alone          | `SHA-256(slot, u64 big-endian)`: drand's round       | [`Purpose::Rounds`]      |
+//! | of the slot and its value  | chain (32) ‖ epoch (8) ‖ slot (8, big-endian) ‖ value (32) | [`Bls::CERTIFICATES`] |
+//!
+//! Without values an output is a round of `bls-unchained-g1-rfc9380` with the slot as its number: every
+//! drand client verifies it, timelock encryption is to it, and its randomness is `SHA-256(signature)`.
+//! Neither chain nor epoch is in the message, the key stands for the chain: a key is of one chain, and
+//! handed over from epoch to epoch it goes on counting slots. With values an output is a certificate,
+//! under a domain of its own. One key signs one of the two (`crypto_core::threshold`), so a beacon of
+//! rounds cannot be made to certify and the other way round. Rounds count from one: slot 0 has none.
+//!
+//! Partials are verified late: they are combined as they come and one equation, two pairings, checks the
+//! result; only if it fails are the partials looked at.
+//!
+//! The trap: a share is its own blinding. If a party had one share on both paths, its fast partial would
+//! be its slow partial. So a party refuses a key under which it has; the group key must be the same.
+//! Of others it does not ask: who deals last in a key generation can give itself such a share, harms
+//! nobody but itself, and must not be able to stop the epoch.
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::num::NonZeroU32;
+
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{Domain, MinSig, min_sig};
+use crypto_core::context::Context;
+use crypto_core::drand::{Randomness, RoundNumber};
+use crypto_core::threshold::{self, Committee, Message, Partial, PartialError, Purpose, Signer};
+
+use super::{KeyError, QuorumError, Scheme, ShapeError};
+use crate::config::{Binding, ConfigError};
+use crate::slot::{Slot, Value};
+use crate::wire::Path;
+
+/// Threshold BLS of `crypto_core::threshold`, in the variant with small signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bls;
+
+impl Bls {
+    /// The purpose of a committee whose outputs depend on values.
+    pub const CERTIFICATES: Purpose = Purpose::Messages(Domain::new("beacon certificate"));
+
+    /// What an output that depends on a value signs, under the domain of [`Bls::CERTIFICATES`].
+    #[must_use]
+    pub fn statement(context: &Context, slot: Slot, value: Value) -> Vec<u8> {
+        [&context.to_bytes()[..], &slot.get().to_be_bytes(), &value.to_bytes()].concat()
+    }
+
+    /// What a committee's key is for, by what its outputs depend on.
+    #[must_use]
+    pub const fn purpose(binding: Binding) -> Purpose {
+        match binding {
+            Binding::Slot => Purpose::Rounds,
+            Binding::Value => Self::CERTIFICATES,
+        }
+    }
+}
+
+impl Scheme for Bls {
+    type Committee = Committee<MinSig>;
+    type Secret = Signer<MinSig>;
+    type LateKey = Infallible;
+    type Input = Message<MinSig>;
+    type Partial = Partial<MinSig>;
+    type Output = min_sig::Signature;
+    /// The output is a signature: nothing else is needed.
+    type Proof = ();
+
+    fn id(committee: &Committee<MinSig>) -> [u8; 32] {
+        committee.id()
+    }
+
+    fn access(committee: &Committee<MinSig>) -> &Access {
+        committee.access()
+    }
+
+    fn threshold(committee: &Committee<MinSig>) -> Threshold {
+        committee.threshold()
+    }
+
+    fn weight(committee: &Committee<MinSig>, party: Party) -> u32 {
+        committee.access().weight(party)
+    }
+
+    fn admit(_: &mut Committee<MinSig>, key: Infallible) -> Result<(), KeyError> {
+        match key {}
+    }
+
+    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Message<MinSig>> {
+        match value {
+            None => RoundNumber::new(slot.get()).map(Message::round),
+            Some(value) => {
+                let statement = Self::statement(context, slot, value);
+                Some(Message::new(Self::CERTIFICATES.domain(), &statement))
+            }
+        }
+    }
+
+    fn evaluate(secret: &Signer<MinSig>, input: &Message<MinSig>) -> Option<Partial<MinSig>> {
+        secret.partial(input).ok()
+    }
+
+    fn check_shape(
+        committee: &Committee<MinSig>,
+        party: Party,
+        partial: &Partial<MinSig>,
+    ) -> Result<(), ShapeError> {
+        partial.check_shape(committee, party).map_err(|error| match error {
+            PartialError::ShareCount { got, .. } => {
+                ShapeError { got, need: committee.access().weight(party) }
+            }
+            _ => ShapeError { got: partial.points().len(), need: 0 },
+        })
+    }
+
+    fn verify(
+        committee: &Committee<MinSig>,
+        input: &Message<MinSig>,
+        partials: &BTreeMap<Party, Partial<MinSig>>,
+    ) -> Result<(), QuorumError> {
+        Ok(committee.check_all(input, partials)?)
+    }
+
+    fn combine(
+        committee: &Committee<MinSig>,
+        input: &Message<MinSig>,
+        partials: &BTreeMap<Party, Partial<MinSig>>,
+    ) -> Result<min_sig::Signature, QuorumError> {
+        Ok(committee.optimistic(input, partials.clone())?.combine()?)
+    }
+
+    fn prove(_: &BTreeMap<Party, Partial<MinSig>>) {}
+
+    fn randomness(output: &min_sig::Signature) -> [u8; 32] {
+        *Randomness::of(&output.to_bytes()).as_bytes()
+    }
+
+    fn check_binding(
+        committee: &Committee<MinSig>,
+        path: Path,
+        binding: Binding,
+    ) -> Result<(), ConfigError> {
+        let (got, expected) = (committee.purpose(), Self::purpose(binding));
+        if got == expected { Ok(()) } else { Err(ConfigError::Purpose { path, got, expected }) }
+    }
+
+    fn check_secret(
+        committee: &Committee<MinSig>,
+        (me, secret): (Party, &Signer<MinSig>),
+        path: Path,
+        _: &Context,
+    ) -> Result<(), ConfigError> {
+        // A signer has its party's shares in the committee that it names.
+        if (secret.party(), secret.committee()) == (me, committee.id()) {
+            Ok(())
+        } else {
+            Err(ConfigError::WrongKey { path })
+        }
+    }
+
+    fn check_paths(
+        me: Party,
+        slow: &Committee<MinSig>,
+        fast: &Committee<MinSig>,
+    ) -> Result<(), ConfigError> {
+        if slow.group_key() != fast.group_key() {
+            return Err(ConfigError::GroupKeys);
+        }
+        // With a threshold of one every share is the secret, and there is nothing to keep apart.
+        if fast.threshold().t() == NonZeroU32::MIN {
+            return Ok(());
+        }
+        let own = |committee: &Committee<MinSig>| -> BTreeSet<_> {
+            let keys = committee.share_keys().get(committee.access().range(me));
+            keys.unwrap_or_default().iter().map(|key| key.to_bytes()).collect()
+        };
+        if own(slow).is_disjoint(&own(fast)) {
+            Ok(())
+        } else {
+            Err(ConfigError::SharedShare { party: me })
+        }
+    }
+}
+
+impl From<threshold::QuorumError> for QuorumError {
+    fn from(error: threshold::QuorumError) -> Self {
+        match error {
+            threshold::QuorumError::Purpose(_) => Self::Input,
+            threshold::QuorumError::NoShares { party } => Self::NotCounted { party },
+            threshold::QuorumError::BelowThreshold { got, need } => {
+                Self::BelowThreshold { got, need }
+            }
+            threshold::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The weighted verifiable unpredictable function.
+//!
+//! Whatever its weight, a party sends one point. In return a party counts only once its blinded key is
+//! admitted, which may be after the start, and an output is shown by the partials it was combined from
+//! ([`crypto_core::wvuf::audit`]). There is no equation for the output alone, so partials are verified
+//! before they are combined: one pairing for each, one random linear combination for all.
+//!
+//! The trap: a partial is `H(m)^(1/r)` whatever the shares are. With one blinding `r` for both paths
+//! the fast partial *is* the slow partial.
+use std::collections::BTreeMap;
+
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::context::Context;
+use crypto_core::wvuf::{
+    self, AdmittedKey, Committee, EvaluationKey, Input, InsertError, Output, Partial,
+};
+
+use super::{KeyError, QuorumError, Scheme, ShapeError};
+use crate::config::{Binding, ConfigError};
+use crate::slot::{Slot, Value};
+use crate::wire::Path;
+
+/// The weighted VUF of `crypto_core::wvuf`, for outputs with and without values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wvuf;
+
+impl Scheme for Wvuf {
+    type Committee = Committee;
+    type Secret = EvaluationKey;
+    type LateKey = AdmittedKey;
+    type Input = Input;
+    type Partial = Partial;
+    type Output = Output;
+    type Proof = BTreeMap<Party, Partial>;
+
+    fn id(committee: &Committee) -> [u8; 32] {
+        committee.id()
+    }
+
+    fn access(committee: &Committee) -> &Access {
+        committee.access()
+    }
+
+    fn threshold(committee: &Committee) -> Threshold {
+        committee.threshold()
+    }
+
+    fn weight(committee: &Committee, party: Party) -> u32 {
+        committee.weight_of(party)
+    }
+
+    fn admit(committee: &mut Committee, key: AdmittedKey) -> Result<(), KeyError> {
+        committee.insert(key).map_err(|error| match error {
+            InsertError::OtherCommittee { party } => KeyError::OtherCommittee { party },
+            InsertError::Duplicate { party } => KeyError::Duplicate { party },
+        })
+    }
+
+    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Input> {
+        Some(Input::new(context, slot, value.map(Value::to_bytes)))
+    }
+
+    fn evaluate(secret: &EvaluationKey, input: &Input) -> Option<Partial> {
+        Some(secret.evaluate(input))
+    }
+
+    fn check_shape(_: &Committee, _: Party, _: &Partial) -> Result<(), ShapeError> {
+        Ok(())
+    }
+
+    fn verify(
+        committee: &Committee,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<(), QuorumError> {
+        Ok(committee.check_all(input, partials)?)
+    }
+
+    fn combine(
+        committee: &Committee,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<Output, QuorumError> {
+        Ok(wvuf::combine(&committee.verify_all(input, partials.clone())?))
+    }
+
+    fn prove(partials: &BTreeMap<Party, Partial>) -> BTreeMap<Party, Partial> {
+        partials.clone()
+    }
+
+    fn randomness(output: &Output) -> [u8; 32] {
+        output.randomness()
+    }
+
+    fn check_binding(_: &Committee, _: Path, _: Binding) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// Evaluates what no slot is, and checks it as others would, if they could already.
+    fn check_secret(
+        committee: &Committee,
+        (me, secret): (Party, &EvaluationKey),
+        path: Path,
+        context: &Context,
+    ) -> Result<(), ConfigError> {
+        if !committee.keys().contains_key(&me) {
+            return Ok(());
+        }
+        let input = Input::new(context, Slot::new(0), None);
+        let partial = secret.evaluate(&input);
+        committee.verify(me, &input, &partial).map_err(|_| ConfigError::WrongKey { path })
+    }
+
+    fn check_paths(me: Party, slow: &Committee, fast: &Committee) -> Result<(), ConfigError> {
+        match (slow.keys().get(&me), fast.keys().get(&me)) {
+            (Some(slow), Some(fast)) if slow.pi() == fast.pi() => {
+                Err(ConfigError::SharedBlinding { party: me })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<wvuf::QuorumError> for QuorumError {
+    fn from(error: wvuf::QuorumError) -> Self {
+        match error {
+            wvuf::QuorumError::NotAdmitted { party } => Self::NotCounted { party },
+            wvuf::QuorumError::BelowThreshold { got, need } => Self::BelowThreshold { got, need },
+            wvuf::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+        }
+    }
+}
