@@ -70,6 +70,10 @@ impl Key {
         }
     }
 
+    pub(crate) const fn config_digest(&self) -> &[u8; 32] {
+        &self.config
+    }
+
     /// `g^f(0)`
     #[must_use]
     pub const fn commitment(&self) -> &G1Affine {

@@ -27,7 +27,7 @@
 //!
 //! Recipients registered their keys with a proof of possession (`key`), which sharing randomness
 //! among them needs. Elsewhere: dealings with group elements ([`crate::deal`]), whose dealings count
-//! ([`crate::Dkg`]), what the shares are for (`crypto_core::threshold`).
+//! ([`crate::Dkg`]), what the shares are for ([`Key::signing`], [`Key::decryption`]).
 mod chunk;
 mod chunking;
 mod deal;
@@ -39,6 +39,7 @@ mod key;
 mod layout;
 mod logarithm;
 mod proof;
+mod purpose;
 mod sharing;
 mod verify;
 
@@ -50,4 +51,5 @@ pub use dealing::Dealing;
 pub use decrypt::{DecryptError, Shares};
 pub use handover::{AddError, Handover, HandoverError, Predecessor, Remaining};
 pub use key::Key;
+pub use purpose::{Paths, PurposeError};
 pub use verify::{DealingError, verify, verify_all};

@@ -1,0 +1,152 @@
+//! What the key and the shares are for: signing together, or decrypting together.
+//!
+//! | what                    | public side                | a party's own side          |
+//! |-------------------------|----------------------------|-----------------------------|
+//! | threshold BLS (min-sig) | [`Key::signing`]           | [`Shares::signing`]         |
+//! | threshold ElGamal       | [`Key::decryption`]        | [`Shares::decryption`]      |
+//!
+//! Each gives both paths ([`Paths`]); they have one group key, so a signature or plaintext is the same
+//! whichever path it came by. Shares move, no copy of them stays behind.
+//!
+//! One key has one purpose: a decryption share of a point that somebody else chose is a signature share
+//! on it. So both calls take the shares, and a key of which both are wanted is two keys.
+use crypto_core::access::{Party, Threshold};
+use crypto_core::bls::{MinSig, PublicKey};
+use crypto_core::curve::Scalar;
+use crypto_core::polynomial::Placement;
+use crypto_core::secret::Secret;
+use crypto_core::{elgamal, threshold};
+use thiserror::Error;
+
+use super::decrypt::Shares;
+use super::key::Key;
+use crate::config::{Config, Path};
+
+/// One of something for each path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths<T> {
+    /// Of the slow path.
+    pub slow: T,
+    /// Of the fast path, if there is one.
+    pub fast: Option<T>,
+}
+
+/// Why a key is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PurposeError {
+    /// The key was made under another configuration.
+    #[error("key was made for another session or committee")]
+    Foreign,
+    /// Never for a sum of verified dealings.
+    #[error(transparent)]
+    Signing(#[from] threshold::CommitteeError),
+    /// Never for a sum of verified dealings.
+    #[error(transparent)]
+    Decryption(#[from] elgamal::CommitteeError),
+}
+
+impl<T> Paths<T> {
+    /// That of one path.
+    #[must_use]
+    pub const fn get(&self, path: Path) -> Option<&T> {
+        match path {
+            Path::Slow => Some(&self.slow),
+            Path::Fast => self.fast.as_ref(),
+        }
+    }
+}
+
+impl Key {
+    /// The committee as signers. Costs a sum of products over all share keys for each path.
+    ///
+    /// # Errors
+    /// If the key was made under another configuration.
+    pub fn signing(
+        &self,
+        config: &Config,
+        purpose: threshold::Purpose,
+    ) -> Result<Paths<threshold::Committee<MinSig>>, PurposeError> {
+        let group = PublicKey::<MinSig>::from_bytes(&self.public_key().to_bytes())
+            .map_err(|_| threshold::CommitteeError::GroupIdentity)?;
+        self.on_paths(config, |path, threshold| {
+            let access = config.shape().access().clone();
+            let placement = Placement::RootsOfUnity;
+            let setup = threshold::Setup { access, threshold, placement, purpose };
+            let keys = self.public_shares(path).unwrap_or_default().to_vec();
+            Ok(threshold::Committee::from_share_keys(setup, &group, keys)?)
+        })
+    }
+
+    /// The committee as those who decrypt. Costs as much, and two pairings.
+    ///
+    /// # Errors
+    /// If the key was made under another configuration.
+    pub fn decryption(&self, config: &Config) -> Result<Paths<elgamal::Committee>, PurposeError> {
+        let key = elgamal::EncryptionKey::new(*self.commitment(), *self.public_key())
+            .map_err(elgamal::CommitteeError::from)?;
+        self.on_paths(config, |path, threshold| {
+            let access = config.shape().access().clone();
+            let keys = self.public_shares(path).unwrap_or_default().to_vec();
+            let place = (Placement::RootsOfUnity, threshold);
+            Ok(elgamal::Committee::from_share_keys(key, keys, access, place)?)
+        })
+    }
+
+    fn on_paths<T>(
+        &self,
+        config: &Config,
+        one: impl Fn(Path, Threshold) -> Result<T, PurposeError>,
+    ) -> Result<Paths<T>, PurposeError> {
+        if self.config_digest() != config.digest() {
+            return Err(PurposeError::Foreign);
+        }
+        let shape = config.shape();
+        let fast = shape.threshold(Path::Fast);
+        Ok(Paths {
+            slow: one(Path::Slow, shape.slow())?,
+            fast: fast.map(|threshold| one(Path::Fast, threshold)).transpose()?,
+        })
+    }
+}
+
+impl Shares {
+    /// The party as a signer on both paths. Costs a multiplication in `𝔾₂` for each share.
+    ///
+    /// # Errors
+    /// If these are not the party's shares in these committees, or it holds none.
+    pub fn signing(
+        self,
+        party: Party,
+        committees: &Paths<threshold::Committee<MinSig>>,
+    ) -> Result<Paths<threshold::Signer<MinSig>>, threshold::KeyShareError> {
+        self.on_paths(committees, |committee, own| {
+            threshold::KeyShares::new(party, own).check(committee)
+        })
+    }
+
+    /// The party as one that decrypts on both paths. Costs the same.
+    ///
+    /// # Errors
+    /// If these are not the party's shares in these committees, or it holds none.
+    pub fn decryption(
+        self,
+        party: Party,
+        committees: &Paths<elgamal::Committee>,
+    ) -> Result<Paths<elgamal::DecryptionKey>, elgamal::KeySharesError> {
+        self.on_paths(committees, |committee, own| {
+            elgamal::DecryptionKey::new(committee, party, own)
+        })
+    }
+
+    fn on_paths<C, T, E>(
+        self,
+        committees: &Paths<C>,
+        one: impl Fn(&C, Secret<Vec<Scalar>>) -> Result<T, E>,
+    ) -> Result<Paths<T>, E> {
+        let fast = committees.fast.as_ref().zip(self.fast);
+        Ok(Paths {
+            slow: one(&committees.slow, self.slow)?,
+            fast: fast.map(|(committee, own)| one(committee, own)).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! An epoch with all its secrets, fresh or handed over.
+use std::sync::Arc;
+
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{Domain, MinSig, min_sig};
+use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::threshold::{Committee, Message, Purpose, Signer};
+use pvss_dkg::field::{self, Handover, Key, Paths, Predecessor};
+use pvss_dkg::{Config, Dealer, DecryptionKey, Dkg, Member, Path, Session, Shape};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use weighted_rounding::Stake;
+
+pub(crate) const DOMAIN: Domain = Domain::new("field test");
+
+/// Weights and thresholds.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub(crate) weights: Vec<u32>,
+    pub(crate) slow: u32,
+    pub(crate) fast: Option<u32>,
+}
+
+pub(crate) struct Epoch {
+    pub(crate) config: Arc<Config>,
+    pub(crate) key: Key,
+    pub(crate) signers: Vec<min_sig::SecretKey>,
+    pub(crate) keys: Vec<DecryptionKey>,
+    pub(crate) rng: ChaCha20Rng,
+}
+
+fn shape(plan: &Plan) -> Shape {
+    let access = Access::new(&plan.weights).unwrap();
+    let threshold = |t| Threshold::new(t, access.total()).unwrap();
+    let (slow, fast) = (threshold(plan.slow), plan.fast.map(threshold));
+    Shape::new(access, slow, fast).unwrap()
+}
+
+fn session(epoch: u64) -> Session {
+    let context = Context { chain: ChainId::new([2; 32]), epoch: EpochId::new(epoch) };
+    Session { context, attempt: 0 }
+}
+
+struct People {
+    signers: Vec<min_sig::SecretKey>,
+    keys: Vec<DecryptionKey>,
+    members: Vec<Member>,
+}
+
+fn people(count: usize, rng: &mut ChaCha20Rng) -> People {
+    let mut people = People { signers: Vec::new(), keys: Vec::new(), members: Vec::new() };
+    for _ in 0..count {
+        let (signer, key) = (min_sig::SecretKey::random(rng), DecryptionKey::random(rng));
+        let public = signer.public_key();
+        people.members.push(Member {
+            stake: Stake::new(1),
+            encryption: key.register(&public, rng).verify(&public).unwrap(),
+            signer: public.verify_possession(&signer.prove_possession()).unwrap(),
+        });
+        people.signers.push(signer);
+        people.keys.push(key);
+    }
+    people
+}
+
+impl Epoch {
+    /// The first two parties deal.
+    pub(crate) fn first(plan: &Plan, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let People { signers, keys, members } = people(plan.weights.len(), &mut rng);
+        let config = Config::new(session(0), shape(plan), members, Stake::new(1)).unwrap();
+        let config = Arc::new(config);
+        let dealings = [0, 1].map(|dealer: u32| {
+            let (party, signer) = (Party::new(dealer), &signers[Party::new(dealer).index()]);
+            let bytes = field::deal(&config, party, signer, &mut rng).unwrap().to_bytes();
+            field::Dealing::from_bytes(&config, &bytes).unwrap()
+        });
+        let mut dkg = Dkg::new(config.clone());
+        for dealing in field::verify_all(&config, dealings.into()) {
+            dkg.add(Arc::new(dealing.unwrap())).unwrap();
+        }
+        let key = dkg.key().unwrap();
+        Self { config, key, signers, keys, rng }
+    }
+
+    /// The next epoch: who holds shares now deals them on, to others or to the same.
+    pub(crate) fn hand_over(&mut self, plan: &Plan, same: bool) -> Self {
+        let number = self.config.session().context.epoch.get() + 1;
+        let mut rng = ChaCha20Rng::seed_from_u64(1000 + number);
+        let People { signers, keys, members } = if same {
+            people(self.signers.len(), &mut ChaCha20Rng::seed_from_u64(1000 + number - 1))
+        } else {
+            people(plan.weights.len(), &mut rng)
+        };
+        let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
+        let dealers = self.config.members().iter().map(dealer).collect();
+        let config =
+            Config::handover(session(number), shape(plan), members, dealers, Stake::new(0));
+        let config = Arc::new(config.unwrap());
+        let before = Predecessor::new(&self.config, &self.key);
+        let mut handover = Handover::new(config.clone(), before).unwrap();
+        let dealings = self.dealt_on(&handover);
+        for dealing in handover.verify_all(dealings) {
+            handover.add(Arc::new(dealing.unwrap())).unwrap();
+        }
+        let key = handover.key().unwrap();
+        Self { config, key, signers, keys, rng }
+    }
+
+    /// As many shares of the slow path as it takes, the last ones first.
+    fn dealt_on(&mut self, handover: &Handover) -> Vec<field::Dealing> {
+        let shape = self.config.shape().clone();
+        let mut missing = shape.slow().t().get();
+        let mut dealings = Vec::new();
+        for party in shape.access().parties().rev() {
+            let shares = self.key.decrypt(&self.config, party, &self.keys[party.index()]).unwrap();
+            for (index, share) in shape.access().indices(party).zip(shares.slow.expose()) {
+                if missing > 0 {
+                    missing -= 1;
+                    let secret = crypto_core::secret::Secret::new(*share);
+                    let signer = &self.signers[party.index()];
+                    let rng = &mut self.rng;
+                    dealings.push(handover.deal(party, signer, (index, &secret), rng).unwrap());
+                }
+            }
+        }
+        dealings
+    }
+
+    pub(crate) fn committees(&self) -> Paths<Committee<MinSig>> {
+        self.key.signing(&self.config, Purpose::Messages(DOMAIN)).unwrap()
+    }
+
+    pub(crate) fn holders(&self) -> Vec<Party> {
+        let access = self.config.shape().access();
+        access.parties().filter(|party| access.weight(*party) > 0).collect()
+    }
+
+    pub(crate) fn signer(
+        &self,
+        party: Party,
+        committees: &Paths<Committee<MinSig>>,
+    ) -> Paths<Signer<MinSig>> {
+        let key = &self.keys[party.index()];
+        let shares = self.key.decrypt(&self.config, party, key).unwrap();
+        shares.signing(party, committees).unwrap()
+    }
+
+    /// What the committee signs on one path.
+    pub(crate) fn signature(&self, path: Path, message: &[u8]) -> min_sig::Signature {
+        let committees = self.committees();
+        let (committee, message) = (committees.get(path).unwrap(), Message::new(DOMAIN, message));
+        let partials = self.holders().into_iter().map(|party| {
+            let signers = self.signer(party, &committees);
+            (party, signers.get(path).unwrap().partial(&message).unwrap())
+        });
+        committee.verify_all(&message, partials.collect()).unwrap().combine()
+    }
+}
