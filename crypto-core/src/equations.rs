@@ -60,6 +60,13 @@ impl<V: Variant> Equations<V> {
         };
         Self { base, parties, ends, shares, keys, coefficients }
     }
+
+    /// What the equations are mixed with.
+    #[cfg(test)]
+    pub(crate) fn coefficients(&self) -> &[u128] {
+        &self.coefficients
+    }
+
     pub(crate) fn hold(&self) -> bool {
         self.parties.is_empty() || self.product(0..self.parties.len(), Weight::One) == Gt::one()
     }
@@ -98,5 +105,56 @@ impl<V: Variant> Equations<V> {
         let end = self.ends.get(place).copied().unwrap_or(start);
         let own = self.coefficients.get(start..end).unwrap_or_default();
         own.iter().map(move |coefficient| weight.apply(*coefficient, place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bls::MinSig;
+    use crate::curve::{G1Affine, G2Affine, Scalar};
+
+    const TAG: &[u8] = b"equations test";
+
+    fn mixed(shares: &[(u32, [G1Affine; 2])]) -> Equations<MinSig> {
+        let keys = [2, 3].map(|key| (G2Affine::generator() * Scalar::from_u64(key)).to_affine());
+        let given = shares.iter().map(|(party, shares)| Given {
+            party: Party::new(*party),
+            shares,
+            keys: &keys,
+        });
+        Equations::new(Transcript::new(TAG), Affine::generator(), given)
+    }
+
+    fn honest() -> [G1Affine; 2] {
+        [2, 3].map(|key| (G1Affine::generator() * Scalar::from_u64(key)).to_affine())
+    }
+
+    fn wide(coefficient: u128) -> Scalar {
+        let mut bytes = [0; 32];
+        bytes[16..].copy_from_slice(&coefficient.to_be_bytes());
+        Scalar::from_bytes(&bytes).unwrap()
+    }
+
+    /// Who knows the coefficients beforehand makes errors that cancel under them.
+    #[test]
+    fn errors_that_cancel_under_the_coefficients_of_the_honest_shares_are_noticed() {
+        let good = mixed(&[(0, honest())]);
+        assert!(good.hold());
+        let mut moved = honest();
+        let known: Vec<Scalar> = good.coefficients().iter().copied().map(wide).collect();
+        for (share, by) in moved.iter_mut().zip([known[1], -known[0]]) {
+            *share = (G1Affine::generator() * by + *share).to_affine();
+        }
+        let moved = mixed(&[(0, moved)]);
+        assert!(!moved.hold());
+        assert_eq!(moved.culprits(), BTreeSet::from([Party::new(0)]));
+    }
+
+    #[test]
+    fn coefficients_say_whose_shares_they_are() {
+        let own = mixed(&[(0, honest()), (1, honest())]);
+        let others = mixed(&[(0, honest()), (2, honest())]);
+        assert_ne!(own.coefficients(), others.coefficients());
     }
 }

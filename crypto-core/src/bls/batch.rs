@@ -178,3 +178,61 @@ fn merge<A: Group, B: Group>(
     let fixed = places.values().filter_map(first);
     fixed.zip(Projective::batch_to_affine(&sums)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bls::{MinSig, SecretKey};
+    use crate::curve::Scalar;
+    use crate::secret::Secret;
+
+    const DOMAIN: Domain = Domain::new("batch test");
+
+    fn key(number: u64) -> SecretKey {
+        SecretKey::from_scalar(Secret::new(Scalar::from_u64(number))).unwrap()
+    }
+
+    fn signed(number: u64, message: &[u8]) -> Signed<'_, MinSig> {
+        let key = key(number);
+        Signed { key: key.public_key(), message, signature: key.sign(DOMAIN, message) }
+    }
+
+    fn coefficients(domain: Domain, signed: &[Signed<'_, MinSig>]) -> Vec<u128> {
+        Batch::new(domain, signed).coefficients
+    }
+
+    fn wide(coefficient: u128) -> Scalar {
+        let mut bytes = [0; 32];
+        bytes[16..].copy_from_slice(&coefficient.to_be_bytes());
+        Scalar::from_bytes(&bytes).unwrap()
+    }
+
+    /// Who knows the coefficients beforehand makes errors that cancel under them.
+    #[test]
+    fn errors_that_cancel_under_the_coefficients_of_the_honest_batch_are_named() {
+        let mut batch = [signed(5, b"one"), signed(7, b"two")];
+        let known = coefficients(DOMAIN, &batch).into_iter().map(wide);
+        let known: Vec<Scalar> = known.collect();
+        for (one, by) in batch.iter_mut().zip([known[1], -known[0]]) {
+            let moved = Affine::generator() * by + one.signature.point();
+            one.signature = Signature::from_sum(moved.to_affine());
+        }
+        let positions = BTreeSet::from([0, 1]);
+        assert_eq!(verify_batch(DOMAIN, &batch), Err(Culprits { positions, of: 2 }));
+    }
+
+    #[test]
+    fn coefficients_are_of_everything_in_the_equation() {
+        let honest = [signed(5, b"one"), signed(7, b"two")];
+        let own = coefficients(DOMAIN, &honest);
+        assert_ne!(coefficients(Domain::new("another"), &honest), own);
+        let change = |change: fn(&mut Signed<'_, MinSig>)| {
+            let mut batch = honest;
+            change(&mut batch[1]);
+            coefficients(DOMAIN, &batch)
+        };
+        assert_ne!(change(|it| it.key = key(8).public_key()), own);
+        assert_ne!(change(|it| it.message = b"three"), own);
+        assert_ne!(change(|it| it.signature = signed(8, b"two").signature), own);
+    }
+}

@@ -247,3 +247,38 @@ fn equations<'s>(
     });
     Equations::new(transcript, ciphertext.u(), given)
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+    use crate::access::Access;
+    use crate::commitment::Commitment;
+    use crate::elgamal::Label;
+    use crate::polynomial::Placement;
+
+    #[test]
+    fn coefficients_are_of_this_committee_and_ciphertext() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let committee = |weights: &[u32]| {
+            let commitment = Commitment::from_points(alloc::vec![G2Affine::generator()]).unwrap();
+            let access = Access::new(weights).unwrap();
+            Committee::new(G1Affine::generator(), &commitment, access, Placement::Consecutive)
+                .unwrap()
+        };
+        let (key, label) = (*committee(&[2, 1]).key(), Label::new(b"label").unwrap());
+        let mut valid =
+            || key.encrypt(&label, b"m", &mut rng).unwrap().validate(&key, &label).unwrap();
+        let (ciphertext, other) = (valid(), valid());
+        let share = DecryptionShare::new(alloc::vec![G1Affine::generator(); 2]);
+        let mixed = |weights: &[u32], ciphertext: &ValidCiphertext| {
+            let given = [(Party::new(0), &share)];
+            equations(&committee(weights), ciphertext, given).coefficients().to_vec()
+        };
+        let own = mixed(&[2, 1], &ciphertext);
+        assert_ne!(mixed(&[2, 2], &ciphertext), own);
+        assert_ne!(mixed(&[2, 1], &other), own);
+    }
+}

@@ -232,3 +232,35 @@ pub(super) fn equations<'p, V: Variant>(
     });
     Equations::new(transcript, message.point(), given)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Access, Threshold};
+    use crate::bls::{Domain, MinSig};
+    use crate::commitment::Commitment;
+    use crate::polynomial::Placement;
+    use crate::threshold::{Purpose, Setup};
+
+    const DOMAIN: Domain = Domain::new("quorum test");
+
+    #[test]
+    fn coefficients_are_of_this_committee_and_message() {
+        let committee = |weights: &[u32]| -> Committee<MinSig> {
+            let access = Access::new(weights).unwrap();
+            let threshold = Threshold::new(1, access.total()).unwrap();
+            let (placement, purpose) = (Placement::Consecutive, Purpose::Messages(DOMAIN));
+            let setup = Setup { access, threshold, placement, purpose };
+            let commitment = Commitment::from_points(alloc::vec![Affine::generator()]).unwrap();
+            Committee::from_commitment(setup, &commitment).unwrap()
+        };
+        let (message, party) = (Message::new(DOMAIN, b"message"), Party::new(0));
+        let partial = Partial::new(alloc::vec![message.point(); 2]);
+        let mixed = |weights: &[u32], message: &Message<MinSig>| {
+            equations(&committee(weights), message, [(party, &partial)]).coefficients().to_vec()
+        };
+        let own = mixed(&[2, 1], &message);
+        assert_ne!(mixed(&[2, 2], &message), own);
+        assert_ne!(mixed(&[2, 1], &Message::new(DOMAIN, b"other")), own);
+    }
+}

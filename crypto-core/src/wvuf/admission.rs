@@ -125,3 +125,24 @@ impl Places {
         self.numbers.iter().map(|number| Scalar::from_u64(u64::from_le_bytes(*number)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_are_of_everything_in_the_equation() {
+        let g = G1Affine::generator();
+        let mixed = |committee: u8, party, (pi, rho): (G1Affine, [G1Affine; 2])| {
+            let key = BlindedKey::from_parts(pi, rho.to_vec());
+            // The public shares are in the committee's digest.
+            coefficients(&[committee; 32], &[(Party::new(party), key, &[])])
+        };
+        let own = mixed(1, 0, (g, [g, g]));
+        assert_eq!(own.len(), 2);
+        assert_ne!(mixed(2, 0, (g, [g, g])), own);
+        assert_ne!(mixed(1, 1, (g, [g, g])), own);
+        assert_ne!(mixed(1, 0, (-g, [g, g])), own);
+        assert_ne!(mixed(1, 0, (g, [g, -g])), own);
+    }
+}

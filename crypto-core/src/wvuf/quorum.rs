@@ -286,3 +286,35 @@ fn choose<'c>(quorum: &Quorum<'c>) -> Vec<Contribution<'c>> {
     }
     chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Access, Threshold};
+    use crate::context::{ChainId, Context, EpochId, Slot};
+
+    #[test]
+    fn coefficients_are_of_everything_in_the_equation() {
+        let context = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(2) };
+        let input = |slot| Input::new(&context, Slot::new(slot), None);
+        let committee = |weights: &[u32]| {
+            let access = Access::new(weights).unwrap();
+            let threshold = Threshold::new(1, access.total()).unwrap();
+            let points = access.points();
+            let public = points.iter().map(|x| (generators::g_hat() * x).to_affine()).collect();
+            Committee::new(access, threshold, public).unwrap()
+        };
+        let (g, g2) = (G1Affine::generator(), G2Affine::generator());
+        let mixed = |weights: &[u32], slot, (party, pi, sigma)| {
+            let first = Term { party: Party::new(0), pi: g, sigma: g2 };
+            let second = Term { party: Party::new(party), pi, sigma };
+            verify_coefficients(&committee(weights), &input(slot), &[first, second])
+        };
+        let own = mixed(&[1, 1], 7, (1, g, g2));
+        assert_ne!(mixed(&[2, 1], 7, (1, g, g2)), own);
+        assert_ne!(mixed(&[1, 1], 8, (1, g, g2)), own);
+        assert_ne!(mixed(&[1, 1], 7, (2, g, g2)), own);
+        assert_ne!(mixed(&[1, 1], 7, (1, -g, g2)), own);
+        assert_ne!(mixed(&[1, 1], 7, (1, g, -g2)), own);
+    }
+}

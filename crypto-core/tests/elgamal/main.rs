@@ -408,6 +408,33 @@ fn share_keys_must_lie_on_one_polynomial_with_the_key() {
     }
 }
 
+/// The coefficients that shares are checked with rest on the digest.
+#[test]
+fn everything_is_in_the_digest() {
+    let mut rng = rng(18);
+    let key = |x: Scalar| {
+        let (y, y_hat) = (G1Affine::generator() * x, G2Affine::generator() * x);
+        EncryptionKey::new(y.to_affine(), y_hat.to_affine()).unwrap()
+    };
+    let id = |x: Scalar, values: &[Scalar], access: Access, (placement, t)| {
+        let keys = values.iter().map(|value| (G2Affine::generator() * value).to_affine());
+        let setup = (placement, Threshold::new(t, access.total()).unwrap());
+        *Committee::from_share_keys(key(x), keys.collect(), access, setup).unwrap().id()
+    };
+    let (x, placement) = (Scalar::random(&mut rng), Placement::Consecutive);
+    // Of a constant polynomial, so the keys fit wherever they sit and whatever the threshold.
+    let constant = [x; 14];
+    let own = id(x, &constant, access(), (placement, T));
+    assert_ne!(id(x, &constant, access(), (placement, T + 1)), own);
+    assert_ne!(id(x, &constant, access(), (Placement::RootsOfUnity, T)), own);
+    let others = Access::new(&[3, 1, 0, 3, 5, 2]).unwrap();
+    assert_ne!(id(x, &constant, others, (placement, T)), own);
+    // The same secret shared again, and another secret.
+    let again: Vec<Scalar> = (1..=14).map(|at| x + Scalar::from_u64(at)).collect();
+    assert_ne!(id(x, &again, access(), (placement, T)), own);
+    assert_ne!(id(x + x, &[x + x; 14], access(), (placement, T)), own);
+}
+
 #[test]
 fn encodings_are_exact_and_bounded() {
     let mut rng = rng(16);

@@ -1,6 +1,6 @@
 //! Committees are made of what fits, and shares are checked before they sign.
 use crypto_core::access::{Access, ShareIndex, Threshold};
-use crypto_core::bls::{PublicKey, SecretKey, Variant};
+use crypto_core::bls::{Domain, PublicKey, SecretKey, Variant};
 use crypto_core::commitment::Commitment;
 use crypto_core::curve::{Affine, Group, Projective, Scalar};
 use crypto_core::polynomial::{Placement, Points};
@@ -136,7 +136,10 @@ fn a_share_of_zero_keeps_nobody_else_from_signing<V: Variant>(placement: Placeme
 fn everything_is_in_the_digest<V: Variant>(placement: Placement) {
     let dealt = Dealt::<V>::new(placement, 26);
     let group = dealt.committee.group_key();
-    let id = |setup| Committee::from_share_keys(setup, &group, keys(&dealt.values)).unwrap().id();
+    let with = |setup, group: &PublicKey<V>, values: &[Scalar]| {
+        Committee::from_share_keys(setup, group, keys(values)).unwrap().id()
+    };
+    let id = |setup| with(setup, &group, &dealt.values);
     let own = id(setup(placement));
     let other = fixture::setup(placement, Purpose::Rounds);
     assert_ne!(id(other), own);
@@ -146,6 +149,19 @@ fn everything_is_in_the_digest<V: Variant>(placement: Placement) {
     let threshold = Threshold::new(T + 1, 14).unwrap();
     assert_ne!(id(Setup { threshold, ..setup(placement) }), own);
     assert_ne!(Dealt::<V>::new(placement, 27).committee.id(), own);
+    // Another domain; and another purpose with the same domain.
+    let purpose = |purpose| id(fixture::setup(placement, purpose));
+    assert_ne!(purpose(Purpose::Messages(Domain::new("another"))), own);
+    assert_ne!(purpose(Purpose::Messages(Domain::BASIC)), purpose(Purpose::Rounds));
+    // The same secret shared again: f + X.
+    let points = Points::new(placement, 14).unwrap();
+    let again = points.indices().zip(&dealt.values);
+    let again: Vec<Scalar> = again.map(|(at, y)| *y + points.point(at).unwrap()).collect();
+    assert_ne!(with(setup(placement), &group, &again), own);
+    // Keys that are right wherever they sit.
+    let one = SecretKey::from_secret_bytes(&Secret::new(Scalar::ONE.to_bytes())).unwrap();
+    let constant = |placement| with(setup(placement), &one.public_key(), &[Scalar::ONE; 14]);
+    assert_ne!(constant(Placement::Consecutive), constant(Placement::RootsOfUnity));
 }
 
 fn shares_are_checked_before_they_sign<V: Variant>(placement: Placement) {

@@ -354,6 +354,27 @@ fn a_committee_needs_parts_that_fit() {
     assert_eq!(verdict, Err(CommitteeError::Threshold { got: need + 1, need }));
 }
 
+/// Keys are admitted for a committee by its digest: whatever it is made of must be in it.
+#[test]
+fn everything_is_in_the_digest() {
+    let mut rng = rng(20);
+    let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
+    let id = |weights: &[u32], t, public: &[G2Affine]| {
+        let access = Access::new(weights).unwrap();
+        let threshold = Threshold::new(t, access.total()).unwrap();
+        Committee::new(access, threshold, public.to_vec()).unwrap().id()
+    };
+    let own = id(&WEIGHTS, SLOW, &dealt.public);
+    assert_eq!(own, dealt.committee.id());
+    assert_ne!(id(&WEIGHTS, SLOW + 1, &dealt.public), own);
+    let mut others = WEIGHTS;
+    others.reverse();
+    assert_ne!(id(&others, SLOW, &dealt.public), own);
+    let mut moved = dealt.public.clone();
+    moved.swap(0, 1);
+    assert_ne!(id(&WEIGHTS, SLOW, &moved), own);
+}
+
 #[test]
 fn encodings_are_exact_and_bounded() {
     let mut rng = rng(18);
