@@ -76,7 +76,7 @@ fn committee(parties: u32, shares: u32, double: bool) -> Outcome<Committee> {
     let mut members = Vec::new();
     for (signer, key) in signers.iter().zip(&keys) {
         let public = signer.public_key();
-        let encryption = key.register(&public, &mut rng).verify(&public)?;
+        let encryption = key.register(signer, &mut rng).verify(&public)?;
         let signer = public.verify_possession(&signer.prove_possession())?;
         members.push(Member { stake: Stake::new(1), signer, encryption });
     }

@@ -16,7 +16,7 @@ use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::context::{CommitteeId, Context};
 use thiserror::Error;
-use weighted_rounding::Stake;
+use weighted_rounding::{Ratio, Stake};
 
 use crate::key::EncryptionKey;
 use crate::low_degree::LowDegree;
@@ -250,6 +250,23 @@ impl Config {
             shares,
             low_degree,
         })
+    }
+
+    /// What dealers must exceed to hold more than `ratio` of all stake. With less than a third of it
+    /// faulty, more than [`Ratio::ONE_THIRD`] assures one honest dealer, whose secret nobody knows, and
+    /// more than [`Ratio::TWO_THIRDS`] honest dealers of more than a third.
+    ///
+    /// # Errors
+    /// If stake overflows.
+    pub fn more_than(
+        ratio: Ratio,
+        stakes: impl IntoIterator<Item = Stake>,
+    ) -> Result<Stake, ConfigError> {
+        let mut total = Stake::ZERO;
+        for (party, stake) in (0..).map(Party::new).zip(stakes) {
+            total = total.checked_add(stake).ok_or(ConfigError::StakeOverflow { party })?;
+        }
+        Ok(Stake::new(ratio.floor_of(total.get())))
     }
 
     /// Which run this is.

@@ -96,7 +96,7 @@ pub(crate) fn members(
             let public = signer.public_key();
             Member {
                 stake: Stake::new(stake),
-                encryption: key.register(&public, rng).verify(&public).unwrap(),
+                encryption: key.register(signer, rng).verify(&public).unwrap(),
                 signer: public.verify_possession(&signer.prove_possession()).unwrap(),
             }
         })

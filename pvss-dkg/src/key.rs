@@ -4,11 +4,16 @@
 //! |----------|-------------------------------------------------------------------|-----------------|
 //! | generate | `ek = g^dk`, `êk = ĝ^dk`                                          | recipient       |
 //! | prove    | `T = g^κ`, `z = κ + c·dk` with `c = H(signer, ek, êk, T)`         | recipient, once |
-//! | check    | `ek ≠ 1`, `e(ek, ĝ) = e(g, êk)`, `g^z = T·ek^c`                   | anyone, once    |
+//! | sign     | `sign(ek, êk)` with the key that signs dealings                   | recipient, once |
+//! | check    | the signature, `ek ≠ 1`, `e(ek, ĝ) = e(g, êk)`, `g^z = T·ek^c`    | anyone, once    |
 //!
 //! Schnorr's proof; the challenge names the party's signing key, so that nobody can register the key
-//! of another as its own. Ours: the second half `êk`, which makes dealings smaller by two vectors
-//! (see `verify`). Elsewhere: possession of the signing key (`crypto_core::bls`).
+//! of another as its own. The signature is the other direction: nobody else can register a key for
+//! the party and read its shares, so a registration may come from anywhere. It does not say when it
+//! was made: which one of a party is the latest is for those to know who keep them.
+//!
+//! Ours: the second half `êk`, which makes dealings smaller by two vectors (see `verify`). Elsewhere:
+//! possession of the signing key (`crypto_core::bls`).
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
@@ -29,13 +34,16 @@ pub struct EncryptionKey {
     g2: G2Affine,
 }
 
-/// What a party publishes to become a recipient; 224 bytes.
+const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss encryption key");
+
+/// What a party publishes to become a recipient; 272 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct KeyRegistration {
     g1: G1Affine,
     g2: G2Affine,
     nonce: G1Affine,
     response: Scalar,
+    signature: min_sig::Signature,
 }
 
 /// Why a registration is refused.
@@ -50,6 +58,9 @@ pub enum KeyError {
     /// Made by somebody who does not know the decryption key, or for another signing key.
     #[error("proof of knowledge of the decryption key fails")]
     Possession,
+    /// Registered by somebody else in the party's name.
+    #[error("registration is not signed by the party")]
+    Signature,
 }
 
 impl DecryptionKey {
@@ -63,15 +74,16 @@ impl DecryptionKey {
     #[must_use]
     pub fn register(
         &self,
-        signer: &min_sig::PublicKey,
+        signer: &min_sig::SecretKey,
         rng: &mut impl CryptoRng,
     ) -> KeyRegistration {
-        let EncryptionKey { g1, g2 } = self.encryption_key();
+        let key = self.encryption_key();
         let kappa = Secret::new(Scalar::random(rng));
         let nonce = G1Affine::from(G1Affine::generator() * kappa.expose());
-        let challenge = challenge(signer, &g1, &g2, &nonce);
+        let challenge = challenge(&signer.public_key(), &key.g1, &key.g2, &nonce);
         let response = *kappa.expose() + challenge * *self.0.expose();
-        KeyRegistration { g1, g2, nonce, response }
+        let signature = signer.sign(DOMAIN, &key.to_bytes());
+        KeyRegistration { g1: key.g1, g2: key.g2, nonce, response, signature }
     }
 
     /// The public halves.
@@ -114,7 +126,7 @@ impl KeyRegistration {
     /// Checks the key for the party that signs with `signer`.
     ///
     /// # Errors
-    /// If the key is the identity, its halves disagree, or the proof fails.
+    /// If the key is the identity, its halves disagree, the proof fails, or the party has not signed.
     pub fn verify(&self, signer: &min_sig::PublicKey) -> Result<EncryptionKey, KeyError> {
         if self.g1.is_identity() || self.g2.is_identity() {
             return Err(KeyError::Identity);
@@ -126,7 +138,10 @@ impl KeyRegistration {
         if G1Affine::generator() * self.response != expected {
             return Err(KeyError::Possession);
         }
-        Ok(EncryptionKey { g1: self.g1, g2: self.g2 })
+        let key = EncryptionKey { g1: self.g1, g2: self.g2 };
+        let signed = self.signature.verify(signer, DOMAIN, &key.to_bytes());
+        signed.map_err(|_| KeyError::Signature)?;
+        Ok(key)
     }
 }
 
@@ -152,6 +167,7 @@ mod tests {
     use super::*;
 
     struct Setup {
+        secret: min_sig::SecretKey,
         signer: min_sig::PublicKey,
         key: DecryptionKey,
         registration: KeyRegistration,
@@ -160,10 +176,10 @@ mod tests {
 
     fn setup() -> Setup {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let signer = min_sig::SecretKey::random(&mut rng).public_key();
+        let secret = min_sig::SecretKey::random(&mut rng);
         let key = DecryptionKey::random(&mut rng);
-        let registration = key.register(&signer, &mut rng);
-        Setup { signer, key, registration, rng }
+        let registration = key.register(&secret, &mut rng);
+        Setup { signer: secret.public_key(), secret, key, registration, rng }
     }
 
     #[test]
@@ -171,7 +187,7 @@ mod tests {
         let Setup { signer, key, registration, .. } = setup();
         assert_eq!(registration.verify(&signer), Ok(key.encryption_key()));
         let bytes = borsh::to_vec(&registration).unwrap();
-        assert_eq!(bytes.len(), 48 + 96 + 48 + 32);
+        assert_eq!(bytes.len(), 48 + 96 + 48 + 32 + 48);
         assert_eq!(borsh::from_slice::<KeyRegistration>(&bytes).unwrap(), registration);
         for short in 0..bytes.len() {
             assert!(borsh::from_slice::<KeyRegistration>(&bytes[..short]).is_err());
@@ -186,23 +202,39 @@ mod tests {
     }
 
     #[test]
+    fn nobody_registers_a_key_in_the_name_of_another() {
+        // Eve knows her decryption key and proves it for the victim's signing key: all is well but
+        // the signature, which she can only make with a key of her own.
+        let Setup { secret, signer, mut rng, .. } = setup();
+        let eve = DecryptionKey::random(&mut rng);
+        let mut forged = eve.register(&secret, &mut rng);
+        assert!(forged.verify(&signer).is_ok());
+        forged.signature = eve.register(&min_sig::SecretKey::random(&mut rng), &mut rng).signature;
+        assert_eq!(forged.verify(&signer), Err(KeyError::Signature));
+        // Nor does a signature of the victim's for another key serve.
+        forged.signature = setup().registration.signature;
+        assert_eq!(forged.verify(&signer), Err(KeyError::Signature));
+    }
+
+    #[test]
     fn halves_of_two_keys_do_not_pass() {
-        let Setup { signer, key, mut rng, .. } = setup();
+        let Setup { secret, signer, key, mut rng, .. } = setup();
         let g2 = DecryptionKey::random(&mut rng).encryption_key().g2;
         let g1 = key.encryption_key().g1;
         // The proof is remade for the mixed pair, so only the pairing tells.
         let kappa = Scalar::random(&mut rng);
         let nonce = (G1Affine::generator() * kappa).into();
         let response = kappa + challenge(&signer, &g1, &g2, &nonce) * *key.0.expose();
-        let mixed = KeyRegistration { g1, g2, nonce, response };
+        let signature = secret.sign(DOMAIN, &EncryptionKey { g1, g2 }.to_bytes());
+        let mixed = KeyRegistration { g1, g2, nonce, response, signature };
         assert_eq!(mixed.verify(&signer), Err(KeyError::Halves));
     }
 
     #[test]
     fn the_identity_is_no_key() {
-        let Setup { signer, mut rng, .. } = setup();
+        let Setup { secret, signer, mut rng, .. } = setup();
         let zero = DecryptionKey(Secret::new(Scalar::ZERO));
-        let registration = zero.register(&signer, &mut rng);
+        let registration = zero.register(&secret, &mut rng);
         assert_eq!(registration.verify(&signer), Err(KeyError::Identity));
     }
 

@@ -19,10 +19,11 @@
 //! | `aggregate` | [`Aggregate`]: the sum, checked by anybody, decrypted by each party         |
 //! | [`field`]   | dealings whose shares are field elements                                    |
 //! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
+//! | [`protocol`] | all of it as one machine: messages, evidence, restarts, recovery, the key  |
 //!
-//! Pure functions: no rounds, no clock, no threads. Elsewhere: how stake becomes weight
-//! (`weighted_rounding`), what the shares are for (`crypto_core::wvuf`), who orders dealings (the
-//! engine).
+//! Functions and values: no clock, no threads. Elsewhere: how stake becomes weight
+//! (`weighted_rounding`), what the shares are for (`crypto_core::wvuf`, `crypto_core::threshold`), who
+//! orders dealings (the engine).
 #![forbid(unsafe_code)]
 
 mod aggregate;
@@ -41,6 +42,7 @@ mod key;
 mod low_degree;
 mod opening;
 mod proof;
+pub mod protocol;
 mod verified;
 mod verify;
 mod wire;

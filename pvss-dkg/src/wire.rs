@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes, length: bytes.len() }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
         let Some((head, rest)) = self.rest.split_first_chunk() else {
             let expected = self.at().saturating_add(N);
             return Err(DecodeError::Length { got: self.length, expected });

@@ -34,7 +34,7 @@ struct Epoch {
 
 fn member(signer: &min_sig::SecretKey, key: &DecryptionKey, rng: &mut ChaCha20Rng) -> Member {
     let public = signer.public_key();
-    let bytes = borsh::to_vec(&key.register(&public, rng)).unwrap();
+    let bytes = borsh::to_vec(&key.register(signer, rng)).unwrap();
     let registration: KeyRegistration = borsh::from_slice(&bytes).unwrap();
     Member {
         stake: Stake::new(10),

@@ -30,6 +30,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// One third: what a Byzantine fault tolerant engine survives less than.
+    pub const ONE_THIRD: Self = Self { numerator: 1, denominator: 3 };
     /// One half.
     pub const HALF: Self = Self { numerator: 1, denominator: 2 };
     /// Two thirds: what a quorum of a Byzantine fault tolerant engine exceeds.
@@ -67,7 +69,8 @@ impl Ratio {
     }
 
     /// `⌊self · total⌋`.
-    pub(crate) fn floor_of(self, total: u128) -> u128 {
+    #[must_use]
+    pub fn floor_of(self, total: u128) -> u128 {
         self.quotient(total).0
     }
 

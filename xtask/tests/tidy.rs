@@ -30,7 +30,10 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
-    ("prefinal-pvss-dkg", &["prefinal-crypto-core", "prefinal-weighted-rounding"]),
+    (
+        "prefinal-pvss-dkg",
+        &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
+    ),
     ("prefinal-beacon", &["prefinal-crypto-core", "prefinal-machine"]),
     ("prefinal-sim", &["prefinal-machine"]),
     ("prefinal-timelock", &["prefinal-crypto-core"]),

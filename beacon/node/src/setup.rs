@@ -232,7 +232,7 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     let public = signer.public_key();
     let registration = Registration {
         possession: signer.prove_possession(),
-        encryption: decryption.register(&public, &mut rng),
+        encryption: decryption.register(&signer, &mut rng),
         signer: public,
     };
     let mut drawn = [0; 32];

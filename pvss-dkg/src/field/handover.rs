@@ -37,6 +37,7 @@ use crate::aggregate::AggregateError;
 use crate::batch;
 use crate::config::{Config, Path};
 use crate::deal::{Author, DealError, check_dealer};
+use crate::protocol::{EpochKey, Field};
 use crate::verified::Verified;
 
 /// What is handed over: the key before, as anybody knows it.
@@ -105,7 +106,7 @@ pub enum AddError {
 /// Collects verified dealings of shares in the order that the engine finalized.
 #[derive(Clone, Debug)]
 pub struct Handover {
-    config: Arc<Config>,
+    pub(crate) config: Arc<Config>,
     before: Predecessor,
     dealings: BTreeMap<ShareIndex, Arc<Verified<Dealing>>>,
 }
@@ -121,6 +122,20 @@ impl Predecessor {
             public_key: *key.public_key(),
             shares: key.public_shares(Path::Slow).unwrap_or_default().to_vec(),
         }
+    }
+
+    pub(crate) fn of_epoch(key: &EpochKey<Field>) -> Self {
+        Self {
+            digest: *key.name(),
+            access: key.shape().access().clone(),
+            threshold: key.shape().slow(),
+            public_key: *key.public_key(),
+            shares: key.public_shares(Path::Slow).unwrap_or_default().to_vec(),
+        }
+    }
+
+    pub(crate) const fn access(&self) -> &Access {
+        &self.access
     }
 
     /// `g₂^f(ω^(k−1))`, if `dealer` holds share `k`.
@@ -152,6 +167,16 @@ impl Handover {
             return Err(HandoverError::Dealers { got, expected });
         }
         Ok(Self { config, before, dealings: BTreeMap::new() })
+    }
+
+    /// As it was before the first dealing.
+    pub(crate) fn without_dealings(&self) -> Self {
+        let (config, before) = (Arc::clone(&self.config), self.before.clone());
+        Self { config, before, dealings: BTreeMap::new() }
+    }
+
+    pub(crate) const fn before(&self) -> &Predecessor {
+        &self.before
     }
 
     /// Deals one share of the slow path on.

@@ -100,6 +100,11 @@ impl Key {
         self.terms.iter().map(|(_, dealing)| dealing.dealer())
     }
 
+    /// The dealings that count, in the order of their dealers and shares.
+    pub(crate) fn dealings(&self) -> impl Iterator<Item = &Arc<Verified<Dealing>>> {
+        self.terms.iter().map(|(_, dealing)| dealing)
+    }
+
     /// Names this key and no other, of this configuration and no other. Equal for all who added up
     /// the same dealings.
     #[must_use]

@@ -30,13 +30,13 @@
 //! ([`crate::Dkg`]), what the shares are for ([`Key::signing`], [`Key::decryption`]).
 mod chunk;
 mod chunking;
-mod deal;
+pub(crate) mod deal;
 mod dealing;
 mod decrypt;
 mod equations;
 mod handover;
 mod key;
-mod layout;
+pub(crate) mod layout;
 mod logarithm;
 mod proof;
 mod purpose;

@@ -5,15 +5,14 @@
 //! | threshold BLS (min-sig) | [`Key::signing`]           | [`Shares::signing`]         |
 //! | threshold ElGamal       | [`Key::decryption`]        | [`Shares::decryption`]      |
 //!
-//! Each gives both paths ([`Paths`]); they have one group key, so a signature or plaintext is the same
+//! An [`EpochKey`] has the public side as well, for those who have no dealings. Each gives both paths ([`Paths`]); they have one group key, so a signature or plaintext is the same
 //! whichever path it came by. Shares move, no copy of them stays behind.
 //!
 //! One key has one purpose: a decryption share of a point that somebody else chose is a signature share
 //! on it. So both calls take the shares, and a key of which both are wanted is two keys.
-use crypto_core::access::{Party, Threshold};
-use crypto_core::bls::{MinSig, PublicKey};
+use crypto_core::access::Party;
+use crypto_core::bls::MinSig;
 use crypto_core::curve::Scalar;
-use crypto_core::polynomial::Placement;
 use crypto_core::secret::Secret;
 use crypto_core::{elgamal, threshold};
 use thiserror::Error;
@@ -21,6 +20,7 @@ use thiserror::Error;
 use super::decrypt::Shares;
 use super::key::Key;
 use crate::config::{Config, Path};
+use crate::protocol::{EpochKey, Field};
 
 /// One of something for each path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,15 +66,7 @@ impl Key {
         config: &Config,
         purpose: threshold::Purpose,
     ) -> Result<Paths<threshold::Committee<MinSig>>, PurposeError> {
-        let group = PublicKey::<MinSig>::from_bytes(&self.public_key().to_bytes())
-            .map_err(|_| threshold::CommitteeError::GroupIdentity)?;
-        self.on_paths(config, |path, threshold| {
-            let access = config.shape().access().clone();
-            let placement = Placement::RootsOfUnity;
-            let setup = threshold::Setup { access, threshold, placement, purpose };
-            let keys = self.public_shares(path).unwrap_or_default().to_vec();
-            Ok(threshold::Committee::from_share_keys(setup, &group, keys)?)
-        })
+        Ok(self.epoch(config)?.signing(purpose)?)
     }
 
     /// The committee as those who decrypt. Costs as much, and two pairings.
@@ -82,30 +74,14 @@ impl Key {
     /// # Errors
     /// If the key was made under another configuration.
     pub fn decryption(&self, config: &Config) -> Result<Paths<elgamal::Committee>, PurposeError> {
-        let key = elgamal::EncryptionKey::new(*self.commitment(), *self.public_key())
-            .map_err(elgamal::CommitteeError::from)?;
-        self.on_paths(config, |path, threshold| {
-            let access = config.shape().access().clone();
-            let keys = self.public_shares(path).unwrap_or_default().to_vec();
-            let place = (Placement::RootsOfUnity, threshold);
-            Ok(elgamal::Committee::from_share_keys(key, keys, access, place)?)
-        })
+        Ok(self.epoch(config)?.decryption()?)
     }
 
-    fn on_paths<T>(
-        &self,
-        config: &Config,
-        one: impl Fn(Path, Threshold) -> Result<T, PurposeError>,
-    ) -> Result<Paths<T>, PurposeError> {
+    fn epoch(&self, config: &Config) -> Result<EpochKey<Field>, PurposeError> {
         if self.config_digest() != config.digest() {
             return Err(PurposeError::Foreign);
         }
-        let shape = config.shape();
-        let fast = shape.threshold(Path::Fast);
-        Ok(Paths {
-            slow: one(Path::Slow, shape.slow())?,
-            fast: fast.map(|threshold| one(Path::Fast, threshold)).transpose()?,
-        })
+        Ok(EpochKey::of_key(config, self))
     }
 }
 

@@ -54,7 +54,7 @@ fn people(count: usize, rng: &mut ChaCha20Rng) -> People {
         let public = signer.public_key();
         people.members.push(Member {
             stake: Stake::new(1),
-            encryption: key.register(&public, rng).verify(&public).unwrap(),
+            encryption: key.register(&signer, rng).verify(&public).unwrap(),
             signer: public.verify_possession(&signer.prove_possession()).unwrap(),
         });
         people.signers.push(signer);

@@ -1,0 +1,494 @@
+//! What is dealt, and which dealings make the key: the part of the protocol that depends on the kind.
+//!
+//! | collector              | dealt are                | a place is              | enough are           |
+//! |------------------------|--------------------------|-------------------------|----------------------|
+//! | [`Dkg<Dealing>`]       | fresh secrets, `h^f(k)`  | a dealer                | dealers by stake     |
+//! | [`Dkg<field::Dealing>`] | fresh secrets, `f(k)`   | a dealer                | dealers by stake     |
+//! | [`Handover`]           | shares of the key before | a share, with its holder | `t` shares           |
+//!
+//! One dealing counts for each *place*. A collector without dealings is all that a third party needs to
+//! judge a message of the session.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crypto_core::access::{Party, ShareIndex};
+use crypto_core::bls::min_sig;
+use crypto_core::challenge::Transcript;
+use crypto_core::secret::Secret;
+use rand_core::CryptoRng;
+use thiserror::Error;
+use weighted_rounding::Stake;
+
+use super::epoch::{Element, EpochKey, Field, Group};
+use super::fault::Misdeed;
+use crate::aggregate::{Aggregate, AggregateError, Shares};
+use crate::config::Config;
+use crate::deal::deal;
+use crate::dealing::Dealing;
+use crate::dkg::{Dealt, Dkg, DkgError};
+use crate::field::{self, AddError, DecryptError, Handover, HandoverError};
+use crate::key::DecryptionKey;
+use crate::verified::Verified;
+use crate::verify::verify_all;
+use crate::wire::{DecodeError, Reader, VERSION};
+
+/// What at most one dealing counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Who deals.
+    pub dealer: Party,
+    /// Which share of the key before is dealt on; none if the secret is fresh.
+    pub share: Option<ShareIndex>,
+}
+
+/// Why a verified dealing does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotCounted {
+    /// Of fresh secrets.
+    #[error(transparent)]
+    Fresh(#[from] DkgError),
+    /// Of a share.
+    #[error(transparent)]
+    Share(#[from] AddError),
+}
+
+/// Why what a peer offers is not the key that was finalized.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecoverError {
+    /// Not even the encoding is right.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// A dealing in it is not what it should be.
+    #[error(transparent)]
+    Dealing(#[from] Misdeed),
+    /// Two dealings for one place, or too many.
+    #[error(transparent)]
+    NotCounted(#[from] NotCounted),
+    /// The dealings do not make a key.
+    #[error(transparent)]
+    Sum(#[from] AggregateError),
+    /// A key, but another one.
+    #[error("dealings make another key than the one that was finalized")]
+    OtherKey,
+}
+
+/// Shows that what is marked as checked was checked before it was written to this party's own disk.
+pub struct OwnRecord(());
+
+impl OwnRecord {
+    pub(super) const fn new() -> Self {
+        Self(())
+    }
+}
+
+pub trait Sealed {}
+impl Sealed for Dkg<Dealing> {}
+impl Sealed for Dkg<field::Dealing> {}
+impl Sealed for Handover {}
+
+/// Collects verified dealings until they make a key.
+pub trait Collect: Sealed + Clone {
+    /// What the shares of the key are.
+    type Element: Element;
+    /// What one dealer publishes for one place.
+    type Dealing;
+    /// The dealings that count, added up.
+    type Sum;
+    /// A party's secret shares.
+    type Shares;
+    /// What a dealer must know.
+    type Held;
+
+    /// Who deals to whom.
+    fn config(&self) -> &Arc<Config>;
+    /// Names the configuration, what is dealt, and the key that is handed over: what signatures of the
+    /// protocol are bound to.
+    fn session(&self) -> [u8; 32];
+    /// The exact length of a dealing.
+    fn dealing_bytes(&self) -> usize;
+    /// For what the dealer may deal, once each.
+    fn owed(&self, dealer: Party) -> Vec<Place>;
+    /// Makes the bytes of a dealing.
+    ///
+    /// # Errors
+    /// If the signer is not the dealer's, or `held` not what it was dealt.
+    fn deal(
+        &self,
+        place: Place,
+        signer: &min_sig::SecretKey,
+        held: &Self::Held,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, HandoverError>;
+    /// Decodes a dealing that its dealer has signed for that place.
+    ///
+    /// # Errors
+    /// What its dealer did wrong.
+    fn decode(&self, place: Place, bytes: &[u8]) -> Result<Self::Dealing, Misdeed>;
+    /// Checks dealings together; each verdict is what it would be alone.
+    fn check(&self, dealings: Vec<Self::Dealing>) -> Vec<Result<Verified<Self::Dealing>, Misdeed>>;
+    /// Decodes what this party has judged before.
+    ///
+    /// # Errors
+    /// If the disk does not hold what was written.
+    fn reread(&self, bytes: &[u8], own: &OwnRecord)
+    -> Result<Verified<Self::Dealing>, DecodeError>;
+    /// Takes the next dealing in the finalized order.
+    ///
+    /// # Errors
+    /// If it does not count, which changes nothing.
+    fn count(&mut self, dealing: Arc<Verified<Self::Dealing>>) -> Result<(), NotCounted>;
+    /// Whether those that count would do with one more for each of these places, none of which has
+    /// one.
+    fn would_do(&self, more: &BTreeSet<Place>) -> bool;
+    /// The key.
+    ///
+    /// # Errors
+    /// If the dealings do not suffice, or make none.
+    fn sum(&self) -> Result<Self::Sum, AggregateError>;
+    /// What everybody knows of it.
+    fn epoch_key(&self, sum: &Self::Sum) -> EpochKey<Self::Element>;
+    /// What whoever was absent needs, besides the key that was finalized.
+    fn to_bytes(&self, sum: &Self::Sum) -> Vec<u8>;
+    /// Reads that and checks it, but not whether it is what was finalized.
+    ///
+    /// # Errors
+    /// Says which check fails first.
+    fn recover(&self, bytes: &[u8]) -> Result<Self::Sum, RecoverError>;
+    /// The party's own shares.
+    ///
+    /// # Errors
+    /// If the key is not the party's.
+    fn open(
+        &self,
+        sum: &Self::Sum,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<Self::Shares, DecryptError>;
+}
+
+impl Collect for Dkg<Dealing> {
+    type Element = Group;
+    type Dealing = Dealing;
+    type Sum = Verified<Aggregate>;
+    type Shares = Shares;
+    type Held = ();
+
+    fn config(&self) -> &Arc<Config> {
+        self.config()
+    }
+
+    fn session(&self) -> [u8; 32] {
+        session(self.config(), b"group elements", &[])
+    }
+
+    fn dealing_bytes(&self) -> usize {
+        self.config().dealing_bytes()
+    }
+
+    fn owed(&self, dealer: Party) -> Vec<Place> {
+        one_each(self.config(), dealer)
+    }
+
+    fn deal(
+        &self,
+        place: Place,
+        signer: &min_sig::SecretKey,
+        (): &(),
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, HandoverError> {
+        Ok(deal(self.config(), place.dealer, signer, rng)?.to_bytes())
+    }
+
+    fn decode(&self, place: Place, bytes: &[u8]) -> Result<Dealing, Misdeed> {
+        let dealing = Dealing::from_bytes(self.config(), bytes)?;
+        check_place(place, Place { dealer: dealing.dealer(), share: None })?;
+        Ok(dealing)
+    }
+
+    fn check(&self, dealings: Vec<Dealing>) -> Vec<Result<Verified<Dealing>, Misdeed>> {
+        named(verify_all(self.config(), dealings))
+    }
+
+    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Verified<Dealing>, DecodeError> {
+        Ok(Verified::new(Dealing::from_bytes(self.config(), bytes)?, *self.config().digest()))
+    }
+
+    fn count(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<(), NotCounted> {
+        Ok(self.add(dealing).map(drop)?)
+    }
+
+    fn would_do(&self, more: &BTreeSet<Place>) -> bool {
+        would_qualify(self, more)
+    }
+
+    fn sum(&self) -> Result<Verified<Aggregate>, AggregateError> {
+        self.aggregate()
+    }
+
+    fn epoch_key(&self, sum: &Verified<Aggregate>) -> EpochKey<Group> {
+        EpochKey::of_aggregate(self.config(), sum)
+    }
+
+    fn to_bytes(&self, sum: &Verified<Aggregate>) -> Vec<u8> {
+        Aggregate::to_bytes(sum)
+    }
+
+    fn recover(&self, bytes: &[u8]) -> Result<Verified<Aggregate>, RecoverError> {
+        Ok(Aggregate::from_bytes(self.config(), bytes)?.verify(self.config())?)
+    }
+
+    fn open(
+        &self,
+        sum: &Verified<Aggregate>,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<Shares, DecryptError> {
+        Ok(sum.decrypt(self.config(), party, key)?)
+    }
+}
+
+impl Collect for Dkg<field::Dealing> {
+    type Element = Field;
+    type Dealing = field::Dealing;
+    type Sum = field::Key;
+    type Shares = field::Shares;
+    type Held = ();
+
+    fn config(&self) -> &Arc<Config> {
+        self.config()
+    }
+
+    fn session(&self) -> [u8; 32] {
+        session(self.config(), b"field elements", &[])
+    }
+
+    fn dealing_bytes(&self) -> usize {
+        self.config().field_dealing_bytes()
+    }
+
+    fn owed(&self, dealer: Party) -> Vec<Place> {
+        one_each(self.config(), dealer)
+    }
+
+    fn deal(
+        &self,
+        place: Place,
+        signer: &min_sig::SecretKey,
+        (): &(),
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, HandoverError> {
+        Ok(field::deal(self.config(), place.dealer, signer, rng)?.to_bytes())
+    }
+
+    fn decode(&self, place: Place, bytes: &[u8]) -> Result<field::Dealing, Misdeed> {
+        decode(self.config(), place, bytes)
+    }
+
+    fn check(
+        &self,
+        dealings: Vec<field::Dealing>,
+    ) -> Vec<Result<Verified<field::Dealing>, Misdeed>> {
+        named(field::verify_all(self.config(), dealings))
+    }
+
+    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Verified<field::Dealing>, DecodeError> {
+        reread(self.config(), bytes)
+    }
+
+    fn count(&mut self, dealing: Arc<Verified<field::Dealing>>) -> Result<(), NotCounted> {
+        Ok(self.add(dealing).map(drop)?)
+    }
+
+    fn would_do(&self, more: &BTreeSet<Place>) -> bool {
+        would_qualify(self, more)
+    }
+
+    fn sum(&self) -> Result<field::Key, AggregateError> {
+        self.key()
+    }
+
+    fn epoch_key(&self, sum: &field::Key) -> EpochKey<Field> {
+        EpochKey::of_key(self.config(), sum)
+    }
+
+    fn to_bytes(&self, sum: &field::Key) -> Vec<u8> {
+        write_dealings(sum)
+    }
+
+    fn recover(&self, bytes: &[u8]) -> Result<field::Key, RecoverError> {
+        let most = self.config().dealers().len();
+        // Not `add`: dealings that were finalized in another order may suffice before they are all in.
+        Ok(field::Key::sum(self.config(), &read_dealings(self, bytes, most)?)?)
+    }
+
+    fn open(
+        &self,
+        sum: &field::Key,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<field::Shares, DecryptError> {
+        sum.decrypt(self.config(), party, key)
+    }
+}
+
+impl Collect for Handover {
+    type Element = Field;
+    type Dealing = field::Dealing;
+    type Sum = field::Key;
+    type Shares = field::Shares;
+    type Held = field::Shares;
+
+    fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    fn session(&self) -> [u8; 32] {
+        session(&self.config, b"handover", &self.before().digest)
+    }
+
+    fn dealing_bytes(&self) -> usize {
+        self.config.field_dealing_bytes()
+    }
+
+    fn owed(&self, dealer: Party) -> Vec<Place> {
+        let shares = self.before().access().indices(dealer);
+        shares.map(|share| Place { dealer, share: Some(share) }).collect()
+    }
+
+    fn deal(
+        &self,
+        place: Place,
+        signer: &min_sig::SecretKey,
+        held: &field::Shares,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<u8>, HandoverError> {
+        let Place { dealer, share } = place;
+        let unheld = |share: u32| HandoverError::Holder { dealer, share };
+        let share = share.ok_or(unheld(0))?;
+        let first = self.before().access().range(dealer).start;
+        let place = share.position().checked_sub(first).ok_or(unheld(share.get()))?;
+        let secret = held.slow.expose().get(place).copied().ok_or(unheld(share.get()))?;
+        let secret = Secret::new(secret);
+        Ok(Self::deal(self, dealer, signer, (share, &secret), rng)?.to_bytes())
+    }
+
+    fn decode(&self, place: Place, bytes: &[u8]) -> Result<field::Dealing, Misdeed> {
+        decode(&self.config, place, bytes)
+    }
+
+    fn check(
+        &self,
+        dealings: Vec<field::Dealing>,
+    ) -> Vec<Result<Verified<field::Dealing>, Misdeed>> {
+        named(self.verify_all(dealings))
+    }
+
+    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Verified<field::Dealing>, DecodeError> {
+        reread(&self.config, bytes)
+    }
+
+    fn count(&mut self, dealing: Arc<Verified<field::Dealing>>) -> Result<(), NotCounted> {
+        Ok(self.add(dealing).map(drop)?)
+    }
+
+    fn would_do(&self, more: &BTreeSet<Place>) -> bool {
+        more.len() >= self.remaining().0
+    }
+
+    fn sum(&self) -> Result<field::Key, AggregateError> {
+        self.key()
+    }
+
+    fn epoch_key(&self, sum: &field::Key) -> EpochKey<Field> {
+        EpochKey::of_key(&self.config, sum)
+    }
+
+    fn to_bytes(&self, sum: &field::Key) -> Vec<u8> {
+        write_dealings(sum)
+    }
+
+    fn recover(&self, bytes: &[u8]) -> Result<field::Key, RecoverError> {
+        let mut fresh = self.without_dealings();
+        for dealing in read_dealings(self, bytes, fresh.remaining().0)? {
+            fresh.count(dealing)?;
+        }
+        Ok(fresh.key()?)
+    }
+
+    fn open(
+        &self,
+        sum: &field::Key,
+        party: Party,
+        key: &DecryptionKey,
+    ) -> Result<field::Shares, DecryptError> {
+        sum.decrypt(&self.config, party, key)
+    }
+}
+
+fn session(config: &Config, what: &[u8], before: &[u8]) -> [u8; 32] {
+    let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-PROTOCOL-SESSION");
+    transcript.append(b"config", config.digest());
+    transcript.append(b"what", what);
+    transcript.append(b"before", before);
+    transcript.bytes(b"session")
+}
+
+fn one_each(config: &Config, dealer: Party) -> Vec<Place> {
+    config.dealer(dealer).map(|_| Place { dealer, share: None }).into_iter().collect()
+}
+
+fn would_qualify<D: Dealt>(dkg: &Dkg<D>, more: &BTreeSet<Place>) -> bool {
+    let counted = dkg.dealings().iter().map(|dealing| dealing.dealer());
+    let dealers = counted.chain(more.iter().map(|place| place.dealer));
+    let stakes = dealers.filter_map(|dealer| dkg.config().dealer(dealer));
+    // The total of all dealers does not overflow, so neither does this.
+    let stake = stakes.fold(Stake::ZERO, |sum, one| sum.checked_add(one.stake).unwrap_or(sum));
+    stake > dkg.config().qualify()
+}
+
+fn check_place(signed: Place, dealt: Place) -> Result<(), Misdeed> {
+    if signed == dealt { Ok(()) } else { Err(Misdeed::Misplaced { signed, dealt }) }
+}
+
+fn decode(config: &Config, place: Place, bytes: &[u8]) -> Result<field::Dealing, Misdeed> {
+    let dealing = field::Dealing::from_bytes(config, bytes)?;
+    check_place(place, Place { dealer: dealing.dealer(), share: dealing.share })?;
+    Ok(dealing)
+}
+
+/// Says of each dealer what it did wrong.
+fn named<T, E>(verdicts: Vec<Result<T, E>>) -> Vec<Result<T, Misdeed>>
+where
+    Misdeed: From<E>,
+{
+    verdicts.into_iter().map(|verdict| verdict.map_err(Misdeed::from)).collect()
+}
+
+fn reread(config: &Config, bytes: &[u8]) -> Result<Verified<field::Dealing>, DecodeError> {
+    Ok(Verified::new(field::Dealing::from_bytes(config, bytes)?, *config.digest()))
+}
+
+fn write_dealings(key: &field::Key) -> Vec<u8> {
+    let dealings: Vec<Vec<u8>> = key.dealings().map(|dealing| dealing.to_bytes()).collect();
+    let count = u32::try_from(dealings.len()).unwrap_or(u32::MAX);
+    [vec![VERSION], count.to_be_bytes().to_vec(), dealings.concat()].concat()
+}
+
+/// At most so many dealings, checked.
+fn read_dealings<C: Collect<Dealing = field::Dealing>>(
+    set_up: &C,
+    bytes: &[u8],
+    most: usize,
+) -> Result<Vec<Arc<Verified<field::Dealing>>>, RecoverError> {
+    let mut reader = Reader::new(bytes);
+    reader.version()?;
+    let (count, each) = (reader.count(most)?, set_up.dealing_bytes());
+    let (got, expected) = (bytes.len(), count.saturating_mul(each).saturating_add(1 + 4));
+    if got != expected {
+        return Err(DecodeError::Length { got, expected }.into());
+    }
+    let dealings = bytes.get(1 + 4..).unwrap_or_default().chunks(each);
+    let dealings = dealings.map(|one| field::Dealing::from_bytes(set_up.config(), one));
+    let checked = set_up.check(dealings.collect::<Result<_, _>>()?);
+    Ok(checked.into_iter().map(|one| one.map(Arc::new)).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,320 @@
+//! What a key generation leaves behind for everybody: the epoch's key and the public keys of its shares.
+//!
+//! | part             | what                                               | bytes        |
+//! |------------------|----------------------------------------------------|--------------|
+//! | version, element | 1; 1 if shares are `h^f(k)`, 2 if they are `f(k)`   | 1 + 1        |
+//! | name             | of the dealings that were added up                 | 32           |
+//! | configuration    | its digest                                         | 32           |
+//! | weights          | how many, then each                                | 4 + 4 · n    |
+//! | thresholds       | slow, then fast; 0 if there is none                | 4 + 4        |
+//! | `F`, `V̂₀`        | `g^f(0)`, `ĝ^f(0)`                                 | 48 + 96      |
+//! | `V̂₁ … V̂_W`       | `ĝ^f(ω^(k−1))`, for each path                      | 96 · W · p   |
+//!
+//! `222 + 4·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths, checked before a point is
+//! read. With field elements `ĝ` is the group's own generator `g₂`.
+//!
+//! A chain that stores it needs nothing else of the key generation: verifiers take the committees from
+//! it, the next committee takes what it is handed over, and who was absent compares what peers offer.
+//! Who reads one from elsewhere compares its [digest](EpochKey::digest) with what the chain finalized;
+//! the bytes alone say that shapes are right and not that the key is anybody's.
+use std::fmt;
+use std::marker::PhantomData;
+
+use crypto_core::access::{Access, Threshold};
+use crypto_core::bls::{MinSig, PublicKey};
+use crypto_core::challenge::Transcript;
+use crypto_core::curve::{G1Affine, G1Projective, G2Affine};
+use crypto_core::polynomial::Placement;
+use crypto_core::{elgamal, threshold, wvuf};
+use thiserror::Error;
+
+use crate::aggregate::Aggregate;
+use crate::config::{Config, Path, Shape};
+use crate::field::{self, Paths, Predecessor};
+use crate::verified::Verified;
+use crate::wire::{DecodeError, Reader, VERSION};
+
+/// What the shares of a key are; [`Group`] or [`Field`].
+pub trait Element: sealed::Sealed + Copy + fmt::Debug + Eq {
+    #[doc(hidden)]
+    const TAG: u8;
+}
+
+/// `h^f(k)`: for the weighted VUF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group;
+
+/// `f(k)`: for threshold signatures and decryption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Group {}
+    impl Sealed for super::Field {}
+}
+
+impl Element for Group {
+    const TAG: u8 = 1;
+}
+
+impl Element for Field {
+    const TAG: u8 = 2;
+}
+
+/// What everybody knows of an epoch's key.
+///
+/// A key of one kind does not serve the other:
+/// ```compile_fail,E0599
+/// use pvss_dkg::protocol::{EpochKey, Group};
+/// fn sign(key: &EpochKey<Group>) {
+///     let _ = key.decryption();
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct EpochKey<E> {
+    name: [u8; 32],
+    config: [u8; 32],
+    shape: Shape,
+    commitment: G1Affine,
+    public_key: G2Affine,
+    slow: Vec<G2Affine>,
+    fast: Option<Vec<G2Affine>>,
+    element: PhantomData<E>,
+}
+
+/// Why bytes are not an epoch's key.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EpochKeyError {
+    /// Lengths or elements.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// Shares of another kind.
+    #[error("key of kind {got}, expected {expected}")]
+    Element {
+        /// What the bytes say.
+        got: u8,
+        /// What was asked for.
+        expected: u8,
+    },
+    /// Weights and thresholds do not fit together.
+    #[error("no committee: {0}")]
+    Shape(String),
+}
+
+impl<E: Element> EpochKey<E> {
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// If the length is not the one that weights and thresholds ask for, which is checked before a
+    /// point is read, they do not fit together, or something is not canonical.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, EpochKeyError> {
+        let mut reader = Reader::new(bytes);
+        reader.version()?;
+        let [got] = *reader.take()?;
+        if got != E::TAG {
+            return Err(EpochKeyError::Element { got, expected: E::TAG });
+        }
+        let (name, config) = (reader.hash()?, reader.hash()?);
+        let shape = read_shape(&mut reader)?;
+        let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
+        let (got, expected) = (bytes.len(), size(&shape));
+        if got != expected {
+            return Err(DecodeError::Length { got, expected }.into());
+        }
+        let (commitment, public_key) = (reader.g1()?, reader.g2()?);
+        let slow = reader.g2s(shares)?;
+        let fast = shape.threshold(Path::Fast).map(|_| reader.g2s(shares)).transpose()?;
+        reader.end()?;
+        let element = PhantomData;
+        Ok(Self { name, config, shape, commitment, public_key, slow, fast, element })
+    }
+
+    /// The encoding.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION, E::TAG];
+        bytes.extend_from_slice(&self.name);
+        bytes.extend_from_slice(&self.config);
+        let weights = self.shape.access().weights();
+        bytes.extend_from_slice(&u32::try_from(weights.len()).unwrap_or(u32::MAX).to_be_bytes());
+        weights.iter().for_each(|weight| bytes.extend_from_slice(&weight.to_be_bytes()));
+        for path in [Path::Slow, Path::Fast] {
+            // No threshold is zero, so zero says that the path is missing.
+            let t = self.shape.threshold(path).map_or(0, |threshold| threshold.t().get());
+            bytes.extend_from_slice(&t.to_be_bytes());
+        }
+        bytes.extend_from_slice(&self.commitment.to_bytes());
+        let shares = self.slow.iter().chain(self.fast.iter().flatten());
+        for point in [&self.public_key].into_iter().chain(shares) {
+            bytes.extend_from_slice(&point.to_bytes());
+        }
+        bytes
+    }
+
+    /// Names the key, its committee and the public keys of all shares: what a chain finalizes.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-EPOCH-KEY");
+        transcript.append(b"key", &self.to_bytes());
+        transcript.bytes(b"digest")
+    }
+
+    /// The digest of the sum: [`Verified::<Aggregate>::digest`] or [`field::Key::digest`].
+    #[must_use]
+    pub const fn name(&self) -> &[u8; 32] {
+        &self.name
+    }
+
+    /// The digest of the [`Config`] that it was dealt under.
+    #[must_use]
+    pub const fn config(&self) -> &[u8; 32] {
+        &self.config
+    }
+
+    /// Who holds which shares, and how many are needed.
+    #[must_use]
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// `g^f(0)`
+    #[must_use]
+    pub const fn commitment(&self) -> &G1Affine {
+        &self.commitment
+    }
+
+    /// `ĝ^f(0)`
+    #[must_use]
+    pub const fn public_key(&self) -> &G2Affine {
+        &self.public_key
+    }
+
+    /// `ĝ^f(ω^(k−1))` for all share indices in order.
+    #[must_use]
+    pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
+        match path {
+            Path::Slow => Some(&self.slow),
+            Path::Fast => self.fast.as_deref(),
+        }
+    }
+
+    fn on_paths<T, Error>(
+        &self,
+        committee: impl Fn(Access, Threshold, Vec<G2Affine>) -> Result<T, Error>,
+    ) -> Result<Paths<T>, Error> {
+        let access = self.shape.access();
+        let fast = self.shape.threshold(Path::Fast).zip(self.fast.clone());
+        Ok(Paths {
+            slow: committee(access.clone(), self.shape.slow(), self.slow.clone())?,
+            fast: fast.map(|(t, shares)| committee(access.clone(), t, shares)).transpose()?,
+        })
+    }
+}
+
+impl<E: Element> PartialEq for EpochKey<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_bytes() == other.to_bytes()
+    }
+}
+
+impl<E: Element> Eq for EpochKey<E> {}
+
+impl EpochKey<Group> {
+    pub(super) fn of_aggregate(config: &Config, sum: &Verified<Aggregate>) -> Self {
+        let shares = |path| sum.public_shares(path).map(<[G2Affine]>::to_vec);
+        let commitments = sum.contributions.iter().map(|one| one.commitment);
+        Self {
+            name: sum.digest(),
+            config: *config.digest(),
+            shape: config.shape().clone(),
+            commitment: commitments.sum::<G1Projective>().into(),
+            public_key: *sum.public_key(),
+            slow: shares(Path::Slow).unwrap_or_default(),
+            fast: shares(Path::Fast),
+            element: PhantomData,
+        }
+    }
+
+    /// Who evaluates, before anybody's blinded keys are admitted.
+    ///
+    /// # Errors
+    /// If the key is from elsewhere and its parts do not fit together.
+    pub fn evaluation(&self) -> Result<Paths<wvuf::Committee>, wvuf::CommitteeError> {
+        self.on_paths(wvuf::Committee::new)
+    }
+}
+
+impl EpochKey<Field> {
+    pub(crate) fn of_key(config: &Config, key: &field::Key) -> Self {
+        let shares = |path| key.public_shares(path).map(<[G2Affine]>::to_vec);
+        Self {
+            name: key.digest(),
+            config: *config.digest(),
+            shape: config.shape().clone(),
+            commitment: *key.commitment(),
+            public_key: *key.public_key(),
+            slow: shares(Path::Slow).unwrap_or_default(),
+            fast: shares(Path::Fast),
+            element: PhantomData,
+        }
+    }
+
+    /// The committee as signers. Costs a sum of products over all share keys for each path.
+    ///
+    /// # Errors
+    /// If the key is from elsewhere and its parts do not fit together.
+    pub fn signing(
+        &self,
+        purpose: threshold::Purpose,
+    ) -> Result<Paths<threshold::Committee<MinSig>>, threshold::CommitteeError> {
+        let group = PublicKey::from_bytes(&self.public_key.to_bytes())
+            .map_err(|_| threshold::CommitteeError::GroupIdentity)?;
+        self.on_paths(|access, threshold, shares| {
+            let placement = Placement::RootsOfUnity;
+            let setup = threshold::Setup { access, threshold, placement, purpose };
+            threshold::Committee::from_share_keys(setup, &group, shares)
+        })
+    }
+
+    /// The committee as those who decrypt. Costs as much, and two pairings.
+    ///
+    /// # Errors
+    /// If the key is from elsewhere and its parts do not fit together.
+    pub fn decryption(&self) -> Result<Paths<elgamal::Committee>, elgamal::CommitteeError> {
+        let key = elgamal::EncryptionKey::new(self.commitment, self.public_key)?;
+        self.on_paths(|access, threshold, shares| {
+            let place = (Placement::RootsOfUnity, threshold);
+            elgamal::Committee::from_share_keys(key, shares, access, place)
+        })
+    }
+
+    /// What its holders hand over to the next committee.
+    #[must_use]
+    pub fn predecessor(&self) -> Predecessor {
+        Predecessor::of_epoch(self)
+    }
+}
+
+/// The exact length for the shape.
+fn size(shape: &Shape) -> usize {
+    let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
+    let points = shares.saturating_mul(96 * shape.paths());
+    points.saturating_add(4 * shape.access().len()).saturating_add(222)
+}
+
+fn read_shape(reader: &mut Reader<'_>) -> Result<Shape, EpochKeyError> {
+    let unfit = |error: &dyn fmt::Display| EpochKeyError::Shape(error.to_string());
+    let parties = usize::try_from(reader.u32()?).unwrap_or(usize::MAX);
+    // One by one: how many there are said to be is not believed before they are there.
+    let mut weights = Vec::new();
+    for _ in 0..parties {
+        weights.push(reader.u32()?);
+    }
+    let access = Access::new(&weights).map_err(|error| unfit(&error))?;
+    let (slow, fast) = (reader.u32()?, reader.u32()?);
+    let threshold = |t| Threshold::new(t, access.total()).map_err(|error| unfit(&error));
+    let slow = threshold(slow)?;
+    let fast = if fast == 0 { None } else { Some(threshold(fast)?) };
+    Shape::new(access, slow, fast).map_err(|error| unfit(&error))
+}

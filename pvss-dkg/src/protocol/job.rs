@@ -1,0 +1,223 @@
+//! The work that leaves the machine, and what it returns with.
+//!
+//! Jobs are pure but for the secrets of [`Keys`] and the randomness of dealing, which the machine does
+//! not hold. A driver may run them anywhere and take any time.
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use crypto_core::bls::min_sig;
+use rand_core::CryptoRng;
+
+use super::collect::{Collect, OwnRecord, Place, RecoverError};
+use super::envelope::{Statement, seal};
+use super::epoch::EpochKey;
+use super::fault::Misdeed;
+use crate::aggregate::AggregateError;
+use crate::field::{DecryptError, HandoverError};
+use crate::key::DecryptionKey;
+use crate::verified::Verified;
+
+/// What one party alone knows.
+pub struct Keys<'a, C: Collect> {
+    /// Signs dealings and envelopes.
+    pub signer: &'a min_sig::SecretKey,
+    /// Opens what is dealt to the party.
+    pub decryption: &'a DecryptionKey,
+    /// Its shares of the key before, if that is handed over.
+    pub held: &'a C::Held,
+}
+
+/// Work. All of it can be done again with the same result, but for [`Job::Deal`].
+pub enum Job<C: Collect> {
+    /// Make this party's dealings.
+    Deal {
+        /// The collector without dealings.
+        blank: Arc<C>,
+        /// For what; at least one.
+        places: Vec<Place>,
+    },
+    /// Check dealings.
+    Judge {
+        /// The collector without dealings.
+        blank: Arc<C>,
+        /// Of distinct places, in the finalized order.
+        claims: Vec<Claim>,
+    },
+    /// Add the dealings up.
+    Sum {
+        /// Those that count.
+        counted: Box<C>,
+    },
+    /// Decrypt this party's shares.
+    Open {
+        /// The collector without dealings.
+        blank: Arc<C>,
+        /// The dealings that count, added up.
+        sum: Arc<C::Sum>,
+        /// Whose shares.
+        party: Party,
+    },
+    /// Check what a peer offers against the key that was finalized.
+    Recover {
+        /// The collector without dealings.
+        blank: Arc<C>,
+        /// What was finalized.
+        key: Arc<EpochKey<C::Element>>,
+        /// [`Keygen::recovery`](super::Keygen::recovery) of the peer.
+        offer: Arc<[u8]>,
+    },
+}
+
+/// A signed statement and, if it may count, the dealing that it is about.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub(crate) statement: Statement,
+    /// None if the statement alone says that it does not count.
+    pub(crate) envelope: Option<Arc<[u8]>>,
+    /// This party judged it before it crashed.
+    pub(crate) known: bool,
+}
+
+/// What comes back.
+pub enum Verdict<C: Collect> {
+    /// See [`Job::Deal`]; envelopes.
+    Dealt(Result<Vec<Vec<u8>>, HandoverError>),
+    /// See [`Job::Judge`]; in the order of the claims.
+    Judged(Vec<Judged<C::Dealing>>),
+    /// See [`Job::Sum`].
+    Summed(Result<Arc<C::Sum>, AggregateError>),
+    /// See [`Job::Open`].
+    Opened(Result<C::Shares, DecryptError>),
+    /// See [`Job::Recover`].
+    Recovered(Result<Recovered<C>, RecoverError>),
+}
+
+/// What became of a claim.
+pub enum Judged<D> {
+    /// Not signed by whom it names.
+    Forged,
+    /// Signed, and no dealing to judge.
+    Signed,
+    /// Signed, and no dealing.
+    Faulty(Misdeed),
+    /// Signed, and a dealing.
+    Good(Arc<Verified<D>>),
+    /// This party's own disk does not hold what was written to it.
+    Unreadable,
+}
+
+impl<D> Clone for Judged<D> {
+    /// Dealings are shared: what one party of a simulation has checked, others may take from it.
+    fn clone(&self) -> Self {
+        match self {
+            Self::Forged => Self::Forged,
+            Self::Signed => Self::Signed,
+            Self::Faulty(misdeed) => Self::Faulty(misdeed.clone()),
+            Self::Good(dealing) => Self::Good(Arc::clone(dealing)),
+            Self::Unreadable => Self::Unreadable,
+        }
+    }
+}
+
+/// The finalized key, with the dealings behind it.
+pub struct Recovered<C: Collect> {
+    pub(crate) key: Arc<EpochKey<C::Element>>,
+    pub(crate) sum: Arc<C::Sum>,
+    pub(crate) offer: Arc<[u8]>,
+}
+
+impl<C: Collect> Job<C> {
+    /// Does the work. `rng` is used by [`Job::Deal`] alone.
+    #[must_use]
+    pub fn run(&self, keys: &Keys<'_, C>, rng: &mut impl CryptoRng) -> Verdict<C> {
+        match self {
+            Self::Deal { blank, places } => Verdict::Dealt(deal(blank.as_ref(), places, keys, rng)),
+            Self::Judge { blank, claims } => Verdict::Judged(judge(blank.as_ref(), claims)),
+            Self::Sum { counted } => Verdict::Summed(counted.sum().map(Arc::new)),
+            Self::Open { blank, sum, party } => {
+                Verdict::Opened(blank.open(sum, *party, keys.decryption))
+            }
+            Self::Recover { blank, key, offer } => {
+                Verdict::Recovered(recover(blank.as_ref(), key, offer))
+            }
+        }
+    }
+}
+
+impl Claim {
+    /// Whose, and for what.
+    #[must_use]
+    pub const fn place(&self) -> Place {
+        self.statement.place
+    }
+
+    /// Names statement and dealing, whoever judges it.
+    #[must_use]
+    pub fn id(&self) -> Vec<u8> {
+        self.statement.to_bytes()
+    }
+
+    /// All that comes before the equations: the verdict, or what they are to be checked of.
+    fn begin<C: Collect>(&self, blank: &C) -> Result<C::Dealing, Judged<C::Dealing>> {
+        if self.known {
+            let dealing = blank.reread(self.payload().unwrap_or_default(), &OwnRecord::new());
+            let good = dealing.map(|dealing| Judged::Good(Arc::new(dealing)));
+            return Err(good.unwrap_or(Judged::Unreadable));
+        }
+        if !self.statement.is_signed(blank.config()) {
+            return Err(Judged::Forged);
+        }
+        let payload = self.payload().ok_or(Judged::Signed)?;
+        blank.decode(self.place(), payload).map_err(Judged::Faulty)
+    }
+
+    pub(crate) fn payload(&self) -> Option<&[u8]> {
+        self.envelope.as_ref()?.get(super::envelope_bytes(0)..)
+    }
+}
+
+/// Judges claims, each as it would be judged alone, and the equations of all together.
+#[must_use]
+pub fn judge<C: Collect>(blank: &C, claims: &[Claim]) -> Vec<Judged<C::Dealing>> {
+    let (mut dealings, mut judged) = (Vec::new(), Vec::new());
+    for claim in claims {
+        match claim.begin(blank) {
+            Ok(dealing) => {
+                dealings.push(dealing);
+                judged.push(None);
+            }
+            Err(verdict) => judged.push(Some(verdict)),
+        }
+    }
+    let mut checked = blank.check(dealings).into_iter().map(|verdict| match verdict {
+        Ok(dealing) => Judged::Good(Arc::new(dealing)),
+        Err(misdeed) => Judged::Faulty(misdeed),
+    });
+    judged.into_iter().filter_map(|verdict| verdict.or_else(|| checked.next())).collect()
+}
+
+fn deal<C: Collect>(
+    blank: &C,
+    places: &[Place],
+    keys: &Keys<'_, C>,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<Vec<u8>>, HandoverError> {
+    let mut envelopes = Vec::with_capacity(places.len());
+    for place in places {
+        let dealing = blank.deal(*place, keys.signer, keys.held, rng)?;
+        envelopes.push(seal(blank.session(), *place, &dealing, keys.signer));
+    }
+    Ok(envelopes)
+}
+
+fn recover<C: Collect>(
+    blank: &C,
+    key: &Arc<EpochKey<C::Element>>,
+    offer: &Arc<[u8]>,
+) -> Result<Recovered<C>, RecoverError> {
+    let sum = blank.recover(offer)?;
+    if blank.epoch_key(&sum) != **key {
+        return Err(RecoverError::OtherKey);
+    }
+    Ok(Recovered { key: Arc::clone(key), sum: Arc::new(sum), offer: Arc::clone(offer) })
+}

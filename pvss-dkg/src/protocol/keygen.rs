@@ -1,0 +1,580 @@
+//! The key generation of one session, as one party follows it.
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use machine::{Instant, Machine};
+
+use super::collect::{Collect, NotCounted, Place, RecoverError};
+use super::envelope::{Statement, split};
+use super::epoch::EpochKey;
+use super::fault::{Evidence, Fault, Misdeed, misdeed_of};
+use super::job::{Claim, Job, Judged, Recovered, Verdict};
+use super::record::{Record, RecordError};
+use crate::aggregate::AggregateError;
+use crate::field::{DecryptError, HandoverError};
+
+/// Where a message stands in the engine's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
+impl Position {
+    /// Positions ascend; they need not be consecutive.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// What this party is in the session: both, if a committee deals to itself; neither, if it looks on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Role {
+    /// Its position among those who deal.
+    pub dealer: Option<Party>,
+    /// Its position among those who receive.
+    pub recipient: Option<Party>,
+}
+
+/// What happens to the machine.
+pub enum Input<C: Collect> {
+    /// Deal now. Given again, what was dealt and does not count yet is submitted again.
+    Start,
+    /// The engine ordered this.
+    Ordered {
+        /// Where. What is not behind everything before is taken for a repetition.
+        position: Position,
+        /// What.
+        message: Arc<[u8]>,
+    },
+    /// The engine orders no more for this session; in its order, so that everybody agrees.
+    Ended,
+    /// The chain finalized this key, and a peer offers its [`Keygen::recovery`].
+    Recover {
+        /// What the chain finalized.
+        key: Arc<EpochKey<C::Element>>,
+        /// What the peer offers.
+        offer: Arc<[u8]>,
+    },
+    /// A job ended.
+    Checked(Verdict<C>),
+}
+
+/// What the machine wants done.
+pub enum Output<C: Collect> {
+    /// Make this durable before anything that follows leaves.
+    Persist(Record),
+    /// Have this ordered.
+    Submit(Arc<[u8]>),
+    /// Run this and bring the verdict back.
+    Run(Job<C>),
+    /// A dealing counts.
+    Counted(Place),
+    /// A party did wrong, and here is how to show it.
+    Accuse {
+        /// Who, and what.
+        fault: Fault,
+        /// For third parties.
+        evidence: Arc<Evidence>,
+    },
+    /// Somebody's message, offer or job came to nothing; nobody can be accused.
+    Ignored(Ignored),
+    /// The end: the key.
+    Ready(Box<Ready<C>>),
+    /// The end: no key, and everybody knows.
+    Aborted(Abort),
+}
+
+/// The key, and what this party has of it.
+pub struct Ready<C: Collect> {
+    /// What everybody knows.
+    pub key: Arc<EpochKey<C::Element>>,
+    /// The dealings that count, added up.
+    pub sum: Arc<C::Sum>,
+    /// This party's own shares; empty for weight zero, none for who does not receive.
+    pub shares: Option<Result<C::Shares, DecryptError>>,
+}
+
+/// Why something came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ignored {
+    /// Somebody's mistake or malice; there is no telling whose.
+    #[error("no envelope")]
+    NoEnvelope,
+    /// Somebody may have copied it from there.
+    #[error("envelope of another session")]
+    OtherSession,
+    /// Somebody repeats what was said.
+    #[error("a dealing that counts already")]
+    Repeated,
+    /// One accusation is enough.
+    #[error("from {0}, who was accused before")]
+    Accused(Party),
+    /// Somebody pretends to be that party.
+    #[error("not signed by {0}")]
+    Forged(Party),
+    /// Good, and yet it does not count.
+    #[error(transparent)]
+    NotCounted(#[from] NotCounted),
+    /// This party cannot deal.
+    #[error("cannot deal: {0}")]
+    Deal(#[from] HandoverError),
+    /// A peer offers something else.
+    #[error("offer refused: {0}")]
+    Offer(#[from] RecoverError),
+}
+
+/// Why there will be no key in this session. The chain goes on with its next attempt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Abort {
+    /// All that may deal have dealt or were accused.
+    #[error("nobody is left to deal: {0}")]
+    Exhausted(AggregateError),
+    /// The engine orders no more.
+    #[error("too late: {0}")]
+    Ended(AggregateError),
+    /// The dealings make no key.
+    #[error("no key: {0}")]
+    Sum(AggregateError),
+    /// This party's own, and nobody else's: restore the disk, or recover from a peer.
+    #[error("own records: {0}")]
+    Records(#[from] RecordError),
+}
+
+/// The machine; see the head of this folder.
+pub struct Keygen<C: Collect> {
+    blank: Arc<C>,
+    role: Role,
+    /// Everything up to here was taken.
+    last: Option<Position>,
+    waiting: VecDeque<Waiting>,
+    judging: Vec<Waiting>,
+    counted: BTreeMap<Place, Statement>,
+    accused: BTreeSet<Party>,
+    /// This party's envelopes, once they are durable.
+    own: Option<Vec<Arc<[u8]>>>,
+    dealing: bool,
+    ended: bool,
+    /// After a restart: whether the last accusation left anybody to wait for is to be asked again.
+    unsure: bool,
+    stage: Stage<C>,
+    outputs: VecDeque<Output<C>>,
+}
+
+struct Waiting {
+    position: Position,
+    claim: Claim,
+}
+
+enum Stage<C: Collect> {
+    Collecting(C),
+    Summing,
+    /// Only after a restart: what was recovered before is read again.
+    Recovering,
+    Opening(Arc<EpochKey<C::Element>>, Arc<C::Sum>),
+    Done(Arc<EpochKey<C::Element>>, Arc<C::Sum>),
+    Aborted(Abort),
+}
+
+impl<C: Collect> Keygen<C> {
+    /// A machine that goes on where its records end; none for a fresh start. `blank` is a collector
+    /// without dealings. After a restart the engine's order is to be given again from behind
+    /// [`Keygen::last`], or from anywhere before.
+    ///
+    /// # Errors
+    /// If the records are not of this session.
+    pub fn new(blank: C, role: Role, records: Vec<Record>) -> Result<Self, RecordError> {
+        let stage = Stage::Collecting(blank.clone());
+        let mut keygen = Self {
+            blank: Arc::new(blank),
+            role,
+            last: None,
+            waiting: VecDeque::new(),
+            judging: Vec::new(),
+            counted: BTreeMap::new(),
+            accused: BTreeSet::new(),
+            own: None,
+            dealing: false,
+            ended: false,
+            unsure: true,
+            stage,
+            outputs: VecDeque::new(),
+        };
+        for record in records {
+            keygen.restore(record)?;
+        }
+        keygen.judge_next();
+        Ok(keygen)
+    }
+
+    /// Everything up to here need not be given again.
+    #[must_use]
+    pub const fn last(&self) -> Option<Position> {
+        self.last
+    }
+
+    /// The key, once it is fixed.
+    #[must_use]
+    pub const fn key(&self) -> Option<&Arc<EpochKey<C::Element>>> {
+        match &self.stage {
+            Stage::Opening(key, _) | Stage::Done(key, _) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// What a party that was absent needs besides that key: the aggregate, or the dealings that count.
+    #[must_use]
+    pub fn recovery(&self) -> Option<Vec<u8>> {
+        match &self.stage {
+            Stage::Opening(_, sum) | Stage::Done(_, sum) => Some(self.blank.to_bytes(sum)),
+            _ => None,
+        }
+    }
+
+    /// Why there will be no key.
+    #[must_use]
+    pub const fn aborted(&self) -> Option<&Abort> {
+        match &self.stage {
+            Stage::Aborted(abort) => Some(abort),
+            _ => None,
+        }
+    }
+
+    fn restore(&mut self, record: Record) -> Result<(), RecordError> {
+        self.last = self.last.max(record.position());
+        match record {
+            Record::Dealt { envelopes } => {
+                self.own = Some(envelopes.into_iter().map(Arc::from).collect());
+            }
+            Record::Counted { position, envelope } => {
+                let (statement, _) = split(&envelope)?;
+                if statement.session != self.blank.session() {
+                    return Err(RecordError::Session);
+                }
+                let envelope = Some(Arc::from(envelope));
+                let claim = Claim { statement, envelope, known: true };
+                self.waiting.push_back(Waiting { position: Position(position), claim });
+            }
+            Record::Accused { evidence, .. } => {
+                let evidence = Evidence::from_bytes(self.blank.dealing_bytes(), &evidence)?;
+                self.accused.insert(evidence.party());
+            }
+            Record::Recovered { key, offer } => {
+                let key = Arc::new(EpochKey::from_bytes(&key)?);
+                self.stage = Stage::Recovering;
+                self.recover(key, offer.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) {
+        let Some(dealer) = self.role.dealer else { return };
+        if !matches!(self.stage, Stage::Collecting(_)) {
+            return;
+        }
+        if self.own.is_some() {
+            return self.submit();
+        }
+        let places = self.blank.owed(dealer);
+        if !places.is_empty() && !self.dealing {
+            self.dealing = true;
+            let blank = Arc::clone(&self.blank);
+            self.outputs.push_back(Output::Run(Job::Deal { blank, places }));
+        }
+    }
+
+    fn submit(&mut self) {
+        let own = self.own.iter().flatten();
+        let open = own.filter(|envelope| {
+            split(envelope).is_ok_and(|(said, _)| !self.counted.contains_key(&said.place))
+        });
+        self.outputs.extend(open.cloned().map(Output::Submit));
+    }
+
+    fn dealt(&mut self, dealt: Result<Vec<Vec<u8>>, HandoverError>) {
+        self.dealing = false;
+        match dealt {
+            Err(error) => self.ignore(error.into()),
+            // The first ones are durable, and may be known to others.
+            Ok(_) if self.own.is_some() => {}
+            Ok(envelopes) => {
+                self.own = Some(envelopes.iter().map(|one| Arc::from(one.as_slice())).collect());
+                self.outputs.push_back(Output::Persist(Record::Dealt { envelopes }));
+                self.submit();
+            }
+        }
+    }
+
+    /// How much waits plays no role: that depends on how fast this party judges, and what one drops and
+    /// another counts would be two keys.
+    fn ordered(&mut self, position: Position, message: Arc<[u8]>) {
+        if self.last >= Some(position) || !matches!(self.stage, Stage::Collecting(_)) {
+            return;
+        }
+        self.last = Some(position);
+        let Ok((statement, _)) = split(&message) else {
+            return self.ignore(Ignored::NoEnvelope);
+        };
+        if statement.session != self.blank.session() {
+            return self.ignore(Ignored::OtherSession);
+        }
+        let envelope = misdeed_of(&*self.blank, &statement).is_none().then_some(message);
+        let claim = Claim { statement, envelope, known: false };
+        self.waiting.push_back(Waiting { position, claim });
+        self.judge_next();
+    }
+
+    /// Sends the next claims to be judged, unless some are being judged.
+    fn judge_next(&mut self) {
+        if !self.judging.is_empty() {
+            return;
+        }
+        let reading = self.waiting.front().is_some_and(|next| next.claim.known);
+        if !reading && mem::take(&mut self.unsure) {
+            self.check_hope();
+        }
+        self.take_batch();
+        if !self.judging.is_empty() {
+            let claims = self.judging.iter().map(|one| one.claim.clone()).collect();
+            let blank = Arc::clone(&self.blank);
+            self.outputs.push_back(Output::Run(Job::Judge { blank, claims }));
+        } else if let (true, Stage::Collecting(collector)) = (self.ended, &self.stage) {
+            // It says how much is missing.
+            if let Err(error) = collector.sum() {
+                self.abort(Abort::Ended(error));
+            }
+        }
+    }
+
+    /// As many claims as would do if all were good. Each is judged alone, so where a batch ends changes
+    /// nothing.
+    fn take_batch(&mut self) {
+        let Stage::Collecting(collector) = &self.stage else { return };
+        let mut places = BTreeSet::new();
+        while !collector.would_do(&places) {
+            let Some(next) = self.waiting.front() else { break };
+            let (claim, place) = (&next.claim, next.claim.place());
+            if places.contains(&place) {
+                break;
+            }
+            let settled = self.settled(claim);
+            let Some(mut next) = self.waiting.pop_front() else { break };
+            if let Some(why) = settled {
+                self.outputs.push_back(Output::Ignored(why));
+                continue;
+            }
+            if self.counted.contains_key(&place) {
+                // Whether it is signed is the question; then the two contradict each other.
+                next.claim.envelope = None;
+            }
+            if next.claim.envelope.is_some() {
+                places.insert(place);
+            }
+            self.judging.push(next);
+        }
+    }
+
+    /// Why a claim need not be judged.
+    fn settled(&self, claim: &Claim) -> Option<Ignored> {
+        if claim.known {
+            return None;
+        }
+        let place = claim.place();
+        let counted = self.counted.get(&place);
+        if counted.is_some_and(|said| said.payload == claim.statement.payload) {
+            return Some(Ignored::Repeated);
+        }
+        self.accused.contains(&place.dealer).then_some(Ignored::Accused(place.dealer))
+    }
+
+    fn judged(&mut self, verdicts: Vec<Judged<C::Dealing>>) {
+        for (waiting, verdict) in mem::take(&mut self.judging).into_iter().zip(verdicts) {
+            if matches!(self.stage, Stage::Collecting(_)) {
+                self.apply(waiting, verdict);
+            }
+        }
+        self.judge_next();
+    }
+
+    fn apply(&mut self, Waiting { position, claim }: Waiting, verdict: Judged<C::Dealing>) {
+        let dealer = claim.place().dealer;
+        if !claim.known && self.accused.contains(&dealer) {
+            return self.ignore(Ignored::Accused(dealer));
+        }
+        match verdict {
+            Judged::Forged => self.ignore(Ignored::Forged(dealer)),
+            Judged::Signed => {
+                let first = self.counted.get(&claim.place());
+                match (first, misdeed_of(&*self.blank, &claim.statement)) {
+                    (_, Some(misdeed)) => {
+                        self.accuse(position, Evidence::statement(claim.statement), misdeed);
+                    }
+                    (Some(first), None) => {
+                        let evidence = Evidence::contradiction(first.clone(), claim.statement);
+                        self.accuse(position, evidence, Misdeed::Contradiction);
+                    }
+                    (None, None) => {}
+                }
+            }
+            Judged::Faulty(misdeed) => {
+                let payload = claim.payload().unwrap_or_default().to_vec();
+                self.accuse(position, Evidence::payload(claim.statement, payload), misdeed);
+            }
+            Judged::Unreadable => self.abort(RecordError::Unreadable.into()),
+            Judged::Good(dealing) => self.good(position, claim, dealing),
+        }
+    }
+
+    fn good(
+        &mut self,
+        position: Position,
+        claim: Claim,
+        dealing: Arc<crate::Verified<C::Dealing>>,
+    ) {
+        let Stage::Collecting(collector) = &mut self.stage else { return };
+        if let Err(why) = collector.count(dealing) {
+            return self.ignore(why.into());
+        }
+        let place = claim.place();
+        if !claim.known {
+            let envelope = claim.envelope.as_deref().unwrap_or_default().to_vec();
+            let record = Record::Counted { position: position.get(), envelope };
+            self.outputs.push_back(Output::Persist(record));
+        }
+        self.counted.insert(place, claim.statement);
+        self.outputs.push_back(Output::Counted(place));
+        if collector.would_do(&BTreeSet::new()) {
+            let counted = Box::new(collector.clone());
+            self.outputs.push_back(Output::Run(Job::Sum { counted }));
+            self.stage = Stage::Summing;
+            self.waiting.clear();
+        }
+    }
+
+    fn accuse(&mut self, position: Position, evidence: Evidence, misdeed: Misdeed) {
+        let party = evidence.party();
+        self.accused.insert(party);
+        let (position, bytes) = (position.get(), evidence.to_bytes());
+        self.outputs.push_back(Output::Persist(Record::Accused { position, evidence: bytes }));
+        let evidence = Arc::new(evidence);
+        self.outputs.push_back(Output::Accuse { fault: Fault { party, misdeed }, evidence });
+        self.check_hope();
+    }
+
+    /// Would those who were not accused do? Asked at each accusation, so at one place in the order.
+    fn check_hope(&mut self) {
+        let Stage::Collecting(collector) = &self.stage else { return };
+        let dealers = (0..).map(Party::new).take(self.blank.config().dealers().len());
+        let open = dealers.filter(|dealer| !self.accused.contains(dealer));
+        let open = open.flat_map(|dealer| self.blank.owed(dealer));
+        let open: BTreeSet<Place> =
+            open.filter(|place| !self.counted.contains_key(place)).collect();
+        if collector.would_do(&open) {
+            return;
+        }
+        // It says how much is missing.
+        if let Err(error) = collector.sum() {
+            self.abort(Abort::Exhausted(error));
+        }
+    }
+
+    fn abort(&mut self, abort: Abort) {
+        self.outputs.push_back(Output::Aborted(abort.clone()));
+        self.stage = Stage::Aborted(abort);
+        self.waiting.clear();
+    }
+
+    fn summed(&mut self, summed: Result<Arc<C::Sum>, AggregateError>) {
+        if !matches!(self.stage, Stage::Summing) {
+            return;
+        }
+        match summed {
+            Ok(sum) => self.fixed(Arc::new(self.blank.epoch_key(&sum)), sum),
+            Err(error) => self.abort(Abort::Sum(error)),
+        }
+    }
+
+    fn recover(&mut self, key: Arc<EpochKey<C::Element>>, offer: Arc<[u8]>) {
+        let own = matches!(self.stage, Stage::Aborted(Abort::Records(_)));
+        if own || matches!(self.stage, Stage::Collecting(_) | Stage::Recovering) {
+            let blank = Arc::clone(&self.blank);
+            self.outputs.push_back(Output::Run(Job::Recover { blank, key, offer }));
+        }
+    }
+
+    fn recovered(&mut self, recovered: Result<Recovered<C>, RecoverError>) {
+        let again = matches!(self.stage, Stage::Recovering);
+        let own = matches!(self.stage, Stage::Aborted(Abort::Records(_)));
+        match recovered {
+            Err(_) if again => self.abort(RecordError::Unreadable.into()),
+            Err(error) => self.ignore(error.into()),
+            Ok(Recovered { key, sum, offer }) => {
+                if !(again || own || matches!(self.stage, Stage::Collecting(_))) {
+                    return;
+                }
+                if !again {
+                    let (key, offer) = (key.to_bytes(), offer.to_vec());
+                    self.outputs.push_back(Output::Persist(Record::Recovered { key, offer }));
+                }
+                self.waiting.clear();
+                self.fixed(key, sum);
+            }
+        }
+    }
+
+    fn fixed(&mut self, key: Arc<EpochKey<C::Element>>, sum: Arc<C::Sum>) {
+        self.stage = Stage::Opening(key, Arc::clone(&sum));
+        let Some(party) = self.role.recipient else { return self.ready(None) };
+        let blank = Arc::clone(&self.blank);
+        self.outputs.push_back(Output::Run(Job::Open { blank, sum, party }));
+    }
+
+    fn ready(&mut self, shares: Option<Result<C::Shares, DecryptError>>) {
+        let Stage::Opening(key, sum) = &self.stage else { return };
+        let (key, sum) = (Arc::clone(key), Arc::clone(sum));
+        self.stage = Stage::Done(Arc::clone(&key), Arc::clone(&sum));
+        self.outputs.push_back(Output::Ready(Box::new(Ready { key, sum, shares })));
+    }
+
+    fn ignore(&mut self, why: Ignored) {
+        self.outputs.push_back(Output::Ignored(why));
+    }
+}
+
+impl<C: Collect> Machine for Keygen<C> {
+    type Input = Input<C>;
+    type Output = Output<C>;
+
+    /// Time plays no role.
+    fn handle(&mut self, _: Instant, input: Input<C>) {
+        match input {
+            Input::Start => self.start(),
+            Input::Ordered { position, message } => self.ordered(position, message),
+            Input::Ended => {
+                self.ended = true;
+                self.judge_next();
+            }
+            Input::Recover { key, offer } => self.recover(key, offer),
+            Input::Checked(Verdict::Dealt(dealt)) => self.dealt(dealt),
+            Input::Checked(Verdict::Judged(verdicts)) => self.judged(verdicts),
+            Input::Checked(Verdict::Summed(summed)) => self.summed(summed),
+            Input::Checked(Verdict::Opened(shares)) => self.ready(Some(shares)),
+            Input::Checked(Verdict::Recovered(recovered)) => self.recovered(recovered),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<C>> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        None
+    }
+}

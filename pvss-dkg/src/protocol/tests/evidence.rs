@@ -1,0 +1,112 @@
+//! Evidence against the innocent, and the bytes of strangers.
+
+use crypto_core::access::Party;
+
+use super::faults::{bad_envelopes, envelopes};
+use super::kinds::{Case, Kind, LARGE};
+use super::network;
+use super::{one_key, simulate};
+use crate::protocol::envelope::{seal, split};
+use crate::protocol::{EpochKey, Evidence, EvidenceError, Misdeed};
+
+/// For each check of [`Evidence::verify`] what would pass without it.
+pub(super) fn tampered<C: Case>(_: Kind<C>) {
+    let world = C::world(1);
+    let (blank, seats) = (&world.blank, &world.seats);
+    let party = Party::new(LARGE);
+    let large = &seats[2];
+    let place = blank.owed(party)[0];
+    let honest = envelopes(blank, LARGE, large, 1);
+    let (said, dealing) = split(&honest[0]).unwrap();
+    let fails = |evidence: Evidence| evidence.verify(blank).unwrap_err();
+    // An honest dealing, an honest statement, an honest statement twice.
+    let shown = Evidence::payload(said.clone(), dealing.to_vec());
+    assert_eq!(fails(shown), EvidenceError::NoFault(party));
+    assert_eq!(fails(Evidence::statement(said.clone())), EvidenceError::NoFault(party));
+    let twice = Evidence::contradiction(said.clone(), said.clone());
+    assert_eq!(fails(twice), EvidenceError::Consistent(party));
+    // An honest statement with another payload than it is about.
+    let shown = Evidence::payload(said.clone(), vec![0xff; dealing.len()]);
+    assert_eq!(fails(shown), EvidenceError::Payload(party));
+    // Statements that somebody else made up: alone, first and second of two.
+    let eve = &seats[0].signer;
+    let forged = seal(blank.session(), place, b"forged", eve);
+    let forged = split(&forged).unwrap().0;
+    let signature = EvidenceError::Signature(party);
+    assert_eq!(fails(Evidence::statement(forged.clone())), signature);
+    assert_eq!(fails(Evidence::contradiction(said.clone(), forged.clone())), signature);
+    assert_eq!(fails(Evidence::contradiction(forged, said.clone())), signature);
+    // What the party honestly said in another attempt, and about another party's place.
+    let next = blank.next_attempt();
+    let other = envelopes(&next, LARGE, large, 2);
+    let other = split(&other[0]).unwrap().0;
+    assert_eq!(fails(Evidence::contradiction(said.clone(), other)), EvidenceError::Session);
+    let neighbour = envelopes(blank, 0, &seats[0], 3);
+    let neighbour = split(&neighbour[0]).unwrap().0;
+    let consistent = EvidenceError::Consistent(party);
+    assert_eq!(fails(Evidence::contradiction(said.clone(), neighbour)), consistent);
+    // Real evidence shows nothing in another session.
+    for (name, bad) in bad_envelopes(&world) {
+        let (statement, payload) = split(&bad).unwrap();
+        let evidence = if ["Length", "Place"].contains(&name) {
+            Evidence::statement(statement)
+        } else {
+            Evidence::payload(statement, payload.to_vec())
+        };
+        assert!(evidence.verify(blank).is_ok(), "{name}");
+        assert_eq!(evidence.verify(&next), Err(EvidenceError::Session), "{name}");
+    }
+}
+
+pub(super) fn encodings<C: Case>(_: Kind<C>) {
+    let world = C::world(1);
+    let dealing_bytes = world.blank.dealing_bytes();
+    let [one, two] = [1, 2].map(|seed| envelopes(&world.blank, LARGE, &world.seats[2], seed));
+    let (one, payload) = split(&one[0]).unwrap();
+    let two = split(&two[0]).unwrap().0;
+    let all = [
+        Evidence::statement(one.clone()),
+        Evidence::contradiction(one.clone(), two),
+        Evidence::payload(one, payload.to_vec()),
+    ];
+    assert_eq!(all[1].verify(&world.blank).unwrap().misdeed, Misdeed::Contradiction);
+    for evidence in all {
+        let bytes = evidence.to_bytes();
+        assert_eq!(Evidence::from_bytes(dealing_bytes, &bytes), Ok(evidence));
+        for short in 0..bytes.len().min(300) {
+            assert!(Evidence::from_bytes(dealing_bytes, &bytes[..short]).is_err());
+        }
+        let long = [bytes.as_slice(), &[0]].concat();
+        assert!(Evidence::from_bytes(dealing_bytes, &long).is_err());
+        for place in [0, 1] {
+            let mut other = bytes.clone();
+            other[place] = 9;
+            assert!(Evidence::from_bytes(dealing_bytes, &other).is_err());
+        }
+    }
+    epoch_key::<C>();
+}
+
+fn epoch_key<C: Case>() {
+    let mut simulation = simulate(C::world(1), network());
+    one_key(&mut simulation, &[]);
+    let node = simulation.machine(sim::Seat::new(0)).unwrap();
+    let key = node.keygen.as_ref().unwrap().key().unwrap();
+    let bytes = key.to_bytes();
+    let (parties, shares) = (key.shape().access().len(), key.shape().access().total());
+    let shares = usize::try_from(shares).unwrap();
+    assert_eq!(bytes.len(), 222 + 4 * parties + 96 * shares * 2);
+    let read = EpochKey::<C::Element>::from_bytes(&bytes).unwrap();
+    assert_eq!(read, **key);
+    assert_eq!(read.digest(), key.digest());
+    for short in 0..bytes.len() {
+        assert!(EpochKey::<C::Element>::from_bytes(&bytes[..short]).is_err(), "{short}");
+    }
+    assert!(EpochKey::<C::Element>::from_bytes(&[bytes.as_slice(), &[0]].concat()).is_err());
+    // The kind, then the number of parties: nothing is allocated for those who are not there.
+    for (place, value) in [(1, 3), (66, 0xff)] {
+        let mut other = bytes.clone();
+        other[place] = value;
+        assert!(EpochKey::<C::Element>::from_bytes(&other).is_err(), "{place}");
+    }
+}
