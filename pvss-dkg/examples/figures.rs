@@ -1,8 +1,9 @@
-//! Time and size of one dealing and of an aggregate, on one thread.
+//! Time, size and memory of dealings and of an aggregate, by the clock.
 //!
-//! `cargo run --release -p prefinal-pvss-dkg --example figures -- 129 163 87` deals to 129 parties
-//! with 163 shares, slow and fast, and adds 87 dealings up; then the same with field elements. Every third party holds no share; the
-//! thresholds are those of about one half and two thirds of the weight.
+//! `cargo run --release -p prefinal-pvss-dkg --example figures -- 129 163 108 87` deals to 129 parties
+//! 163 shares, of which 108 rebuild on the slow path, and checks 87 dealings and adds them up; then the
+//! same with field elements (and at most 16 dealings). A fifth argument is the threshold of a fast path.
+//! Shares are spread evenly. With `--features parallel`, as many threads as `RAYON_NUM_THREADS` says.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
     Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, field,
-    verify,
+    verify, verify_all,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -22,7 +23,9 @@ use weighted_rounding::Stake;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const REPEATS: u32 = 5;
+const REPEATS: u32 = 3;
+/// The most dealings with field elements that are kept at once.
+const MOST_FIELD: u32 = 16;
 
 /// Runs `work` a few times and prints the fastest run.
 #[expect(clippy::disallowed_types, reason = "measures; no protocol runs here")]
@@ -42,20 +45,26 @@ fn time<T>(what: &str, mut work: impl FnMut() -> Outcome<T>) -> Outcome<T> {
     Ok(result)
 }
 
-/// `shares` spread as evenly as can be over two of three parties.
+/// `shares` spread as evenly as can be.
 fn weights(parties: u32, shares: u32) -> Vec<u32> {
-    let holds = |party: &u32| party % 3 != 2;
-    let holders = u32::try_from((0..parties).filter(holds).count()).unwrap_or(1).max(1);
-    let mut place = 0;
-    (0..parties)
-        .map(|party| {
-            if !holds(&party) {
-                return 0;
-            }
-            place += 1;
-            place * shares / holders - (place - 1) * shares / holders
-        })
-        .collect()
+    let first = |party: u32| party * shares / parties.max(1);
+    (0..parties).map(|party| first(party + 1) - first(party)).collect()
+}
+
+/// The most memory that the process has had so far; zero where nobody knows.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or(0)
+}
+
+struct Size {
+    parties: u32,
+    shares: u32,
+    slow: u32,
+    dealers: u32,
+    fast: Option<u32>,
 }
 
 struct Committee {
@@ -65,11 +74,12 @@ struct Committee {
     rng: ChaCha20Rng,
 }
 
-fn committee(parties: u32, shares: u32, double: bool) -> Outcome<Committee> {
+fn committee(size: &Size) -> Outcome<Committee> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let Size { parties, shares, .. } = *size;
     let access = Access::new(&weights(parties, shares))?;
-    let slow = Threshold::new(shares * 3 / 5, shares)?;
-    let fast = if double { Some(Threshold::new(shares * 3 / 4, shares)?) } else { None };
+    let slow = Threshold::new(size.slow, shares)?;
+    let fast = size.fast.map(|fast| Threshold::new(fast, shares)).transpose()?;
     let shape = Shape::new(access, slow, fast)?;
     let signers: Vec<_> = (0..parties).map(|_| min_sig::SecretKey::random(&mut rng)).collect();
     let keys: Vec<_> = (0..parties).map(|_| DecryptionKey::random(&mut rng)).collect();
@@ -86,26 +96,31 @@ fn committee(parties: u32, shares: u32, double: bool) -> Outcome<Committee> {
     Ok(Committee { config, signers, keys, rng })
 }
 
-fn measure(parties: u32, shares: u32, dealers: u32, double: bool) -> Outcome<()> {
-    let paths = if double { "slow and fast" } else { "slow only" };
-    println!("\n{parties} parties, {shares} shares, {paths}");
-    let Committee { config, signers, keys, mut rng } = committee(parties, shares, double)?;
-    let holders = weights(parties, shares).iter().filter(|weight| **weight > 0).count();
-    println!("parties that hold shares     {holders:>9}");
+fn describe(size: &Size, what: &str) {
+    let Size { parties, shares, slow, fast, .. } = size;
+    let fast = fast.map_or(String::new(), |fast| format!(" and {fast}"));
+    println!("\n{what}: {parties} parties, {slow}{fast} of {shares} shares");
+}
+
+fn measure(size: &Size) -> Outcome<()> {
+    describe(size, "group elements");
+    let Committee { config, signers, keys, mut rng } = committee(size)?;
     let signer = signers.first().ok_or("no parties")?;
     let dealer = Party::new(0);
     let dealing = time("deal", || Ok(deal(&config, dealer, signer, &mut rng)?))?;
     let bytes = dealing.to_bytes();
     println!("bytes of a dealing           {:>9}", bytes.len());
     let dealing = time("decode, subgroups checked", || Ok(Dealing::from_bytes(&config, &bytes)?))?;
-    let dealing = Arc::new(time("verify", || Ok(verify(&config, dealing.clone())?))?);
+    time("verify", || Ok(verify(&config, dealing.clone())?))?;
 
-    let mut dealings: Vec<Arc<Verified<Dealing>>> = vec![dealing];
-    for (dealer, signer) in (0..dealers).map(Party::new).zip(&signers).skip(1) {
-        let dealing = deal(&config, dealer, signer, &mut rng)?;
-        dealings.push(Arc::new(verify(&config, dealing)?));
+    let mut many = Vec::new();
+    for (dealer, signer) in (0..size.dealers).map(Party::new).zip(&signers) {
+        many.push(deal(&config, dealer, signer, &mut rng)?);
     }
-    println!("dealers                      {:>9}", dealings.len());
+    let all: Vec<_> = time("verify all", || Ok(verify_all(&config, many.clone())))?;
+    println!("dealings                     {:>9}", all.len());
+    let dealings: Vec<Arc<Verified<Dealing>>> =
+        all.into_iter().map(|one| Ok(Arc::new(one?))).collect::<Outcome<_>>()?;
     let aggregate = time("add up", || Ok(Aggregate::sum(&config, &dealings)?))?;
     let bytes = aggregate.to_bytes();
     println!("bytes of the aggregate       {:>9}", bytes.len());
@@ -115,13 +130,13 @@ fn measure(parties: u32, shares: u32, dealers: u32, double: bool) -> Outcome<()>
     let key = keys.first().ok_or("no parties")?;
     let shares = time("decrypt", || Ok(aggregate.decrypt(&config, dealer, key)?))?;
     println!("own shares on each path      {:>9}", shares.slow.len());
+    println!("peak memory, KiB             {:>9}", peak());
     Ok(())
 }
 
-fn measure_field(parties: u32, shares: u32, double: bool) -> Outcome<()> {
-    let paths = if double { "slow and fast" } else { "slow only" };
-    println!("\n{parties} parties, {shares} shares, {paths}, field elements");
-    let Committee { config, signers, keys, mut rng } = committee(parties, shares, double)?;
+fn measure_field(size: &Size) -> Outcome<()> {
+    describe(size, "field elements");
+    let Committee { config, signers, keys, mut rng } = committee(size)?;
     let signer = signers.first().ok_or("no parties")?;
     let dealer = Party::new(0);
     let dealing = time("deal", || Ok(field::deal(&config, dealer, signer, &mut rng)?))?;
@@ -129,19 +144,23 @@ fn measure_field(parties: u32, shares: u32, double: bool) -> Outcome<()> {
     println!("bytes of a dealing           {:>9}", bytes.len());
     let decode = || Ok(field::Dealing::from_bytes(&config, &bytes)?);
     let dealing = time("decode, subgroups checked", decode)?;
+    let many = vec![dealing.clone(); usize::try_from(size.dealers.min(MOST_FIELD))?];
+    let all = time("verify all", || Ok(field::verify_all(&config, many.clone())))?;
+    println!("dealings                     {:>9}", all.len());
     let dealing = time("verify", || Ok(field::verify(&config, dealing.clone())?))?;
     let key = keys.first().ok_or("no parties")?;
     let shares = time("decrypt", || Ok(dealing.decrypt(&config, dealer, key)?))?;
     println!("own shares on each path      {:>9}", shares.slow.expose().len());
+    println!("peak memory, KiB             {:>9}", peak());
     Ok(())
 }
 
 fn main() -> Outcome<()> {
     let mut numbers = std::env::args().skip(1).map(|number| number.parse::<u32>());
     let mut next = |default| numbers.next().unwrap_or(Ok(default));
-    let (parties, shares, dealers) = (next(129)?, next(163)?, next(87)?);
-    measure(parties, shares, dealers, false)?;
-    measure(parties, shares, dealers, true)?;
-    measure_field(parties, shares, false)?;
-    measure_field(parties, shares, true)
+    let (parties, shares, slow, dealers) = (next(129)?, next(163)?, next(108)?, next(87)?);
+    let fast = numbers.next().transpose()?;
+    let size = Size { parties, shares, slow, dealers, fast };
+    measure(&size)?;
+    measure_field(&size)
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective};
+use crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective, vartime_add_pairs};
 use crypto_core::secret::Secret;
 use crypto_core::wvuf::KeyShares;
 use thiserror::Error;
@@ -308,20 +308,19 @@ impl Sharing {
         let ciphertexts = sharings.iter().map(|sharing| sharing.ciphertexts.as_slice());
         Self {
             commitments: sum_lists(sharings.iter().map(|it| it.commitments.as_slice())),
-            ephemerals: sum_lists::<_>(ephemerals),
+            ephemerals: sum_lists(ephemerals),
             ciphertexts: sum_lists(ciphertexts),
         }
     }
 }
 
-/// Entry by entry.
+/// Entry by entry, with one inversion for each list.
 pub(crate) fn sum_lists<'a, G: Group>(
     mut lists: impl Iterator<Item = &'a [Affine<G>]>,
 ) -> Vec<Affine<G>> {
-    let first = lists.next().unwrap_or_default();
-    let mut sums: Vec<Projective<G>> = first.iter().map(Projective::from).collect();
+    let mut sums = lists.next().unwrap_or_default().to_vec();
     for list in lists {
-        sums.iter_mut().zip(list).for_each(|(sum, point)| *sum += *point);
+        vartime_add_pairs(&mut sums, list);
     }
-    Projective::batch_to_affine(&sums)
+    sums
 }

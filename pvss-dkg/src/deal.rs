@@ -9,13 +9,14 @@
 //! | sign   | see `proof`                                                                 |
 //!
 //! `g`, `h` and `ĝ` have tables, so a share costs four table multiplications and one plain one. `f`
-//! is evaluated at all points by one FFT.
+//! is evaluated at all points by one FFT. With the feature `parallel` shares are locked on the caller's
+//! rayon pool; all randomness is drawn before, so the bytes are the same.
 use std::sync::LazyLock;
 
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::curve::{
-    FixedBase, G1, G1Affine, G1Projective, G2, G2Projective, Projective, Scalar,
+    Affine, FixedBase, G1, G1Affine, G2, Group, Projective, Scalar, in_parts,
 };
 use crypto_core::generators::{g_hat, h};
 use crypto_core::polynomial::{Domain, Polynomial};
@@ -33,6 +34,9 @@ pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> =
     LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
 static TABLE_H: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&h()));
 static TABLE_G_HAT: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&g_hat()));
+
+/// The fewest shares that are worth a thread of their own: some milliseconds.
+const LEAST_DEALT: usize = 16;
 
 /// Why a party cannot deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -150,26 +154,36 @@ impl SharingOpenings {
 
     fn commit(&self, config: &Config) -> Sharing {
         let (values, randomness) = (self.values.expose(), self.randomness.expose());
-        // The domain may be larger than the committee.
-        let committed = values.iter().zip(randomness);
-        let commitments: Vec<G2Projective> =
-            committed.map(|(value, _)| TABLE_G_HAT.multiply(value)).collect();
-        let ephemerals: Vec<G1Projective> =
-            randomness.iter().map(|r| TABLE_G.multiply(r)).collect();
-        let keys =
-            config.holders().flat_map(|(_, key, span)| std::iter::repeat_n(key.g1(), span.len()));
-        let ciphertexts: Vec<G1Projective> = values
-            .iter()
-            .zip(randomness)
-            .zip(keys)
-            .map(|((value, r), key)| TABLE_H.multiply(value) + *key * r)
+        let keys: Vec<&G1Affine> = config
+            .holders()
+            .flat_map(|(_, key, span)| std::iter::repeat_n(key.g1(), span.len()))
             .collect();
+        let lock = |((value, r), key): ((&Scalar, &Scalar), &&G1Affine)| {
+            TABLE_H.multiply(value) + **key * r
+        };
+        // The domain may be larger than the committee.
+        let values = values.get(..keys.len()).unwrap_or_default();
+        let ciphertexts = in_parts(keys.len(), LEAST_DEALT, |range| {
+            let own = keys.get(range.clone()).unwrap_or_default();
+            let pairs = values.iter().zip(randomness).skip(range.start).zip(own);
+            Projective::batch_to_affine(&pairs.map(lock).collect::<Vec<_>>())
+        });
         Sharing {
-            commitments: Projective::batch_to_affine(&commitments),
-            ephemerals: Projective::batch_to_affine(&ephemerals),
-            ciphertexts: Projective::batch_to_affine(&ciphertexts),
+            commitments: multiply_all(&TABLE_G_HAT, values),
+            ephemerals: multiply_all(&TABLE_G, randomness),
+            ciphertexts: ciphertexts.concat(),
         }
     }
+}
+
+/// `scalar·P` for all of them.
+pub(crate) fn multiply_all<G: Group>(table: &FixedBase<G>, scalars: &[Scalar]) -> Vec<Affine<G>> {
+    let parts = in_parts(scalars.len(), LEAST_DEALT, |range| {
+        let own = scalars.get(range).unwrap_or_default().iter();
+        let products: Vec<_> = own.map(|scalar| table.multiply(scalar)).collect();
+        Projective::batch_to_affine(&products)
+    });
+    parts.concat()
 }
 
 impl Author<'_> {

@@ -34,8 +34,9 @@ use std::ops::Range;
 use crypto_core::bisect::Weight;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
-    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Group, Gt, Projective, Scalar,
-    check_pairing_product, pairing_product, vartime_msm, vartime_msm_128, vartime_msm_bits,
+    Affine, Factor, G1Affine, G1Projective, G2Affine, G2Projective, Group, Gt, Projective, Scalar,
+    check_pairing_product, in_parts, pairing_product, vartime_msm, vartime_msm_128,
+    vartime_msm_bits, vartime_sums,
 };
 use crypto_core::generators::{g_hat, h};
 
@@ -45,6 +46,11 @@ use crate::low_degree::DualWord;
 use crate::opening::Statement;
 use crate::proof::widen;
 use crate::verify::SharingError;
+
+/// The fewest parties that are worth a thread of their own: a millisecond.
+const LEAST_HOLDERS: usize = 16;
+/// From so many sharings on a party has enough ephemeral keys for buckets.
+const LONG: usize = 8;
 
 /// What is claimed to be a sharing.
 #[derive(Clone, Copy)]
@@ -136,10 +142,12 @@ impl<'a> Equations<'a> {
         let selected = Selected { entries, weight, bits: weight.bits(self.len()) };
         let mut points = vec![selected.left()];
         let mut against = vec![g_hat()];
-        for (_, key, span) in self.config.holders() {
-            points.push(selected.sum(|one| one.ephemerals(&span)));
-            against.push(*key.g2());
-        }
+        let holders: Vec<_> = self.config.holders().collect();
+        let sums = in_parts(holders.len(), LEAST_HOLDERS, |range| {
+            selected.ephemerals(holders.get(range).unwrap_or_default().iter().map(|it| &it.2))
+        });
+        points.extend(sums.into_iter().flatten());
+        against.extend(holders.iter().map(|(_, key, _)| *key.g2()));
         let points = Projective::batch_to_affine(&points);
         let keys = selected.sum(|one| vec![(one.claim.body.public_key, one.secret)]);
         let commitments = selected.commitments(&self.words);
@@ -280,6 +288,23 @@ impl Selected<'_, '_> {
         });
         let (points, scalars): (Vec<_>, Vec<_>) = terms.unzip();
         vartime_msm_bits(&points, &scalars, self.bits)
+    }
+
+    /// `∑γₖRₖ` for each party.
+    fn ephemerals<'b>(&self, spans: impl Iterator<Item = &'b Range<usize>>) -> Vec<G1Projective> {
+        if self.entries.len() >= LONG {
+            return spans.map(|span| self.sum(|one| one.ephemerals(span))).collect();
+        }
+        let (mut terms, mut ends) = (Vec::new(), Vec::new());
+        for span in spans {
+            for (place, one) in &self.entries {
+                let factor = self.factor(*place);
+                let own = one.ephemerals(span).into_iter();
+                terms.extend(own.map(|(r, by)| (r, Factor::new(&(factor * widen(by))))));
+            }
+            ends.push(terms.len());
+        }
+        vartime_sums(&terms, &ends)
     }
 
     /// What is paired with `ĝ`.

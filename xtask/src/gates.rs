@@ -38,12 +38,18 @@ pub(crate) const STAGES: [Stage; 11] = [
 pub(crate) const ONLY_IF_NAMED: [&str; 4] = ["backends", "features", "platforms", "fuzz"];
 
 /// Crates outside of the workspace, each with its own lockfile.
-const SATELLITES: [&str; 4] =
-    ["beacon/node/fuzz", "crypto-core/constant-time", "crypto-core/fuzz", "weighted-rounding/fuzz"];
+const SATELLITES: [&str; 5] = [
+    "beacon/node/fuzz",
+    "crypto-core/constant-time",
+    "crypto-core/fuzz",
+    "pvss-dkg/fuzz",
+    "weighted-rounding/fuzz",
+];
 
 /// Fuzz targets by the folder of their crate.
-const FUZZ: [(&str, &[&str]); 3] = [
+const FUZZ: [(&str, &[&str]); 4] = [
     ("crypto-core/fuzz", &["certificate", "decode", "encryption", "threshold", "wvuf"]),
+    ("pvss-dkg/fuzz", &["aggregate", "dealing", "field"]),
     ("beacon/node/fuzz", &["bytes"]),
     ("weighted-rounding/fuzz", &["solve"]),
 ];
@@ -112,6 +118,7 @@ fn backends() -> Result<Vec<Gate>, Failed> {
         Gate::cargo(
             "test -p prefinal-crypto-core --locked --features parallel,serde --lib --tests",
         ),
+        Gate::cargo("test -p prefinal-pvss-dkg --locked --features parallel --test threads"),
     ])
 }
 

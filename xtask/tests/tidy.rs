@@ -54,7 +54,10 @@ const ARROWS: [(&str, &[&str]); 10] = [
             "prefinal-weighted-rounding",
         ],
     ),
-    ("prefinal-bench", &["prefinal-crypto-core"]),
+    (
+        "prefinal-bench",
+        &["prefinal-crypto-core", "prefinal-pvss-dkg", "prefinal-weighted-rounding"],
+    ),
 ];
 
 fn root() -> PathBuf {

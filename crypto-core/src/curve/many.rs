@@ -10,7 +10,7 @@ use core::ops::Range;
 
 /// `work` on ranges that cover `0..count` in order, each of at least `least` unless it is the last.
 #[cfg(feature = "parallel")]
-pub(crate) fn in_parts<T: Send>(
+pub fn in_parts<T: Send>(
     count: usize,
     least: usize,
     work: impl Fn(Range<usize>) -> T + Sync,
@@ -31,7 +31,7 @@ pub(crate) fn in_parts<T: Send>(
 
 /// `work` on all of `0..count`.
 #[cfg(not(feature = "parallel"))]
-pub(crate) fn in_parts<T: Send>(
+pub fn in_parts<T: Send>(
     count: usize,
     _least: usize,
     work: impl Fn(Range<usize>) -> T + Sync,

@@ -57,6 +57,7 @@ pub use self::batch::vartime_add_pairs;
 pub use self::expand::expand_message_xmd;
 pub use self::fixed_base::FixedBase;
 pub use self::group::Group;
+pub use self::many::in_parts;
 pub use self::pairing::{
     Gt, MillerLoop, PairingMismatch, check_pairing_product, pairing, pairing_product,
 };
@@ -65,7 +66,8 @@ pub use self::points::{
     encode_to_g2, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bits,
 };
 pub use self::scalar::{Scalar, batch_invert};
-pub(crate) use self::sums::{Factor, challenge, vartime_msm_challenges, vartime_sums};
+pub use self::sums::{Factor, vartime_sums};
+pub(crate) use self::sums::{challenge, vartime_msm_challenges};
 
 /// Why bytes are not a scalar or a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

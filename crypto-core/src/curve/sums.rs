@@ -38,14 +38,15 @@ const MULTIPLES: usize = 1 << (WIDTH - 2);
 
 /// A public factor, cut for the endomorphism of the group.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Factor<G: Group> {
+pub struct Factor<G: Group> {
     digits: [u128; MOST],
     group: PhantomData<G>,
 }
 
 impl<G: Group> Factor<G> {
     /// The scalar itself.
-    pub(crate) fn new(scalar: &Scalar) -> Self {
+    #[must_use]
+    pub fn new(scalar: &Scalar) -> Self {
         let mut rest = limbs(scalar);
         let mut digits = [0; MOST];
         for digit in &mut digits {
@@ -97,7 +98,8 @@ pub(crate) fn vartime_msm_challenges<G: Group>(
 }
 
 /// `Σ factor·point` over the terms up to each of `ends`, from where the one before ended.
-pub(crate) fn vartime_sums<G: Group>(
+#[must_use]
+pub fn vartime_sums<G: Group>(
     terms: &[(Affine<G>, Factor<G>)],
     ends: &[usize],
 ) -> Vec<Projective<G>> {

@@ -3,11 +3,14 @@
 //! Costs, for `N` chunks in `J` levels: `N + 16·J` table multiplications to encrypt, about 210 for the
 //! masks (drawn 1.65 times on average), one plain multiplication for each holder and each level.
 use std::iter;
+use std::sync::LazyLock;
 
 use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{FixedBase, G1, G1Affine, G1Projective, G2Affine, Projective, Scalar};
+use crypto_core::curve::{
+    FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Projective, Scalar, in_parts,
+};
 use crypto_core::polynomial::Domain;
 use crypto_core::secret::Secret;
 use crypto_core::sharing;
@@ -20,11 +23,15 @@ use super::layout::{Holder, Layout};
 use super::proof::{Nonces, Proof, Responses, Statement, last};
 use super::sharing::{Nonce, level_keys};
 use crate::config::{Config, Path};
-use crate::deal::{Author, DealError, TABLE_G, check_dealer};
+use crate::deal::{Author, DealError, TABLE_G, check_dealer, multiply_all};
 use crate::proof::Contribution;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
 const TABLE_PAYS: usize = 32;
+/// The fewest recipients that are worth a thread of their own: some milliseconds.
+const LEAST_HOLDERS: usize = 4;
+
+static TABLE_G2: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&G2Affine::generator()));
 
 /// Deals a random secret to the committee.
 ///
@@ -97,25 +104,27 @@ impl Witness {
 
     /// `V̂`, `R` and `C`.
     pub(crate) fn encrypt(&self, layout: &Layout) -> Body {
-        let table = FixedBase::new(&G2Affine::generator());
-        let commitments: Vec<_> =
-            self.values.expose().iter().map(|value| table.multiply(value)).collect();
-        let ephemerals: Vec<G1Projective> =
-            self.randomness.expose().iter().map(|r| TABLE_G.multiply(r)).collect();
-        let mut ciphertexts = vec![G1Projective::identity(); layout.items * CHUNKS];
-        for holder in &layout.holders {
-            self.encrypt_to(holder, &mut ciphertexts);
+        let mut ciphertexts = vec![G1Affine::identity(); layout.items * CHUNKS];
+        let parts = in_parts(layout.holders.len(), LEAST_HOLDERS, |range| {
+            let holders = layout.holders.get(range).unwrap_or_default();
+            holders.iter().map(|holder| self.encrypt_to(holder)).collect::<Vec<_>>()
+        });
+        for (holder, own) in layout.holders.iter().zip(parts.concat()) {
+            for (item, own) in holder.items.iter().zip(own.chunks(CHUNKS)) {
+                let places = ciphertexts.iter_mut().skip(item * CHUNKS);
+                places.zip(own).for_each(|(place, ciphertext)| *place = *ciphertext);
+            }
         }
         Body {
-            public_key: table.multiply(self.constant.expose()).into(),
-            commitments: Projective::batch_to_affine(&commitments),
-            ephemerals: Projective::batch_to_affine(&ephemerals),
-            ciphertexts: Projective::batch_to_affine(&ciphertexts),
+            public_key: TABLE_G2.multiply(self.constant.expose()).into(),
+            commitments: multiply_all(&TABLE_G2, self.values.expose()),
+            ephemerals: multiply_all(&TABLE_G, self.randomness.expose()),
+            ciphertexts,
         }
     }
 
     /// `ekᵢ^r_jl · g^s_kl` for all shares of one party.
-    fn encrypt_to(&self, holder: &Holder, ciphertexts: &mut [G1Projective]) {
+    fn encrypt_to(&self, holder: &Holder) -> Vec<G1Affine> {
         let count = holder.items.len() * CHUNKS;
         let table: Option<FixedBase<G1>> =
             (count >= TABLE_PAYS).then(|| FixedBase::new(&holder.key));
@@ -123,15 +132,16 @@ impl Witness {
             Some(table) => table.multiply(r),
             None => holder.key * r,
         };
+        let mut locked = Vec::with_capacity(count);
         for (item, randomness) in holder.items.iter().zip(self.randomness.expose().chunks(CHUNKS)) {
             let place = item * CHUNKS..(item + 1) * CHUNKS;
-            let chunks = self.chunks.expose().get(place.clone()).unwrap_or_default();
-            let ciphertexts = ciphertexts.get_mut(place).unwrap_or_default();
-            for ((ciphertext, chunk), r) in ciphertexts.iter_mut().zip(chunks).zip(randomness) {
+            let chunks = self.chunks.expose().get(place).unwrap_or_default();
+            for (chunk, r) in chunks.iter().zip(randomness) {
                 let chunk = Secret::new(Scalar::from_u64(*chunk));
-                *ciphertext = lock(r) + TABLE_G.multiply_low(chunk.expose(), BITS);
+                locked.push(lock(r) + TABLE_G.multiply_low(chunk.expose(), BITS));
             }
         }
+        Projective::batch_to_affine(&locked)
     }
 
     /// Proves what was dealt and signs.
@@ -174,9 +184,9 @@ impl Witness {
         let nonce = Nonce::random(layout.levels, rng);
         let nonces = Nonces {
             masks: TABLE_G.multiply(delta_masks.expose()).into(),
-            holders: on_generator(&deltas),
+            holders: multiply_all(&TABLE_G, deltas.expose()),
             chunks: chunk_nonce(layout, &delta_masks, &deltas).into(),
-            levels: on_generator(&nonce.levels),
+            levels: multiply_all(&TABLE_G, nonce.levels.expose()),
             shares: nonce.of_shares(&level_keys(layout, shares)).into(),
             commitment: nonce.commitment(),
         };
@@ -250,12 +260,6 @@ pub(crate) fn origin(
         transcript.append(b"key", key);
     }
     transcript.bytes(b"origin")
-}
-
-fn on_generator(scalars: &Secret<Vec<Scalar>>) -> Vec<G1Affine> {
-    let points: Vec<G1Projective> =
-        scalars.expose().iter().map(|scalar| TABLE_G.multiply(scalar)).collect();
-    Projective::batch_to_affine(&points)
 }
 
 /// `Y = y₀^δ₀ · ∏ᵢ ekᵢ^δᵢ`

@@ -1,0 +1,90 @@
+//! A committee, and what may be done to honest bytes: shared by all targets.
+//!
+//! | first byte | the rest                                                                     |
+//! |------------|------------------------------------------------------------------------------|
+//! | 0          | the bytes that arrive                                                         |
+//! | 1          | triples: a place (two bytes) and what the honest byte there is xored with      |
+//! | 2          | pairs of places (two bytes each): 48-byte halves of points that are exchanged |
+//!
+//! Random bytes never get as far as the equations; honest ones with points in each other's places do.
+use std::sync::Arc;
+
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::min_sig;
+use crypto_core::context::{ChainId, Context, EpochId};
+use pvss_dkg::{Config, DecryptionKey, Member, Session, Shape};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use weighted_rounding::Stake;
+
+const WEIGHTS: [u32; 3] = [1, 0, 2];
+/// A half of a point of 𝔾₂, or a point of 𝔾₁.
+const BLOCK: usize = 48;
+
+/// Three parties that share on both paths.
+pub struct Committee {
+    pub config: Arc<Config>,
+    pub signers: Vec<min_sig::SecretKey>,
+    pub rng: ChaCha20Rng,
+}
+
+impl Committee {
+    pub fn new() -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(7);
+        let (mut signers, mut members) = (Vec::new(), Vec::new());
+        for _ in WEIGHTS {
+            let signer = min_sig::SecretKey::random(&mut rng);
+            let (key, public) = (DecryptionKey::random(&mut rng), signer.public_key());
+            members.push(Member {
+                stake: Stake::new(1),
+                encryption: key.register(&signer, &mut rng).verify(&public).unwrap(),
+                signer: public.verify_possession(&signer.prove_possession()).unwrap(),
+            });
+            signers.push(signer);
+        }
+        let access = Access::new(&WEIGHTS).unwrap();
+        let threshold = |t| Threshold::new(t, access.total()).unwrap();
+        let (slow, fast) = (threshold(2), Some(threshold(3)));
+        let shape = Shape::new(access, slow, fast).unwrap();
+        let context = Context { chain: ChainId::new([5; 32]), epoch: EpochId::new(1) };
+        let session = Session { context, attempt: 0 };
+        let config = Config::new(session, shape, members, Stake::new(1)).unwrap();
+        Self { config: Arc::new(config), signers, rng }
+    }
+
+    pub fn party(number: u32) -> Party {
+        Party::new(number)
+    }
+}
+
+impl Default for Committee {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What arrives.
+pub fn received(honest: &[u8], data: &[u8]) -> Vec<u8> {
+    let place = |high: u8, low: u8| usize::from(u16::from_be_bytes([high, low]));
+    let mut bytes = honest.to_vec();
+    match data {
+        [0, rest @ ..] => return rest.to_vec(),
+        [2, rest @ ..] => {
+            let last = bytes.len() - BLOCK;
+            for pair in rest.chunks_exact(4) {
+                let (one, two) = (place(pair[0], pair[1]) % last, place(pair[2], pair[3]) % last);
+                for offset in 0..BLOCK {
+                    bytes.swap(one + offset, two + offset);
+                }
+            }
+        }
+        [_, rest @ ..] => {
+            for triple in rest.chunks_exact(3) {
+                let at = place(triple[0], triple[1]) % bytes.len();
+                bytes[at] ^= triple[2];
+            }
+        }
+        [] => {}
+    }
+    bytes
+}
