@@ -30,7 +30,7 @@ pub(crate) const STAGES: [Stage; 11] = [
     },
     Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
     Stage { name: "fuzz", about: "each fuzz target for 20 seconds", gates: fuzz },
-    Stage { name: "runs", about: "a seeded simulation, a devnet", gates: runs },
+    Stage { name: "runs", about: "a seeded simulation and a devnet in each scheme", gates: runs },
 ];
 
 /// Stages that run only if they are named: nobody has yet watched them pass from an empty folder, all
@@ -62,6 +62,8 @@ const SIMULATION: &str = "run --release --locked -- simulate --parties 16 --slot
 /// The main job in real time, without emulated distance so that it takes seconds.
 const DEVNET: &str =
     "run --release --locked -- devnet --parties 7 --slots 8 --regions none --seed 7";
+/// Both are run in each of these.
+const SCHEMES: [&str; 2] = ["bls", "wvuf"];
 
 /// Benches are among all targets, so that they compile.
 fn source() -> Result<Vec<Gate>, Failed> {
@@ -190,5 +192,8 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
 }
 
 fn runs() -> Result<Vec<Gate>, Failed> {
-    Ok(vec![Gate::cargo(SIMULATION), Gate::cargo(DEVNET)])
+    let runs = SCHEMES.iter().flat_map(|scheme| {
+        [SIMULATION, DEVNET].map(|run| Gate::cargo(&format!("{run} --scheme {scheme}")))
+    });
+    Ok(runs.collect())
 }

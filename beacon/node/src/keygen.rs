@@ -3,30 +3,33 @@
 //! | stage      | what is awaited                                     | ends with                            |
 //! |------------|-----------------------------------------------------|--------------------------------------|
 //! | collecting | dealings, in finalized order                         | dealers of more than a third of stake |
-//! | opening    | this party's own shares, decrypted and blinded       | its signed blinded keys, submitted    |
-//! | admitting  | blinded keys, in finalized order                     | weight of the slow threshold          |
-//! | running    | blinded keys of those who are late                   | the epoch                             |
+//! | opening    | this party's own shares, decrypted                   | its keys, submitted if need be        |
+//! | admitting  | published keys, in finalized order                   | weight of the slow threshold          |
+//! | running    | keys of those who are late                           | the epoch                             |
+//!
+//! Where a share is a key (threshold BLS) everybody counts at once: the keys suffice with the last
+//! dealing, and nothing is published.
 //!
 //! Everybody sees the same transactions in the same order and judges them alike, so everybody ends
 //! with the same key and the same first slot, without a message of its own. Transactions are judged
 //! one batch at a time, as jobs; a verdict that comes back later than another party's changes when
 //! this party knows, not what.
 //!
-//! Elsewhere: the equations (`pvss_dkg`, `crypto_core::wvuf`), the order (`jolteon`).
+//! Elsewhere: what differs between the schemes ([`crate::scheme`]), the equations (`pvss_dkg`,
+//! `crypto_core`), the order (`jolteon`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crypto_core::access::Party;
-use crypto_core::wvuf::{self, AdmittedKey, BlindedKey, Committee, EvaluationKey};
-use pvss_dkg::{Aggregate, Dealing, Dkg, Path, Progress, Verified};
+use pvss_dkg::{Dkg, Progress, Verified};
 
+use crate::scheme::{Admissions, AdmittedKeys, Fixed, Keyed, Opened, PerPath};
 use crate::setup::{Identity, Setup};
 use crate::transaction::{self, Kind, SignedKeys};
 
 /// Work that leaves the key generation.
-#[derive(Clone)]
-pub enum Job {
+pub enum Job<S: Keyed> {
     /// Make this party's dealing.
     Deal,
     /// Decode and check a dealing.
@@ -37,66 +40,45 @@ pub enum Job {
     /// Add the dealings up.
     Sum {
         /// Those that count.
-        dkg: Box<Dkg>,
+        dkg: Box<Dkg<S::Dealing>>,
     },
-    /// Decrypt this party's shares and blind them.
+    /// Decrypt this party's shares and make its keys.
     Open {
-        /// The sum of the dealings that count.
-        aggregate: Arc<Verified<Aggregate>>,
+        /// The dealings that count, added up.
+        key: Arc<Fixed<S>>,
     },
-    /// Decode and check blinded keys.
+    /// Decode and check published keys.
     Admit {
         /// The transactions.
         transactions: Vec<Arc<[u8]>>,
-        /// One committee per path, for its public shares.
-        committees: Arc<PerPath<Committee>>,
+        /// What they are keys for.
+        key: Arc<Fixed<S>>,
     },
 }
 
 /// What comes back.
-pub enum Verdict {
-    /// See [`Job::Deal`].
+pub enum Verdict<S: Keyed> {
+    /// See [`Job::Deal`]: the transaction.
     Dealt(Result<Vec<u8>, String>),
     /// See [`Job::Judge`].
-    Judged(Result<Arc<Verified<Dealing>>, String>),
+    Judged(Judged<S>),
     /// See [`Job::Sum`].
-    Summed(Result<Arc<Verified<Aggregate>>, String>),
+    Summed(Summed<S>),
     /// See [`Job::Open`].
-    Opened(Result<Opened, String>),
+    Opened(Result<Opened<S>, String>),
     /// See [`Job::Admit`]; in the order of the transactions.
-    Admitted(Vec<Result<Arc<AdmittedKeys>, String>>),
+    Admitted(Admissions<S>),
 }
 
-/// One thing for the slow path, and one for the fast path if there is one.
-#[derive(Clone, Debug)]
-pub struct PerPath<T> {
-    /// The slow path's, or the only one.
-    pub slow: T,
-    /// The fast path's.
-    pub fast: Option<T>,
-}
-
-/// This party's keys: the secret halves, and the transaction that publishes the others.
-pub struct Opened {
-    /// They evaluate.
-    pub keys: PerPath<EvaluationKey>,
-    /// [`transaction::keys`]
-    pub transaction: Vec<u8>,
-}
-
-/// A party's admitted keys.
-#[derive(Clone, Debug)]
-pub struct AdmittedKeys {
-    /// Whose.
-    pub party: Party,
-    /// One per path.
-    pub keys: PerPath<AdmittedKey>,
-}
+/// A dealing that counts, or why it does not.
+pub type Judged<S> = Result<Arc<Verified<<S as Keyed>::Dealing>>, String>;
+/// The key, or why there is none.
+pub type Summed<S> = Result<Arc<Fixed<S>>, String>;
 
 /// What the key generation wants done or tells.
-pub enum Output {
+pub enum Output<S: Keyed> {
     /// Run this and bring the verdict back.
-    Run(Job),
+    Run(Job<S>),
     /// Put this into a block.
     Submit(Vec<u8>),
     /// A dealing counts.
@@ -114,32 +96,30 @@ pub enum Output {
         first_slot: u64,
     },
     /// A key that came after that.
-    Late(Arc<AdmittedKeys>),
+    Late(Arc<AdmittedKeys<S>>),
 }
 
 /// The key generation of one epoch, as one party follows it.
-pub struct Keygen {
+pub struct Keygen<S: Keyed> {
     setup: Arc<Setup>,
     me: Party,
     waiting: VecDeque<(u64, Arc<[u8]>)>,
     /// Rounds of the transactions that are being judged.
     judging: Vec<u64>,
-    stage: Stage,
-    outputs: VecDeque<Output>,
+    stage: Stage<S>,
+    outputs: VecDeque<Output<S>>,
 }
 
-enum Stage {
-    Collecting(Dkg),
-    Complete(Box<Complete>),
+enum Stage<S: Keyed> {
+    Collecting(Dkg<S::Dealing>),
+    Complete(Box<Complete<S>>),
 }
 
 /// The key is fixed; who may evaluate is being found out.
-struct Complete {
-    aggregate: Arc<Verified<Aggregate>>,
-    committees: PerPath<Committee>,
-    /// As they were when the key was fixed: what keys are admitted against.
-    bare: Arc<PerPath<Committee>>,
-    own: Option<PerPath<EvaluationKey>>,
+struct Complete<S: Keyed> {
+    key: Arc<Fixed<S>>,
+    committees: PerPath<S::Committee>,
+    own: Option<PerPath<S::Secret>>,
     opened: bool,
     /// The round that made the keys suffice.
     sufficed: Option<u64>,
@@ -147,16 +127,16 @@ struct Complete {
 }
 
 /// What the beacon needs.
-pub struct Epoch {
+pub struct Epoch<S: Keyed> {
     /// Who may evaluate, per path.
-    pub committees: PerPath<Committee>,
+    pub committees: PerPath<S::Committee>,
     /// This party's secret halves; `None` if it holds no share.
-    pub own: Option<PerPath<EvaluationKey>>,
+    pub own: Option<PerPath<S::Secret>>,
     /// The first slot with a value.
     pub first_slot: u64,
 }
 
-impl Keygen {
+impl<S: Keyed> Keygen<S> {
     /// Before the first transaction. Asks for this party's dealing at once.
     #[must_use]
     pub fn new(setup: Arc<Setup>, me: Party) -> Self {
@@ -182,13 +162,13 @@ impl Keygen {
     /// queue, and what waits is no more than blocks that the engine keeps as well.
     fn check_shape(&self, transaction: &[u8]) -> Result<(), &'static str> {
         let expected = match Kind::of(transaction) {
-            Some(Kind::Dealing) => self.setup.keygen.dealing_bytes().checked_add(1),
+            Some(Kind::Dealing) => S::dealing_bytes(&self.setup.keygen).checked_add(1),
             Some(Kind::Keys) => {
                 let shape = self.setup.keygen.shape();
-                let paths = 1 + usize::from(shape.threshold(Path::Fast).is_some());
+                let paths = 1 + usize::from(shape.threshold(pvss_dkg::Path::Fast).is_some());
                 let party = SignedKeys::claimed_party(transaction);
-                let weight = party.map_or(0, |party| shape.access().range(party).len());
-                transaction::keys_bytes(weight, paths)
+                let shares = party.map_or(0, |party| shape.access().range(party).len());
+                S::keys_bytes(shares, paths)
             }
             None => return Err("not a transaction of the key generation"),
         };
@@ -200,12 +180,12 @@ impl Keygen {
     }
 
     /// Takes a verdict.
-    pub fn checked(&mut self, verdict: Verdict) {
+    pub fn checked(&mut self, verdict: Verdict<S>) {
         match verdict {
             Verdict::Dealt(Ok(transaction)) => self.outputs.push_back(Output::Submit(transaction)),
             Verdict::Dealt(Err(error)) | Verdict::Opened(Err(error)) => self.refuse(error),
             Verdict::Judged(judged) => self.judged(judged),
-            Verdict::Summed(Ok(aggregate)) => self.complete(aggregate),
+            Verdict::Summed(Ok(key)) => self.complete(key),
             Verdict::Summed(Err(error)) => self.refuse(error),
             Verdict::Opened(Ok(opened)) => self.opened(opened),
             Verdict::Admitted(admitted) => self.admitted(admitted),
@@ -214,12 +194,12 @@ impl Keygen {
     }
 
     /// The next thing to do.
-    pub fn poll(&mut self) -> Option<Output> {
+    pub fn poll(&mut self) -> Option<Output<S>> {
         self.outputs.pop_front()
     }
 
     /// What the beacon needs, once [`Output::Ready`] was given; then never again.
-    pub fn take_epoch(&mut self) -> Option<Epoch> {
+    pub fn take_epoch(&mut self) -> Option<Epoch<S>> {
         let Stage::Complete(complete) = &mut self.stage else { return None };
         let first_slot = complete.first_slot(self.setup.lead)?;
         complete.announced.then_some(())?;
@@ -230,12 +210,12 @@ impl Keygen {
         })
     }
 
-    /// The sum of the dealings that count, once it is fixed.
+    /// The key, once it is fixed.
     #[must_use]
-    pub fn aggregate(&self) -> Option<&Arc<Verified<Aggregate>>> {
+    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
         match &self.stage {
             Stage::Collecting(_) => None,
-            Stage::Complete(complete) => Some(&complete.aggregate),
+            Stage::Complete(complete) => Some(&complete.key),
         }
     }
 
@@ -250,7 +230,7 @@ impl Keygen {
             let job = match (&self.stage, Kind::of(&transaction)) {
                 (Stage::Collecting(_), Some(Kind::Dealing)) => Job::Judge { transaction },
                 (Stage::Complete(complete), Some(Kind::Keys)) => {
-                    let committees = Arc::clone(&complete.bare);
+                    let key = Arc::clone(&complete.key);
                     self.judging.push(round);
                     let mut transactions = vec![transaction];
                     while let Some((round, next)) =
@@ -259,7 +239,7 @@ impl Keygen {
                         transactions.push(next);
                         self.judging.push(round);
                     }
-                    self.outputs.push_back(Output::Run(Job::Admit { transactions, committees }));
+                    self.outputs.push_back(Output::Run(Job::Admit { transactions, key }));
                     return;
                 }
                 // Dealings that are ordered after the key is fixed were honest and late.
@@ -275,7 +255,7 @@ impl Keygen {
         }
     }
 
-    fn judged(&mut self, judged: Result<Arc<Verified<Dealing>>, String>) {
+    fn judged(&mut self, judged: Judged<S>) {
         let Stage::Collecting(dkg) = &mut self.stage else { return };
         match judged.and_then(|dealing| dkg.add(dealing).map_err(|error| error.to_string())) {
             Err(why) => {
@@ -297,45 +277,30 @@ impl Keygen {
     }
 
     /// The key is fixed.
-    fn complete(&mut self, aggregate: Arc<Verified<Aggregate>>) {
-        self.judging.clear();
-        let shape = self.setup.keygen.shape();
-        let committee = |path| {
-            let threshold = shape.threshold(path)?;
-            let public = aggregate.public_shares(path)?.to_vec();
-            Committee::new(shape.access().clone(), threshold, public).ok()
-        };
-        let Some(slow) = committee(Path::Slow) else {
-            // A verified aggregate has as many public shares as the shape has indices.
-            return self.refuse("the aggregate does not fit the committee");
-        };
-        let committees = PerPath { slow, fast: committee(Path::Fast) };
-        let opened = shape.access().weight(self.me) == 0;
+    fn complete(&mut self, key: Arc<Fixed<S>>) {
+        let rounds = std::mem::take(&mut self.judging);
+        let opened = self.setup.keygen.shape().access().weight(self.me) == 0;
         if !opened {
-            let aggregate = Arc::clone(&aggregate);
-            self.outputs.push_back(Output::Run(Job::Open { aggregate }));
+            self.outputs.push_back(Output::Run(Job::Open { key: Arc::clone(&key) }));
         }
-        let bare = Arc::new(committees.clone());
-        self.stage = Stage::Complete(Box::new(Complete {
-            aggregate,
-            committees,
-            bare,
-            own: None,
-            opened,
-            sufficed: None,
-            announced: false,
-        }));
-    }
-
-    fn opened(&mut self, opened: Opened) {
-        let Stage::Complete(complete) = &mut self.stage else { return };
-        complete.own = Some(opened.keys);
-        complete.opened = true;
-        self.outputs.push_back(Output::Submit(opened.transaction));
+        let committees = key.committees.clone();
+        let mut complete =
+            Complete { key, committees, own: None, opened, sufficed: None, announced: false };
+        // Where nobody has keys to publish, they suffice with the dealing that made the key.
+        rounds.into_iter().for_each(|round| complete.count(round));
+        self.stage = Stage::Complete(Box::new(complete));
         self.announce();
     }
 
-    fn admitted(&mut self, admitted: Vec<Result<Arc<AdmittedKeys>, String>>) {
+    fn opened(&mut self, opened: Opened<S>) {
+        let Stage::Complete(complete) = &mut self.stage else { return };
+        complete.own = Some(opened.keys);
+        complete.opened = true;
+        self.outputs.extend(opened.transaction.map(Output::Submit));
+        self.announce();
+    }
+
+    fn admitted(&mut self, admitted: Admissions<S>) {
         let rounds = std::mem::take(&mut self.judging);
         for (round, result) in rounds.into_iter().zip(admitted) {
             let Stage::Complete(complete) = &mut self.stage else { return };
@@ -358,84 +323,52 @@ impl Keygen {
     }
 }
 
-impl Complete {
+impl<S: Keyed> Complete<S> {
     fn first_slot(&self, lead: u64) -> Option<u64> {
         Some(self.sufficed?.saturating_add(lead))
     }
 
-    /// Enters a party's keys, which were admitted against the bare committees.
-    fn enter(&mut self, round: u64, keys: &AdmittedKeys) -> Result<(), String> {
-        let committees = &mut self.committees;
-        committees.slow.insert(keys.keys.slow.clone()).map_err(|error| error.to_string())?;
-        if let (Some(committee), Some(key)) = (&mut committees.fast, &keys.keys.fast) {
-            committee.insert(key.clone()).map_err(|error| error.to_string())?;
-        }
-        let needed = committees.slow.threshold().t();
-        if self.sufficed.is_none() && committees.slow.admitted_weight() >= needed.get() {
+    /// Whether the keys suffice by now.
+    fn count(&mut self, round: u64) {
+        let slow = &self.committees.slow;
+        let got: u32 = S::access(slow).parties().map(|party| S::weight(slow, party)).sum();
+        if self.sufficed.is_none() && got >= S::threshold(slow).t().get() {
             self.sufficed = Some(round);
         }
+    }
+
+    /// Enters a party's keys, which were admitted against the bare committees.
+    fn enter(&mut self, round: u64, keys: &AdmittedKeys<S>) -> Result<(), String> {
+        let committees = &mut self.committees;
+        S::admit(&mut committees.slow, keys.keys.slow.clone())
+            .map_err(|error| error.to_string())?;
+        if let (Some(committee), Some(key)) = (&mut committees.fast, &keys.keys.fast) {
+            S::admit(committee, key.clone()).map_err(|error| error.to_string())?;
+        }
+        self.count(round);
         Ok(())
     }
 }
 
-impl Job {
+impl<S: Keyed> Job<S> {
     /// Does the work. Pure but for the secrets of `identity`, which dealing and opening use.
     #[must_use]
-    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict {
+    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict<S> {
         match self {
-            Self::Deal => Verdict::Dealt(deal(setup, identity)),
-            Self::Judge { transaction } => Verdict::Judged(judge(setup, transaction).map(Arc::new)),
-            Self::Sum { dkg } => {
-                let sum = dkg.aggregate().map(Arc::new);
-                Verdict::Summed(sum.map_err(|error| error.to_string()))
+            Self::Deal => Verdict::Dealt(
+                S::deal(setup, identity).map(|dealing| transaction::dealing(&dealing)),
+            ),
+            Self::Judge { transaction } => {
+                let body = transaction::body(transaction, Kind::Dealing);
+                Verdict::Judged(body.and_then(|body| S::judge(&setup.keygen, body)).map(Arc::new))
             }
-            Self::Open { aggregate } => Verdict::Opened(open(setup, identity, aggregate)),
-            Self::Admit { transactions, committees } => {
-                Verdict::Admitted(admit(setup, transactions, committees))
+            Self::Sum { dkg } => Verdict::Summed(S::fix(dkg).map(Arc::new)),
+            Self::Open { key } => Verdict::Opened(S::open(setup, identity, key)),
+            Self::Admit { transactions, key } => {
+                Verdict::Admitted(S::admit_all(setup, transactions, key))
             }
         }
     }
-}
-
-fn deal(setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
-    let mut rng = identity.rng(b"deal", setup.keygen.digest());
-    let dealing = pvss_dkg::deal(&setup.keygen, identity.me, &identity.signer, &mut rng)
-        .map_err(|error| error.to_string())?;
-    Ok(transaction::dealing(&dealing))
-}
-
-fn judge(setup: &Setup, transaction: &[u8]) -> Result<Verified<Dealing>, String> {
-    let body = body(transaction, Kind::Dealing)?;
-    let dealing =
-        Dealing::from_bytes(&setup.keygen, body).map_err(|error| format!("dealing: {error}"))?;
-    let dealer = dealing.dealer();
-    pvss_dkg::verify(&setup.keygen, dealing)
-        .map_err(|error| format!("dealing of {dealer}: {error}"))
-}
-
-fn body(transaction: &[u8], expected: Kind) -> Result<&[u8], String> {
-    match Kind::split(transaction) {
-        Some((kind, body)) if kind == expected => Ok(body),
-        other => Err(format!("{:?} where {expected:?} were expected", other.map(|(kind, _)| kind))),
-    }
-}
-
-fn open(
-    setup: &Setup,
-    identity: &Identity,
-    aggregate: &Verified<Aggregate>,
-) -> Result<Opened, String> {
-    let shares = aggregate
-        .decrypt(&setup.keygen, identity.me, &identity.decryption)
-        .map_err(|error| error.to_string())?;
-    // Another aggregate, another factor: a partial counts for all shares ever blinded with its factor.
-    let mut rng = identity.rng(b"blind", &aggregate.digest());
-    // Two calls, two factors: with one factor a fast partial would be a slow partial.
-    let (slow, slow_public) = wvuf::blind(&shares.slow, &mut rng);
-    let fast = shares.fast.as_ref().map(|shares| wvuf::blind(shares, &mut rng));
-    let (fast, fast_public) = fast.unzip();
-    let signed = SignedKeys::new(setup, identity, slow_public, fast_public);
-    Ok(Opened { keys: PerPath { slow, fast }, transaction: transaction::keys(&signed) })
 }
 
 /// Whether a transaction may be judged in one batch with these: keys, and of a party that has none in
@@ -445,55 +378,10 @@ fn may_join(batch: &[Arc<[u8]>], next: &[u8]) -> bool {
     Kind::of(next) == Some(Kind::Keys) && batch.iter().all(|one| claimed(one) != claimed(next))
 }
 
-/// Signatures and shapes one by one, the equations of all in one batch per path.
-fn admit(
-    setup: &Setup,
-    transactions: &[Arc<[u8]>],
-    committees: &PerPath<Committee>,
-) -> Vec<Result<Arc<AdmittedKeys>, String>> {
-    let decoded: Vec<Result<SignedKeys, String>> = transactions
-        .iter()
-        .map(|transaction| decode_keys(setup, transaction, committees.fast.is_some()))
-        .collect();
-    let batch = |key: &dyn Fn(&SignedKeys) -> Option<BlindedKey>| -> BTreeMap<Party, BlindedKey> {
-        decoded.iter().flatten().filter_map(|keys| Some((keys.party, key(keys)?))).collect()
-    };
-    let slow = committees.slow.admit_all(batch(&|keys| Some(keys.slow.clone())));
-    let fast =
-        committees.fast.as_ref().map(|fast| fast.admit_all(batch(&|keys| keys.fast.clone())));
-    decoded
-        .into_iter()
-        .map(|keys| {
-            let party = keys?.party;
-            let slow = outcome(&slow, party)?;
-            let fast = fast.as_ref().map(|fast| outcome(fast, party)).transpose()?;
-            Ok(Arc::new(AdmittedKeys { party, keys: PerPath { slow, fast } }))
-        })
-        .collect()
-}
-
-fn decode_keys(setup: &Setup, transaction: &[u8], both: bool) -> Result<SignedKeys, String> {
-    let body = body(transaction, Kind::Keys)?;
-    let keys: SignedKeys =
-        borsh::from_slice(body).map_err(|error| format!("undecodable keys: {error}"))?;
-    keys.verify(setup).map_err(|error| error.to_string())?;
-    if keys.fast.is_some() != both {
-        return Err(format!("{} publishes keys for the wrong paths", keys.party));
-    }
-    Ok(keys)
-}
-
-fn outcome(admission: &wvuf::Admission, party: Party) -> Result<AdmittedKey, String> {
-    let admitted = admission.admitted.iter().find(|key| key.party() == party);
-    admitted.cloned().ok_or_else(|| match admission.refused.get(&party) {
-        Some(error) => format!("keys of {party}: {error}"),
-        None => format!("keys of {party} were not judged"),
-    })
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
+    use ::beacon::{Bls, Wvuf};
     use weighted_rounding::{Ratio, Stake};
 
     use super::*;
@@ -507,12 +395,12 @@ mod tests {
         (Arc::new(setup), identities)
     }
 
-    fn dealing(setup: &Setup, identity: &Identity) -> Arc<[u8]> {
-        deal(setup, identity).unwrap().into()
+    fn dealing<S: Keyed>(setup: &Setup, identity: &Identity) -> Arc<[u8]> {
+        transaction::dealing(&S::deal(setup, identity).unwrap()).into()
     }
 
     /// Runs every job at once; what the party submits.
-    fn drive(keygen: &mut Keygen, setup: &Setup, identity: &Identity) -> Vec<Vec<u8>> {
+    fn drive<S: Keyed>(keygen: &mut Keygen<S>, setup: &Setup, identity: &Identity) -> Vec<Vec<u8>> {
         let mut submitted = Vec::new();
         while let Some(output) = keygen.poll() {
             match output {
@@ -527,38 +415,49 @@ mod tests {
 
     #[test]
     fn a_flood_makes_no_two_keys() {
+        flood::<Bls>();
+        flood::<Wvuf>();
+    }
+
+    fn flood<S: Keyed>() {
         let (setup, identities) = committee();
-        let mut junk = vec![0; 1 + setup.keygen.dealing_bytes()];
+        let mut junk = vec![0; 1 + S::dealing_bytes(&setup.keygen)];
         junk[1] = 0xff;
         let junk: Arc<[u8]> = junk.into();
-        let mut ordered = vec![dealing(&setup, &identities[3])];
+        let mut ordered = vec![dealing::<S>(&setup, &identities[3])];
         ordered.extend(std::iter::repeat_n(junk, 5000));
         ordered.extend(std::iter::repeat_n(Arc::from([0_u8].as_slice()), 5000));
-        ordered.extend([2, 0].map(|dealer: usize| dealing(&setup, &identities[dealer])));
+        ordered.extend([2, 0].map(|dealer: usize| dealing::<S>(&setup, &identities[dealer])));
         // One party is fast and gets every verdict before the next transaction, one has not judged
         // the first when the last arrives.
-        let mut fast = Keygen::new(Arc::clone(&setup), Party::new(0));
+        let mut fast = Keygen::<S>::new(Arc::clone(&setup), Party::new(0));
         for transaction in &ordered {
             fast.ordered(1, std::slice::from_ref(transaction));
             drive(&mut fast, &setup, &identities[0]);
         }
-        let mut late = Keygen::new(Arc::clone(&setup), Party::new(1));
+        let mut late = Keygen::<S>::new(Arc::clone(&setup), Party::new(1));
         late.ordered(1, &ordered);
         drive(&mut late, &setup, &identities[1]);
-        let key = |keygen: &Keygen| keygen.aggregate().map(|it| it.to_bytes());
+        let key = |keygen: &Keygen<S>| keygen.key().map(|key| S::digest(&key.sum));
         assert!(key(&fast).is_some());
         assert!(key(&fast) == key(&late), "two keys");
     }
 
     #[test]
     fn honest_transactions_have_the_right_length() {
+        // With threshold BLS there is nothing to publish.
+        lengths::<Bls>(false);
+        lengths::<Wvuf>(true);
+    }
+
+    fn lengths<S: Keyed>(publishes: bool) {
         let (setup, identities) = committee();
-        let dealings: Vec<_> = identities.iter().map(|one| dealing(&setup, one)).collect();
+        let dealings: Vec<_> = identities.iter().map(|one| dealing::<S>(&setup, one)).collect();
         for identity in &identities {
-            let mut keygen = Keygen::new(Arc::clone(&setup), identity.me);
+            let mut keygen = Keygen::<S>::new(Arc::clone(&setup), identity.me);
             keygen.ordered(1, &dealings);
             let submitted = drive(&mut keygen, &setup, identity);
-            let holds = setup.keygen.shape().access().weight(identity.me) > 0;
+            let holds = publishes && setup.keygen.shape().access().weight(identity.me) > 0;
             assert_eq!(submitted.len(), usize::from(holds));
             for transaction in submitted {
                 assert_eq!(keygen.check_shape(&transaction), Ok(()));

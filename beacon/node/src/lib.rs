@@ -9,6 +9,7 @@
 //! | [`setup`]     | what a committee agrees on, and what each party keeps to itself      |
 //! | [`validator`] | engine, key generation and beacon as one machine                    |
 //! | [`keygen`]    | from ordered transactions to the epoch's keys                       |
+//! | [`scheme`]    | what threshold BLS and the weighted VUF need for that               |
 //! | [`transaction`] | what the key generation puts into blocks                          |
 //! | [`devnet`]    | real time: tasks, bytes, one thread pool                            |
 //! | [`simulate`]  | virtual time: the paper's latency experiment                        |
@@ -29,6 +30,7 @@ pub mod devnet;
 pub mod failure;
 pub mod keygen;
 pub mod round;
+pub mod scheme;
 pub mod setup;
 pub mod simulate;
 pub mod stakes;

@@ -1,4 +1,4 @@
-//! What the key generation puts into blocks: dealings, then each party's blinded keys.
+//! What the key generation puts into blocks: dealings, then, for the weighted VUF, blinded keys.
 //!
 //! Blinded keys are signed: whoever knows a party's published pair `(π, ρ)` can blind it once more,
 //! and the copy would pass every equation, so that the first to be ordered would push the party out.
@@ -10,7 +10,6 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::wvuf::BlindedKey;
-use pvss_dkg::Dealing;
 
 use crate::setup::{Identity, Setup};
 
@@ -32,7 +31,7 @@ pub struct SignedKeys {
 /// to be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 0: a dealing, as `pvss_dkg` encodes it.
+    /// 0: a dealing, as `pvss_dkg` encodes it, of the kind that the scheme takes.
     Dealing,
     /// 1: [`SignedKeys`] in Borsh.
     Keys,
@@ -56,10 +55,21 @@ impl Kind {
     }
 }
 
+/// What is behind the first byte, if that is the expected one.
+///
+/// # Errors
+/// If it is another.
+pub fn body(transaction: &[u8], expected: Kind) -> Result<&[u8], String> {
+    match Kind::split(transaction) {
+        Some((kind, body)) if kind == expected => Ok(body),
+        other => Err(format!("{:?} where {expected:?} were expected", other.map(|(kind, _)| kind))),
+    }
+}
+
 /// The transaction that carries a dealing.
 #[must_use]
-pub fn dealing(dealing: &Dealing) -> Vec<u8> {
-    [&[0], dealing.to_bytes().as_slice()].concat()
+pub fn dealing(encoded: &[u8]) -> Vec<u8> {
+    [&[0], encoded].concat()
 }
 
 /// The transaction that carries a party's keys.

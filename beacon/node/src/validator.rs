@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::{Beacon, Binding, Limits, Path, Paths, Sharing, Slot, Value, View, Wvuf};
+use ::beacon::{Beacon, Binding, Limits, Path, Paths, Sharing, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
@@ -23,7 +23,8 @@ use jolteon::Jolteon;
 use machine::{Instant, Machine};
 use pvss_dkg::Progress;
 
-use crate::keygen::{self, AdmittedKeys, Keygen, PerPath};
+use crate::keygen::{self, Keygen};
+use crate::scheme::{AdmittedKeys, Fixed, Keyed, PerPath};
 use crate::setup::{Algorithm, Identity, Setup};
 
 /// Beacon messages of one peer that came before this party had opened its keys, and that are kept for
@@ -32,11 +33,11 @@ const EARLY: usize = 128;
 
 /// What validators send each other.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
-pub enum Message {
+pub enum Message<S: Keyed> {
     /// Between engines.
     Engine(jolteon::Message),
     /// Between beacons.
-    Beacon(::beacon::Message<Wvuf>),
+    Beacon(#[borsh(bound(serialize = "", deserialize = ""))] ::beacon::Message<S>),
 }
 
 /// Whom a message is for.
@@ -67,27 +68,27 @@ pub enum Record {
 }
 
 /// Work for a pool.
-pub enum Job {
+pub enum Job<S: Keyed> {
     /// Signatures.
     Engine(jolteon::Job),
     /// Dealings and keys.
-    Keygen(keygen::Job),
+    Keygen(keygen::Job<S>),
     /// Partials.
-    Beacon(::beacon::Job<Wvuf>),
+    Beacon(::beacon::Job<S>),
 }
 
 /// What came of it.
-pub enum Verdict {
+pub enum Verdict<S: Keyed> {
     /// See [`Job::Engine`].
     Engine(jolteon::Verdict),
     /// See [`Job::Keygen`].
-    Keygen(keygen::Verdict),
+    Keygen(keygen::Verdict<S>),
     /// See [`Job::Beacon`].
-    Beacon(::beacon::Verdict<Wvuf>),
+    Beacon(::beacon::Verdict<S>),
 }
 
 /// What happens to a validator.
-pub enum Input {
+pub enum Input<S: Keyed> {
     /// The driver is ready.
     Start,
     /// A peer's message, from an authenticated link.
@@ -95,16 +96,16 @@ pub enum Input {
         /// The peer.
         from: Party,
         /// What it sent.
-        message: Message,
+        message: Message<S>,
     },
     /// A job ended.
-    Checked(Verdict),
+    Checked(Verdict<S>),
     /// A deadline passed.
     Tick,
 }
 
 /// What a validator wants done.
-pub enum Output {
+pub enum Output<S: Keyed> {
     /// Make this durable before anything that follows leaves.
     Persist(Record),
     /// Send this.
@@ -112,17 +113,17 @@ pub enum Output {
         /// To whom.
         to: Recipient,
         /// What.
-        message: Message,
+        message: Message<S>,
     },
     /// Run this and bring the verdict back.
-    Run(Job),
+    Run(Job<S>),
     /// For logs, statistics and checkers.
-    Note(Event),
+    Note(Event<S>),
 }
 
 /// What an observer may want to know.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum Event<S: Keyed> {
     /// A dealing counts.
     Dealing {
         /// How many do by now.
@@ -135,10 +136,10 @@ pub enum Event {
         /// The first slot with a value.
         first_slot: Slot,
         /// Who may evaluate under which path: what an outside verifier needs.
-        committees: Box<PerPath<crypto_core::wvuf::Committee>>,
+        committees: Box<PerPath<S::Committee>>,
     },
     /// A party's keys came when values were being revealed already.
-    Admitted(Arc<AdmittedKeys>),
+    Admitted(Arc<AdmittedKeys<S>>),
     /// A slot is final; `None` if it was skipped.
     Finalized {
         /// The slot.
@@ -147,7 +148,7 @@ pub enum Event {
         block: Option<Value>,
     },
     /// A slot has its value.
-    Revealed(Box<::beacon::Reveal<Wvuf>>),
+    Revealed(Box<::beacon::Reveal<S>>),
     /// A peer did wrong, in words.
     Accused {
         /// Who.
@@ -162,33 +163,33 @@ pub enum Event {
 }
 
 /// Engine, key generation and beacon of one party.
-pub struct Validator {
+pub struct Validator<S: Keyed> {
     setup: Arc<Setup>,
     me: Party,
     engine: Jolteon,
-    keygen: Keygen,
+    keygen: Keygen<S>,
     /// The last slot whose transactions were ordered: the engine may report it again after a crash,
     /// and what did not count the first time must not count the second.
     ordered: Option<Slot>,
-    stage: Stage,
-    outputs: VecDeque<Output>,
+    stage: Stage<S>,
+    outputs: VecDeque<Output<S>>,
 }
 
-enum Stage {
+enum Stage<S: Keyed> {
     /// No keys yet; what the beacon will have to be told.
-    Before(Box<Backlog>),
-    Running(Box<Beacon<Wvuf>>),
+    Before(Box<Backlog<S>>),
+    Running(Box<Beacon<S>>),
 }
 
 #[derive(Default)]
-struct Backlog {
+struct Backlog<S: Keyed> {
     records: Vec<::beacon::Record>,
     finalized: Vec<(Slot, Option<Value>)>,
     abandoned: Option<View>,
-    messages: BTreeMap<Party, Vec<::beacon::Message<Wvuf>>>,
+    messages: BTreeMap<Party, Vec<::beacon::Message<S>>>,
 }
 
-impl Validator {
+impl<S: Keyed> Validator<S> {
     /// A validator that goes on where its records end; none for a fresh start.
     ///
     /// # Errors
@@ -239,13 +240,13 @@ impl Validator {
         })
     }
 
-    /// The sum of the dealings that made the epoch's key, once it is fixed.
+    /// The epoch's key, once it is fixed.
     #[must_use]
-    pub fn aggregate(&self) -> Option<&Arc<pvss_dkg::Verified<pvss_dkg::Aggregate>>> {
-        self.keygen.aggregate()
+    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+        self.keygen.key()
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: Event<S>) {
         self.outputs.push_back(Output::Note(event));
     }
 
@@ -313,7 +314,7 @@ impl Validator {
     }
 
     /// Tells the beacon, or keeps what it will have to be told.
-    fn tell(&mut self, now: Instant, input: ::beacon::Input<Wvuf>) {
+    fn tell(&mut self, now: Instant, input: ::beacon::Input<S>) {
         match (&mut self.stage, input) {
             (Stage::Running(beacon), input) => beacon.handle(now, input),
             (Stage::Before(backlog), ::beacon::Input::Finalized { slot, value }) => {
@@ -389,7 +390,7 @@ impl Validator {
         }
     }
 
-    fn admit(&mut self, now: Instant, keys: &AdmittedKeys) {
+    fn admit(&mut self, now: Instant, keys: &AdmittedKeys<S>) {
         let late = if self.setup.choice == Algorithm::Tight { Path::Tight } else { Path::Slow };
         let keys = [(late, Some(&keys.keys.slow)), (Path::Fast, keys.keys.fast.as_ref())];
         for (path, key) in keys {
@@ -427,11 +428,11 @@ impl Validator {
     }
 }
 
-impl Machine for Validator {
-    type Input = Input;
-    type Output = Output;
+impl<S: Keyed> Machine for Validator<S> {
+    type Input = Input<S>;
+    type Output = Output<S>;
 
-    fn handle(&mut self, now: Instant, input: Input) {
+    fn handle(&mut self, now: Instant, input: Input<S>) {
         match input {
             Input::Start => self.engine.handle(now, jolteon::Input::Start),
             Input::Received { from, message: Message::Engine(message) } => {
@@ -455,7 +456,7 @@ impl Machine for Validator {
         self.settle(now);
     }
 
-    fn poll(&mut self) -> Option<Output> {
+    fn poll(&mut self) -> Option<Output<S>> {
         self.outputs.pop_front()
     }
 
@@ -468,10 +469,10 @@ impl Machine for Validator {
     }
 }
 
-impl Job {
+impl<S: Keyed> Job<S> {
     /// Does the work; see the parts for what is secret in it.
     #[must_use]
-    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict {
+    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict<S> {
         match self {
             Self::Engine(job) => Verdict::Engine(job.run()),
             Self::Keygen(job) => Verdict::Keygen(job.run(setup, identity)),
@@ -485,7 +486,7 @@ fn view(round: jolteon::Round) -> View {
     View::new(Slot::new(round.get()), 0)
 }
 
-fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths<Wvuf> {
+fn paths<S: Keyed>(setup: &Setup, epoch: keygen::Epoch<S>) -> Paths<S> {
     let keygen::Epoch { committees, own, first_slot } = epoch;
     let (own_slow, own_fast) = own.map(|own| (own.slow, own.fast)).unzip();
     let slow = Sharing { committee: committees.slow, secret: own_slow };
@@ -503,6 +504,7 @@ fn paths(setup: &Setup, epoch: keygen::Epoch) -> Paths<Wvuf> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
+    use ::beacon::Wvuf;
     use weighted_rounding::{Ratio, Stake};
 
     use super::*;
@@ -518,12 +520,12 @@ mod tests {
         (Arc::new(setup), identities.into_iter().map(Arc::new).collect())
     }
 
-    fn validator((setup, identities): &Seats, records: Vec<Record>) -> Validator {
+    fn validator((setup, identities): &Seats, records: Vec<Record>) -> Validator<Wvuf> {
         Validator::new(Arc::clone(setup), Arc::clone(&identities[0]), records).unwrap()
     }
 
     /// What the engine says when it finalizes a block of round 1 with these.
-    fn finalize(validator: &mut Validator, transactions: &[Vec<u8>]) {
+    fn finalize(validator: &mut Validator<Wvuf>, transactions: &[Vec<u8>]) {
         let genesis = (jolteon::Round::GENESIS, validator.engine.committee().genesis());
         let payload = transactions.iter().cloned().map(jolteon::Transaction::new).collect();
         let round = jolteon::Round::new(1);
@@ -532,7 +534,7 @@ mod tests {
     }
 
     /// Runs every job of the key generation; what was persisted, and whether the keys sufficed.
-    fn rest(validator: &mut Validator, (setup, identities): &Seats) -> (Vec<Record>, bool) {
+    fn rest(validator: &mut Validator<Wvuf>, (setup, identities): &Seats) -> (Vec<Record>, bool) {
         let (mut records, mut ready) = (Vec::new(), false);
         loop {
             validator.settle(Instant::START);
@@ -553,7 +555,8 @@ mod tests {
     fn transactions((setup, identities): &Seats) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut dealings = Vec::new();
         for identity in identities {
-            let keygen::Verdict::Dealt(dealt) = keygen::Job::Deal.run(setup, identity) else {
+            let keygen::Verdict::Dealt(dealt) = keygen::Job::<Wvuf>::Deal.run(setup, identity)
+            else {
                 unreachable!()
             };
             dealings.push(dealt.unwrap());
@@ -561,7 +564,7 @@ mod tests {
         let ordered: Vec<Arc<[u8]>> = dealings.iter().map(|one| one.as_slice().into()).collect();
         let mut keys = Vec::new();
         for identity in identities {
-            let mut keygen = Keygen::new(Arc::clone(setup), identity.me);
+            let mut keygen = Keygen::<Wvuf>::new(Arc::clone(setup), identity.me);
             keygen.ordered(1, &ordered);
             while let Some(output) = keygen.poll() {
                 match output {

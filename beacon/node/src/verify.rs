@@ -12,8 +12,9 @@ use crate::failure::Failure;
 pub struct Options {
     /// A file that `prefinal devnet --out` wrote
     file: PathBuf,
-    /// The key that the values must belong to, as the committee shows it
-    #[arg(long, value_name = "DIGEST")]
+    /// The key that the values must belong to, as the committee shows it: the public key, or with the
+    /// weighted VUF its digest
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
@@ -23,12 +24,12 @@ pub struct Options {
 /// If the file is not readable or malformed, is of another key, or a value does not hold.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let chronicle = Chronicle::read(&options.file).map_err(Failure::bad_input)?;
-    let digest = chronicle.key_digest();
-    if let Some(expected) = options.key.as_ref().filter(|expected| **expected != digest) {
-        let what = format!("values are of key {digest}, expected {expected}");
+    let key = chronicle.key();
+    if let Some(expected) = options.key.as_ref().filter(|expected| **expected != key) {
+        let what = format!("values are of key {key}, expected {expected}");
         return Err(Failure::Disagreement(what));
     }
     chronicle.verify()?;
-    println!("{} slots verified, key {digest}", chronicle.slots());
+    println!("{} slots verified, key {key}", chronicle.slots());
     Ok(())
 }

@@ -17,13 +17,13 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use beacon::{Path, Slot};
-use committee::{Run, Scene, Seen, ground, partial_of, seats};
+use committee::{Message, Run, Scene, Seen, ground, partial_of, seats};
 use crypto_core::access::Party;
 use crypto_core::curve::{G2Affine, Scalar};
 use crypto_core::wvuf::Partial;
 use machine::Instant;
 use prefinal_node::setup::Algorithm;
-use prefinal_node::validator::{Message, Record};
+use prefinal_node::validator::Record;
 use sim::rule::{self, Letter};
 use sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
 

@@ -9,17 +9,18 @@ use std::sync::OnceLock;
 use borsh::{BorshDeserialize, BorshSerialize};
 use libfuzzer_sys::fuzz_target;
 use prefinal_node::chronicle::Chronicle;
+use prefinal_node::scheme::{Bls, Wvuf};
 use prefinal_node::setup::{Algorithm, Plan, found};
 use prefinal_node::stakes::StakeTable;
 use prefinal_node::transaction::SignedKeys;
 use prefinal_node::validator::Message;
-use pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration};
+use pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};
 use weighted_rounding::{Ratio, Stake};
 
 fuzz_target!(|data: &[u8]| {
     let Some((decoder, bytes)) = data.split_first() else { return };
-    match decoder % 7 {
-        0 => canonical::<Vec<Message>>(bytes),
+    match decoder % 9 {
+        0 => canonical::<Vec<Message<Wvuf>>>(bytes),
         1 => canonical::<SignedKeys>(bytes),
         2 => canonical::<KeyRegistration>(bytes),
         3 => {
@@ -32,7 +33,13 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!(aggregate.to_bytes(), bytes);
             }
         }
-        5 => drop(serde_json::from_slice::<Chronicle>(bytes)),
+        5 => drop(Chronicle::parse(bytes)),
+        6 => canonical::<Vec<Message<Bls>>>(bytes),
+        7 => {
+            if let Ok(dealing) = field::Dealing::from_bytes(config(), bytes) {
+                assert_eq!(dealing.to_bytes(), bytes);
+            }
+        }
         _ => {
             if let Ok(text) = std::str::from_utf8(bytes) {
                 drop(StakeTable::parse("fuzz", text));

@@ -8,28 +8,29 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::time::Duration;
 
-use ::beacon::{Path, Reveal, Slot, Value, Wvuf};
+use ::beacon::{Path, Reveal, Slot, Value};
 use crypto_core::access::Party;
 use machine::Instant;
 
 use super::party::Noticed;
-use crate::chronicle::{Chronicle, Entry, Evaluators};
+use crate::chronicle::Chronicle;
 use crate::failure::Failure;
+use crate::scheme::{AdmittedKeys, Keyed, PerPath};
 use crate::setup::{Algorithm, Setup};
 use crate::validator::Event;
 use crate::waits::{self, Waits, milliseconds};
 
 /// What is known of a slot.
 #[derive(Default)]
-struct Row {
+struct Row<S: Keyed> {
     /// When each party knew that the slot is final, and with which block.
     finalized: BTreeMap<Party, (Instant, Option<Value>)>,
     /// When each party had the value, and what it is.
-    revealed: BTreeMap<Party, (Instant, Reveal<Wvuf>)>,
+    revealed: BTreeMap<Party, (Instant, Reveal<S>)>,
 }
 
 /// All slots of a run.
-pub(super) struct Ledger {
+pub(super) struct Ledger<S: Keyed> {
     context: crypto_core::context::Context,
     parties: usize,
     slots: u64,
@@ -37,12 +38,12 @@ pub(super) struct Ledger {
     /// How many slots from the first on use the slow path alone.
     slow_only: u64,
     first: Option<Slot>,
-    evaluators: Option<Evaluators>,
-    rows: BTreeMap<Slot, Row>,
+    committees: Option<PerPath<S::Committee>>,
+    rows: BTreeMap<Slot, Row<S>>,
     faults: Vec<String>,
 }
 
-impl Ledger {
+impl<S: Keyed> Ledger<S> {
     pub(super) fn new(setup: &Setup, slots: u64) -> Self {
         Self {
             context: setup.context,
@@ -51,14 +52,14 @@ impl Ledger {
             choice: setup.choice,
             slow_only: setup.fast_after,
             first: None,
-            evaluators: None,
+            committees: None,
             rows: BTreeMap::new(),
             faults: Vec::new(),
         }
     }
 
     /// Takes an event and gives the lines that it completes.
-    pub(super) fn take(&mut self, noticed: Noticed) -> Vec<String> {
+    pub(super) fn take(&mut self, noticed: Noticed<S>) -> Vec<String> {
         let Noticed { by, at, event } = noticed;
         match event {
             Event::Ready { first_slot, committees } => {
@@ -66,11 +67,11 @@ impl Ledger {
                 if first != first_slot {
                     self.faults.push(format!("{by} starts at {first_slot}, others at {first}"));
                 }
-                self.evaluators.get_or_insert_with(|| Evaluators::new(&committees));
+                self.committees.get_or_insert(*committees);
             }
             Event::Admitted(keys) => {
-                if let Some(evaluators) = &mut self.evaluators {
-                    evaluators.admit(&keys);
+                if let Some(committees) = &mut self.committees {
+                    admit(committees, &keys);
                 }
             }
             Event::Finalized { slot, block } => {
@@ -140,7 +141,7 @@ impl Ledger {
             return Err(Failure::Disagreement(format!("{count} faults, the first: {fault}")));
         }
         let mut compared = 0_usize;
-        let mut entries = Vec::new();
+        let mut reveals = Vec::new();
         for (slot, row) in &self.rows {
             let Some((witness, (_, shown))) = row.revealed.iter().next() else { continue };
             for (party, (_, reveal)) in &row.revealed {
@@ -150,12 +151,12 @@ impl Ledger {
                 }
                 compared += 1;
             }
-            entries.push(Entry::new(shown));
+            reveals.push(shown);
         }
-        let evaluators = self.evaluators.ok_or_else(|| {
+        let committees = self.committees.as_ref().ok_or_else(|| {
             Failure::Disagreement("the run ended before there was a key".to_owned())
         })?;
-        let chronicle = Chronicle::new(self.context, evaluators, entries);
+        let chronicle = S::chronicle(self.context, committees, &reveals);
         chronicle.verify()?;
         println!(
             "{compared} values of {} parties in {} slots agree; each slot verified from public data",
@@ -163,6 +164,14 @@ impl Ledger {
             chronicle.slots()
         );
         Ok(chronicle)
+    }
+}
+
+/// Every party says so of a late key; the first who does counts.
+fn admit<S: Keyed>(committees: &mut PerPath<S::Committee>, keys: &AdmittedKeys<S>) {
+    let _known = S::admit(&mut committees.slow, keys.keys.slow.clone());
+    if let (Some(fast), Some(key)) = (&mut committees.fast, &keys.keys.fast) {
+        let _known = S::admit(fast, key.clone());
     }
 }
 
@@ -174,7 +183,7 @@ fn header() -> String {
 }
 
 /// One slot: where its value came from, and how long the parties waited for it.
-fn line(slot: Slot, row: &Row) -> String {
+fn line<S: Keyed>(slot: Slot, row: &Row<S>) -> String {
     let waits: Vec<Duration> = row
         .revealed
         .iter()

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::beacon::{Bls, Wvuf};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use pvss_dkg::Progress;
@@ -26,6 +27,7 @@ use self::network::Network;
 use self::party::{Noticed, Shared};
 use crate::committee::CommitteeOptions;
 use crate::failure::Failure;
+use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Setup};
 use crate::validator::{Event, Validator};
 
@@ -46,6 +48,9 @@ pub struct Options {
     /// Which algorithm reveals
     #[arg(long, value_enum, default_value_t = Algorithm::Fast)]
     path: Algorithm,
+    /// What the committee evaluates
+    #[arg(long, value_enum, default_value_t)]
+    scheme: scheme::Name,
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -56,6 +61,13 @@ pub struct Options {
 /// # Errors
 /// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
 pub fn run(options: &Options) -> Result<(), Failure> {
+    match options.scheme {
+        scheme::Name::Bls => run_scheme::<Bls>(options),
+        scheme::Name::Wvuf => run_scheme::<Wvuf>(options),
+    }
+}
+
+fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
     let (plan, placement) = options.committee.gather(Some(options.parties), options.path)?;
     let (mut setup, identities) =
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
@@ -66,7 +78,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::bad_input(format_args!("no thread pool: {error}")))?;
-    let ledger = runtime.block_on(watch(options, Arc::new(setup), identities, placement))?;
+    let ledger = runtime.block_on(watch::<S>(options, Arc::new(setup), identities, placement))?;
     // Tasks that still sleep are of no interest any more.
     runtime.shutdown_background();
     ledger.print_summary();
@@ -79,14 +91,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or Ctrl-C.
-async fn watch(
+async fn watch<S: Keyed>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     placement: Option<Placement>,
-) -> Result<Ledger, Failure> {
+) -> Result<Ledger<S>, Failure> {
     let mut ledger = Ledger::new(&setup, options.slots);
-    let mut noticed = start(setup, identities, placement)?;
+    let mut noticed = start::<S>(setup, identities, placement)?;
     let progress = KeyProgress::new();
     loop {
         let next = tokio::select! {
@@ -115,11 +127,11 @@ async fn watch(
 }
 
 /// One task per party.
-fn start(
+fn start<S: Keyed>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     placement: Option<Placement>,
-) -> Result<UnboundedReceiver<Noticed>, Failure> {
+) -> Result<UnboundedReceiver<Noticed<S>>, Failure> {
     let (inboxes, receivers): (Vec<_>, Vec<_>) =
         identities.iter().map(|_| unbounded_channel()).unzip();
     let (events, noticed) = unbounded_channel();
@@ -154,7 +166,7 @@ impl KeyProgress {
         Self { bar, watched: crypto_core::access::Party::new(0) }
     }
 
-    fn show(&self, noticed: &Noticed) {
+    fn show<S: Keyed>(&self, noticed: &Noticed<S>) {
         if noticed.by != self.watched {
             return;
         }
@@ -165,7 +177,9 @@ impl KeyProgress {
             }
             Event::Dealing { dealings, progress: Progress::Qualified } => {
                 self.bar.set_position(100);
-                self.bar.set_message(format!("{dealings} dealings make the key, parties blind it"));
+                self.bar.set_message(format!(
+                    "{dealings} dealings make the key, parties open their shares"
+                ));
             }
             Event::Ready { first_slot, .. } => {
                 self.finish();

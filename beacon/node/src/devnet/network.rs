@@ -13,6 +13,7 @@ use crypto_core::access::Party;
 use sim::{Placement, Seat};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::scheme::Keyed;
 use crate::validator::{Message, Recipient};
 
 /// No honest step sends more: a block and its certificates, or an answer to a party that lags.
@@ -42,7 +43,7 @@ pub(super) enum FrameError {
 
 impl Frame {
     /// The messages of a frame.
-    pub(super) fn decode(&self) -> Result<Vec<Message>, FrameError> {
+    pub(super) fn decode<S: Keyed>(&self) -> Result<Vec<Message<S>>, FrameError> {
         if self.bytes.len() > MAX_FRAME {
             return Err(FrameError::TooLarge { got: self.bytes.len() });
         }
@@ -57,7 +58,7 @@ impl Network {
 
     /// Sends what one step of `from` had to send: one frame for everybody, one for each who gets
     /// more than that.
-    pub(super) fn deliver(&self, from: Party, letters: Vec<(Recipient, Message)>) {
+    pub(super) fn deliver<S: Keyed>(&self, from: Party, letters: Vec<(Recipient, Message<S>)>) {
         if letters.is_empty() {
             return;
         }
@@ -97,8 +98,10 @@ impl Network {
     }
 }
 
-fn encode<'a>(letters: impl Iterator<Item = &'a (Recipient, Message)>) -> Option<Arc<[u8]>> {
-    let messages: Vec<&Message> = letters.map(|(_, message)| message).collect();
+fn encode<'a, S: Keyed>(
+    letters: impl Iterator<Item = &'a (Recipient, Message<S>)>,
+) -> Option<Arc<[u8]>> {
+    let messages: Vec<&Message<S>> = letters.map(|(_, message)| message).collect();
     if messages.is_empty() {
         return None;
     }

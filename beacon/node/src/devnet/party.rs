@@ -15,36 +15,37 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
 use super::network::{Frame, Network};
+use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
 use crate::validator::{Event, Input, Output, Validator, Verdict};
 
 /// What a party noticed, and when.
-pub(super) struct Noticed {
+pub(super) struct Noticed<S: Keyed> {
     pub(super) by: Party,
     pub(super) at: Instant,
-    pub(super) event: Event,
+    pub(super) event: Event<S>,
 }
 
 /// What all tasks share.
-pub(super) struct Shared {
+pub(super) struct Shared<S: Keyed> {
     pub(super) setup: Arc<Setup>,
     pub(super) network: Network,
     pub(super) started: Clock,
-    pub(super) events: UnboundedSender<Noticed>,
+    pub(super) events: UnboundedSender<Noticed<S>>,
 }
 
-struct Task {
-    shared: Arc<Shared>,
+struct Task<S: Keyed> {
+    shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
-    validator: Validator,
-    verdicts: UnboundedSender<Verdict>,
+    validator: Validator<S>,
+    verdicts: UnboundedSender<Verdict<S>>,
 }
 
 /// Runs a party until its inbox closes or the task is dropped.
-pub(super) async fn run(
-    shared: Arc<Shared>,
+pub(super) async fn run<S: Keyed>(
+    shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
-    validator: Validator,
+    validator: Validator<S>,
     mut inbox: UnboundedReceiver<Frame>,
 ) {
     let (verdicts, mut done) = unbounded_channel();
@@ -63,7 +64,7 @@ pub(super) async fn run(
     }
 }
 
-impl Task {
+impl<S: Keyed> Task<S> {
     fn now(&self) -> Instant {
         Instant::at(self.shared.started.elapsed())
     }
@@ -89,7 +90,7 @@ impl Task {
         }
     }
 
-    fn take(&mut self, input: Input) {
+    fn take(&mut self, input: Input<S>) {
         self.validator.handle(self.now(), input);
         self.carry_out();
     }
@@ -116,7 +117,7 @@ impl Task {
         self.shared.network.deliver(self.identity.me, letters);
     }
 
-    fn note(&self, event: Event) {
+    fn note(&self, event: Event<S>) {
         let noticed = Noticed { by: self.identity.me, at: self.now(), event };
         // The observer stops listening when the run ends.
         drop(self.shared.events.send(noticed));

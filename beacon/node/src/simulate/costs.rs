@@ -5,14 +5,15 @@
 //! whatever else the machine is doing, and all parties are charged although each result is computed
 //! once. With `--costs` from an earlier run the same seed gives the same run.
 //!
-//! | operation                        | primitives                                                         |
-//! |----------------------------------|--------------------------------------------------------------------|
-//! | sign a vote                      | hash to 𝔾₁, multiplication in 𝔾₁                                    |
-//! | check a multi-signature          | hash to 𝔾₁, 2 Miller loops, final exponentiation                    |
-//! | decode a vote, a partial         | decoding in 𝔾₁, in 𝔾₂                                               |
-//! | evaluate                         | hash to 𝔾₂ once a slot and path, multiplication in 𝔾₂                |
+//! | operation                     | primitives                                                         |
+//! |-------------------------------|--------------------------------------------------------------------|
+//! | sign a vote                   | hash to 𝔾₁, multiplication in 𝔾₁                                    |
+//! | check a multi-signature       | hash to 𝔾₁, 2 Miller loops, final exponentiation                    |
+//! | weighted VUF: evaluate        | hash to 𝔾₂ once a slot and path, multiplication in 𝔾₂                |
 //! | check and combine `k` partials of `w` shares | per partial: a short multiplication in 𝔾₁ and 2 Miller loops; per share a term of an MSM; 2 final exponentiations |
-//! | deal, judge, open, admit         | counted in group operations, see the functions                     |
+//! | threshold BLS: evaluate       | hash to 𝔾₁ once a slot and path, multiplication in 𝔾₁ for each share |
+//! | combine `w` shares, check the result | a term of an MSM in 𝔾₁ for each; hash to 𝔾₁, 2 Miller loops, final exponentiation |
+//! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
 //!
 //! What is independent per partial or per share is spread over the party's cores. Elsewhere: what is
 //! really computed ([`super::host`]).
@@ -24,6 +25,28 @@ use crypto_core::curve::{
     G1Affine, G2Affine, MillerLoop, Scalar, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128,
 };
 use serde::{Deserialize, Serialize};
+
+use crate::scheme::Name;
+
+/// Chunks of a share that is dealt as a field element.
+const CHUNKS: u64 = 16;
+
+/// How much of something is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    /// In which scheme.
+    pub(super) scheme: Name,
+    /// For, or of, how many parties that hold shares.
+    pub(super) parties: u64,
+    /// How many shares they hold on one path.
+    pub(super) shares: u64,
+    /// On how many paths.
+    pub(super) paths: u64,
+    /// Most shares of one party of the committee on one path.
+    pub(super) heaviest: u64,
+    /// Cores to spread it over.
+    pub(super) cores: u64,
+}
 
 /// Primitive costs in nanoseconds on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +74,13 @@ pub(super) struct Costs {
     pub(super) g2_term: u64,
     /// Multiplication in 𝔾₁ by 128 public bits.
     pub(super) g1_short: u64,
+}
+
+impl Work {
+    /// Levels of a dealing with field elements: as many as the shares of the heaviest party.
+    const fn levels(self) -> u64 {
+        self.heaviest * self.paths
+    }
 }
 
 impl Costs {
@@ -99,52 +129,110 @@ impl Costs {
 
     /// One partial: the slot's input is hashed for it.
     #[must_use]
-    pub(super) fn evaluate(&self) -> Duration {
-        nanos(self.g2_hash + self.g2_multiplication)
+    pub(super) fn evaluate(&self, work: Work) -> Duration {
+        nanos(match work.scheme {
+            Name::Bls => self.g1_hash + work.shares * self.g1_multiplication,
+            Name::Wvuf => self.g2_hash + self.g2_multiplication,
+        })
     }
 
-    /// Checking and combining partials of `parties` parties that hold `shares` shares.
+    /// Decoding one partial.
     #[must_use]
-    pub(super) fn combine(&self, parties: u64, shares: u64, cores: u64) -> Duration {
-        let spread = parties * (self.g1_short + 2 * self.miller_loop) + shares * self.g1_term;
-        let serial = self.g2_hash + self.miller_loop + 2 * self.final_exponentiation;
-        nanos(serial + spread / cores.min(parties).max(1))
+    pub(super) fn decode(&self, work: Work) -> Duration {
+        nanos(match work.scheme {
+            Name::Bls => work.shares * self.g1_decode,
+            Name::Wvuf => self.g2_decode,
+        })
     }
 
-    /// Making a dealing of `shares` shares for `paths` paths: `V̂`, `R` and the two factors of `C` each.
+    /// Combining partials, and checking them or the result.
     #[must_use]
-    pub(super) fn deal(&self, shares: u64, paths: u64, cores: u64) -> Duration {
-        let per_share = 3 * self.g1_multiplication + self.g2_multiplication;
-        nanos(shares * paths * per_share / cores.max(1))
+    pub(super) fn combine(&self, work: Work) -> Duration {
+        let Work { parties, shares, cores, .. } = work;
+        let sum = shares * self.g1_term;
+        nanos(match work.scheme {
+            Name::Bls => sum + self.check_signature_nanos(),
+            Name::Wvuf => {
+                let spread = parties * (self.g1_short + 2 * self.miller_loop) + sum;
+                let serial = self.g2_hash + self.miller_loop + 2 * self.final_exponentiation;
+                serial + spread / cores.min(parties).max(1)
+            }
+        })
     }
 
-    /// Decoding and checking a dealing for `parties` holders of `shares` shares.
+    /// Making a dealing. Group elements: `V̂`, `R` and the two factors of `C` for each share. Field
+    /// elements: `V̂` for each share, a multiplication for each of its chunks and of those of a level,
+    /// and about 210 for the masks.
     #[must_use]
-    pub(super) fn judge(&self, parties: u64, shares: u64, paths: u64, cores: u64) -> Duration {
-        // Two terms in 𝔾₂, one of them of half the length: the product, and the proof of all shares.
-        let g2_terms = self.g2_term + self.g2_term / 2;
-        let per_share = 2 * (self.g1_decode + self.g1_term) + self.g2_decode + g2_terms;
-        let spread = shares * paths * per_share + parties * self.miller_loop;
-        nanos(spread / cores.max(1) + self.final_exponentiation + self.check_signature_nanos())
+    pub(super) fn deal(&self, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        let spread = match work.scheme {
+            Name::Bls => {
+                let chunks = CHUNKS * (shares + work.levels());
+                shares * self.g2_multiplication + (chunks + 210) * self.g1_multiplication
+            }
+            Name::Wvuf => shares * (3 * self.g1_multiplication + self.g2_multiplication),
+        };
+        nanos(spread / work.cores.max(1))
+    }
+
+    /// Decoding and checking a dealing.
+    #[must_use]
+    pub(super) fn judge(&self, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        let spread = match work.scheme {
+            Name::Bls => {
+                // A term of a sum for each chunk, by half in length; two in 𝔾₂ for each share.
+                let chunks = CHUNKS * (shares + work.levels());
+                let per_share = self.g2_decode + 2 * self.g2_term;
+                chunks * (self.g1_decode + self.g1_term / 2) + shares * per_share
+            }
+            Name::Wvuf => {
+                // Two terms in 𝔾₂, one of them of half the length: the product, and the proof of all
+                // shares.
+                let g2_terms = self.g2_term + self.g2_term / 2;
+                let per_share = 2 * (self.g1_decode + self.g1_term) + self.g2_decode + g2_terms;
+                shares * per_share + work.parties * self.miller_loop
+            }
+        };
+        let serial = self.final_exponentiation + self.check_signature_nanos();
+        nanos(spread / work.cores.max(1) + serial)
     }
 
     /// Adding `dealings` dealings up. An addition is about a 380th of a multiplication: 255 doublings
-    /// and half as many additions make one.
+    /// and half as many additions make one. With threshold BLS the degree of the sum is tested once
+    /// more, a term in 𝔾₂ for each share.
     #[must_use]
-    pub(super) fn sum(&self, dealings: u64, shares: u64, paths: u64) -> Duration {
-        let multiplications = 2 * self.g1_multiplication + self.g2_multiplication;
-        nanos(dealings * shares * paths * multiplications / 380)
+    pub(super) fn sum(&self, dealings: u64, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        nanos(match work.scheme {
+            Name::Bls => shares * (dealings * self.g2_multiplication / 380 + self.g2_term),
+            Name::Wvuf => {
+                let multiplications = 2 * self.g1_multiplication + self.g2_multiplication;
+                dealings * shares * multiplications / 380
+            }
+        })
     }
 
-    /// Decrypting and blinding `shares` own shares.
+    /// Decrypting own shares and making keys of them: out of the sum, or out of each of the `dealings`,
+    /// chunk by chunk. Finding a chunk in the table takes less than its multiplication.
     #[must_use]
-    pub(super) fn open(&self, shares: u64, paths: u64) -> Duration {
-        nanos(paths * (2 * shares + 1) * self.g1_multiplication + self.g1_hash)
+    pub(super) fn open(&self, dealings: u64, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        nanos(match work.scheme {
+            Name::Bls => {
+                let chunks = dealings * shares * CHUNKS * 2 * self.g1_multiplication;
+                let compared = (dealings + 1) * shares * self.g2_multiplication;
+                (chunks + compared) / work.cores.max(1)
+            }
+            Name::Wvuf => (2 * shares + work.paths) * self.g1_multiplication + self.g1_hash,
+        })
     }
 
-    /// Decoding and admitting the keys of `parties` parties that hold `shares` shares.
+    /// Decoding and admitting blinded keys.
     #[must_use]
-    pub(super) fn admit(&self, parties: u64, shares: u64, paths: u64, cores: u64) -> Duration {
+    pub(super) fn admit(&self, work: Work) -> Duration {
+        let Work { parties, shares, paths, cores, .. } = work;
         let per_share = self.g1_decode + self.g1_term + self.g2_term;
         let spread = paths * (shares * per_share + parties * self.miller_loop)
             + parties * self.check_signature_nanos();

@@ -19,16 +19,18 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Path, Slot, Wvuf};
+use ::beacon::{Path, Slot};
 use crypto_core::access::Party;
 use machine::Instant;
+use pvss_dkg::Dealt;
 use sha2::{Digest, Sha256};
 use sim::{Host, Network, Note, Seat, Simulation, Step};
 
-use super::costs::Costs;
+use super::costs::{Costs, Work};
 use super::memo::Memo;
 use crate::failure::Failure;
-use crate::keygen;
+use crate::keygen::{self, Judged, Summed};
+use crate::scheme::{AdmittedKeys, Fixed, Keyed};
 use crate::setup::{Algorithm, Identity, Setup};
 use crate::validator::{Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict};
 use crate::waits::Waits;
@@ -45,26 +47,24 @@ pub(super) struct World {
 }
 
 /// One committee, to be run more than once.
-pub(super) struct Experiment {
+pub(super) struct Experiment<S: Keyed> {
     setup: Setup,
     identities: Vec<Arc<Identity>>,
     world: World,
     slots: u64,
-    memos: Memos,
+    memos: Memos<S>,
 }
 
 /// What both runs share.
 #[derive(Default)]
-struct Memos {
+struct Memos<S: Keyed> {
     dealt: Memo<Party, Result<Vec<u8>, String>>,
-    judged: Memo<[u8; 32], Judged>,
-    summed: Memo<Vec<Party>, Summed>,
-    admitted: Memo<([u8; 32], [u8; 32]), Admitted>,
+    judged: Memo<[u8; 32], Judged<S>>,
+    summed: Memo<Vec<Party>, Summed<S>>,
+    admitted: Memo<([u8; 32], [u8; 32]), Admitted<S>>,
 }
 
-type Judged = Result<Arc<pvss_dkg::Verified<pvss_dkg::Dealing>>, String>;
-type Summed = Result<Arc<pvss_dkg::Verified<pvss_dkg::Aggregate>>, String>;
-type Admitted = Result<Arc<keygen::AdmittedKeys>, String>;
+type Admitted<S> = Result<Arc<AdmittedKeys<S>>, String>;
 
 /// What a run showed.
 pub(super) struct Outcome {
@@ -94,15 +94,15 @@ pub(super) enum Seen {
     Wrong(String),
 }
 
-struct Committee<'a> {
-    experiment: &'a Experiment,
+struct Committee<'a, S: Keyed> {
+    experiment: &'a Experiment<S>,
     setup: Arc<Setup>,
     votes: jolteon::Known,
     claims: BTreeMap<jolteon::Fingerprint, jolteon::Verdict>,
-    partials: ::beacon::Known<Wvuf>,
+    partials: ::beacon::Known<S>,
 }
 
-impl Experiment {
+impl<S: Keyed> Experiment<S> {
     pub(super) fn new(
         setup: Setup,
         identities: Vec<Arc<Identity>>,
@@ -128,7 +128,7 @@ impl Experiment {
     }
 
     fn dealt(&self, setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
-        self.memos.dealt.get(identity.me, || match keygen::Job::Deal.run(setup, identity) {
+        self.memos.dealt.get(identity.me, || match keygen::Job::<S>::Deal.run(setup, identity) {
             keygen::Verdict::Dealt(dealt) => dealt,
             _ => Err("a dealing job gave another verdict".to_owned()),
         })
@@ -223,7 +223,7 @@ impl Experiment {
     }
 }
 
-impl Committee<'_> {
+impl<S: Keyed> Committee<'_, S> {
     fn identity(&self, seat: Seat) -> Arc<Identity> {
         let identities = &self.experiment.identities;
         // The simulation has as many seats as there are identities, at least one.
@@ -235,13 +235,30 @@ impl Committee<'_> {
         self.experiment.world.cores.get().into()
     }
 
-    /// Holders and shares of one path, and how many paths there are.
-    fn shape(&self) -> (u64, u64, u64) {
+    /// Holders and shares of one path.
+    fn shape(&self) -> (u64, u64) {
         let access = self.setup.keygen.shape().access();
         let holders = access.weights().iter().filter(|weight| **weight > 0).count();
-        let paths =
-            1 + u64::from(self.setup.keygen.shape().threshold(pvss_dkg::Path::Fast).is_some());
-        (u64::try_from(holders).unwrap_or(0), access.total().into(), paths)
+        (u64::try_from(holders).unwrap_or(0), access.total().into())
+    }
+
+    /// Work for so many parties and shares in this committee.
+    fn work(&self, parties: u64, shares: u64) -> Work {
+        let shape = self.setup.keygen.shape();
+        let heaviest = shape.access().weights().into_iter().max().unwrap_or(0);
+        Work {
+            scheme: S::NAME,
+            parties,
+            shares,
+            paths: 1 + u64::from(shape.threshold(pvss_dkg::Path::Fast).is_some()),
+            heaviest: heaviest.into(),
+            cores: self.cores(),
+        }
+    }
+
+    /// Work of one party for its shares.
+    fn own_work(&self, party: Party) -> Work {
+        self.work(1, self.setup.keygen.shape().access().weight(party).into())
     }
 
     fn run_engine(&mut self, job: &jolteon::Job) -> (jolteon::Verdict, Duration) {
@@ -256,15 +273,15 @@ impl Committee<'_> {
         (verdict.clone(), costs.check_signature() * checks)
     }
 
-    fn run_keygen(&self, seat: Seat, job: &keygen::Job) -> (keygen::Verdict, Duration) {
+    fn run_keygen(&self, seat: Seat, job: &keygen::Job<S>) -> (keygen::Verdict<S>, Duration) {
         let identity = self.identity(seat);
         let (costs, memos) = (&self.experiment.world.costs, &self.experiment.memos);
-        let (holders, shares, paths) = self.shape();
+        let (holders, shares) = self.shape();
         let own: u64 = self.setup.keygen.shape().access().weight(identity.me).into();
         match job {
             keygen::Job::Deal => {
                 let dealt = self.experiment.dealt(&self.setup, &identity);
-                (keygen::Verdict::Dealt(dealt), costs.deal(shares, paths, self.cores()))
+                (keygen::Verdict::Dealt(dealt), costs.deal(self.work(holders, shares)))
             }
             keygen::Job::Judge { transaction } => {
                 let digest = Sha256::digest(transaction).into();
@@ -272,7 +289,7 @@ impl Committee<'_> {
                     keygen::Verdict::Judged(judged) => judged,
                     _ => Err("a judging job gave another verdict".to_owned()),
                 });
-                let cost = costs.judge(holders, shares, paths, self.cores());
+                let cost = costs.judge(self.work(holders, shares));
                 (keygen::Verdict::Judged(judged), cost)
             }
             keygen::Job::Sum { dkg } => {
@@ -282,18 +299,21 @@ impl Committee<'_> {
                     keygen::Verdict::Summed(summed) => summed,
                     _ => Err("a summing job gave another verdict".to_owned()),
                 });
-                (keygen::Verdict::Summed(summed), costs.sum(many, shares, paths))
+                (keygen::Verdict::Summed(summed), costs.sum(many, self.work(holders, shares)))
             }
-            keygen::Job::Open { .. } => (job.run(&self.setup, &identity), costs.open(own, paths)),
-            keygen::Job::Admit { transactions, committees } => {
+            keygen::Job::Open { key } => {
+                let dealings = u64::try_from(S::dealers(&key.sum).len()).unwrap_or(u64::MAX);
+                (job.run(&self.setup, &identity), costs.open(dealings, self.work(1, own)))
+            }
+            keygen::Job::Admit { transactions, key } => {
                 let admitted = transactions
                     .iter()
-                    .map(|transaction| self.admit(&identity, transaction, committees))
+                    .map(|transaction| self.admit(&identity, transaction, key))
                     .collect();
                 let many = u64::try_from(transactions.len()).unwrap_or(u64::MAX);
                 // On average a key has its share of the shares.
                 let shares = (shares * many).div_ceil(holders.max(1));
-                let cost = costs.admit(many, shares, paths, self.cores());
+                let cost = costs.admit(self.work(many, shares));
                 (keygen::Verdict::Admitted(admitted), cost)
             }
         }
@@ -303,13 +323,13 @@ impl Committee<'_> {
         &self,
         identity: &Identity,
         transaction: &Arc<[u8]>,
-        committees: &Arc<keygen::PerPath<crypto_core::wvuf::Committee>>,
-    ) -> Admitted {
-        let key = (committees.slow.id(), Sha256::digest(transaction).into());
-        self.experiment.memos.admitted.get(key, || {
-            let job = keygen::Job::Admit {
+        key: &Arc<Fixed<S>>,
+    ) -> Admitted<S> {
+        let name = (S::digest(&key.sum), Sha256::digest(transaction).into());
+        self.experiment.memos.admitted.get(name, || {
+            let job = keygen::Job::<S>::Admit {
                 transactions: vec![Arc::clone(transaction)],
-                committees: Arc::clone(committees),
+                key: Arc::clone(key),
             };
             match job.run(&self.setup, identity) {
                 keygen::Verdict::Admitted(mut one) => one.pop(),
@@ -319,7 +339,7 @@ impl Committee<'_> {
         })
     }
 
-    fn run_beacon(&mut self, job: &::beacon::Job<Wvuf>) -> (::beacon::Verdict<Wvuf>, Duration) {
+    fn run_beacon(&mut self, job: &::beacon::Job<S>) -> (::beacon::Verdict<S>, Duration) {
         let access = self.setup.keygen.shape().access();
         let parties: Vec<Party> = match job.work() {
             ::beacon::Work::Combine(partials) => partials.keys().copied().collect(),
@@ -327,63 +347,65 @@ impl Committee<'_> {
         };
         let shares: u64 = parties.iter().map(|party| u64::from(access.weight(*party))).sum();
         let many = u64::try_from(parties.len()).unwrap_or(u64::MAX);
-        let cost = self.experiment.world.costs.combine(many, shares, self.cores());
+        let cost = self.experiment.world.costs.combine(self.work(many, shares));
         (job.run_knowing(&mut self.partials), cost)
     }
 }
 
-impl Host for Committee<'_> {
-    type Machine = Validator;
-    type Message = Arc<Message>;
-    type Job = Job;
-    type Verdict = Verdict;
+impl<S: Keyed> Host for Committee<'_, S> {
+    type Machine = Validator<S>;
+    type Message = Arc<Message<S>>;
+    type Job = Job<S>;
+    type Verdict = Verdict<S>;
     type Record = Record;
     type Event = Seen;
 
-    fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator {
+    fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator<S> {
         let validator =
             Validator::new(Arc::clone(&self.setup), self.identity(seat), records.to_vec());
         validator.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
     }
 
-    fn first_input(&mut self, _seat: Seat) -> Option<Input> {
+    fn first_input(&mut self, _seat: Seat) -> Option<Input<S>> {
         Some(Input::Start)
     }
 
-    fn received(&mut self, _at: Seat, from: Seat, message: &Arc<Message>) -> Input {
+    fn received(&mut self, _at: Seat, from: Seat, message: &Arc<Message<S>>) -> Input<S> {
         Input::Received { from: Party::new(from.get()), message: Message::clone(message) }
     }
 
-    fn checked(&mut self, _at: Seat, verdict: Verdict) -> Input {
+    fn checked(&mut self, _at: Seat, verdict: Verdict<S>) -> Input<S> {
         Input::Checked(verdict)
     }
 
-    fn tick(&mut self, _at: Seat) -> Input {
+    fn tick(&mut self, _at: Seat) -> Input<S> {
         Input::Tick
     }
 
-    /// Decoding: a signature of 𝔾₁ with most engine messages, a partial of 𝔾₂.
-    fn input_cost(&mut self, _seat: Seat, input: &Input) -> Duration {
+    /// Decoding: a signature of 𝔾₁ with most engine messages, a partial.
+    fn input_cost(&mut self, _seat: Seat, input: &Input<S>) -> Duration {
         let costs = &self.experiment.world.costs;
         match input {
             Input::Received { message: Message::Engine(_), .. } => {
                 Duration::from_nanos(costs.g1_decode)
             }
-            Input::Received { message: Message::Beacon(_), .. } => {
-                Duration::from_nanos(costs.g2_decode)
+            Input::Received { from, message: Message::Beacon(_) } => {
+                costs.decode(self.own_work(*from))
             }
             _ => Duration::ZERO,
         }
     }
 
-    fn carry_out(&mut self, output: Output, step: &mut Step<'_, Self>) {
+    fn carry_out(&mut self, output: Output<S>, step: &mut Step<'_, Self>) {
         let costs = self.experiment.world.costs;
         match output {
             Output::Persist(record) => step.persist(record),
             Output::Send { to, message } => {
                 step.spend(match &message {
                     Message::Engine(message) if message.is_signed() => costs.sign(),
-                    Message::Beacon(::beacon::Message::Partial { .. }) => costs.evaluate(),
+                    Message::Beacon(::beacon::Message::Partial { .. }) => {
+                        costs.evaluate(self.own_work(Party::new(step.seat().get())))
+                    }
                     _ => Duration::ZERO,
                 });
                 let from = Party::new(step.seat().get());
@@ -406,7 +428,7 @@ impl Host for Committee<'_> {
         }
     }
 
-    fn run(&mut self, seat: Seat, job: Job) -> (Verdict, Duration) {
+    fn run(&mut self, seat: Seat, job: Job<S>) -> (Verdict<S>, Duration) {
         match job {
             Job::Engine(job) => {
                 let (verdict, cost) = self.run_engine(&job);
@@ -425,7 +447,7 @@ impl Host for Committee<'_> {
 }
 
 impl Seen {
-    fn from_event(event: Event) -> Option<Self> {
+    fn from_event<S: Keyed>(event: Event<S>) -> Option<Self> {
         Some(match event {
             Event::Finalized { slot, .. } => Self::Finalized(slot),
             Event::Revealed(reveal) => Self::Revealed {

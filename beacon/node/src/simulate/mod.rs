@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use ::beacon::{Bls, Wvuf};
 use clap::Args;
 use sim::{Jitter, Network, Placement};
 
@@ -22,6 +23,7 @@ use self::costs::Costs;
 use self::host::{Experiment, Outcome};
 use crate::committee::CommitteeOptions;
 use crate::failure::Failure;
+use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Plan};
 use crate::waits::{self, milliseconds};
 
@@ -37,6 +39,9 @@ pub struct Options {
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
+    /// What the committee evaluates
+    #[arg(long, value_enum, default_value_t)]
+    scheme: scheme::Name,
     /// How many slots get a value
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     slots: u64,
@@ -59,10 +64,17 @@ pub struct Options {
 /// # Errors
 /// If the input is bad, the parties disagree, or they do not finish.
 pub fn run(options: &Options) -> Result<(), Failure> {
+    match options.scheme {
+        scheme::Name::Bls => run_scheme::<Bls>(options),
+        scheme::Name::Wvuf => run_scheme::<Wvuf>(options),
+    }
+}
+
+fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
     let started = Clock::now();
     let (plan, placement) = options.committee.gather(options.parties, Algorithm::Fast)?;
     let costs = costs(options.costs.as_deref())?;
-    let experiment = experiment(options, &plan, placement, costs)?;
+    let experiment = experiment::<S>(options, &plan, placement, costs)?;
     let (slow, fast) = both(&experiment)?;
     experiment.compare(&slow, &fast)?;
     print_table(&slow, &fast);
@@ -80,12 +92,12 @@ fn costs(file: Option<&Path>) -> Result<Costs, Failure> {
     serde_json::from_slice(&text).map_err(|error| at(&error))
 }
 
-fn experiment(
+fn experiment<S: Keyed>(
     options: &Options,
     plan: &Plan,
     placement: Option<Placement>,
     costs: Costs,
-) -> Result<Experiment, Failure> {
+) -> Result<Experiment<S>, Failure> {
     let (setup, identities) =
         setup::found(plan, options.committee.seed).map_err(Failure::bad_input)?;
     let network = match placement {
@@ -101,7 +113,7 @@ fn experiment(
 }
 
 /// Both runs, each on a thread of its own; what one has computed the other need not.
-fn both(experiment: &Experiment) -> Result<(Outcome, Outcome), Failure> {
+fn both<S: Keyed>(experiment: &Experiment<S>) -> Result<(Outcome, Outcome), Failure> {
     experiment.deal();
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| experiment.run(Algorithm::Slow));

@@ -12,11 +12,10 @@ use machine::Instant;
 use prefinal_node::keygen::Verdict;
 use prefinal_node::setup::{self, Algorithm, Identity};
 use prefinal_node::transaction::{self, SignedKeys};
-use prefinal_node::validator::Message;
 use sim::Seat;
 use sim::rule::{self, Letter};
 
-use crate::committee::{Ground, Run, Scene, Seen, Tamper, ground, plan, seats};
+use crate::committee::{Ground, Message, Run, Scene, Seen, Tamper, ground, plan, seats};
 use crate::{SEEDS, SOME, ms, seat};
 
 type Change = fn(&mut Vec<u8>);
@@ -53,7 +52,7 @@ fn a_corrupted_dealing_does_not_count() {
         assert_eq!(run.accusations(), BTreeSet::new(), "{}", run.label);
         for seat in run.honest() {
             let machine = run.simulation.machine(seat).unwrap();
-            let dealers: BTreeSet<Party> = machine.aggregate().unwrap().dealers().collect();
+            let dealers: BTreeSet<Party> = machine.key().unwrap().sum.dealers().collect();
             let bad = SOME.into_iter().map(Party::new).find(|one| dealers.contains(one));
             assert_eq!(bad, None, "{}", run.label);
         }
@@ -73,7 +72,7 @@ fn a_dealer_of_two_dealings_is_counted_once() {
         let mut rng = identity.rng(b"another dealing", ground.setup.keygen.digest());
         let other =
             pvss_dkg::deal(&ground.setup.keygen, identity.me, &identity.signer, &mut rng).unwrap();
-        let other = jolteon::Transaction::new(transaction::dealing(&other));
+        let other = jolteon::Transaction::new(transaction::dealing(&other.to_bytes()));
         let message = Arc::new(Message::Engine(jolteon::Message::Transactions(vec![other])));
         let letters = seats().filter(|to| *to != twice).map(|to| Letter {
             to,
@@ -85,11 +84,11 @@ fn a_dealer_of_two_dealings_is_counted_once() {
         run.finish();
         let sums: BTreeSet<Vec<u8>> = run
             .honest()
-            .map(|seat| run.simulation.machine(seat).unwrap().aggregate().unwrap().to_bytes())
+            .map(|seat| run.simulation.machine(seat).unwrap().key().unwrap().sum.to_bytes())
             .collect();
         assert_eq!(sums.len(), 1, "{}", run.label);
-        let aggregate = run.simulation.machine(seat(1)).unwrap().aggregate().unwrap();
-        let dealers: Vec<Party> = aggregate.dealers().collect();
+        let key = run.simulation.machine(seat(1)).unwrap().key().unwrap();
+        let dealers: Vec<Party> = key.sum.dealers().collect();
         let distinct: BTreeSet<&Party> = dealers.iter().collect();
         assert_eq!(dealers.len(), distinct.len(), "{}", run.label);
     }
@@ -111,11 +110,11 @@ fn stealing(ground: &'static Ground, victim: usize, forger: Identity) -> Tamper 
             else {
                 panic!("the victim opens its shares")
             };
-            let stolen = SignedKeys::try_from_slice(&robbed.transaction[1..]).unwrap();
+            let stolen = SignedKeys::try_from_slice(&robbed.transaction.unwrap()[1..]).unwrap();
             let (slow, fast) = (&stolen.slow, stolen.fast.as_ref());
             let (slow, fast) = (blinded_again(slow), fast.map(blinded_again));
             let forged = SignedKeys::new(&ground.setup, &forger, slow, fast);
-            own.transaction = transaction::keys(&forged);
+            own.transaction = Some(transaction::keys(&forged));
             Verdict::Opened(Ok(own))
         }
         other => other,

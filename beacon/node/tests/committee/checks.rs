@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use beacon::{Path, Slot};
 use crypto_core::access::Party;
 use crypto_core::wvuf::{self, BlindedKey, audit};
-use prefinal_node::keygen::PerPath;
+use prefinal_node::scheme::PerPath;
 use sim::{Seat, check};
 
 use super::{Run, Seen};

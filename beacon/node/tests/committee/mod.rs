@@ -25,12 +25,11 @@ use beacon::{Path, Reveal, Slot, Value, Wvuf};
 use crypto_core::access::Party;
 use crypto_core::wvuf;
 use machine::Instant;
-use prefinal_node::keygen::{self, AdmittedKeys, PerPath};
+use prefinal_node::keygen;
+use prefinal_node::scheme::{AdmittedKeys, PerPath};
 use prefinal_node::setup::Algorithm;
 use prefinal_node::setup::{self, Identity, Plan, Setup};
-use prefinal_node::validator::{
-    Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict,
-};
+use prefinal_node::validator::{self, Event, Recipient, Record};
 use sha2::{Digest, Sha256};
 use sim::{
     Disk, GLOBAL, Geography, Host, Jitter, Network, Note, Placement, Seat, Simulation, Step,
@@ -54,9 +53,20 @@ pub(crate) struct Ground {
 }
 
 type Memo<K, V> = Mutex<BTreeMap<K, V>>;
-type Judged = Result<Arc<pvss_dkg::Verified<pvss_dkg::Dealing>>, String>;
-type Summed = Result<Arc<pvss_dkg::Verified<pvss_dkg::Aggregate>>, String>;
-type Admitted = Result<Arc<AdmittedKeys>, String>;
+type Judged = keygen::Judged<Wvuf>;
+type Summed = keygen::Summed<Wvuf>;
+type Admitted = Result<Arc<AdmittedKeys<Wvuf>>, String>;
+
+// The tests here are of engine, key generation and beacon together, in the scheme whose key generation
+// has more stages.
+pub(crate) type Message = validator::Message<Wvuf>;
+pub(crate) type KeygenJob = keygen::Job<Wvuf>;
+pub(crate) type KeygenVerdict = keygen::Verdict<Wvuf>;
+type Job = validator::Job<Wvuf>;
+type Verdict = validator::Verdict<Wvuf>;
+type Input = validator::Input<Wvuf>;
+type Output = validator::Output<Wvuf>;
+type Validator = validator::Validator<Wvuf>;
 
 /// The committee that follows an algorithm.
 pub(crate) fn ground(algorithm: Algorithm) -> &'static Ground {
@@ -92,7 +102,7 @@ impl Ground {
     }
 
     /// What a job of the key generation gives; for all but opening it is looked up first.
-    fn run(&self, seat: Seat, job: &keygen::Job) -> keygen::Verdict {
+    fn run(&self, seat: Seat, job: &KeygenJob) -> KeygenVerdict {
         let identity = &self.identities[seat.index()];
         let run = || job.run(&self.setup, identity);
         match job {
@@ -117,8 +127,8 @@ impl Ground {
                 }))
             }
             keygen::Job::Open { .. } => run(),
-            keygen::Job::Admit { transactions, committees } => {
-                let mut key = Sha256::new_with_prefix(committees.slow.id());
+            keygen::Job::Admit { transactions, key: fixed } => {
+                let mut key = Sha256::new_with_prefix(fixed.sum.digest());
                 transactions.iter().for_each(|one| key.update(Sha256::digest(one)));
                 let key = key.finalize().into();
                 keygen::Verdict::Admitted(remember(&self.admitted, key, || match run() {
@@ -131,7 +141,7 @@ impl Ground {
 }
 
 /// What a Byzantine seat makes of its own key generation.
-pub(crate) type Tamper = Box<dyn Fn(&keygen::Job, keygen::Verdict) -> keygen::Verdict>;
+pub(crate) type Tamper = Box<dyn Fn(&KeygenJob, KeygenVerdict) -> KeygenVerdict>;
 
 /// What is noted of a run.
 #[derive(Clone, Debug)]
@@ -140,7 +150,7 @@ pub(crate) enum Seen {
         first: Slot,
         committees: Box<PerPath<wvuf::Committee>>,
     },
-    Admitted(Arc<AdmittedKeys>),
+    Admitted(Arc<AdmittedKeys<Wvuf>>),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<Wvuf>>),
     Skipped(Slot),
@@ -250,7 +260,7 @@ impl Host for Committee {
 }
 
 impl Seen {
-    fn of(event: Event) -> Option<Self> {
+    fn of(event: Event<Wvuf>) -> Option<Self> {
         Some(match event {
             Event::Dealing { .. } => return None,
             Event::Ready { first_slot, committees } => {

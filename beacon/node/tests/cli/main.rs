@@ -2,12 +2,15 @@
 //!
 //! Bad input is one line on stderr that names file, line and value, and exit code 2; a value that
 //! does not hold is exit code 1; a panic is a bug of ours whatever the input is.
+//!
+//! Elsewhere: what is changed in a file and found by `verify` (`verify`).
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod verify;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::sync::LazyLock;
 
 use assert_cmd::Command;
 use serde_json::{Value, json};
@@ -265,7 +268,7 @@ fn rounding_is_the_same_for_the_eye_and_for_a_program() {
     assert_eq!(again.stdout, output.stdout);
 }
 
-fn simulate(folder: &Folder, costs: &Path, seed: &str, out: &str) -> (Vec<u8>, Vec<u8>) {
+fn simulate(folder: &Folder, scheme: &str, costs: &Path, out: &str) -> (Vec<u8>, Vec<u8>) {
     let table = folder.file("seven.csv", SEVEN);
     let out = folder.path(out);
     let output = prefinal([
@@ -280,8 +283,8 @@ fn simulate(folder: &Folder, costs: &Path, seed: &str, out: &str) -> (Vec<u8>, V
         "none",
         "--costs",
         utf8(costs),
-        "--seed",
-        seed,
+        "--scheme",
+        scheme,
         "--out",
         utf8(&out),
     ]);
@@ -295,22 +298,25 @@ fn simulate(folder: &Folder, costs: &Path, seed: &str, out: &str) -> (Vec<u8>, V
 fn a_seed_and_the_costs_of_a_run_give_the_same_run_again() {
     let folder = Folder::new();
     let first = folder.file("costs.json", COSTS);
-    let (csv, costs) = simulate(&folder, &first, "1", "one");
-    let written = folder.path("one").join("costs.json");
-    assert_eq!(simulate(&folder, &written, "1", "two"), (csv.clone(), costs));
-    // Both runs, four slots, seven parties, and a header.
-    let csv = text(&csv);
-    for run in ["slow", "fast"] {
-        let rows = csv.lines().filter(|line| line.starts_with(&format!("{run},"))).count();
-        assert!(rows >= 4 * 7, "{csv}");
+    for scheme in ["bls", "wvuf"] {
+        let (csv, costs) = simulate(&folder, scheme, &first, &format!("{scheme} one"));
+        let written = folder.path(&format!("{scheme} one")).join("costs.json");
+        let again = simulate(&folder, scheme, &written, &format!("{scheme} two"));
+        assert_eq!(again, (csv.clone(), costs));
+        // Both runs, four slots, seven parties, and a header.
+        let csv = text(&csv);
+        for run in ["slow", "fast"] {
+            let rows = csv.lines().filter(|line| line.starts_with(&format!("{run},"))).count();
+            assert!(rows >= 4 * 7, "{csv}");
+        }
+        assert_eq!(csv.lines().next(), Some("run,slot,party,path,wait_us"));
     }
-    assert_eq!(csv.lines().next(), Some("run,slot,party,path,wait_us"));
 }
 
 /// A short devnet; what it wrote and what it printed.
-fn devnet(folder: &Folder, path: &str) -> (PathBuf, String) {
+fn devnet(folder: &Folder, scheme: &str, path: &str) -> (PathBuf, String) {
     let table = folder.file("seven.csv", SEVEN);
-    let file = folder.path(&format!("{path}.json"));
+    let file = folder.path(&format!("{scheme} {path}.json"));
     let output = prefinal([
         "devnet",
         "--stakes",
@@ -321,6 +327,8 @@ fn devnet(folder: &Folder, path: &str) -> (PathBuf, String) {
         "none",
         "--slots",
         "4",
+        "--scheme",
+        scheme,
         "--path",
         path,
         "--out",
@@ -334,223 +342,22 @@ fn devnet(folder: &Folder, path: &str) -> (PathBuf, String) {
 #[test]
 fn a_devnet_of_each_path_reveals_and_its_file_verifies() {
     let folder = Folder::new();
-    for path in ["slow", "fast", "tight"] {
-        let (file, printed) = devnet(&folder, path);
+    let schemes = [("bls", 2 * 96), ("wvuf", 2 * 32)];
+    let paths = ["slow", "fast", "tight"];
+    for (scheme, digits, path) in
+        schemes.into_iter().flat_map(|(scheme, digits)| paths.map(|path| (scheme, digits, path)))
+    {
+        let (file, printed) = devnet(&folder, scheme, path);
         assert!(printed.contains("agree; each slot verified from public data"), "{printed}");
         let output = prefinal(["verify", utf8(&file)]);
         let said = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{path}: {said}{}", text(&output.stderr));
         let key = said.trim().rsplit(' ').next().unwrap().to_owned();
-        assert_eq!(key.len(), 64, "{said}");
+        assert_eq!(key.len(), digits, "{said}");
         assert!(prefinal(["verify", utf8(&file), "--key", &key]).status.success());
         let other = format!("{}{}", if key.starts_with('0') { '1' } else { '0' }, &key[1..]);
         let said = complaint(&["verify", utf8(&file), "--key", &other], 1);
         assert!(said.contains(&key) && said.contains(&other), "{said}");
-    }
-}
-
-// What `verify` finds.
-
-/// What a devnet with both paths wrote, once for all tests.
-static CHRONICLE: LazyLock<Value> = LazyLock::new(|| {
-    let folder = Folder::new();
-    let (file, _) = devnet(&folder, "fast");
-    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
-});
-
-/// Changes the file and gives what `verify` says with this exit code.
-fn verify_changed(change: impl FnOnce(&mut Value), code: i32) -> String {
-    let folder = Folder::new();
-    let mut chronicle = CHRONICLE.clone();
-    change(&mut chronicle);
-    assert_ne!(chronicle, *CHRONICLE, "something is changed");
-    let file = folder.file("changed.json", serde_json::to_vec(&chronicle).unwrap());
-    let said = complaint(&["verify", utf8(&file)], code);
-    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
-    assert!(code == 1 || said.contains("changed.json"), "{said}");
-    said
-}
-
-fn swap(map: &mut Value, one: &str, other: &str) {
-    let first = map[one].clone();
-    map[one] = std::mem::replace(&mut map[other], first);
-}
-
-/// Two who have a partial in this slot.
-fn two_of(slot: &Value) -> [String; 2] {
-    let partials = slot["partials"].as_object().unwrap();
-    let mut parties = partials.keys().cloned();
-    [parties.next().unwrap(), parties.next().unwrap()]
-}
-
-fn flip(text: &mut Value) {
-    let mut digits = text.as_str().unwrap().to_owned();
-    let last = if digits.ends_with('0') { "1" } else { "0" };
-    digits.replace_range(digits.len() - 1.., last);
-    *text = Value::String(digits);
-}
-
-fn last(chronicle: &mut Value) -> &mut Value {
-    chronicle["slots"].as_array_mut().unwrap().last_mut().unwrap()
-}
-
-#[test]
-fn a_changed_file_does_not_verify() {
-    let number = last(&mut CHRONICLE.clone())["slot"].as_u64().unwrap();
-    let named = |said: String| assert!(said.contains(&format!("slot {number}")), "{said}");
-    named(verify_changed(|file| flip(&mut last(file)["randomness"]), 1));
-    named(verify_changed(
-        |file| {
-            let [one, other] = two_of(last(file));
-            swap(&mut last(file)["partials"], &one, &other);
-        },
-        1,
-    ));
-    named(verify_changed(
-        |file| {
-            let [one, _] = two_of(last(file));
-            let other = file["slots"][0]["partials"][&one].clone();
-            last(file)["partials"][&one] = other;
-        },
-        1,
-    ));
-    // Too few partials.
-    named(verify_changed(
-        |file| {
-            let [one, _] = two_of(last(file));
-            let own = last(file)["partials"][&one].clone();
-            last(file)["partials"] = json!({ one: own });
-        },
-        1,
-    ));
-    // Somebody who is not there.
-    named(verify_changed(
-        |file| {
-            let [one, _] = two_of(last(file));
-            let own = last(file)["partials"][&one].clone();
-            last(file)["partials"]["99"] = own;
-        },
-        1,
-    ));
-    let other = number + 1000;
-    let said = verify_changed(|file| last(file)["slot"] = json!(other), 1);
-    assert!(said.contains(&format!("slot {other}")), "{said}");
-    // Partials of one path under the keys of the other.
-    named(verify_changed(
-        |file| {
-            let path = &mut last(file)["path"];
-            *path = json!(if *path == json!("fast") { "slow" } else { "fast" });
-        },
-        1,
-    ));
-}
-
-#[test]
-fn a_file_of_changed_keys_does_not_verify() {
-    for path in ["slow", "fast"] {
-        let said = verify_changed(
-            |file| {
-                let shares = &mut file["evaluators"][path]["public_shares"];
-                let shares = shares.as_array_mut().unwrap();
-                shares.swap(0, 1);
-            },
-            1,
-        );
-        assert!(said.contains(path), "{said}");
-        verify_changed(|file| swap(&mut file["evaluators"][path]["blinded"], "0", "1"), 1);
-    }
-    verify_changed(|file| swap(&mut file["evaluators"], "slow", "fast"), 1);
-    verify_changed(|file| file["evaluators"]["fast"] = Value::Null, 1);
-    verify_changed(|file| file["evaluators"]["weights"][0] = json!(1), 1);
-    verify_changed(|file| file["evaluators"]["weights"][0] = json!(u32::MAX), 1);
-    verify_changed(|file| file["epoch"] = json!(7), 1);
-    verify_changed(|file| flip(&mut file["chain"]), 1);
-}
-
-#[test]
-fn a_changed_threshold_does_not_verify() {
-    for path in ["slow", "fast"] {
-        let raised = |file: &mut Value| file["evaluators"][path]["threshold"] = json!(10_000);
-        let said = verify_changed(raised, 1);
-        assert!(said.contains("10000"), "{said}");
-    }
-}
-
-/// With a threshold of one, one partial makes a value, and the file holds together. What it is not
-/// is of the committee's key.
-#[test]
-fn a_lowered_threshold_makes_another_key() {
-    let folder = Folder::new();
-    let key = |file: &Path| text(&prefinal(["verify", utf8(file)]).stdout).trim().to_owned();
-    let key = |file: &Path| key(file).rsplit(' ').next().unwrap().to_owned();
-    let honest = folder.file("honest.json", serde_json::to_vec(&*CHRONICLE).unwrap());
-    let expected = key(&honest);
-    let mut forged = CHRONICLE.clone();
-    for path in ["slow", "fast"] {
-        forged["evaluators"][path]["threshold"] = json!(1);
-    }
-    let [one, _] = two_of(last(&mut forged));
-    let own = last(&mut forged)["partials"][&one].clone();
-    last(&mut forged)["partials"] = json!({ one: own });
-    let file = folder.file("forged.json", serde_json::to_vec(&forged).unwrap());
-    let said = complaint(&["verify", utf8(&file)], 1);
-    let (_, value) = said.trim().rsplit_once("the partials give ").unwrap();
-    last(&mut forged)["randomness"] = json!(value);
-    let file = folder.file("forged.json", serde_json::to_vec(&forged).unwrap());
-    let said = complaint(&["verify", utf8(&file), "--key", &expected], 1);
-    assert!(said.contains(&expected), "{said}");
-    assert_ne!(key(&file), expected);
-}
-
-#[test]
-fn a_malformed_file_is_bad_input() {
-    let changed = |change: fn(&mut Value)| verify_changed(change, 2);
-    changed(|file| last(file)["partials"] = json!({ "0": "zz" }));
-    changed(|file| last(file)["partials"] = json!({ "0": "00" }));
-    changed(|file| last(file)["partials"] = json!({ "nobody": "00" }));
-    changed(|file| last(file)["path"] = json!("sideways"));
-    changed(|file| last(file)["slot"] = json!(-1));
-    changed(|file| file["more"] = json!(1));
-    changed(|file| drop(file.as_object_mut().unwrap().remove("chain")));
-    changed(|file| file["chain"] = json!("00"));
-    changed(|file| file["evaluators"]["weights"][0] = json!(-1));
-    changed(|file| file["evaluators"]["weights"][0] = json!(1_u64 << 32));
-    let folder = Folder::new();
-    let whole = serde_json::to_vec(&*CHRONICLE).unwrap();
-    let half = &whole[..whole.len() / 2];
-    let longer = [&whole[..], b" {}"].concat();
-    let cases: [(&str, &[u8]); 6] = [
-        ("nothing.json", b""),
-        ("half.json", half),
-        ("longer.json", &longer),
-        ("list.json", b"[]"),
-        ("binary.json", b"\x00\xff\x7fELF"),
-        ("table.json", SEVEN.as_bytes()),
-    ];
-    for (name, content) in cases {
-        let file = folder.file(name, content);
-        refused(&["verify", utf8(&file)], &[name, "line"]);
-    }
-}
-
-#[test]
-fn a_changed_point_is_either_no_point_or_does_not_verify() {
-    for spoil in [
-        |file: &mut Value| {
-            let [one, _] = two_of(last(file));
-            flip(&mut last(file)["partials"][one]);
-        },
-        |file: &mut Value| flip(&mut file["evaluators"]["slow"]["public_shares"][0]),
-        |file: &mut Value| flip(&mut file["evaluators"]["fast"]["blinded"]["0"]),
-    ] {
-        let folder = Folder::new();
-        let mut chronicle = CHRONICLE.clone();
-        spoil(&mut chronicle);
-        let file = folder.file("changed.json", serde_json::to_vec(&chronicle).unwrap());
-        let output = prefinal(["verify", utf8(&file)]);
-        let said = text(&output.stderr);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{said}");
-        assert!(!said.contains("panicked") && said.trim_end().lines().count() == 1, "{said}");
     }
 }
 

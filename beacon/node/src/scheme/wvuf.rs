@@ -1,0 +1,130 @@
+//! The weighted VUF over dealings with group elements: whoever has opened its shares blinds them, and
+//! counts once its blinded keys are ordered and admitted.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ::beacon::{Reveal, Wvuf};
+use crypto_core::access::Party;
+use crypto_core::context::Context;
+use crypto_core::wvuf::{self, AdmittedKey, BlindedKey, Committee};
+use pvss_dkg::{Aggregate, Config, Dealing, Dkg, Path, Verified};
+
+use super::{Admissions, AdmittedKeys, Fixed, Keyed, Name, Opened, PerPath};
+use crate::chronicle::{Chronicle, Evaluations};
+use crate::setup::{Identity, Setup};
+use crate::transaction::{self, SignedKeys};
+
+impl Keyed for Wvuf {
+    const NAME: Name = Name::Wvuf;
+    type Dealing = Dealing;
+    type Sum = Verified<Aggregate>;
+
+    fn dealing_bytes(config: &Config) -> usize {
+        config.dealing_bytes()
+    }
+
+    fn deal(setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
+        let mut rng = identity.rng(b"deal", setup.keygen.digest());
+        pvss_dkg::deal(&setup.keygen, identity.me, &identity.signer, &mut rng)
+            .map(|dealing| dealing.to_bytes())
+            .map_err(|error| error.to_string())
+    }
+
+    fn judge(config: &Config, dealing: &[u8]) -> Result<Verified<Dealing>, String> {
+        let dealing =
+            Dealing::from_bytes(config, dealing).map_err(|error| format!("dealing: {error}"))?;
+        let dealer = dealing.dealer();
+        pvss_dkg::verify(config, dealing).map_err(|error| format!("dealing of {dealer}: {error}"))
+    }
+
+    fn fix(dkg: &Dkg<Dealing>) -> Result<Fixed<Self>, String> {
+        let sum = dkg.aggregate().map_err(|error| error.to_string())?;
+        let shape = dkg.config().shape();
+        let committee = |path| {
+            let (threshold, public) = shape.threshold(path).zip(sum.public_shares(path))?;
+            Some(Committee::new(shape.access().clone(), threshold, public.to_vec()))
+        };
+        let slow = committee(Path::Slow).ok_or("the key has no slow path")?;
+        let slow = slow.map_err(|error| error.to_string())?;
+        let fast = committee(Path::Fast).transpose().map_err(|error| error.to_string())?;
+        Ok(Fixed { sum, committees: PerPath { slow, fast } })
+    }
+
+    fn dealers(sum: &Verified<Aggregate>) -> Vec<Party> {
+        sum.dealers().collect()
+    }
+
+    fn digest(sum: &Verified<Aggregate>) -> [u8; 32] {
+        sum.digest()
+    }
+
+    fn open(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Opened<Self>, String> {
+        let shares = key
+            .sum
+            .decrypt(&setup.keygen, identity.me, &identity.decryption)
+            .map_err(|error| error.to_string())?;
+        // Another sum, another factor: a partial counts for all shares ever blinded with its factor.
+        let mut rng = identity.rng(b"blind", &key.sum.digest());
+        // Two calls, two factors: with one factor a fast partial would be a slow partial.
+        let (slow, slow_public) = wvuf::blind(&shares.slow, &mut rng);
+        let fast = shares.fast.as_ref().map(|shares| wvuf::blind(shares, &mut rng));
+        let (fast, fast_public) = fast.unzip();
+        let signed = SignedKeys::new(setup, identity, slow_public, fast_public);
+        let transaction = Some(transaction::keys(&signed));
+        Ok(Opened { keys: PerPath { slow, fast }, transaction })
+    }
+
+    fn keys_bytes(shares: usize, paths: usize) -> Option<usize> {
+        transaction::keys_bytes(shares, paths)
+    }
+
+    /// Signatures and shapes one by one, the equations of all in one batch per path.
+    fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self> {
+        let PerPath { slow, fast } = &key.committees;
+        let decoded: Vec<Result<SignedKeys, String>> = transactions
+            .iter()
+            .map(|transaction| decode_keys(setup, transaction, fast.is_some()))
+            .collect();
+        let batch = |key: &dyn Fn(&SignedKeys) -> Option<BlindedKey>| -> BTreeMap<_, _> {
+            decoded.iter().flatten().filter_map(|keys| Some((keys.party, key(keys)?))).collect()
+        };
+        let slow = slow.admit_all(batch(&|keys| Some(keys.slow.clone())));
+        let fast = fast.as_ref().map(|fast| fast.admit_all(batch(&|keys| keys.fast.clone())));
+        decoded
+            .into_iter()
+            .map(|keys| {
+                let party = keys?.party;
+                let slow = outcome(&slow, party)?;
+                let fast = fast.as_ref().map(|fast| outcome(fast, party)).transpose()?;
+                Ok(Arc::new(AdmittedKeys { party, keys: PerPath { slow, fast } }))
+            })
+            .collect()
+    }
+
+    fn chronicle(
+        context: Context,
+        committees: &PerPath<Committee>,
+        reveals: &[&Reveal<Self>],
+    ) -> Chronicle {
+        Chronicle::Wvuf(Evaluations::new(context, committees, reveals))
+    }
+}
+
+fn decode_keys(setup: &Setup, transaction: &[u8], both: bool) -> Result<SignedKeys, String> {
+    let body = transaction::body(transaction, transaction::Kind::Keys)?;
+    let keys: SignedKeys =
+        borsh::from_slice(body).map_err(|error| format!("undecodable keys: {error}"))?;
+    keys.verify(setup).map_err(|error| error.to_string())?;
+    if keys.fast.is_some() != both {
+        return Err(format!("{} publishes keys for the wrong paths", keys.party));
+    }
+    Ok(keys)
+}
+
+fn outcome(admission: &wvuf::Admission, party: Party) -> Result<AdmittedKey, String> {
+    let admitted = admission.admitted.iter().find(|key| key.party() == party);
+    admitted.cloned().ok_or_else(|| match admission.refused.get(&party) {
+        Some(error) => format!("keys of {party}: {error}"),
+        None => format!("keys of {party} were not judged"),
+    })
+}
