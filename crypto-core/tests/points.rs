@@ -331,7 +331,7 @@ fn counts_that_make_no_sense_are_refused() {
 fn shares_match_their_commitment_and_nothing_else<G: Group>() {
     let mut rng = rng();
     for placement in PLACEMENTS {
-        for (n, t) in [(1, 1), (4, 3), (5, 5), (9, 2), (2, 7), (40, 27), (160, 150)] {
+        for (n, t) in [(1, 1), (4, 3), (5, 5), (9, 2), (2, 7), (40, 27), (160, 150), (6, 300)] {
             let points = Points::new(placement, n).unwrap();
             let f = polynomial(t, &mut rng);
             let commitment = Commitment::<G>::commit(&f);

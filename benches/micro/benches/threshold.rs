@@ -1,5 +1,5 @@
 //! Threshold BLS with signatures in 𝔾₁: 67 of 100 at consecutive points, 667 of 1000 at roots of
-//! unity.
+//! unity. Share keys are those at consecutive points.
 //!
 //! | row                       | limit                                                     | reach |
 //! |---------------------------|-----------------------------------------------------------|-------|
@@ -21,7 +21,7 @@ use bench::fixture::{DOMAIN, Signing, qualified};
 use bench::limit;
 use bench::suite::Suite;
 use crypto_core::access::Party;
-use crypto_core::polynomial::Placement;
+use crypto_core::polynomial::{Placement, Points};
 use crypto_core::threshold::Message;
 
 fn main() {
@@ -31,8 +31,8 @@ fn main() {
     single(&mut suite, &hundred);
     for dealt in [&hundred, &thousand] {
         batch(&mut suite, dealt);
+        share_keys(&mut suite, dealt);
     }
-    share_keys(&mut suite, &hundred);
     combine(&mut suite, &hundred, "scattered", (255, 1.08));
     combine(&mut suite, &hundred, "contiguous", (68, 1.22));
     combine(&mut suite, &thousand, "scattered", (255, 1.12));
@@ -94,9 +94,9 @@ fn batch(suite: &mut Suite, dealt: &Signing) {
 }
 
 fn share_keys(suite: &mut Suite, dealt: &Signing) {
-    let points = dealt.committee.points();
+    let points = Points::new(Placement::Consecutive, dealt.committee.points().count()).unwrap();
     let ours = suite.measure(&format!("threshold::share_keys/{}", label(dealt)), || {
-        black_box(&dealt.commitment).evaluate_all(points)
+        black_box(&dealt.commitment).evaluate_all(&points)
     });
     let additions = f64::from(points.count()) * f64::from(dealt.committee.threshold().t().get());
     let add = limit::add_g2(suite, 1000);

@@ -8,6 +8,13 @@
 //! x ← x + 1        Dₖ ← Dₖ + Dₖ₊₁                     for each share
 //! ```
 //!
+//! Finding the differences takes `t²/2` multiplications by small numbers, so a long polynomial is cut
+//! into blocks `p = Σᵦ X^(Bβ)·pᵦ` of `B` coefficients, and their values are put together:
+//!
+//! ```text
+//! g^p(x) = ∏ᵦ (g^pᵦ(x))^(x^(Bβ))
+//! ```
+//!
 //! Both steps work on all orders `k` at once, so they are batches of affine additions; `k·P` is
 //! double-and-add over the signed digits of `k` (non-adjacent form), in step for all `k`, or for each
 //! of several parts with the feature `parallel`.
@@ -18,11 +25,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::curve::many::in_parts;
-use crate::curve::{Affine, Group, Projective, Scalar, vartime_add_pairs};
+use crate::curve::{Affine, Factor, Group, Projective, Scalar, vartime_add_pairs, vartime_sums};
 use crate::polynomial::Domain;
 
 /// Fewer points than this are not worth a thread of their own.
 const LEAST: usize = 64;
+/// Coefficients of a block: with more, differences take too long to find; with fewer, there are too
+/// many values to put together.
+const BLOCK: usize = 128;
 
 /// Horner's rule at one small number.
 pub(super) fn at_number<G: Group>(coefficients: &[Affine<G>], x: u32) -> Projective<G> {
@@ -39,6 +49,31 @@ pub(super) fn at_number<G: Group>(coefficients: &[Affine<G>], x: u32) -> Project
 
 /// The values at `1, …, count`.
 pub(super) fn at_numbers<G: Group>(coefficients: &[Affine<G>], count: usize) -> Vec<Affine<G>> {
+    let mut parts = coefficients.chunks(BLOCK).map(|part| by_differences(part, count));
+    let Some(mut values) = parts.next() else { return vec![Affine::identity(); count] };
+    let higher: Vec<Vec<Affine<G>>> = parts.collect();
+    if higher.is_empty() {
+        return values;
+    }
+    let sums = in_parts(count, LEAST, |range| {
+        let terms: Vec<_> = range.clone().flat_map(|at| scaled(&higher, at)).collect();
+        let ends: Vec<usize> = range.zip(1..).map(|(_, sums)| sums * higher.len()).collect();
+        Projective::batch_to_affine(&vartime_sums(&terms, &ends))
+    });
+    vartime_add_pairs(&mut values, &sums.concat());
+    values
+}
+
+/// What the parts but the first add at `x = at + 1`: their values, by `x^B`, `x^2B` and so on.
+fn scaled<G: Group>(parts: &[Vec<Affine<G>>], at: usize) -> Vec<(Affine<G>, Factor<G>)> {
+    let x = u64::try_from(at + 1).unwrap_or(u64::MAX);
+    let step = Scalar::from_u64(x).vartime_pow(u64::try_from(BLOCK).unwrap_or(u64::MAX));
+    let powers = core::iter::successors(Some(step), |power| Some(*power * step));
+    let values = parts.iter().filter_map(|part| part.get(at).copied());
+    values.zip(powers).map(|(value, power)| (value, Factor::new(&power))).collect()
+}
+
+fn by_differences<G: Group>(coefficients: &[Affine<G>], count: usize) -> Vec<Affine<G>> {
     // A difference of higher order than there are steps never reaches a value.
     let orders = coefficients.len().min(count + 1);
     let mut differences = Vec::with_capacity(orders);

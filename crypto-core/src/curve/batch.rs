@@ -9,6 +9,9 @@
 //!
 //! With one inversion for all of them (Montgomery's trick) each costs three multiplications more, and
 //! is twice as fast as in projective coordinates. The time depends on the points: for public ones.
+//!
+//! Long sums are added up in rounds, each of which pairs off what is left of all of them.
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Affine, Group};
@@ -24,64 +27,117 @@ pub trait BaseField: Copy + PartialEq {
     fn vartime_inverse(&self) -> Self;
 }
 
-/// How two points add up.
-enum Case<F> {
-    /// The first remains.
-    First,
-    /// The second remains: the first is the identity.
-    Second,
-    /// The points are opposite.
-    Identity,
-    /// `λ = rise/run`.
-    Slope { rise: F, run: F },
+/// `λ = rise/run` for the pair `at`, and the product of the runs before it.
+struct Slope<F> {
+    at: usize,
+    rise: F,
+    run: F,
+    before: F,
 }
 
 /// `pointsᵢ ← pointsᵢ + othersᵢ`, over as many as the shorter slice has, with one inversion for all.
 /// Not constant time.
 pub fn vartime_add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>]) {
-    let mut product = G::Coordinate::UNIT;
-    let mut before = Vec::with_capacity(points.len().min(others.len()));
-    for (point, other) in points.iter().zip(others) {
-        before.push(product);
-        if let Case::Slope { run, .. } = case(point, other) {
-            product = product.product(&run);
+    let mut before = G::Coordinate::UNIT;
+    let mut slopes = Vec::with_capacity(points.len().min(others.len()));
+    for (at, (point, other)) in points.iter_mut().zip(others).enumerate() {
+        if let Some((rise, run)) = slope(point, other) {
+            slopes.push(Slope { at, rise, run, before });
+            before = before.product(&run);
         }
     }
-    let mut inverse = product.vartime_inverse();
-    let pairs = points.iter_mut().zip(others).zip(before);
-    for ((point, other), before) in pairs.rev() {
-        match case(point, other) {
-            Case::First => {}
-            Case::Second => *point = *other,
-            Case::Identity => *point = Affine::identity(),
-            Case::Slope { rise, run } => {
-                let slope = rise.product(&inverse.product(&before));
-                inverse = inverse.product(&run);
-                let ((x1, y1), (x2, _)) = (G::coordinates(&point.0), G::coordinates(&other.0));
-                let x = slope.squared().difference(&x1).difference(&x2);
-                let y = slope.product(&x1.difference(&x)).difference(&y1);
-                *point = Affine(G::from_coordinates(x, y));
-            }
-        }
+    if slopes.is_empty() {
+        return;
+    }
+    let mut inverse = before.vartime_inverse();
+    for Slope { at, rise, run, before } in slopes.into_iter().rev() {
+        let slope = rise.product(&inverse.product(&before));
+        inverse = inverse.product(&run);
+        let (Some(point), Some(other)) = (points.get_mut(at), others.get(at)) else { continue };
+        let ((x1, y1), (x2, _)) = (G::coordinates(&point.0), G::coordinates(&other.0));
+        let x = slope.squared().difference(&x1).difference(&x2);
+        let y = slope.product(&x1.difference(&x)).difference(&y1);
+        *point = Affine(G::from_coordinates(x, y));
     }
 }
 
-fn case<G: Group>(point: &Affine<G>, other: &Affine<G>) -> Case<G::Coordinate> {
+/// `λ` as a fraction; none if the sum needs none, and then `point` is that sum.
+fn slope<G: Group>(
+    point: &mut Affine<G>,
+    other: &Affine<G>,
+) -> Option<(G::Coordinate, G::Coordinate)> {
     if other.is_identity() {
-        return Case::First;
+        return None;
     }
     if point.is_identity() {
-        return Case::Second;
+        *point = *other;
+        return None;
     }
     let ((x1, y1), (x2, y2)) = (G::coordinates(&point.0), G::coordinates(&other.0));
     if x1 != x2 {
-        return Case::Slope { rise: y2.difference(&y1), run: x2.difference(&x1) };
+        return Some((y2.difference(&y1), x2.difference(&x1)));
     }
     // A point of odd order is not its own opposite, so 2y is not zero.
     if y1 == y2 {
         let square = x1.squared();
-        Case::Slope { rise: square.sum(&square).sum(&square), run: y1.sum(&y1) }
-    } else {
-        Case::Identity
+        return Some((square.sum(&square).sum(&square), y1.sum(&y1)));
     }
+    *point = Affine::identity();
+    None
+}
+
+/// For each of `count` cells the sum of its terms, which come as `(cell, point)` in any order; the
+/// identity for none. Terms of other cells are left out. Not constant time.
+pub(super) fn vartime_add_cells<G: Group>(
+    count: usize,
+    terms: &[(usize, Affine<G>)],
+) -> Vec<Affine<G>> {
+    let mut sizes = vec![0_usize; count];
+    for (cell, _) in terms {
+        sizes.get_mut(*cell).into_iter().for_each(|size| *size += 1);
+    }
+    let mut points = sorted(terms, &sizes);
+    while sizes.iter().any(|size| *size > 1) {
+        let most = points.len() / 2 + count;
+        let (mut left, mut right) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let mut rest = points.iter().copied();
+        for size in &mut sizes {
+            for _ in 0..*size / 2 {
+                left.extend(rest.next());
+                right.extend(rest.next());
+            }
+            if *size % 2 == 1 {
+                left.extend(rest.next());
+                right.push(Affine::identity());
+            }
+            *size = size.div_ceil(2);
+        }
+        vartime_add_pairs(&mut left, &right);
+        points = left;
+    }
+    let mut sums = points.into_iter();
+    sizes
+        .iter()
+        .map(|size| sums.by_ref().take(*size).next().unwrap_or(Affine::identity()))
+        .collect()
+}
+
+/// The points by their cells, of these sizes.
+fn sorted<G: Group>(terms: &[(usize, Affine<G>)], sizes: &[usize]) -> Vec<Affine<G>> {
+    let mut total = 0;
+    let mut next: Vec<usize> = sizes
+        .iter()
+        .map(|size| {
+            let start = total;
+            total += size;
+            start
+        })
+        .collect();
+    let mut points = vec![Affine::identity(); total];
+    for (cell, point) in terms {
+        let Some(at) = next.get_mut(*cell) else { continue };
+        points.get_mut(*at).into_iter().for_each(|place| *place = *point);
+        *at += 1;
+    }
+    points
 }

@@ -10,8 +10,10 @@
 //!
 //! So a scalar is cut into two digits to the base `z²` or four to the base `z`, and `k·P` becomes two
 //! products with half the doublings or four with a quarter. Digits are read as signed windows
-//! (width-4 NAF) over odd multiples, and the terms of a sum share their doublings (Straus). For sums of
-//! hundreds of terms Pippenger's buckets ([`vartime_msm`](super::vartime_msm)) need less.
+//! (width-4 NAF) over odd multiples, and the terms of a sum share their doublings (Straus). Multiples,
+//! and what is added between two doublings, are batches of affine additions (`batch`) over many sums
+//! at once. For sums of hundreds of terms Pippenger's buckets
+//! ([`vartime_msm`](super::vartime_msm)) need less.
 //!
 //! After Gallant, Lambert and Vanstone (2001), and Galbraith, Lin and Scott
 //! ([eprint 2008/117](https://eprint.iacr.org/2008/117)).
@@ -24,7 +26,8 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use super::{Affine, Group, Projective, Scalar, vartime_msm_bits};
+use super::batch::vartime_add_cells;
+use super::{Affine, Group, Projective, Scalar, vartime_add_pairs, vartime_msm_bits};
 
 const Z: u64 = 0xd201_0000_0001_0000;
 /// The most digits that a group cuts a scalar into.
@@ -35,6 +38,10 @@ const SHORT: u32 = 32;
 const WIDTH: u32 = 4;
 /// The multiples 1, 3, 5 and 7.
 const MULTIPLES: usize = 1 << (WIDTH - 2);
+/// Places of all digits of a scalar, with a carry for each: their windows end below these.
+const PLACES: usize = 264;
+/// Terms whose points are added up at once: enough to share an inversion, few enough for the cache.
+const TOGETHER: usize = 128;
 
 /// A public factor, cut for the endomorphism of the group.
 #[derive(Clone, Copy, Debug)]
@@ -103,55 +110,64 @@ pub fn vartime_sums<G: Group>(
     terms: &[(Affine<G>, Factor<G>)],
     ends: &[usize],
 ) -> Vec<Projective<G>> {
-    let multiples: Vec<Projective<G>> =
-        terms.iter().flat_map(|(point, _)| odd_multiples(point)).collect();
-    let multiples = Projective::batch_to_affine(&multiples);
-    let mut rows = terms.iter().zip(multiples.chunks_exact(MULTIPLES));
-    let mut start = 0;
     let mut sums = Vec::with_capacity(ends.len());
-    for end in ends {
-        let own = rows.by_ref().take(end.saturating_sub(start));
-        sums.push(interleave(own.map(|((_, factor), row)| (factor, row))));
-        start = *end;
+    let (mut from, mut rest) = (0, ends);
+    while !rest.is_empty() {
+        // Sums that start within the first so many terms, at least one.
+        let count = rest.partition_point(|end| *end < from + TOGETHER).max(1);
+        let (own, others) = rest.split_at(count);
+        let to = own.last().copied().unwrap_or(from);
+        let own: Vec<usize> = own.iter().map(|end| end.saturating_sub(from)).collect();
+        sums.extend(together(terms.get(from..to).unwrap_or_default(), &own));
+        (from, rest) = (to.max(from), others);
     }
     sums
 }
 
-/// `P, 3P, 5P, 7P`
-fn odd_multiples<G: Group>(point: &Affine<G>) -> [Projective<G>; MULTIPLES] {
-    let mut next = Projective::from(point);
-    let double = next.double();
-    [(); MULTIPLES].map(|()| {
-        let multiple = next;
-        next += double;
-        multiple
+/// The sums at once: first what is added at each place of each of them, then the doublings.
+fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Projective<G>> {
+    let points: Vec<Affine<G>> = terms.iter().map(|(point, _)| *point).collect();
+    let mut rows = terms.iter().zip(odd_multiples(&points));
+    let places = PLACES / G::DIGITS;
+    let (mut additions, mut start) = (Vec::new(), 0);
+    for (sum, end) in ends.iter().enumerate() {
+        for ((_, factor), mut row) in rows.by_ref().take(end.saturating_sub(start)) {
+            for digit in factor.digits.iter().take(G::DIGITS) {
+                additions.extend(windows(*digit).filter_map(|(place, window)| {
+                    let multiple = *row.get(usize::from(window.unsigned_abs() / 2))?;
+                    Some((sum * places + place, if window < 0 { -multiple } else { multiple }))
+                }));
+                row.iter_mut().for_each(|point| *point = Affine(G::endomorphism(&point.0)));
+            }
+        }
+        start = *end;
+    }
+    let additions = vartime_add_cells(ends.len() * places, &additions);
+    additions.chunks_exact(places).map(horner).collect()
+}
+
+/// `Σ 2ᵏ·termₖ`
+fn horner<G: Group>(terms: &[Affine<G>]) -> Projective<G> {
+    let terms = terms.iter().rev().skip_while(|term| term.is_identity());
+    terms.fold(Projective::identity(), |sum: Projective<G>, term| {
+        let double = sum.double();
+        if term.is_identity() { double } else { double + *term }
     })
 }
 
-/// One sum: doublings in common, an addition for each digit of a window that is not zero.
-fn interleave<'a, G: Group>(
-    terms: impl Iterator<Item = (&'a Factor<G>, &'a [Affine<G>])>,
-) -> Projective<G> {
-    // Windows by their lowest bit.
-    let mut additions: Vec<Vec<Affine<G>>> = Vec::new();
-    for (factor, row) in terms {
-        let mut row = row.to_vec();
-        for digit in factor.digits.iter().take(G::DIGITS) {
-            for (bit, window) in windows(*digit) {
-                if additions.len() <= bit {
-                    additions.resize_with(bit + 1, Vec::new);
-                }
-                let multiple = row.get(usize::from(window.unsigned_abs() / 2)).copied();
-                if let (Some(multiple), Some(additions)) = (multiple, additions.get_mut(bit)) {
-                    additions.push(if window < 0 { -multiple } else { multiple });
-                }
-            }
-            row.iter_mut().for_each(|point| *point = Affine(G::endomorphism(&point.0)));
+/// `P, 3P, 5P, 7P` for each point.
+fn odd_multiples<G: Group>(points: &[Affine<G>]) -> Vec<[Affine<G>; MULTIPLES]> {
+    let mut doubles = points.to_vec();
+    vartime_add_pairs(&mut doubles, points);
+    let mut rows: Vec<_> = points.iter().map(|point| [*point; MULTIPLES]).collect();
+    let mut multiples = points.to_vec();
+    for column in 1..MULTIPLES {
+        vartime_add_pairs(&mut multiples, &doubles);
+        for (row, multiple) in rows.iter_mut().zip(&multiples) {
+            row.iter_mut().skip(column).take(1).for_each(|place| *place = *multiple);
         }
     }
-    additions.iter().rev().fold(Projective::identity(), |sum, additions| {
-        additions.iter().fold(sum.double(), |sum, term| sum + *term)
-    })
+    rows
 }
 
 /// The odd digits of the non-adjacent form of a number below 2¹²⁸ − 8, with their places.
@@ -261,6 +277,31 @@ mod tests {
     fn sums_in_both_groups_are_those_of_single_products() {
         sums_are_those_of_single_products::<G1>();
         sums_are_those_of_single_products::<G2>();
+    }
+
+    #[test]
+    fn sums_do_not_depend_on_what_is_added_up_together() {
+        let count = 2 * TOGETHER + 44;
+        let points = points::<G1>(u64::try_from(count).unwrap());
+        let number = |at: usize| Scalar::from_u64(u64::try_from(at * at + 5).unwrap());
+        let terms: Vec<_> =
+            points.into_iter().zip((0..count).map(|at| Factor::new(&number(at)))).collect();
+        let value = |at: usize| Scalar::from_u64(u64::try_from((at + 1) * (at + 1)).unwrap());
+        for ends in [
+            (1..=count).collect(),
+            alloc::vec![count],
+            alloc::vec![TOGETHER - 1, TOGETHER, TOGETHER, TOGETHER + 1, count],
+            alloc::vec![0, 1, 2 * TOGETHER + 1, 2 * TOGETHER + 3],
+        ] {
+            let sums = vartime_sums(&terms, &ends);
+            assert_eq!(sums.len(), ends.len());
+            let mut start = 0;
+            for (end, sum) in ends.into_iter().zip(sums) {
+                let expected = (start..end).map(|at| number(at) * value(at)).sum::<Scalar>();
+                assert_eq!(sum, Projective::generator() * expected, "{start}..{end}");
+                start = end;
+            }
+        }
     }
 
     fn challenges_are_scalars_too<G: Group>() {
