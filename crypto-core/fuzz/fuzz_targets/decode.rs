@@ -4,17 +4,22 @@
 //! `cargo +nightly fuzz run decode` in `crypto-core/`.
 #![no_main]
 
+use std::num::NonZeroU32;
+
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::{Access, Threshold};
-use crypto_core::bls::{KeyPath, MinPk, MinSig, min_pk, min_sig};
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, min_pk, min_sig};
 use crypto_core::certificate::{Certificate, Signers};
 use crypto_core::commitment::Commitment;
 use crypto_core::curve::{G1, G1Affine, G2, G2Affine, Scalar};
+use crypto_core::drand::{ChainInfo, GroupKey, Round, RoundNumber, Schedule, Scheme};
 use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
+use crypto_core::polynomial::Placement;
+use crypto_core::secret::Secret;
 use crypto_core::wire::{Kind, Object};
 use crypto_core::wvuf::audit::Proof;
-use crypto_core::wvuf::{BlindedKey, Partial};
-use crypto_core::{threshold, timelock};
+use crypto_core::wvuf::{BlindedKey, EvaluationKey, Partial};
+use crypto_core::{generators, threshold, timelock};
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,53 +36,110 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn object(kind: Kind, data: &[u8]) {
-    match kind {
-        Kind::MinSigPublicKey => wire::<min_sig::PublicKey>(data),
-        Kind::MinSigSignature => wire::<min_sig::Signature>(data),
-        Kind::MinSigPossession => wire::<min_sig::ProofOfPossession>(data),
-        Kind::MinPkPublicKey => wire::<min_pk::PublicKey>(data),
-        Kind::MinPkSignature => wire::<min_pk::Signature>(data),
-        Kind::MinPkPossession => wire::<min_pk::ProofOfPossession>(data),
-        Kind::CommitmentG1 => wire::<Commitment<G1>>(data),
-        Kind::CommitmentG2 => wire::<Commitment<G2>>(data),
-        Kind::MinSigPartial => wire::<threshold::Partial<MinSig>>(data),
-        Kind::MinPkPartial => wire::<threshold::Partial<MinPk>>(data),
-        Kind::BlindedKey => wire::<BlindedKey>(data),
-        Kind::WvufPartial => wire::<Partial>(data),
-        Kind::WvufProof => wire::<Proof>(data),
-        Kind::ElgamalCiphertext => wire::<Ciphertext>(data),
-        Kind::ElgamalShare => wire::<DecryptionShare>(data),
-        Kind::ElgamalKey => wire::<EncryptionKey>(data),
-        Kind::MinSigCertificate => wire::<Certificate<MinSig>>(data),
-        Kind::MinPkCertificate => wire::<Certificate<MinPk>>(data),
-        Kind::TimelockMinSig => wire::<timelock::Ciphertext<MinSig, 16>>(data),
-        Kind::TimelockMinPk => wire::<timelock::Ciphertext<MinPk, 32>>(data),
-        other => panic!("{other} has no line here"),
-    }
+/// Every kind with its type.
+macro_rules! objects {
+    ($($kind:ident: $type:ty;)*) => {
+        fn object(kind: Kind, data: &[u8]) {
+            match kind {
+                $(Kind::$kind => wire::<$type>(data),)*
+                other => panic!("{other} has no line here"),
+            }
+        }
+
+        /// No decoder takes what names another kind, or none.
+        fn every_object(data: &[u8]) {
+            $(assert!(<$type>::from_wire(data).is_err());)*
+        }
+    };
 }
 
-/// No decoder takes what names another kind, or none.
-fn every_object(data: &[u8]) {
-    assert!(min_sig::PublicKey::from_wire(data).is_err());
-    assert!(BlindedKey::from_wire(data).is_err());
-    assert!(Ciphertext::from_wire(data).is_err());
+objects! {
+    MinSigPublicKey: min_sig::PublicKey;
+    MinSigSignature: min_sig::Signature;
+    MinSigPossession: min_sig::ProofOfPossession;
+    MinPkPublicKey: min_pk::PublicKey;
+    MinPkSignature: min_pk::Signature;
+    MinPkPossession: min_pk::ProofOfPossession;
+    CommitmentG1: Commitment<G1>;
+    CommitmentG2: Commitment<G2>;
+    MinSigPartial: threshold::Partial<MinSig>;
+    MinPkPartial: threshold::Partial<MinPk>;
+    BlindedKey: BlindedKey;
+    WvufPartial: Partial;
+    WvufProof: Proof;
+    ElgamalCiphertext: Ciphertext;
+    ElgamalShare: DecryptionShare;
+    ElgamalKey: EncryptionKey;
+    MinSigCertificate: Certificate<MinSig>;
+    MinPkCertificate: Certificate<MinPk>;
+    TimelockMinSig: timelock::Ciphertext<MinSig, 16>;
+    TimelockMinPk: timelock::Ciphertext<MinPk, 32>;
 }
 
+/// What has no wire format of its own.
 fn plain(decoder: u8, bytes: &[u8]) {
-    match decoder % 7 {
+    match decoder % 12 {
         0 => canonical::<Scalar>(bytes),
         1 => canonical::<G1Affine>(bytes),
         2 => canonical::<G2Affine>(bytes),
         3 => canonical::<Access>(bytes),
         4 => canonical::<Threshold>(bytes),
         5 => canonical::<Signers>(bytes),
-        _ => {
-            if let Ok(path) = String::from_utf8_lossy(bytes).parse::<KeyPath>() {
-                assert_eq!(path.to_string().as_bytes(), bytes);
-            }
-        }
+        6 => canonical::<Placement>(bytes),
+        7 => canonical::<Vec<G1Affine>>(bytes),
+        8 => text(&String::from_utf8_lossy(bytes)),
+        9 => secrets(bytes),
+        10 => drand_key(bytes),
+        _ => drand_round(bytes),
     }
+}
+
+fn text(text: &str) {
+    if let Ok(path) = text.parse::<KeyPath>() {
+        assert_eq!(path.to_string(), text);
+    }
+    if let Ok(scheme) = text.parse::<Scheme>() {
+        assert_eq!(scheme.to_string(), text);
+    }
+}
+
+fn secrets(bytes: &[u8]) {
+    let stored = Secret::new(bytes.to_vec());
+    if let Ok(shares) = threshold::KeyShares::from_secret_bytes(Party::new(0), &stored) {
+        assert_eq!(*shares.to_secret_bytes().expose(), bytes);
+    }
+    let Ok(bytes) = <[u8; 32]>::try_from(bytes) else { return };
+    let stored = Secret::new(bytes);
+    if let Ok(key) = SecretKey::from_secret_bytes(&stored) {
+        assert_eq!(*key.to_secret_bytes().expose(), bytes);
+    }
+    if let Ok(key) = EvaluationKey::from_secret_bytes(&stored) {
+        assert_eq!(*key.to_secret_bytes().expose(), bytes);
+    }
+}
+
+fn drand_key(bytes: &[u8]) {
+    let Some((scheme, bytes)) = bytes.split_first() else { return };
+    let scheme = Scheme::ALL[usize::from(*scheme) % Scheme::ALL.len()];
+    if let Ok(key) = GroupKey::from_bytes(scheme, bytes) {
+        assert_eq!(key.to_bytes(), bytes);
+    }
+}
+
+/// Nobody knows the key, so no signature is a round's.
+fn drand_round(bytes: &[u8]) {
+    let Some(([scheme, previous], signature)) = bytes.split_first_chunk() else { return };
+    let scheme = Scheme::ALL[usize::from(*scheme) % Scheme::ALL.len()];
+    let key = match scheme {
+        Scheme::PedersenChained | Scheme::PedersenUnchained => generators::h().to_bytes().to_vec(),
+        _ => generators::g_hat().to_bytes().to_vec(),
+    };
+    let schedule = Schedule { genesis_time: 1, period: NonZeroU32::MIN };
+    let chain = ChainInfo::new(scheme, &key, schedule, [0; 32], "fuzz").expect("a key");
+    let previous = previous % 2 == 1;
+    let previous = previous.then(|| signature.to_vec());
+    let round = Round { number: RoundNumber::FIRST, signature: signature.to_vec(), previous };
+    assert!(chain.verify(&round).is_err());
 }
 
 fn wire<T: Object + BorshDeserialize + BorshSerialize + Serialize + DeserializeOwned>(data: &[u8]) {
