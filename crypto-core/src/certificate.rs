@@ -16,8 +16,10 @@
 //! complete as soon as the value is final. Ours: if more than half sign, the absent are subtracted from
 //! the sum of all keys.
 //!
-//! Elsewhere: certificates of constant size from shares of one key (`threshold`), what the statements
-//! say and when they are made (the engines).
+//! Where 48 bytes have to do, shares of one key sign instead: a
+//! [threshold certificate](crate::threshold::Purpose::CERTIFICATES) names nobody and counts shares.
+//!
+//! Elsewhere: what the statements say and when they are made (the engines).
 mod electorate;
 mod signers;
 

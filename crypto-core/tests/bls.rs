@@ -5,6 +5,9 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+#[macro_use]
+mod variants;
+
 use std::collections::BTreeSet;
 
 use borsh::BorshDeserialize;
@@ -73,18 +76,6 @@ fn add<V: Variant>(a: &Signature<V>, b: SignaturePoint<V>) -> Signature<V> {
 
 fn culprits(positions: &[usize], of: usize) -> Result<(), Culprits> {
     Err(Culprits { positions: positions.iter().copied().collect(), of })
-}
-
-/// One suite, both variants.
-macro_rules! suite {
-    ($($test:ident)*) => {
-        mod min_sig {
-            $(#[test] fn $test() { super::$test::<crypto_core::bls::MinSig>(); })*
-        }
-        mod min_pk {
-            $(#[test] fn $test() { super::$test::<crypto_core::bls::MinPk>(); })*
-        }
-    };
 }
 
 suite! {

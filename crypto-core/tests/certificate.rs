@@ -5,6 +5,9 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+#[macro_use]
+mod variants;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::{Access, Party};
@@ -98,18 +101,6 @@ fn culprits(numbers: &[u32]) -> AssembleError {
 /// Bits as they are, whatever they mean.
 fn bitmap(bytes: &[u8]) -> Signers {
     borsh::from_slice(&borsh::to_vec(bytes).unwrap()).unwrap()
-}
-
-/// One suite, both variants.
-macro_rules! suite {
-    ($($test:ident)*) => {
-        mod min_sig {
-            $(#[test] fn $test() { super::$test::<crypto_core::bls::MinSig>(); })*
-        }
-        mod min_pk {
-            $(#[test] fn $test() { super::$test::<crypto_core::bls::MinPk>(); })*
-        }
-    };
 }
 
 suite! {

@@ -2,17 +2,14 @@
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, Scalar};
 
-fn example() -> Transcript {
-    let mut transcript = Transcript::new(b"test domain");
-    transcript.append(b"first", b"");
-    transcript.append(b"second", b"some data");
-    transcript
+fn fresh() -> Transcript {
+    Transcript::new(b"test domain")
 }
 
 #[test]
 fn every_difference_changes_the_challenge() {
     let challenge = |build: &dyn Fn(&mut Transcript)| {
-        let mut transcript = Transcript::new(b"test domain");
+        let mut transcript = fresh();
         build(&mut transcript);
         transcript.bytes(b"c")
     };
@@ -36,7 +33,7 @@ fn every_difference_changes_the_challenge() {
         }),
         challenge(&|t| t.append_scalar(b"a", &Scalar::ONE)),
         Transcript::new(b"other domain").bytes(b"c"),
-        Transcript::new(b"test domain").bytes(b"d"),
+        fresh().bytes(b"d"),
     ];
     for (i, a) in all.iter().enumerate() {
         for (j, b) in all.iter().enumerate() {
@@ -47,24 +44,24 @@ fn every_difference_changes_the_challenge() {
 
 #[test]
 fn a_challenge_depends_on_the_ones_before() {
-    let mut twice = example();
+    let mut twice = fresh();
     let first = twice.scalar(b"c");
     assert_ne!(twice.scalar(b"c"), first);
-    assert_eq!(example().scalar(b"c"), first);
+    assert_eq!(fresh().scalar(b"c"), first);
 }
 
 #[test]
 fn coefficients_do_not_depend_on_their_number() {
-    let many = example().coefficients_128(b"c", 9);
-    assert_eq!(example().coefficients_128(b"c", 4), many[..4]);
-    assert!(example().coefficients_128(b"c", 0).is_empty());
+    let many = fresh().coefficients_128(b"c", 9);
+    assert_eq!(fresh().coefficients_128(b"c", 4), many[..4]);
+    assert!(fresh().coefficients_128(b"c", 0).is_empty());
 }
 
 #[test]
 fn borsh_items_are_their_bytes() {
-    let mut one = example();
+    let mut one = fresh();
     one.append_borsh(b"label", &G1Affine::generator()).unwrap();
-    let mut other = example();
+    let mut other = fresh();
     other.append_point(b"label", &G1Affine::generator());
     assert_eq!(one.bytes(b"c"), other.bytes(b"c"));
 }

@@ -24,6 +24,16 @@
 //! both are on, blst computes. With `parallel`, sums of products, products of pairings and decoding of
 //! many points use the rayon pool that the caller is in, and never make one; results stay the same.
 //!
+//! What released libraries leave to their callers is done here, and tested by name (`tests/curve`):
+//!
+//! | library  | pitfall                                   | test                                            |
+//! |----------|-------------------------------------------|-------------------------------------------------|
+//! | blst     | sums: one term reads past the arrays,     | `a_sum_of_one_term_is_a_product_and_infinity_…` |
+//! |          | infinity spoils the others                |                                                 |
+//! | blst     | products of pairings: so does infinity    | `pairings_with_the_identity_are_one_…`          |
+//! | arkworks | whatever has the infinity flag is read    | `the_infinity_flag_stands_alone`                |
+//! | both     | other crates' features turn on threads    | `work_stays_on_the_callers_threads_…`           |
+//!
 //! Multiplication by `&Scalar` is constant time. What is not is named `vartime_`.
 //!
 //! Elsewhere: bytes to scalars by Fiat–Shamir ([`crate::challenge`]), the fixed generators `h` and

@@ -23,7 +23,56 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Statements of a chain in a constant size, instead of a multi-signature and a bitmap.
+    /// Statements of a chain in a constant size: what a [`certificate`](crate::certificate) says with
+    /// a sum of signatures and a bitmap, here one signature says that verifies under one key.
+    ///
+    /// It does not say who signed, and it counts shares, not stake: where weights were rounded, only
+    /// a ramp of stake stands behind it, and a multi-signature is what exact quorums take.
+    ///
+    /// ```
+    /// # use std::collections::BTreeMap;
+    /// # use crypto_core::access::{Access, Party, Threshold};
+    /// # use crypto_core::bls::MinSig;
+    /// # use crypto_core::commitment::Commitment;
+    /// # use crypto_core::curve::Scalar;
+    /// # use crypto_core::polynomial::{Placement, Polynomial};
+    /// # use crypto_core::secret::Secret;
+    /// use crypto_core::threshold::{Committee, KeyShares, Message, Purpose, Setup};
+    /// # use rand_core::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+    ///
+    /// // Dealt by one who is trusted; `pvss_dkg` does without.
+    /// let access = Access::new(&[2, 1, 2])?;
+    /// let threshold = Threshold::new(3, access.total())?;
+    /// let secret = Secret::new(Scalar::random(&mut rng));
+    /// let polynomial = Polynomial::random(threshold.t(), &secret, &mut rng);
+    /// let setup = Setup {
+    ///     access,
+    ///     threshold,
+    ///     placement: Placement::Consecutive,
+    ///     purpose: Purpose::CERTIFICATES,
+    /// };
+    /// let committee =
+    ///     Committee::<MinSig>::from_commitment(setup, &Commitment::commit(&polynomial))?;
+    ///
+    /// // Chain, epoch and height belong in the statement.
+    /// let domain = Purpose::CERTIFICATES.domain();
+    /// let state = b"chain 1, epoch 3, height 7: root 5eed";
+    /// let statement = Message::new(domain, state);
+    /// let shares = polynomial.shares(committee.points());
+    /// let mut partials = BTreeMap::new();
+    /// for party in [Party::new(0), Party::new(1)] {
+    ///     let own = shares.expose()[committee.access().range(party)].to_vec();
+    ///     let signer = KeyShares::new(party, Secret::new(own)).check(&committee)?;
+    ///     partials.insert(party, signer.partial(&statement)?);
+    /// }
+    /// let certificate = committee.optimistic(&statement, partials)?.combine()?;
+    ///
+    /// // Whoever verifies knows the group's key, and nothing of the committee.
+    /// certificate.verify(&committee.group_key(), domain, state)?;
+    /// assert_eq!(certificate.to_bytes().len(), 48);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const CERTIFICATES: Self = Self::Messages(Domain::new("threshold certificate"));
 
     /// The domain under which the result verifies.

@@ -2,7 +2,7 @@
 use crypto_core::curve::{
     Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, G2Projective, Group, Gt,
     MillerLoop, PairingMismatch, Projective, Scalar, batch_invert, check_pairing_product, pairing,
-    pairing_product, vartime_msm, vartime_msm_128,
+    pairing_product, vartime_msm, vartime_msm_128, vartime_msm_bits,
 };
 use rand_core::Rng;
 
@@ -141,6 +141,34 @@ fn sums_match_naive_ones<G: Group>() {
 fn sums_of_products_match_naive_ones() {
     sums_match_naive_ones::<G1>();
     sums_match_naive_ones::<G2>();
+}
+
+/// Pippenger's buckets in blst read past their arrays for one term, and lose points beside infinity.
+fn one_term_is_a_product<G: Group>() {
+    let mut rng = rng();
+    let (point, none) = (random_point::<G>(&mut rng), Affine::identity());
+    for bits in [1_usize, 7, 8, 9, 64, 127, 128, 255] {
+        let mut scalar = Scalar::random(&mut rng).to_bytes();
+        scalar.reverse();
+        for (place, byte) in scalar.iter_mut().enumerate() {
+            let left = bits.saturating_sub(8 * place).min(8);
+            *byte &= u8::try_from((1_u16 << left) - 1).unwrap();
+        }
+        let mut bytes = scalar;
+        bytes.reverse();
+        let product = point * Scalar::from_bytes(&bytes).unwrap();
+        assert_eq!(vartime_msm_bits(&[point], &[scalar], bits), product, "{bits} bits");
+        for beside in [vec![none, point], vec![point, none], vec![none, none, point, none]] {
+            let scalars = vec![scalar; beside.len()];
+            assert_eq!(vartime_msm_bits(&beside, &scalars, bits), product, "{bits} bits");
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_one_term_is_a_product_and_infinity_adds_nothing() {
+    one_term_is_a_product::<G1>();
+    one_term_is_a_product::<G2>();
 }
 
 fn fixed_base_matches<G: Group>() {
