@@ -14,6 +14,8 @@
 //! | verify_all | `∏ᵢ e(πᵢ^τᵢ, σᵢ) = e(h^∑τᵢ, H(m))`                             | anyone                 |
 //! | combine    | `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ) = e(h^f(0), H(m))`                         | anyone                 |
 //!
+//! What stands on the left of `σᵢ` is the same in every slot, so it can be kept ([`Combination`]).
+//!
 //! After Das, Pinkas, Tomescu and Xiang ([eprint 2024/198](https://eprint.iacr.org/2024/198)). Ours:
 //! `H` is tagged by chain and epoch, and a key is admitted for one party of one [`Committee`], so a
 //! key that is right for one party cannot be entered for another.
@@ -29,6 +31,7 @@
 //! (`weighted_rounding`), when a partial may leave (`beacon`).
 mod admission;
 mod blind;
+mod combination;
 mod committee;
 mod input;
 mod quorum;
@@ -36,6 +39,7 @@ mod quorum;
 pub mod audit;
 
 pub use blind::{BlindedKey, EvaluationKey, KeyShares, blind};
+pub use combination::{Combination, CombinationError, combine};
 pub use committee::{Admission, AdmitError, AdmittedKey, Committee, CommitteeError, InsertError};
 pub use input::{Input, Partial};
-pub use quorum::{Output, PartialError, Quorum, QuorumError, combine};
+pub use quorum::{Output, PartialError, Quorum, QuorumError};

@@ -1,12 +1,13 @@
 //! The weighted VUF among the 129 validators of a stake table.
 //!
-//! | row         | limit                                                                      |
-//! |-------------|----------------------------------------------------------------------------|
-//! | partial     | one hash to 𝔾₂, one multiplication                                          |
-//! | verify      | product of two pairings                                                    |
-//! | verify_all  | product of `k + 1` pairings, `k` multiplications by 128 bits                |
-//! | combine     | product of `k` pairings, sums over `t` shares, one for each of `k` parties  |
-//! | admit_all   | product of `n + 1` pairings, sums over `W` shares in both groups            |
+//! | row           | limit                                                                      |
+//! |---------------|----------------------------------------------------------------------------|
+//! | partial       | one hash to 𝔾₂, one multiplication                                         |
+//! | verify        | product of two pairings                                                    |
+//! | verify_all    | product of `k + 1` pairings, `k` multiplications by 128 bits               |
+//! | combine       | product of `k` pairings, sums over `t` shares, one for each of `k` parties |
+//! | combine_again | product of `k` pairings: the bases are kept                                |
+//! | admit_all     | product of `n + 1` pairings, sums over `W` shares in both groups           |
 //!
 //! `k` parties hold `t` shares among those of a random set that suffices.
 #![expect(
@@ -21,7 +22,7 @@ use bench::fixture::{Weighted, context, qualified, weights};
 use bench::limit;
 use bench::suite::Suite;
 use crypto_core::context::Slot;
-use crypto_core::wvuf::{Input, combine};
+use crypto_core::wvuf::{Combination, Input, combine};
 
 fn main() {
     let mut suite = Suite::new("wvuf");
@@ -78,6 +79,11 @@ fn committee(suite: &mut Suite, total: u32, t: u32) {
     let pairs = limit::product(suite, used.len());
     let sums = limit::sums_g1(suite, &held, 255);
     suite.row(&ours, &[(1.0, &pairs), (1.0, &sums)], Some(1.05));
+    let kept = Combination::new(committee, used).unwrap();
+    let ours = suite.measure(&format!("wvuf::combine_again/{label}"), || {
+        kept.combine(black_box(&quorum)).unwrap()
+    });
+    suite.row(&ours, &[(1.0, &pairs)], Some(1.05));
 
     let ours = suite.measure(&format!("wvuf::admit_all/{label}"), || {
         committee.admit_all(black_box(dealt.blinded.clone()))

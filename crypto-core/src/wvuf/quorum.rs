@@ -1,7 +1,6 @@
 //! Partials become an output.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::num::NonZeroU32;
 use core::ops::Range;
 
@@ -11,7 +10,7 @@ use super::admission::Places;
 use super::audit::Proof;
 use super::committee::Committee;
 use super::input::{Input, Partial};
-use crate::access::{Party, ShareIndex};
+use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
 use crate::curve::{
@@ -66,7 +65,7 @@ pub enum QuorumError {
 }
 
 /// Verified partials of distinct parties of one committee on one input, at least `t` shares in all:
-/// [`combine`] is total.
+/// [`combine`](super::combine) is total.
 ///
 /// It borrows its committee, so the partials of one path cannot meet the keys of another, and nobody
 /// else makes one:
@@ -84,7 +83,11 @@ pub struct Quorum<'c> {
     partials: BTreeMap<Party, Partial>,
 }
 
-impl Quorum<'_> {
+impl<'c> Quorum<'c> {
+    pub(super) fn committee(&self) -> &'c Committee {
+        self.committee
+    }
+
     /// What the partials are on.
     #[must_use]
     pub fn input(&self) -> &Input {
@@ -235,56 +238,6 @@ fn verify_coefficients(committee: &Committee, input: &Input, terms: &[Term]) -> 
         transcript.append_point(b"sigma", &term.sigma);
     }
     transcript.coefficients_128(b"coefficients", terms.len())
-}
-
-/// `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`: one Miller loop for each party, one final exponentiation.
-///
-/// Interpolates over exactly `t` shares of the heaviest parties, for these are the fewest.
-#[must_use]
-pub fn combine(quorum: &Quorum<'_>) -> Output {
-    let chosen = choose(quorum);
-    let indices: Vec<_> = chosen.iter().flat_map(|share| share.indices.iter().copied()).collect();
-    let lambda = quorum.committee.domain().lagrange_at_zero(&indices);
-    let rho = chosen.iter().flat_map(|share| share.rho.iter().copied());
-    let terms: Vec<_> = rho.zip(lambda.iter().map(Factor::new)).collect();
-    let ends: Vec<usize> = chosen
-        .iter()
-        .scan(0, |end, share| {
-            *end += share.rho.len();
-            Some(*end)
-        })
-        .collect();
-    let bases = vartime_sums(&terms, &ends);
-    let sigmas = chosen.iter().map(|share| share.sigma);
-    let terms: Vec<_> = G1Projective::batch_to_affine(&bases).into_iter().zip(sigmas).collect();
-    Output(pairing_product(&terms))
-}
-
-/// What one party adds to the interpolation.
-struct Contribution<'c> {
-    indices: Vec<ShareIndex>,
-    rho: &'c [G1Affine],
-    sigma: G2Affine,
-}
-
-/// The heaviest parties' shares, `t` in all.
-fn choose<'c>(quorum: &Quorum<'c>) -> Vec<Contribution<'c>> {
-    let committee = quorum.committee;
-    let mut heaviest: Vec<_> = quorum.partials.iter().collect();
-    heaviest.sort_by_key(|(party, _)| (Reverse(committee.weight_of(**party)), **party));
-    let mut missing = usize::try_from(committee.threshold().t().get()).unwrap_or(usize::MAX);
-    let mut chosen = Vec::new();
-    for (party, partial) in heaviest {
-        let Some(key) = committee.keys().get(party) else { continue };
-        let rho = key.rho().get(..missing).unwrap_or(key.rho());
-        missing -= rho.len();
-        let indices = committee.access().indices(*party).take(rho.len()).collect();
-        chosen.push(Contribution { indices, rho, sigma: partial.point() });
-        if missing == 0 {
-            break;
-        }
-    }
-    chosen
 }
 
 #[cfg(test)]

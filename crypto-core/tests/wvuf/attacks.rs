@@ -5,11 +5,14 @@ use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::wvuf::{
-    AdmitError, BlindedKey, Committee, CommitteeError, EvaluationKey, Input, InsertError,
-    KeyShares, Partial, PartialError, QuorumError, blind, combine,
+    AdmitError, BlindedKey, Combination, CombinationError, Committee, CommitteeError,
+    EvaluationKey, Input, InsertError, KeyShares, Partial, PartialError, Quorum, QuorumError,
+    blind, combine,
 };
 
-use crate::fixture::{self, Dealt, FAST, SLOW, WEIGHTS, context, input, partials, party, rng};
+use crate::fixture::{
+    self, Dealt, FAST, SLOW, WEIGHTS, committee, context, input, partials, party, rng,
+};
 
 fn point(partial: &Partial) -> G2Affine {
     borsh::from_slice(&borsh::to_vec(partial).unwrap()).unwrap()
@@ -70,6 +73,42 @@ fn every_qualified_set_of_either_path_gives_one_output() {
     // The output is what the secret itself gives.
     let direct = fixture::evaluate_in_the_clear(&secret, &input());
     assert_eq!(outputs, BTreeSet::from([direct.to_bytes()]));
+}
+
+fn quorum<'d>(dealt: &'d Dealt, set: &[u32]) -> Quorum<'d> {
+    dealt.committee.verify_all(&input(), partials(dealt, set)).unwrap()
+}
+
+#[test]
+fn a_combination_serves_quorums_that_have_its_parties_and_no_others() {
+    let mut rng = rng(2);
+    let secret = Scalar::random(&mut rng);
+    let slow = Dealt::new(&secret, SLOW, &mut rng);
+    let fast = Dealt::new(&secret, FAST, &mut rng);
+    let everyone = quorum(&slow, &[0, 2, 3, 4, 5]);
+    let expected = combine(&everyone);
+    let mut made = 0;
+    for set in subsets() {
+        let parties = set.iter().copied().map(party);
+        let Some(combination) = Combination::new(&slow.committee, parties.clone()) else {
+            assert!(weight(&set) < SLOW, "{set:?}");
+            continue;
+        };
+        made += 1;
+        assert!(combination.parties().all(|one| set.contains(&one.get())), "{set:?}");
+        assert_eq!(combination.combine(&everyone), Ok(expected), "{set:?}");
+        assert_eq!(combination.combine(&quorum(&slow, &set)), Ok(expected), "{set:?}");
+    }
+    assert!(made > 10, "{made}");
+    let heaviest = Combination::new(&slow.committee, [party(4), party(3)]).unwrap();
+    let missing = Err(CombinationError::Missing { party: party(4) });
+    assert_eq!(heaviest.combine(&quorum(&slow, &[0, 2, 3])), missing);
+    // The same parties on the other path have other keys.
+    let other = Err(CombinationError::OtherCommittee);
+    assert_eq!(heaviest.combine(&quorum(&fast, &[0, 2, 3, 4, 5])), other);
+    // Without an admitted key nobody counts.
+    let bare = committee(&slow.public, SLOW);
+    assert_eq!(Combination::new(&bare, [party(4), party(3)]), None);
 }
 
 #[test]

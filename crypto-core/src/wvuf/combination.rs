@@ -1,0 +1,117 @@
+//! Interpolation, once for each set of parties.
+//!
+//! ```text
+//! ∏ᵢ e(Bᵢ, σᵢ)      Bᵢ = ∏ⱼ ρⱼ^λⱼ
+//! ```
+//!
+//! The bases `Bᵢ` depend on who takes part, not on the slot. Making them is a third to a half of
+//! [`combine`]; what is left is a pairing for each party. A committee without faults sees the same
+//! heaviest parties in slot after slot, so a driver keeps the [`Combination`] of the set that it expects
+//! and falls back to [`combine`] if another set is first.
+//!
+//! Nothing else pays for itself by being kept: `λⱼ` are below a hundredth of combining, and lines of
+//! Miller loops belong to points of 𝔾₂, all of which are new in each slot but `ĝ` in admission.
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::committee::Committee;
+use super::input::Partial;
+use super::quorum::{Output, Quorum};
+use crate::access::Party;
+use crate::curve::{Factor, G1Affine, G1Projective, pairing_product, vartime_sums};
+
+/// Why a [`Combination`] does not serve a quorum: the caller's mistake, or another set came first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CombinationError {
+    /// Made for another path or epoch.
+    #[error("combination and quorum are of different committees")]
+    OtherCommittee,
+    /// Some other set suffices: [`combine`] takes any.
+    #[error("the quorum has no partial of {party}")]
+    Missing {
+        /// The first that it lacks.
+        party: Party,
+    },
+}
+
+/// The bases of one set of parties, for any number of slots.
+///
+/// ```compile_fail,E0451
+/// use crypto_core::wvuf::Combination;
+/// let none = Combination { committee: [0; 32], bases: vec![] };
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combination {
+    committee: [u8; 32],
+    bases: Vec<(Party, G1Affine)>,
+}
+
+impl Combination {
+    /// For exactly `t` shares of the heaviest of `parties`, since these are the fewest. `None` if those
+    /// among them whose keys are admitted hold less. Costs the sums of products over `t` shares that
+    /// [`combine`] would make.
+    #[must_use]
+    pub fn new(committee: &Committee, parties: impl IntoIterator<Item = Party>) -> Option<Self> {
+        let bases = bases(committee, committee.fewest(parties)?);
+        Some(Self { committee: committee.id(), bases })
+    }
+
+    /// Whose partials it takes, heaviest first.
+    pub fn parties(&self) -> impl Iterator<Item = Party> {
+        self.bases.iter().map(|(party, _)| *party)
+    }
+
+    /// What [`combine`] makes of the quorum, by pairings alone.
+    ///
+    /// # Errors
+    /// If the quorum is of another committee, or one of the parties is not in it.
+    pub fn combine(&self, quorum: &Quorum<'_>) -> Result<Output, CombinationError> {
+        if quorum.committee().id() != self.committee {
+            return Err(CombinationError::OtherCommittee);
+        }
+        match self.parties().find(|party| !quorum.partials().contains_key(party)) {
+            Some(party) => Err(CombinationError::Missing { party }),
+            None => Ok(output(&self.bases, quorum)),
+        }
+    }
+}
+
+/// `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`: one Miller loop for each party, one final exponentiation.
+///
+/// Interpolates over exactly `t` shares of the heaviest parties, for these are the fewest.
+#[must_use]
+pub fn combine(quorum: &Quorum<'_>) -> Output {
+    output(&bases(quorum.committee(), quorum.partials().keys().copied()), quorum)
+}
+
+/// Over partials that are all there.
+fn output(bases: &[(Party, G1Affine)], quorum: &Quorum<'_>) -> Output {
+    let partial = |party| quorum.partials().get(party).map(Partial::point);
+    let terms = bases.iter().filter_map(|(party, base)| Some((*base, partial(party)?)));
+    Output::new(pairing_product(&terms.collect::<Vec<_>>()))
+}
+
+/// `Bᵢ` over `t` shares of the heaviest of these parties, who are distinct and hold as many.
+fn bases(
+    committee: &Committee,
+    parties: impl IntoIterator<Item = Party>,
+) -> Vec<(Party, G1Affine)> {
+    let mut heaviest: Vec<Party> = parties.into_iter().collect();
+    heaviest.sort_by_key(|party| (Reverse(committee.weight_of(*party)), *party));
+    let mut missing = usize::try_from(committee.threshold().t().get()).unwrap_or(usize::MAX);
+    let (mut parties, mut ends) = (Vec::new(), Vec::new());
+    let (mut indices, mut rho) = (Vec::new(), Vec::new());
+    for party in heaviest {
+        let Some(key) = committee.keys().get(&party).filter(|_| missing > 0) else { continue };
+        let own = key.rho().get(..missing).unwrap_or(key.rho());
+        missing -= own.len();
+        indices.extend(committee.access().indices(party).take(own.len()));
+        rho.extend_from_slice(own);
+        parties.push(party);
+        ends.push(rho.len());
+    }
+    let lambda = committee.domain().lagrange_at_zero(&indices);
+    let terms: Vec<_> = rho.into_iter().zip(lambda.iter().map(Factor::new)).collect();
+    let bases = G1Projective::batch_to_affine(&vartime_sums(&terms, &ends));
+    parties.into_iter().zip(bases).collect()
+}
