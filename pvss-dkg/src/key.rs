@@ -94,6 +94,12 @@ impl DecryptionKey {
         }
     }
 
+    /// `dk`, for dealers who know it.
+    #[cfg(test)]
+    pub(crate) const fn scalar(&self) -> &Scalar {
+        self.0.expose()
+    }
+
     /// `C − dk·R`.
     pub(crate) fn open(&self, ciphertext: &G1Affine, ephemeral: &G1Affine) -> G1Projective {
         G1Projective::from(*ciphertext) - *ephemeral * self.0.expose()

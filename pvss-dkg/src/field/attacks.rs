@@ -1,5 +1,6 @@
 //! What must not pass, and what passes and must still decrypt.
 
+mod alone;
 mod batch;
 mod handover;
 mod last;
@@ -15,10 +16,10 @@ use crypto_core::sharing::Sharing;
 use super::chunk::{BITS, CHUNKS};
 use super::chunking::{Bounds, Masked, REPETITIONS, commit, digits};
 use super::deal::{Witness, origin};
-use super::dealing::seal;
+use super::dealing::{Body, seal};
 use super::equations::check_proof;
 use super::layout::Layout;
-use super::proof::Statement;
+use super::proof::{Masks, Statement};
 use super::verify::Verifier;
 use super::{Dealing, DealingError, Key, Shares, deal, verify};
 use crate::aggregate::{self, AggregateError};
@@ -65,8 +66,41 @@ impl Cheat {
 
     fn publish(&mut self) -> Dealing {
         let body = self.witness.encrypt(&self.layout);
+        self.publish_body(body)
+    }
+
+    fn publish_body(&mut self, body: Body) -> Dealing {
         let dealer = as_dealer(&self.committee.config, 5, &self.committee.signers[5]);
         self.witness.publish(&dealer, body, None, &mut self.committee.rng)
+    }
+
+    /// As a prover who does not care whether its sums are in range, with other masks.
+    fn force(&mut self, body: Body, change: fn(&mut Masks)) -> Dealing {
+        let Self { committee, layout, witness } = self;
+        let bounds = Bounds::new(layout.items);
+        let secret = Secret::new(*witness.constant.expose());
+        let commitment = G1Affine::from(G1Affine::generator() * secret.expose());
+        let origin = origin(&committee.config, party(5), &commitment, None);
+        let statement = Statement { layout, origin, body: &body };
+        let (mut transcript, shares) = statement.begin();
+        let betas = (0..REPETITIONS).map(|_| Scalar::random(&mut committee.rng)).collect();
+        let betas = Secret::new(betas);
+        let mut masks = commit(&betas, &Secret::new(vec![2 * bounds.honest; REPETITIONS]), &bounds);
+        change(&mut masks);
+        let challenges = statement.chunks(&mut transcript, &masks);
+        let mut sums = vec![bounds.honest; REPETITIONS];
+        for (coefficient, chunk) in challenges.iter().zip(witness.chunks.expose()) {
+            for (sum, digit) in sums.iter_mut().zip(digits(*coefficient)) {
+                *sum = sum.wrapping_add(chunk.wrapping_mul(digit));
+            }
+        }
+        let masked = Masked { masks, betas, sums, challenges, transcript };
+        let proof = witness.answer(layout, &shares, masked, &mut committee.rng);
+        let seal = seal(None, &body, &proof);
+        let config = &committee.config;
+        let contribution = Contribution::prove(config, party(5), seal, &secret, &mut committee.rng);
+        let signature = contribution.sign(config, &committee.signers[5]);
+        Dealing { share: None, contribution, signature, body, proof }
     }
 
     fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
@@ -209,29 +243,7 @@ fn chunks_beyond_the_bound_are_refused() {
         chunks[1] = chunks[1].wrapping_sub(carry);
     });
     let secret = Secret::new(*cheat.witness.constant.expose());
-    let commitment = G1Affine::from(G1Affine::generator() * secret.expose());
-    let Cheat { committee, layout, witness } = &mut cheat;
-    let origin = origin(&committee.config, party(5), &commitment, None);
-    let statement = Statement { layout, origin, body: &body };
-    let (mut transcript, shares) = statement.begin();
-    let betas: Vec<Scalar> = (0..REPETITIONS).map(|_| Scalar::random(&mut committee.rng)).collect();
-    let betas = Secret::new(betas);
-    let masks = commit(&betas, &Secret::new(vec![2 * bounds.honest; REPETITIONS]), &bounds);
-    let challenges = statement.chunks(&mut transcript, &masks);
-    let mut sums = vec![bounds.honest; REPETITIONS];
-    for (coefficient, chunk) in challenges.iter().zip(witness.chunks.expose()) {
-        for (sum, digit) in sums.iter_mut().zip(digits(*coefficient)) {
-            *sum = sum.wrapping_add(chunk.wrapping_mul(digit));
-        }
-    }
-    let masked = Masked { masks, betas, sums, challenges, transcript };
-    let proof = witness.answer(layout, &shares, masked, &mut committee.rng);
-    let seal = seal(None, &body, &proof);
-    let dealer = party(5);
-    let contribution =
-        Contribution::prove(&committee.config, dealer, seal, &secret, &mut committee.rng);
-    let signature = contribution.sign(&committee.config, committee.signer(5));
-    let large = Dealing { share: None, contribution, signature, body, proof };
+    let large = cheat.force(body, |_| {});
     // Without the check of the range all equations hold.
     let all = check_proof(&Verifier::new(&cheat.committee.config, None), &large);
     assert_eq!(all, Ok(()));
