@@ -50,7 +50,7 @@ const SATELLITES: [&str; 5] = [
 const FUZZ: [(&str, &[&str]); 4] = [
     ("crypto-core/fuzz", &["certificate", "decode", "encryption", "threshold", "wvuf"]),
     ("pvss-dkg/fuzz", &["aggregate", "dealing", "field"]),
-    ("beacon/node/fuzz", &["bytes"]),
+    ("beacon/node/fuzz", &["bytes", "timelock"]),
     ("weighted-rounding/fuzz", &["solve"]),
 ];
 const FUZZ_SECONDS: u32 = 20;

@@ -104,7 +104,7 @@ pub(crate) fn vartime_msm_challenges<G: Group>(
     vartime_msm_bits(&scaled, &digits, bits)
 }
 
-/// `Σ factor·point` over the terms up to each of `ends`, from where the one before ended.
+/// `Σ factor·point` over the terms up to each of `ends`, which ascend, from where the one before ended.
 #[must_use]
 pub fn vartime_sums<G: Group>(
     terms: &[(Affine<G>, Factor<G>)],
@@ -116,7 +116,7 @@ pub fn vartime_sums<G: Group>(
         // Sums that start within the first so many terms, at least one.
         let count = rest.partition_point(|end| *end < from + TOGETHER).max(1);
         let (own, others) = rest.split_at(count);
-        let to = own.last().copied().unwrap_or(from);
+        let to = own.last().copied().unwrap_or(from).min(terms.len());
         let own: Vec<usize> = own.iter().map(|end| end.saturating_sub(from)).collect();
         sums.extend(together(terms.get(from..to).unwrap_or_default(), &own));
         (from, rest) = (to.max(from), others);
