@@ -10,10 +10,11 @@
 //! Where a share is a key (threshold BLS) everybody counts at once: the keys suffice with the last
 //! dealing, and nothing is published.
 //!
-//! Everybody sees the same transactions in the same order and judges them alike, so everybody ends
-//! with the same key and the same first slot, without a message of its own. Transactions are judged
-//! one batch at a time, as jobs; a verdict that comes back later than another party's changes when
-//! this party knows, not what.
+//! Dealings are collected by [`pvss_dkg::protocol`], which also shows who dealt falsely; what is said
+//! there of one key for everybody holds here for published keys: they are judged in their order, and
+//! those that were ordered before the secret was fixed count for nobody. Transactions are judged one
+//! batch at a time, as jobs; a verdict that comes back later than another party's changes when this
+//! party knows, not what.
 //!
 //! Elsewhere: what differs between the schemes ([`crate::scheme`]), the equations (`pvss_dkg`,
 //! `crypto_core`), the order (`jolteon`).
@@ -22,25 +23,29 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crypto_core::access::Party;
-use pvss_dkg::{Dkg, Progress, Verified};
+use machine::{Instant, Machine};
+use pvss_dkg::Progress;
+use pvss_dkg::field::HandoverError;
+use pvss_dkg::protocol::{self, Collect, Input, Keys, Place, Position, Record, Role};
+use weighted_rounding::Stake;
 
-use crate::scheme::{Admissions, AdmittedKeys, Fixed, Keyed, Opened, PerPath};
+use crate::scheme::{Admissions, AdmittedKeys, Fixed, Key, Keyed, Opened, PerPath, Sum};
 use crate::setup::{Identity, Setup};
 use crate::transaction::{self, Kind, SignedKeys};
 
+/// Positions in a block; far more than there is room for.
+const PER_BLOCK: u64 = 1 << 20;
+
 /// Work that leaves the key generation.
 pub enum Job<S: Keyed> {
-    /// Make this party's dealing.
-    Deal,
-    /// Decode and check a dealing.
-    Judge {
-        /// The transaction.
-        transaction: Arc<[u8]>,
-    },
-    /// Add the dealings up.
-    Sum {
-        /// Those that count.
-        dkg: Box<Dkg<S::Dealing>>,
+    /// Make dealings, check them, add them up.
+    Dealings(protocol::Job<S::Collect>),
+    /// Find out who evaluates under the key.
+    Fix {
+        /// What was made.
+        key: Arc<Key<S>>,
+        /// The dealings that count, added up.
+        sum: Arc<Sum<S>>,
     },
     /// Decrypt this party's shares and make its keys.
     Open {
@@ -58,25 +63,20 @@ pub enum Job<S: Keyed> {
 
 /// What comes back.
 pub enum Verdict<S: Keyed> {
-    /// See [`Job::Deal`]: the transaction.
-    Dealt(Result<Vec<u8>, String>),
-    /// See [`Job::Judge`].
-    Judged(Judged<S>),
-    /// See [`Job::Sum`].
-    Summed(Summed<S>),
+    /// See [`Job::Dealings`].
+    Dealings(protocol::Verdict<S::Collect>),
+    /// See [`Job::Fix`].
+    Fixed(Result<Arc<Fixed<S>>, String>),
     /// See [`Job::Open`].
     Opened(Result<Opened<S>, String>),
     /// See [`Job::Admit`]; in the order of the transactions.
     Admitted(Admissions<S>),
 }
 
-/// A dealing that counts, or why it does not.
-pub type Judged<S> = Result<Arc<Verified<<S as Keyed>::Dealing>>, String>;
-/// The key, or why there is none.
-pub type Summed<S> = Result<Arc<Fixed<S>>, String>;
-
 /// What the key generation wants done or tells.
 pub enum Output<S: Keyed> {
+    /// Make this durable before anything that follows leaves.
+    Persist(Record),
     /// Run this and bring the verdict back.
     Run(Job<S>),
     /// Put this into a block.
@@ -88,6 +88,8 @@ pub enum Output<S: Keyed> {
         /// Whether they suffice.
         progress: Progress,
     },
+    /// A party dealt falsely.
+    Accused(protocol::Fault),
     /// A transaction did not count, and why.
     Refused(String),
     /// The keys suffice; the epoch has values from `first_slot` on.
@@ -103,16 +105,17 @@ pub enum Output<S: Keyed> {
 pub struct Keygen<S: Keyed> {
     setup: Arc<Setup>,
     me: Party,
-    waiting: VecDeque<(u64, Arc<[u8]>)>,
-    /// Rounds of the transactions that are being judged.
-    judging: Vec<u64>,
-    stage: Stage<S>,
+    dealings: protocol::Keygen<S::Collect>,
+    /// How many count, and the stake of their dealers.
+    counted: (usize, Stake),
+    /// Where the last of them was ordered.
+    fixed_at: Position,
+    /// Published keys.
+    waiting: VecDeque<(Position, Arc<[u8]>)>,
+    /// Where those were ordered that are being judged.
+    judging: Vec<Position>,
+    complete: Option<Box<Complete<S>>>,
     outputs: VecDeque<Output<S>>,
-}
-
-enum Stage<S: Keyed> {
-    Collecting(Dkg<S::Dealing>),
-    Complete(Box<Complete<S>>),
 }
 
 /// The key is fixed; who may evaluate is being found out.
@@ -137,60 +140,79 @@ pub struct Epoch<S: Keyed> {
 }
 
 impl<S: Keyed> Keygen<S> {
-    /// Before the first transaction. Asks for this party's dealing at once.
-    #[must_use]
-    pub fn new(setup: Arc<Setup>, me: Party) -> Self {
-        let dkg = Dkg::new(Arc::clone(&setup.keygen));
-        let outputs = VecDeque::from([Output::Run(Job::Deal)]);
-        let stage = Stage::Collecting(dkg);
-        Self { setup, me, waiting: VecDeque::new(), judging: Vec::new(), stage, outputs }
+    /// Before the first transaction, with the records of an earlier life. Asks for this party's dealing
+    /// at once, or submits again what was dealt.
+    ///
+    /// # Errors
+    /// If the records are of another epoch, or not what was written.
+    pub fn new(
+        setup: Arc<Setup>,
+        me: Party,
+        records: Vec<Record>,
+    ) -> Result<Self, protocol::RecordError> {
+        // Shares are opened where the scheme makes keys of them, and wait nowhere before.
+        let role = Role { dealer: Some(me), recipient: None };
+        let blank = S::collect(Arc::clone(&setup.keygen));
+        let mut dealings = protocol::Keygen::new(blank, role, records)?;
+        dealings.handle(Instant::START, Input::Start);
+        let mut keygen = Self {
+            setup,
+            me,
+            dealings,
+            counted: (0, Stake::ZERO),
+            fixed_at: Position::new(0),
+            waiting: VecDeque::new(),
+            judging: Vec::new(),
+            complete: None,
+            outputs: VecDeque::new(),
+        };
+        keygen.settle();
+        Ok(keygen)
     }
 
     /// Takes what the engine ordered in `round`. How much waits already plays no role: that depends on
     /// how fast this party judges, and what one drops and another counts would be two keys.
     pub fn ordered(&mut self, round: u64, transactions: &[Arc<[u8]>]) {
-        for transaction in transactions {
-            match self.check_shape(transaction) {
-                Ok(()) => self.waiting.push_back((round, Arc::clone(transaction))),
-                Err(why) => self.refuse(why),
+        let first = round.saturating_mul(PER_BLOCK);
+        for (number, transaction) in (first..).zip(transactions) {
+            let position = Position::new(number);
+            match Kind::split(transaction) {
+                Some((Kind::Dealing, message)) => {
+                    let input = Input::Ordered { position, message: message.into() };
+                    self.dealings.handle(Instant::START, input);
+                }
+                Some((Kind::Keys, _)) if self.has_keys_length(transaction) => {
+                    self.waiting.push_back((position, Arc::clone(transaction)));
+                }
+                Some((Kind::Keys, _)) => self.refuse("transaction of a wrong length"),
+                None => self.refuse("not a transaction of the key generation"),
             }
         }
-        self.judge_next();
+        self.settle();
     }
 
-    /// Refuses what can never count, by its first bytes and its length; so nothing small can fill the
-    /// queue, and what waits is no more than blocks that the engine keeps as well.
-    fn check_shape(&self, transaction: &[u8]) -> Result<(), &'static str> {
-        let expected = match Kind::of(transaction) {
-            Some(Kind::Dealing) => S::dealing_bytes(&self.setup.keygen).checked_add(1),
-            Some(Kind::Keys) => {
-                let shape = self.setup.keygen.shape();
-                let paths = 1 + usize::from(shape.threshold(pvss_dkg::Path::Fast).is_some());
-                let party = SignedKeys::claimed_party(transaction);
-                let shares = party.map_or(0, |party| shape.access().range(party).len());
-                S::keys_bytes(shares, paths)
-            }
-            None => return Err("not a transaction of the key generation"),
-        };
-        if expected == Some(transaction.len()) {
-            Ok(())
-        } else {
-            Err("transaction of a wrong length")
-        }
+    /// Refuses what can never count, so that nothing small can fill the queue, and what waits is no more
+    /// than blocks that the engine keeps as well.
+    fn has_keys_length(&self, transaction: &[u8]) -> bool {
+        let shape = self.setup.keygen.shape();
+        let paths = 1 + usize::from(shape.threshold(pvss_dkg::Path::Fast).is_some());
+        let party = SignedKeys::claimed_party(transaction);
+        let shares = party.map_or(0, |party| shape.access().range(party).len());
+        S::keys_bytes(shares, paths) == Some(transaction.len())
     }
 
     /// Takes a verdict.
     pub fn checked(&mut self, verdict: Verdict<S>) {
         match verdict {
-            Verdict::Dealt(Ok(transaction)) => self.outputs.push_back(Output::Submit(transaction)),
-            Verdict::Dealt(Err(error)) | Verdict::Opened(Err(error)) => self.refuse(error),
-            Verdict::Judged(judged) => self.judged(judged),
-            Verdict::Summed(Ok(key)) => self.complete(key),
-            Verdict::Summed(Err(error)) => self.refuse(error),
+            Verdict::Dealings(verdict) => {
+                self.dealings.handle(Instant::START, Input::Checked(verdict));
+            }
+            Verdict::Fixed(Ok(key)) => self.complete(key),
             Verdict::Opened(Ok(opened)) => self.opened(opened),
+            Verdict::Fixed(Err(error)) | Verdict::Opened(Err(error)) => self.refuse(error),
             Verdict::Admitted(admitted) => self.admitted(admitted),
         }
-        self.judge_next();
+        self.settle();
     }
 
     /// The next thing to do.
@@ -200,7 +222,7 @@ impl<S: Keyed> Keygen<S> {
 
     /// What the beacon needs, once [`Output::Ready`] was given; then never again.
     pub fn take_epoch(&mut self) -> Option<Epoch<S>> {
-        let Stage::Complete(complete) = &mut self.stage else { return None };
+        let complete = self.complete.as_mut()?;
         let first_slot = complete.first_slot(self.setup.lead)?;
         complete.announced.then_some(())?;
         Some(Epoch {
@@ -213,72 +235,74 @@ impl<S: Keyed> Keygen<S> {
     /// The key, once it is fixed.
     #[must_use]
     pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
-        match &self.stage {
-            Stage::Collecting(_) => None,
-            Stage::Complete(complete) => Some(&complete.key),
-        }
+        self.complete.as_ref().map(|complete| &complete.key)
     }
 
     fn refuse(&mut self, why: impl Into<String>) {
         self.outputs.push_back(Output::Refused(why.into()));
     }
 
-    /// Sends the next transactions to be judged, unless some are being judged.
-    fn judge_next(&mut self) {
-        while self.judging.is_empty() {
-            let Some((round, transaction)) = self.waiting.pop_front() else { return };
-            let job = match (&self.stage, Kind::of(&transaction)) {
-                (Stage::Collecting(_), Some(Kind::Dealing)) => Job::Judge { transaction },
-                (Stage::Complete(complete), Some(Kind::Keys)) => {
-                    let key = Arc::clone(&complete.key);
-                    self.judging.push(round);
-                    let mut transactions = vec![transaction];
-                    while let Some((round, next)) =
-                        self.waiting.pop_front_if(|(_, next)| may_join(&transactions, next))
-                    {
-                        transactions.push(next);
-                        self.judging.push(round);
-                    }
-                    self.outputs.push_back(Output::Run(Job::Admit { transactions, key }));
-                    return;
+    /// Carries out what the dealings ask for, then sends the next keys to be judged.
+    fn settle(&mut self) {
+        while let Some(output) = self.dealings.poll() {
+            let output = match output {
+                protocol::Output::Persist(record) => Output::Persist(record),
+                protocol::Output::Submit(envelope) => {
+                    Output::Submit(transaction::dealing(&envelope))
                 }
-                // Dealings that are ordered after the key is fixed were honest and late.
-                (Stage::Complete(_), Some(Kind::Dealing)) => continue,
-                (Stage::Collecting(_), Some(Kind::Keys)) => {
-                    self.refuse("blinded keys before there is a secret");
-                    continue;
+                protocol::Output::Run(job) => Output::Run(Job::Dealings(job)),
+                protocol::Output::Counted { place, position } => self.count(place, position),
+                protocol::Output::Accuse { fault, .. } => Output::Accused(fault),
+                protocol::Output::Ignored(why) => Output::Refused(why.to_string()),
+                protocol::Output::Aborted(why) => Output::Refused(why.to_string()),
+                protocol::Output::Ready(ready) => {
+                    Output::Run(Job::Fix { key: ready.key, sum: ready.sum })
                 }
-                (_, None) => continue,
             };
-            self.judging.push(round);
-            self.outputs.push_back(Output::Run(job));
+            self.outputs.push_back(output);
         }
+        self.judge_next();
     }
 
-    fn judged(&mut self, judged: Judged<S>) {
-        let Stage::Collecting(dkg) = &mut self.stage else { return };
-        match judged.and_then(|dealing| dkg.add(dealing).map_err(|error| error.to_string())) {
-            Err(why) => {
-                self.judging.clear();
-                self.refuse(why);
+    fn count(&mut self, place: Place, position: Position) -> Output<S> {
+        let dealer = self.setup.keygen.dealer(place.dealer);
+        let stake = dealer.and_then(|dealer| self.counted.1.checked_add(dealer.stake));
+        // The total of all dealers does not overflow, so neither does this.
+        self.counted = (self.counted.0.saturating_add(1), stake.unwrap_or(self.counted.1));
+        self.fixed_at = position;
+        let ((dealings, got), need) = (self.counted, self.setup.keygen.qualify());
+        let progress =
+            if got > need { Progress::Qualified } else { Progress::Collecting { got, need } };
+        Output::Dealing { dealings, progress }
+    }
+
+    /// Sends the next keys to be judged, unless some are being judged.
+    fn judge_next(&mut self) {
+        if self.complete.is_none() && !self.dealings.is_waiting() {
+            // The key may be fixed by a dealing before them.
+            return;
+        }
+        while let Some((position, transaction)) =
+            self.waiting.pop_front_if(|_| self.judging.is_empty())
+        {
+            let Some(key) = self.key().filter(|_| position > self.fixed_at).map(Arc::clone) else {
+                self.refuse("keys before there is a secret");
+                continue;
+            };
+            self.judging.push(position);
+            let mut transactions = vec![transaction];
+            while let Some((position, next)) =
+                self.waiting.pop_front_if(|(_, next)| may_join(&transactions, next))
+            {
+                transactions.push(next);
+                self.judging.push(position);
             }
-            Ok(progress) => {
-                let dealings = dkg.dealings().len();
-                if progress == Progress::Qualified {
-                    // What is ordered from here on is judged under the key, so it has to wait.
-                    let dkg = Box::new(dkg.clone());
-                    self.outputs.push_back(Output::Run(Job::Sum { dkg }));
-                } else {
-                    self.judging.clear();
-                }
-                self.outputs.push_back(Output::Dealing { dealings, progress });
-            }
+            self.outputs.push_back(Output::Run(Job::Admit { transactions, key }));
         }
     }
 
     /// The key is fixed.
     fn complete(&mut self, key: Arc<Fixed<S>>) {
-        let rounds = std::mem::take(&mut self.judging);
         let opened = self.setup.keygen.shape().access().weight(self.me) == 0;
         if !opened {
             self.outputs.push_back(Output::Run(Job::Open { key: Arc::clone(&key) }));
@@ -287,13 +311,13 @@ impl<S: Keyed> Keygen<S> {
         let mut complete =
             Complete { key, committees, own: None, opened, sufficed: None, announced: false };
         // Where nobody has keys to publish, they suffice with the dealing that made the key.
-        rounds.into_iter().for_each(|round| complete.count(round));
-        self.stage = Stage::Complete(Box::new(complete));
+        complete.count(round(self.fixed_at));
+        self.complete = Some(Box::new(complete));
         self.announce();
     }
 
     fn opened(&mut self, opened: Opened<S>) {
-        let Stage::Complete(complete) = &mut self.stage else { return };
+        let Some(complete) = &mut self.complete else { return };
         complete.own = Some(opened.keys);
         complete.opened = true;
         self.outputs.extend(opened.transaction.map(Output::Submit));
@@ -301,10 +325,10 @@ impl<S: Keyed> Keygen<S> {
     }
 
     fn admitted(&mut self, admitted: Admissions<S>) {
-        let rounds = std::mem::take(&mut self.judging);
-        for (round, result) in rounds.into_iter().zip(admitted) {
-            let Stage::Complete(complete) = &mut self.stage else { return };
-            match result.and_then(|keys| complete.enter(round, &keys).map(|()| keys)) {
+        let positions = std::mem::take(&mut self.judging);
+        for (position, result) in positions.into_iter().zip(admitted) {
+            let Some(complete) = &mut self.complete else { return };
+            match result.and_then(|keys| complete.enter(round(position), &keys).map(|()| keys)) {
                 Err(why) => self.refuse(why),
                 Ok(keys) if complete.announced => self.outputs.push_back(Output::Late(keys)),
                 Ok(_) => {}
@@ -314,13 +338,18 @@ impl<S: Keyed> Keygen<S> {
     }
 
     fn announce(&mut self) {
-        let Stage::Complete(complete) = &mut self.stage else { return };
+        let Some(complete) = &mut self.complete else { return };
         let Some(first_slot) = complete.first_slot(self.setup.lead) else { return };
         if complete.opened && !complete.announced {
             complete.announced = true;
             self.outputs.push_back(Output::Ready { first_slot });
         }
     }
+}
+
+/// In which round something was ordered.
+const fn round(position: Position) -> u64 {
+    position.get() / PER_BLOCK
 }
 
 impl<S: Keyed> Complete<S> {
@@ -355,19 +384,37 @@ impl<S: Keyed> Job<S> {
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict<S> {
         match self {
-            Self::Deal => Verdict::Dealt(
-                S::deal(setup, identity).map(|dealing| transaction::dealing(&dealing)),
-            ),
-            Self::Judge { transaction } => {
-                let body = transaction::body(transaction, Kind::Dealing);
-                Verdict::Judged(body.and_then(|body| S::judge(&setup.keygen, body)).map(Arc::new))
-            }
-            Self::Sum { dkg } => Verdict::Summed(S::fix(dkg).map(Arc::new)),
+            Self::Dealings(job) => Verdict::Dealings(run_dealings::<S>(job, setup, identity)),
+            Self::Fix { key, sum } => Verdict::Fixed(S::fix(key, sum).map(Arc::new)),
             Self::Open { key } => Verdict::Opened(S::open(setup, identity, key)),
             Self::Admit { transactions, key } => {
                 Verdict::Admitted(S::admit_all(setup, transactions, key))
             }
         }
+    }
+}
+
+/// The same randomness each time, so that a party which lost its records deals as before.
+pub(crate) fn run_dealings<S: Keyed>(
+    job: &protocol::Job<S::Collect>,
+    setup: &Setup,
+    identity: &Identity,
+) -> protocol::Verdict<S::Collect> {
+    let session = S::collect(Arc::clone(&setup.keygen)).session();
+    let keys = Keys { signer: &identity.signer, decryption: &identity.decryption, held: &() };
+    job.run(&keys, &mut identity.rng(b"deal", &session))
+}
+
+/// The party's envelopes.
+pub(crate) fn deal<S: Keyed>(
+    setup: &Setup,
+    identity: &Identity,
+) -> Result<Vec<Vec<u8>>, HandoverError> {
+    let blank = Arc::new(S::collect(Arc::clone(&setup.keygen)));
+    let places = blank.owed(identity.me);
+    match run_dealings::<S>(&protocol::Job::Deal { blank, places }, setup, identity) {
+        protocol::Verdict::Dealt(dealt) => dealt,
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -381,7 +428,7 @@ fn may_join(batch: &[Arc<[u8]>], next: &[u8]) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
-    use ::beacon::{Bls, Wvuf};
+    use ::beacon::{Bls, Scheme, Wvuf};
     use weighted_rounding::{Ratio, Stake};
 
     use super::*;
@@ -395,8 +442,14 @@ mod tests {
         (Arc::new(setup), identities)
     }
 
-    fn dealing<S: Keyed>(setup: &Setup, identity: &Identity) -> Arc<[u8]> {
-        transaction::dealing(&S::deal(setup, identity).unwrap()).into()
+    fn start<S: Keyed>(setup: &Arc<Setup>, me: u32) -> Keygen<S> {
+        Keygen::new(Arc::clone(setup), Party::new(me), Vec::new()).unwrap()
+    }
+
+    /// The transaction with a party's dealing.
+    fn dealing<S: Keyed>(setup: &Arc<Setup>, identity: &Identity) -> Arc<[u8]> {
+        let submitted = drive(&mut start::<S>(setup, identity.me.get()), setup, identity);
+        submitted[0].as_slice().into()
     }
 
     /// Runs every job at once; what the party submits.
@@ -404,7 +457,6 @@ mod tests {
         let mut submitted = Vec::new();
         while let Some(output) = keygen.poll() {
             match output {
-                Output::Run(Job::Deal) => {}
                 Output::Run(job) => keygen.checked(job.run(setup, identity)),
                 Output::Submit(transaction) => submitted.push(transaction),
                 _ => {}
@@ -414,33 +466,33 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_makes_no_two_keys() {
-        flood::<Bls>();
-        flood::<Wvuf>();
-    }
-
-    fn flood<S: Keyed>() {
+    fn keys_before_the_secret_count_for_nobody() {
         let (setup, identities) = committee();
-        let mut junk = vec![0; 1 + S::dealing_bytes(&setup.keygen)];
-        junk[1] = 0xff;
-        let junk: Arc<[u8]> = junk.into();
-        let mut ordered = vec![dealing::<S>(&setup, &identities[3])];
-        ordered.extend(std::iter::repeat_n(junk, 5000));
-        ordered.extend(std::iter::repeat_n(Arc::from([0_u8].as_slice()), 5000));
-        ordered.extend([2, 0].map(|dealer: usize| dealing::<S>(&setup, &identities[dealer])));
-        // One party is fast and gets every verdict before the next transaction, one has not judged
-        // the first when the last arrives.
-        let mut fast = Keygen::<S>::new(Arc::clone(&setup), Party::new(0));
-        for transaction in &ordered {
-            fast.ordered(1, std::slice::from_ref(transaction));
-            drive(&mut fast, &setup, &identities[0]);
+        let dealings = [3, 2, 0].map(|dealer: usize| dealing::<Wvuf>(&setup, &identities[dealer]));
+        let mut known = start::<Wvuf>(&setup, 0);
+        known.ordered(1, &dealings);
+        let submitted = drive(&mut known, &setup, &identities[0]);
+        let keys: Arc<[u8]> = submitted.last().unwrap().as_slice().into();
+        assert_eq!(Kind::of(&keys), Some(Kind::Keys));
+        // Before, between and behind the dealings that make the key; the last one counts.
+        let weight = |ordered: &[Arc<[u8]>], slow: bool| {
+            let mut keygen = start::<Wvuf>(&setup, 1);
+            let blocks = if slow { vec![ordered] } else { ordered.chunks(1).collect() };
+            for (round, block) in (1..).zip(blocks) {
+                keygen.ordered(round, block);
+                drive(&mut keygen, &setup, &identities[1]);
+            }
+            let complete = keygen.complete.unwrap();
+            Wvuf::weight(&complete.committees.slow, Party::new(0))
+        };
+        let early = [&[Arc::clone(&keys)], &dealings[..]].concat();
+        let between = [&dealings[..1], &[Arc::clone(&keys)], &dealings[1..]].concat();
+        let late = [&dealings[..], &[keys]].concat();
+        for slow in [true, false] {
+            assert_eq!(weight(&early, slow), 0);
+            assert_eq!(weight(&between, slow), 0);
+            assert!(weight(&late, slow) > 0);
         }
-        let mut late = Keygen::<S>::new(Arc::clone(&setup), Party::new(1));
-        late.ordered(1, &ordered);
-        drive(&mut late, &setup, &identities[1]);
-        let key = |keygen: &Keygen<S>| keygen.key().map(|key| S::digest(&key.sum));
-        assert!(key(&fast).is_some());
-        assert!(key(&fast) == key(&late), "two keys");
     }
 
     #[test]
@@ -454,15 +506,16 @@ mod tests {
         let (setup, identities) = committee();
         let dealings: Vec<_> = identities.iter().map(|one| dealing::<S>(&setup, one)).collect();
         for identity in &identities {
-            let mut keygen = Keygen::<S>::new(Arc::clone(&setup), identity.me);
+            let mut keygen = start::<S>(&setup, identity.me.get());
             keygen.ordered(1, &dealings);
             let submitted = drive(&mut keygen, &setup, identity);
+            let keys = submitted.iter().filter(|one| Kind::of(one) == Some(Kind::Keys));
             let holds = publishes && setup.keygen.shape().access().weight(identity.me) > 0;
-            assert_eq!(submitted.len(), usize::from(holds));
-            for transaction in submitted {
-                assert_eq!(keygen.check_shape(&transaction), Ok(()));
-                assert!(keygen.check_shape(&transaction[1..]).is_err());
-                assert!(keygen.check_shape(&[transaction, vec![0]].concat()).is_err());
+            assert_eq!(keys.clone().count(), usize::from(holds));
+            for transaction in keys {
+                assert!(keygen.has_keys_length(transaction));
+                assert!(!keygen.has_keys_length(&transaction[1..]));
+                assert!(!keygen.has_keys_length(&[transaction.as_slice(), &[0]].concat()));
             }
         }
     }

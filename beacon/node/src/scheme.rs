@@ -11,7 +11,6 @@
 mod bls;
 mod wvuf;
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use ::beacon::{Bls, Wvuf};
@@ -19,8 +18,9 @@ use ::beacon::{Reveal, Scheme};
 use clap::ValueEnum;
 use crypto_core::access::Party;
 use crypto_core::context::Context;
+use pvss_dkg::Config;
 pub use pvss_dkg::field::Paths as PerPath;
-use pvss_dkg::{Config, Dealt, Dkg, Verified};
+use pvss_dkg::protocol::{Collect, EpochKey};
 
 use crate::chronicle::Chronicle;
 use crate::setup::{Identity, Setup};
@@ -35,10 +35,17 @@ pub enum Name {
     Wvuf,
 }
 
+/// The dealings of a scheme, added up.
+pub type Sum<S> = <<S as Keyed>::Collect as Collect>::Sum;
+/// What everybody knows of a scheme's key.
+pub type Key<S> = EpochKey<<<S as Keyed>::Collect as Collect>::Element>;
+
 /// The dealings that count, added up, and who may evaluate under their key.
 pub struct Fixed<S: Keyed> {
+    /// What everybody knows of it.
+    pub key: Arc<Key<S>>,
     /// The sum.
-    pub sum: S::Sum,
+    pub sum: Arc<Sum<S>>,
     /// As they are before anybody's late key is admitted.
     pub committees: PerPath<S::Committee>,
 }
@@ -67,37 +74,20 @@ pub type Admissions<S> = Vec<Result<Arc<AdmittedKeys<S>>, String>>;
 pub trait Keyed: Scheme {
     /// Its name.
     const NAME: Name;
-    /// What dealers publish.
-    type Dealing: Dealt + Clone + Debug + Send + Sync + 'static;
-    /// Dealings, added up.
-    type Sum: Debug + Send + Sync + 'static;
+    /// What dealers publish, and what it adds up to.
+    type Collect: Collect<Held = ()>;
 
-    /// The exact length of a dealing.
-    fn dealing_bytes(config: &Config) -> usize;
+    /// No dealing yet.
+    fn collect(config: Arc<Config>) -> Self::Collect;
 
-    /// This party's dealing, encoded. The same one each time it is asked for.
+    /// Who evaluates under the key.
     ///
     /// # Errors
-    /// If the party is not of the committee.
-    fn deal(setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String>;
-
-    /// Decodes and checks a dealing.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    fn judge(config: &Config, dealing: &[u8]) -> Result<Verified<Self::Dealing>, String>;
-
-    /// Adds the dealings up.
-    ///
-    /// # Errors
-    /// If they make no key.
-    fn fix(dkg: &Dkg<Self::Dealing>) -> Result<Fixed<Self>, String>;
+    /// If its parts do not fit together.
+    fn fix(key: &Arc<Key<Self>>, sum: &Arc<Sum<Self>>) -> Result<Fixed<Self>, String>;
 
     /// Whose secrets are in the sum, ascending.
-    fn dealers(sum: &Self::Sum) -> Vec<Party>;
-
-    /// Names the sum and no other.
-    fn digest(sum: &Self::Sum) -> [u8; 32];
+    fn dealers(sum: &Sum<Self>) -> Vec<Party>;
 
     /// Decrypts this party's shares and makes its keys of them.
     ///

@@ -2,7 +2,7 @@
 //!
 //! Blinded keys are signed: whoever knows a party's published pair `(π, ρ)` can blind it once more,
 //! and the copy would pass every equation, so that the first to be ordered would push the party out.
-//! A dealing carries its dealer's signature already.
+//! A dealing is in an envelope that its dealer signed.
 //!
 //! Elsewhere: which of them count ([`crate::keygen`]).
 
@@ -31,7 +31,7 @@ pub struct SignedKeys {
 /// to be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 0: a dealing, as `pvss_dkg` encodes it, of the kind that the scheme takes.
+    /// 0: a dealing of the kind that the scheme takes, in its envelope (`pvss_dkg::protocol`).
     Dealing,
     /// 1: [`SignedKeys`] in Borsh.
     Keys,

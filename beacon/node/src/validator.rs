@@ -54,6 +54,8 @@ pub enum Recipient {
 pub enum Record {
     /// The engine's.
     Engine(jolteon::Record),
+    /// The key generation's.
+    Keygen(pvss_dkg::protocol::Record),
     /// The beacon's.
     Beacon(::beacon::Record),
     /// What the engine finalized while there was no beacon to remember it, and every transaction.
@@ -162,6 +164,17 @@ pub enum Event<S: Keyed> {
     Refused(String),
 }
 
+/// Why a validator does not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The engine refuses its configuration.
+    #[error(transparent)]
+    Engine(#[from] jolteon::ConfigError),
+    /// The records are of another epoch, or not what was written.
+    #[error(transparent)]
+    Keygen(#[from] pvss_dkg::protocol::RecordError),
+}
+
 /// Engine, key generation and beacon of one party.
 pub struct Validator<S: Keyed> {
     setup: Arc<Setup>,
@@ -193,19 +206,24 @@ impl<S: Keyed> Validator<S> {
     /// A validator that goes on where its records end; none for a fresh start.
     ///
     /// # Errors
-    /// If the engine refuses its configuration.
+    /// If the engine refuses its configuration, or the records are not this validator's.
     pub fn new(
         setup: Arc<Setup>,
         identity: Arc<Identity>,
         records: Vec<Record>,
-    ) -> Result<Self, jolteon::ConfigError> {
+    ) -> Result<Self, StartError> {
         let me = identity.me;
         let mut promised = jolteon::Records::default();
         let mut backlog = Backlog::default();
-        let mut keygen = Keygen::new(Arc::clone(&setup), me);
+        let dealings = records.iter().filter_map(|record| match record {
+            Record::Keygen(record) => Some(record.clone()),
+            _ => None,
+        });
+        let mut keygen = Keygen::new(Arc::clone(&setup), me, dealings.collect())?;
         let mut ordered = None;
         for record in records {
             match record {
+                Record::Keygen(_) => {}
                 Record::Engine(record) => {
                     if let jolteon::Record::Safety(promises) = &record {
                         // Without keys there was no beacon to write down what was given up.
@@ -338,7 +356,14 @@ impl<S: Keyed> Validator<S> {
     fn drain_keygen(&mut self, now: Instant) {
         while let Some(output) = self.keygen.poll() {
             match output {
+                keygen::Output::Persist(record) => {
+                    self.outputs.push_back(Output::Persist(Record::Keygen(record)));
+                }
                 keygen::Output::Run(job) => self.outputs.push_back(Output::Run(Job::Keygen(job))),
+                keygen::Output::Accused(fault) => {
+                    let (party, fault) = (fault.party, fault.misdeed.to_string());
+                    self.note(Event::Accused { party, fault });
+                }
                 keygen::Output::Submit(transaction) => {
                     let transaction = jolteon::Transaction::new(transaction);
                     self.engine.handle(now, jolteon::Input::Submit(transaction));
@@ -508,7 +533,10 @@ mod tests {
     use weighted_rounding::{Ratio, Stake};
 
     use super::*;
+    use pvss_dkg::protocol::Job as Dealings;
+
     use crate::setup::{Plan, found};
+    use crate::transaction::Kind;
 
     type Seats = (Arc<Setup>, Vec<Arc<Identity>>);
 
@@ -541,7 +569,7 @@ mod tests {
             let Some(output) = validator.poll() else { return (records, ready) };
             match output {
                 Output::Persist(record) => records.push(record),
-                Output::Run(Job::Keygen(keygen::Job::Deal)) => {}
+                Output::Run(Job::Keygen(keygen::Job::Dealings(Dealings::Deal { .. }))) => {}
                 Output::Run(Job::Keygen(job)) => {
                     validator.keygen.checked(job.run(setup, &identities[0]));
                 }
@@ -553,28 +581,25 @@ mod tests {
 
     /// Everybody's dealings, and the keys that follow from them.
     fn transactions((setup, identities): &Seats) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        let mut dealings = Vec::new();
-        for identity in identities {
-            let keygen::Verdict::Dealt(dealt) = keygen::Job::<Wvuf>::Deal.run(setup, identity)
-            else {
-                unreachable!()
-            };
-            dealings.push(dealt.unwrap());
-        }
-        let ordered: Vec<Arc<[u8]>> = dealings.iter().map(|one| one.as_slice().into()).collect();
-        let mut keys = Vec::new();
-        for identity in identities {
-            let mut keygen = Keygen::<Wvuf>::new(Arc::clone(setup), identity.me);
+        let submitted = |identity: &Identity, ordered: &[Vec<u8>]| {
+            let mut keygen =
+                Keygen::<Wvuf>::new(Arc::clone(setup), identity.me, Vec::new()).unwrap();
+            let ordered: Vec<Arc<[u8]>> = ordered.iter().map(|one| one.as_slice().into()).collect();
             keygen.ordered(1, &ordered);
+            let mut submitted = Vec::new();
             while let Some(output) = keygen.poll() {
                 match output {
-                    keygen::Output::Run(keygen::Job::Deal) => {}
                     keygen::Output::Run(job) => keygen.checked(job.run(setup, identity)),
-                    keygen::Output::Submit(transaction) => keys.push(transaction),
+                    keygen::Output::Submit(transaction) => submitted.push(transaction),
                     _ => {}
                 }
             }
-        }
+            submitted
+        };
+        let dealings: Vec<_> =
+            identities.iter().flat_map(|identity| submitted(identity, &[])).collect();
+        let keys = identities.iter().flat_map(|identity| submitted(identity, &dealings));
+        let keys = keys.filter(|one| Kind::of(one) == Some(Kind::Keys)).collect();
         (dealings, keys)
     }
 

@@ -24,6 +24,7 @@ use crypto_core::wvuf::Partial;
 use machine::Instant;
 use prefinal_node::setup::Algorithm;
 use prefinal_node::validator::Record;
+use pvss_dkg::protocol;
 use sim::rule::{self, Letter};
 use sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
 
@@ -137,6 +138,8 @@ fn a_crash_between_writing_and_sending_changes_nothing() {
             Record::Beacon(beacon::Record::Finalized { .. }) => 5,
             Record::Beacon(beacon::Record::Revealed { .. }) => 6,
             Record::Beacon(beacon::Record::Abandoned { .. }) => 7,
+            Record::Keygen(protocol::Record::Dealt { .. }) => 8,
+            Record::Keygen(_) => 9,
         };
         // Of each kind one in the middle.
         let mut places: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
@@ -153,7 +156,7 @@ fn a_crash_between_writing_and_sending_changes_nothing() {
             run.finish();
         }
     }
-    assert!(moments >= 7 * SEEDS.len(), "only {moments} kinds of records were written");
+    assert!(moments >= 9 * SEEDS.len(), "only {moments} kinds of records were written");
 }
 
 #[test]

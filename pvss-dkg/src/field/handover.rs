@@ -175,6 +175,11 @@ impl Handover {
         Self { config, before, dealings: BTreeMap::new() }
     }
 
+    /// Which shares were dealt on, and by whom.
+    pub(crate) fn dealings(&self) -> impl Iterator<Item = (ShareIndex, Party)> {
+        self.dealings.iter().map(|(share, dealing)| (*share, dealing.dealer()))
+    }
+
     pub(crate) const fn before(&self) -> &Predecessor {
         &self.before
     }

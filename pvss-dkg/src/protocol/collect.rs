@@ -87,15 +87,15 @@ impl Sealed for Dkg<field::Dealing> {}
 impl Sealed for Handover {}
 
 /// Collects verified dealings until they make a key.
-pub trait Collect: Sealed + Clone {
+pub trait Collect: Sealed + Clone + Send + Sync + 'static {
     /// What the shares of the key are.
     type Element: Element;
     /// What one dealer publishes for one place.
-    type Dealing;
+    type Dealing: Send + Sync;
     /// The dealings that count, added up.
-    type Sum;
+    type Sum: Send + Sync;
     /// A party's secret shares.
-    type Shares;
+    type Shares: Send;
     /// What a dealer must know.
     type Held;
 
@@ -137,6 +137,8 @@ pub trait Collect: Sealed + Clone {
     /// # Errors
     /// If it does not count, which changes nothing.
     fn count(&mut self, dealing: Arc<Verified<Self::Dealing>>) -> Result<(), NotCounted>;
+    /// What counts.
+    fn places(&self) -> BTreeSet<Place>;
     /// Whether those that count would do with one more for each of these places, none of which has
     /// one.
     fn would_do(&self, more: &BTreeSet<Place>) -> bool;
@@ -215,6 +217,10 @@ impl Collect for Dkg<Dealing> {
 
     fn count(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<(), NotCounted> {
         Ok(self.add(dealing).map(drop)?)
+    }
+
+    fn places(&self) -> BTreeSet<Place> {
+        self.dealings().iter().map(|one| Place { dealer: one.dealer(), share: None }).collect()
     }
 
     fn would_do(&self, more: &BTreeSet<Place>) -> bool {
@@ -297,6 +303,10 @@ impl Collect for Dkg<field::Dealing> {
 
     fn count(&mut self, dealing: Arc<Verified<field::Dealing>>) -> Result<(), NotCounted> {
         Ok(self.add(dealing).map(drop)?)
+    }
+
+    fn places(&self) -> BTreeSet<Place> {
+        self.dealings().iter().map(|one| Place { dealer: one.dealer(), share: None }).collect()
     }
 
     fn would_do(&self, more: &BTreeSet<Place>) -> bool {
@@ -391,6 +401,10 @@ impl Collect for Handover {
         Ok(self.add(dealing).map(drop)?)
     }
 
+    fn places(&self) -> BTreeSet<Place> {
+        self.dealings().map(|(share, dealer)| Place { dealer, share: Some(share) }).collect()
+    }
+
     fn would_do(&self, more: &BTreeSet<Place>) -> bool {
         more.len() >= self.remaining().0
     }
@@ -438,7 +452,7 @@ fn one_each(config: &Config, dealer: Party) -> Vec<Place> {
 }
 
 fn would_qualify<D: Dealt>(dkg: &Dkg<D>, more: &BTreeSet<Place>) -> bool {
-    let counted = dkg.dealings().iter().map(|dealing| dealing.dealer());
+    let counted = dkg.dealings().iter().map(|one| one.dealer());
     let dealers = counted.chain(more.iter().map(|place| place.dealer));
     let stakes = dealers.filter_map(|dealer| dkg.config().dealer(dealer));
     // The total of all dealers does not overflow, so neither does this.

@@ -35,7 +35,7 @@ use crate::verified::Verified;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// What the shares of a key are; [`Group`] or [`Field`].
-pub trait Element: sealed::Sealed + Copy + fmt::Debug + Eq {
+pub trait Element: sealed::Sealed + Copy + fmt::Debug + Eq + Send + Sync + 'static {
     #[doc(hidden)]
     const TAG: u8;
 }

@@ -157,6 +157,13 @@ impl Claim {
         self.statement.to_bytes()
     }
 
+    /// Judges it alone.
+    #[must_use]
+    pub fn judge<C: Collect>(&self, blank: &C) -> Judged<C::Dealing> {
+        let mut judged = judge(blank, std::slice::from_ref(self));
+        judged.pop().unwrap_or(Judged::Forged)
+    }
+
     /// All that comes before the equations: the verdict, or what they are to be checked of.
     fn begin<C: Collect>(&self, blank: &C) -> Result<C::Dealing, Judged<C::Dealing>> {
         if self.known {

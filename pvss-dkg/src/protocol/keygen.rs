@@ -75,7 +75,12 @@ pub enum Output<C: Collect> {
     /// Run this and bring the verdict back.
     Run(Job<C>),
     /// A dealing counts.
-    Counted(Place),
+    Counted {
+        /// Whose, and of what.
+        place: Place,
+        /// Where it was ordered. That of the last one is where the key was fixed.
+        position: Position,
+    },
     /// A party did wrong, and here is how to show it.
     Accuse {
         /// Who, and what.
@@ -217,6 +222,13 @@ impl<C: Collect> Keygen<C> {
     #[must_use]
     pub const fn last(&self) -> Option<Position> {
         self.last
+    }
+
+    /// Whether everything that was ordered has been judged and more is needed.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        let collecting = matches!(self.stage, Stage::Collecting(_));
+        collecting && self.judging.is_empty() && self.waiting.is_empty()
     }
 
     /// The key, once it is fixed.
@@ -449,7 +461,7 @@ impl<C: Collect> Keygen<C> {
             self.outputs.push_back(Output::Persist(record));
         }
         self.counted.insert(place, claim.statement);
-        self.outputs.push_back(Output::Counted(place));
+        self.outputs.push_back(Output::Counted { place, position });
         if collector.would_do(&BTreeSet::new()) {
             let counted = Box::new(collector.clone());
             self.outputs.push_back(Output::Run(Job::Sum { counted }));

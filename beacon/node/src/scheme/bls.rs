@@ -6,8 +6,9 @@ use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::context::Context;
 use crypto_core::threshold::Committee;
-use pvss_dkg::field::{self, Dealing, Key};
-use pvss_dkg::{Config, Dkg, Verified};
+use pvss_dkg::field::{Dealing, Key};
+use pvss_dkg::protocol::{EpochKey, Field};
+use pvss_dkg::{Config, Dkg};
 
 use super::{Admissions, Fixed, Keyed, Name, Opened, PerPath};
 use crate::chronicle::{Chronicle, Rounds};
@@ -15,41 +16,20 @@ use crate::setup::{Identity, Setup};
 
 impl Keyed for Bls {
     const NAME: Name = Name::Bls;
-    type Dealing = Dealing;
-    type Sum = Key;
+    type Collect = Dkg<Dealing>;
 
-    fn dealing_bytes(config: &Config) -> usize {
-        config.field_dealing_bytes()
+    fn collect(config: Arc<Config>) -> Dkg<Dealing> {
+        Dkg::new(config)
     }
 
-    fn deal(setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
-        let mut rng = identity.rng(b"deal field elements", setup.keygen.digest());
-        field::deal(&setup.keygen, identity.me, &identity.signer, &mut rng)
-            .map(|dealing| dealing.to_bytes())
-            .map_err(|error| error.to_string())
-    }
-
-    fn judge(config: &Config, dealing: &[u8]) -> Result<Verified<Dealing>, String> {
-        let dealing =
-            Dealing::from_bytes(config, dealing).map_err(|error| format!("dealing: {error}"))?;
-        let dealer = dealing.dealer();
-        field::verify(config, dealing).map_err(|error| format!("dealing of {dealer}: {error}"))
-    }
-
-    fn fix(dkg: &Dkg<Dealing>) -> Result<Fixed<Self>, String> {
-        let sum = dkg.key().map_err(|error| error.to_string())?;
-        let committees = sum
-            .signing(dkg.config(), Bls::purpose(Binding::Slot))
-            .map_err(|error| error.to_string())?;
-        Ok(Fixed { sum, committees })
+    fn fix(key: &Arc<EpochKey<Field>>, sum: &Arc<Key>) -> Result<Fixed<Self>, String> {
+        let committees =
+            key.signing(Bls::purpose(Binding::Slot)).map_err(|error| error.to_string())?;
+        Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
     }
 
     fn dealers(sum: &Key) -> Vec<Party> {
         sum.dealers().collect()
-    }
-
-    fn digest(sum: &Key) -> [u8; 32] {
-        sum.digest()
     }
 
     fn open(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Opened<Self>, String> {

@@ -7,7 +7,8 @@ use ::beacon::{Reveal, Wvuf};
 use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::wvuf::{self, AdmittedKey, BlindedKey, Committee};
-use pvss_dkg::{Aggregate, Config, Dealing, Dkg, Path, Verified};
+use pvss_dkg::protocol::{EpochKey, Group};
+use pvss_dkg::{Aggregate, Config, Dealing, Dkg, Verified};
 
 use super::{Admissions, AdmittedKeys, Fixed, Keyed, Name, Opened, PerPath};
 use crate::chronicle::{Chronicle, Evaluations};
@@ -16,46 +17,22 @@ use crate::transaction::{self, SignedKeys};
 
 impl Keyed for Wvuf {
     const NAME: Name = Name::Wvuf;
-    type Dealing = Dealing;
-    type Sum = Verified<Aggregate>;
+    type Collect = Dkg<Dealing>;
 
-    fn dealing_bytes(config: &Config) -> usize {
-        config.dealing_bytes()
+    fn collect(config: Arc<Config>) -> Dkg<Dealing> {
+        Dkg::new(config)
     }
 
-    fn deal(setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
-        let mut rng = identity.rng(b"deal", setup.keygen.digest());
-        pvss_dkg::deal(&setup.keygen, identity.me, &identity.signer, &mut rng)
-            .map(|dealing| dealing.to_bytes())
-            .map_err(|error| error.to_string())
-    }
-
-    fn judge(config: &Config, dealing: &[u8]) -> Result<Verified<Dealing>, String> {
-        let dealing =
-            Dealing::from_bytes(config, dealing).map_err(|error| format!("dealing: {error}"))?;
-        let dealer = dealing.dealer();
-        pvss_dkg::verify(config, dealing).map_err(|error| format!("dealing of {dealer}: {error}"))
-    }
-
-    fn fix(dkg: &Dkg<Dealing>) -> Result<Fixed<Self>, String> {
-        let sum = dkg.aggregate().map_err(|error| error.to_string())?;
-        let shape = dkg.config().shape();
-        let committee = |path| {
-            let (threshold, public) = shape.threshold(path).zip(sum.public_shares(path))?;
-            Some(Committee::new(shape.access().clone(), threshold, public.to_vec()))
-        };
-        let slow = committee(Path::Slow).ok_or("the key has no slow path")?;
-        let slow = slow.map_err(|error| error.to_string())?;
-        let fast = committee(Path::Fast).transpose().map_err(|error| error.to_string())?;
-        Ok(Fixed { sum, committees: PerPath { slow, fast } })
+    fn fix(
+        key: &Arc<EpochKey<Group>>,
+        sum: &Arc<Verified<Aggregate>>,
+    ) -> Result<Fixed<Self>, String> {
+        let committees = key.evaluation().map_err(|error| error.to_string())?;
+        Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
     }
 
     fn dealers(sum: &Verified<Aggregate>) -> Vec<Party> {
         sum.dealers().collect()
-    }
-
-    fn digest(sum: &Verified<Aggregate>) -> [u8; 32] {
-        sum.digest()
     }
 
     fn open(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Opened<Self>, String> {
@@ -64,7 +41,7 @@ impl Keyed for Wvuf {
             .decrypt(&setup.keygen, identity.me, &identity.decryption)
             .map_err(|error| error.to_string())?;
         // Another sum, another factor: a partial counts for all shares ever blinded with its factor.
-        let mut rng = identity.rng(b"blind", &key.sum.digest());
+        let mut rng = identity.rng(b"blind", key.key.name());
         // Two calls, two factors: with one factor a fast partial would be a slow partial.
         let (slow, slow_public) = wvuf::blind(&shares.slow, &mut rng);
         let fast = shares.fast.as_ref().map(|shares| wvuf::blind(shares, &mut rng));

@@ -13,7 +13,7 @@
 //!
 //! Elsewhere: what is charged (`costs`), when things happen (`sim`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,15 +22,17 @@ use std::time::Duration;
 use ::beacon::{Path, Slot};
 use crypto_core::access::Party;
 use machine::Instant;
-use pvss_dkg::Dealt;
+use pvss_dkg::AggregateError;
+use pvss_dkg::field::HandoverError;
+use pvss_dkg::protocol::{self, Collect, Judged, Place};
 use sha2::{Digest, Sha256};
 use sim::{Host, Network, Note, Seat, Simulation, Step};
 
 use super::costs::{Costs, Work};
 use super::memo::Memo;
 use crate::failure::Failure;
-use crate::keygen::{self, Judged, Summed};
-use crate::scheme::{AdmittedKeys, Fixed, Keyed};
+use crate::keygen;
+use crate::scheme::{AdmittedKeys, Fixed, Keyed, Sum};
 use crate::setup::{Algorithm, Identity, Setup};
 use crate::validator::{Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict};
 use crate::waits::Waits;
@@ -56,14 +58,15 @@ pub(super) struct Experiment<S: Keyed> {
 }
 
 /// What both runs share.
-#[derive(Default)]
 struct Memos<S: Keyed> {
-    dealt: Memo<Party, Result<Vec<u8>, String>>,
-    judged: Memo<[u8; 32], Judged<S>>,
-    summed: Memo<Vec<Party>, Summed<S>>,
+    dealt: Memo<Party, Dealt>,
+    judged: Memo<[u8; 32], Judged<<S::Collect as Collect>::Dealing>>,
+    summed: Memo<BTreeSet<Place>, Result<Arc<Sum<S>>, AggregateError>>,
+    fixed: Memo<[u8; 32], Result<Arc<Fixed<S>>, String>>,
     admitted: Memo<([u8; 32], [u8; 32]), Admitted<S>>,
 }
 
+type Dealt = Result<Vec<Vec<u8>>, HandoverError>;
 type Admitted<S> = Result<Arc<AdmittedKeys<S>>, String>;
 
 /// What a run showed.
@@ -109,7 +112,14 @@ impl<S: Keyed> Experiment<S> {
         world: World,
         slots: u64,
     ) -> Self {
-        Self { setup, identities, world, slots, memos: Memos::default() }
+        let memos = Memos {
+            dealt: Memo::default(),
+            judged: Memo::default(),
+            summed: Memo::default(),
+            fixed: Memo::default(),
+            admitted: Memo::default(),
+        };
+        Self { setup, identities, world, slots, memos }
     }
 
     /// Makes all dealings, on as many threads as there are cores: the runs would come to each at the
@@ -127,11 +137,8 @@ impl<S: Keyed> Experiment<S> {
         });
     }
 
-    fn dealt(&self, setup: &Setup, identity: &Identity) -> Result<Vec<u8>, String> {
-        self.memos.dealt.get(identity.me, || match keygen::Job::<S>::Deal.run(setup, identity) {
-            keygen::Verdict::Dealt(dealt) => dealt,
-            _ => Err("a dealing job gave another verdict".to_owned()),
-        })
+    fn dealt(&self, setup: &Setup, identity: &Identity) -> Dealt {
+        self.memos.dealt.get(identity.me, || keygen::deal::<S>(setup, identity))
     }
 
     /// One run: with the slow path alone, or with both.
@@ -279,27 +286,17 @@ impl<S: Keyed> Committee<'_, S> {
         let (holders, shares) = self.shape();
         let own: u64 = self.setup.keygen.shape().access().weight(identity.me).into();
         match job {
-            keygen::Job::Deal => {
-                let dealt = self.experiment.dealt(&self.setup, &identity);
-                (keygen::Verdict::Dealt(dealt), costs.deal(self.work(holders, shares)))
+            keygen::Job::Dealings(job) => {
+                let (verdict, cost) = self.run_dealings(&identity, job);
+                (keygen::Verdict::Dealings(verdict), cost)
             }
-            keygen::Job::Judge { transaction } => {
-                let digest = Sha256::digest(transaction).into();
-                let judged = memos.judged.get(digest, || match job.run(&self.setup, &identity) {
-                    keygen::Verdict::Judged(judged) => judged,
-                    _ => Err("a judging job gave another verdict".to_owned()),
-                });
-                let cost = costs.judge(self.work(holders, shares));
-                (keygen::Verdict::Judged(judged), cost)
-            }
-            keygen::Job::Sum { dkg } => {
-                let dealers: Vec<Party> = dkg.dealings().iter().map(|one| one.dealer()).collect();
-                let many = u64::try_from(dealers.len()).unwrap_or(u64::MAX);
-                let summed = memos.summed.get(dealers, || match job.run(&self.setup, &identity) {
-                    keygen::Verdict::Summed(summed) => summed,
-                    _ => Err("a summing job gave another verdict".to_owned()),
-                });
-                (keygen::Verdict::Summed(summed), costs.sum(many, self.work(holders, shares)))
+            keygen::Job::Fix { key, .. } => {
+                let fixed =
+                    memos.fixed.get(*key.name(), || match job.run(&self.setup, &identity) {
+                        keygen::Verdict::Fixed(fixed) => fixed,
+                        _ => Err("a job gave the verdict of another".to_owned()),
+                    });
+                (keygen::Verdict::Fixed(fixed), Duration::ZERO)
             }
             keygen::Job::Open { key } => {
                 let dealings = u64::try_from(S::dealers(&key.sum).len()).unwrap_or(u64::MAX);
@@ -319,13 +316,46 @@ impl<S: Keyed> Committee<'_, S> {
         }
     }
 
+    fn run_dealings(
+        &self,
+        identity: &Identity,
+        job: &protocol::Job<S::Collect>,
+    ) -> (protocol::Verdict<S::Collect>, Duration) {
+        let (costs, memos) = (&self.experiment.world.costs, &self.experiment.memos);
+        let (holders, shares) = self.shape();
+        let work = self.work(holders, shares);
+        match job {
+            protocol::Job::Deal { .. } => {
+                let dealt = self.experiment.dealt(&self.setup, identity);
+                (protocol::Verdict::Dealt(dealt), costs.deal(work))
+            }
+            protocol::Job::Judge { blank, claims } => {
+                let judged = claims.iter().map(|claim| {
+                    memos.judged.get(Sha256::digest(claim.id()).into(), || claim.judge(&**blank))
+                });
+                let many = u32::try_from(claims.len()).unwrap_or(u32::MAX);
+                (protocol::Verdict::Judged(judged.collect()), costs.judge(work) * many)
+            }
+            protocol::Job::Sum { counted } => {
+                let places = counted.places();
+                let many = u64::try_from(places.len()).unwrap_or(u64::MAX);
+                let summed = memos.summed.get(places, || counted.sum().map(Arc::new));
+                (protocol::Verdict::Summed(summed), costs.sum(many, work))
+            }
+            // The scheme opens shares, and nobody is absent.
+            job @ (protocol::Job::Open { .. } | protocol::Job::Recover { .. }) => {
+                (keygen::run_dealings::<S>(job, &self.setup, identity), Duration::ZERO)
+            }
+        }
+    }
+
     fn admit(
         &self,
         identity: &Identity,
         transaction: &Arc<[u8]>,
         key: &Arc<Fixed<S>>,
     ) -> Admitted<S> {
-        let name = (S::digest(&key.sum), Sha256::digest(transaction).into());
+        let name = (*key.key.name(), Sha256::digest(transaction).into());
         self.experiment.memos.admitted.get(name, || {
             let job = keygen::Job::<S>::Admit {
                 transactions: vec![Arc::clone(transaction)],

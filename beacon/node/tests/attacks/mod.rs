@@ -12,6 +12,8 @@ use machine::Instant;
 use prefinal_node::keygen::Verdict;
 use prefinal_node::setup::{self, Algorithm, Identity};
 use prefinal_node::transaction::{self, SignedKeys};
+use pvss_dkg::protocol::{self, Collect, Keys, Verdict as Dealings};
+use pvss_dkg::{Dealing, Dkg};
 use sim::Seat;
 use sim::rule::{self, Letter};
 
@@ -25,7 +27,7 @@ fn a_corrupted_dealing_does_not_count() {
     let changes: [(&str, Change); 5] = [
         ("shorter", |dealing| dealing.truncate(dealing.len() - 1)),
         ("longer", |dealing| dealing.push(0)),
-        ("of another dealer", |dealing| dealing[5] ^= 2),
+        ("of another dealer", |envelope| envelope[36] ^= 2),
         ("with another ciphertext", |dealing| {
             let end = dealing.len();
             let (low, high) = dealing.split_at_mut(end - 48);
@@ -40,9 +42,9 @@ fn a_corrupted_dealing_does_not_count() {
             run.simulation.host_mut().tampers.insert(
                 seat(one),
                 Box::new(move |_, verdict| match verdict {
-                    Verdict::Dealt(Ok(mut dealing)) => {
-                        change(&mut dealing);
-                        Verdict::Dealt(Ok(dealing))
+                    Verdict::Dealings(Dealings::Dealt(Ok(mut envelopes))) => {
+                        envelopes.iter_mut().for_each(change);
+                        Verdict::Dealings(Dealings::Dealt(Ok(envelopes)))
                     }
                     other => other,
                 }),
@@ -70,9 +72,12 @@ fn a_dealer_of_two_dealings_is_counted_once() {
         let ground = ground(Algorithm::Fast);
         let identity = &ground.identities[0];
         let mut rng = identity.rng(b"another dealing", ground.setup.keygen.digest());
-        let other =
-            pvss_dkg::deal(&ground.setup.keygen, identity.me, &identity.signer, &mut rng).unwrap();
-        let other = jolteon::Transaction::new(transaction::dealing(&other.to_bytes()));
+        let blank = Arc::new(Dkg::<Dealing>::new(Arc::clone(&ground.setup.keygen)));
+        let deal = protocol::Job::Deal { places: blank.owed(identity.me), blank };
+        let (signer, decryption) = (&identity.signer, &identity.decryption);
+        let dealt = deal.run(&Keys { signer, decryption, held: &() }, &mut rng);
+        let Dealings::Dealt(Ok(other)) = dealt else { panic!("dealing gives a dealing") };
+        let other = jolteon::Transaction::new(transaction::dealing(&other[0]));
         let message = Arc::new(Message::Engine(jolteon::Message::Transactions(vec![other])));
         let letters = seats().filter(|to| *to != twice).map(|to| Letter {
             to,

@@ -26,10 +26,13 @@ use crypto_core::access::Party;
 use crypto_core::wvuf;
 use machine::Instant;
 use prefinal_node::keygen;
-use prefinal_node::scheme::{AdmittedKeys, PerPath};
+use prefinal_node::scheme::{AdmittedKeys, Fixed, PerPath};
 use prefinal_node::setup::Algorithm;
 use prefinal_node::setup::{self, Identity, Plan, Setup};
 use prefinal_node::validator::{self, Event, Recipient, Record};
+use pvss_dkg::field::HandoverError;
+use pvss_dkg::protocol::{self, Collect, Judged, Place};
+use pvss_dkg::{Aggregate, AggregateError, Dealing, Verified};
 use sha2::{Digest, Sha256};
 use sim::{
     Disk, GLOBAL, Geography, Host, Jitter, Network, Note, Placement, Seat, Simulation, Step,
@@ -46,15 +49,14 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub(crate) struct Ground {
     pub(crate) setup: Setup,
     pub(crate) identities: Vec<Arc<Identity>>,
-    dealt: Memo<Party, Result<Vec<u8>, String>>,
-    judged: Memo<[u8; 32], Judged>,
-    summed: Memo<Vec<Party>, Summed>,
+    dealt: Memo<Party, Result<Vec<Vec<u8>>, HandoverError>>,
+    judged: Memo<Vec<u8>, Judged<Dealing>>,
+    summed: Memo<BTreeSet<Place>, Result<Arc<Verified<Aggregate>>, AggregateError>>,
+    fixed: Memo<[u8; 32], Result<Arc<Fixed<Wvuf>>, String>>,
     admitted: Memo<[u8; 32], Vec<Admitted>>,
 }
 
 type Memo<K, V> = Mutex<BTreeMap<K, V>>;
-type Judged = keygen::Judged<Wvuf>;
-type Summed = keygen::Summed<Wvuf>;
 type Admitted = Result<Arc<AdmittedKeys<Wvuf>>, String>;
 
 // The tests here are of engine, key generation and beacon together, in the scheme whose key generation
@@ -97,6 +99,7 @@ impl Ground {
             dealt: Memo::default(),
             judged: Memo::default(),
             summed: Memo::default(),
+            fixed: Memo::default(),
             admitted: Memo::default(),
         }
     }
@@ -106,24 +109,30 @@ impl Ground {
         let identity = &self.identities[seat.index()];
         let run = || job.run(&self.setup, identity);
         match job {
-            keygen::Job::Deal => {
-                keygen::Verdict::Dealt(remember(&self.dealt, identity.me, || match run() {
-                    keygen::Verdict::Dealt(dealt) => dealt,
+            keygen::Job::Dealings(protocol::Job::Deal { .. }) => {
+                let dealt = remember(&self.dealt, identity.me, || match run() {
+                    keygen::Verdict::Dealings(protocol::Verdict::Dealt(dealt)) => dealt,
                     _ => panic!("dealing gives a dealing"),
-                }))
+                });
+                keygen::Verdict::Dealings(protocol::Verdict::Dealt(dealt))
             }
-            keygen::Job::Judge { transaction } => {
-                let key = Sha256::digest(transaction).into();
-                keygen::Verdict::Judged(remember(&self.judged, key, || match run() {
-                    keygen::Verdict::Judged(judged) => judged,
-                    _ => panic!("judging gives a judgement"),
-                }))
+            keygen::Job::Dealings(protocol::Job::Judge { blank, claims }) => {
+                let judge = |claim: &protocol::Claim| {
+                    remember(&self.judged, claim.id(), || claim.judge(&**blank))
+                };
+                let judged = claims.iter().map(judge).collect();
+                keygen::Verdict::Dealings(protocol::Verdict::Judged(judged))
             }
-            keygen::Job::Sum { dkg } => {
-                let dealers = dkg.dealings().iter().map(|dealing| dealing.dealer()).collect();
-                keygen::Verdict::Summed(remember(&self.summed, dealers, || match run() {
-                    keygen::Verdict::Summed(summed) => summed,
-                    _ => panic!("summing gives a sum"),
+            keygen::Job::Dealings(protocol::Job::Sum { counted }) => {
+                let sum = || counted.sum().map(Arc::new);
+                let summed = remember(&self.summed, counted.places(), sum);
+                keygen::Verdict::Dealings(protocol::Verdict::Summed(summed))
+            }
+            keygen::Job::Dealings(_) => run(),
+            keygen::Job::Fix { key, .. } => {
+                keygen::Verdict::Fixed(remember(&self.fixed, *key.name(), || match run() {
+                    keygen::Verdict::Fixed(fixed) => fixed,
+                    _ => panic!("fixing gives a key"),
                 }))
             }
             keygen::Job::Open { .. } => run(),

@@ -219,7 +219,7 @@ impl<C: Collect + 'static> Host for World<C> {
                 step.send(Recipient::One(sequencer), Message::Submit(message));
             }
             Act::Machine(Output::Run(job)) => step.run(job),
-            Act::Machine(Output::Counted(_)) => {}
+            Act::Machine(Output::Counted { .. }) => {}
             Act::Machine(Output::Accuse { fault, evidence }) => {
                 step.note(Event::Accused(fault, evidence));
             }
