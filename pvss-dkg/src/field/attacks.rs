@@ -339,7 +339,7 @@ fn the_proof_names_its_dealer() {
 }
 
 #[test]
-fn identities_and_ranges_are_refused() {
+fn sizes_identities_and_ranges_are_refused() {
     let mut cheat = Cheat::new();
     let good = cheat.publish();
     let changes: [fn(&mut Dealing); 5] = [
@@ -354,6 +354,24 @@ fn identities_and_ranges_are_refused() {
         change(&mut changed);
         let refused = cheat.verify(changed).unwrap_err();
         assert!(matches!(refused, DealingError::Identity { .. }), "{refused}");
+    }
+    let shorter: [fn(&mut Dealing); 10] = [
+        |it| it.body.commitments.truncate(3),
+        |it| it.body.ephemerals.truncate(3),
+        |it| it.body.ciphertexts.truncate(3),
+        |it| it.proof.masks.ephemerals.truncate(3),
+        |it| it.proof.masks.ciphertexts.truncate(3),
+        |it| it.proof.sums.truncate(3),
+        |it| it.proof.nonces.holders.truncate(3),
+        |it| it.proof.nonces.levels.truncate(3),
+        |it| it.proof.responses.holders.truncate(3),
+        |it| it.proof.responses.levels.truncate(3),
+    ];
+    for change in shorter {
+        let mut changed = good.clone();
+        change(&mut changed);
+        let refused = cheat.verify(changed).unwrap_err();
+        assert!(matches!(refused, DealingError::Size { got: 3, .. }), "{refused}");
     }
     let bound = Bounds::new(cheat.layout.items).sum;
     let mut large = good;

@@ -143,6 +143,10 @@ impl Evidence {
         Self { statement, proof: Proof::Payload(payload) }
     }
 
+    pub(super) const fn said(&self) -> &Statement {
+        &self.statement
+    }
+
     /// Who is accused.
     #[must_use]
     pub const fn party(&self) -> Party {

@@ -262,19 +262,21 @@ impl<C: Collect> Keygen<C> {
         self.last = self.last.max(record.position());
         match record {
             Record::Dealt { envelopes } => {
+                for envelope in &envelopes {
+                    self.check_session(&split(envelope)?.0)?;
+                }
                 self.own = Some(envelopes.into_iter().map(Arc::from).collect());
             }
             Record::Counted { position, envelope } => {
                 let (statement, _) = split(&envelope)?;
-                if statement.session != self.blank.session() {
-                    return Err(RecordError::Session);
-                }
+                self.check_session(&statement)?;
                 let envelope = Some(Arc::from(envelope));
                 let claim = Claim { statement, envelope, known: true };
                 self.waiting.push_back(Waiting { position: Position(position), claim });
             }
             Record::Accused { evidence, .. } => {
                 let evidence = Evidence::from_bytes(self.blank.dealing_bytes(), &evidence)?;
+                self.check_session(evidence.said())?;
                 self.accused.insert(evidence.party());
             }
             Record::Recovered { key, offer } => {
@@ -284,6 +286,12 @@ impl<C: Collect> Keygen<C> {
             }
         }
         Ok(())
+    }
+
+    /// An old dealing would be sent in place of a new one, and an old fault held against a party that
+    /// all others listen to.
+    fn check_session(&self, said: &Statement) -> Result<(), RecordError> {
+        if said.session == self.blank.session() { Ok(()) } else { Err(RecordError::Session) }
     }
 
     fn start(&mut self) {

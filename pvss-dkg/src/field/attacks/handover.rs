@@ -87,6 +87,9 @@ fn the_next_committee_holds_the_same_key() {
         let again = handover.add(dealing).unwrap_err();
         assert!(matches!(again, AddError::Duplicate { .. } | AddError::Complete { .. }), "{again}");
     }
+    let late = handed(&mut before, &handover, 3);
+    let late = Arc::new(handover.verify(late).unwrap());
+    assert_eq!(handover.add(late).unwrap_err(), AddError::Complete { share: 3 });
     let key = handover.key().unwrap();
     assert_eq!(key.public_key(), before.key.public_key());
     let access = after.config.shape().access().clone();

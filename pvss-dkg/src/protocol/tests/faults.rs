@@ -10,7 +10,9 @@ use super::chain::{Insider, Told, World, ms, simulate};
 use super::kinds::{Case, Kind, LARGE, SMALL, rng};
 use super::{SEEDS, finish, network, one_key};
 use crate::protocol::envelope::{seal, split};
-use crate::protocol::{Abort, Input, Job, Misdeed, Place, Record, Role, Verdict};
+use crate::protocol::{
+    Abort, Evidence, Input, Job, Keygen, Misdeed, Place, Record, RecordError, Role, Verdict,
+};
 
 /// Its machine does not deal; the tests say what it sends.
 fn world_without<C: Case>(seed: u64, dealers: &[u32]) -> World<C> {
@@ -208,6 +210,22 @@ pub(super) fn crashes_in_time<C: Case>(_: Kind<C>) {
         }
         let end = one_key(&mut simulation, &[]);
         assert!(end.faults.is_empty(), "at {time}: {:?}", end.faults);
+    }
+}
+
+/// Of whatever kind a record of the attempt before is, this one does not go on with it.
+pub(super) fn other_records<C: Case>(_: Kind<C>) {
+    let world = C::world(1);
+    let (before, role) = (world.blank.next_attempt(), world.seats[0].role);
+    let envelopes = envelopes(&before, 0, &world.seats[0], 1);
+    let said = split(&envelopes[0]).unwrap().0;
+    let counted = Record::Counted { position: 1, envelope: envelopes[0].clone() };
+    let evidence = Evidence::statement(said).to_bytes();
+    let accused = Record::Accused { position: 1, evidence };
+    for record in [Record::Dealt { envelopes }, counted, accused] {
+        assert!(Keygen::new(before.clone(), role, vec![record.clone()]).is_ok());
+        let refused = Keygen::new(world.blank.clone(), role, vec![record]).err();
+        assert_eq!(refused, Some(RecordError::Session));
     }
 }
 

@@ -122,6 +122,7 @@ for_each_kind! {
     faults::flood => a_flood_makes_no_two_keys,
     faults::crashes => a_crash_after_every_record,
     faults::crashes_in_time => a_crash_at_any_time,
+    faults::other_records => records_of_another_session_are_refused,
     faults::partition => a_partition,
     faults::late => whoever_is_late_reads_the_order,
     faults::absent => whoever_was_absent_needs_key_and_offer,
