@@ -174,10 +174,10 @@ impl Body {
 
 impl Sharing {
     fn read(shares: usize, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            commitments: reader.g2s(shares)?,
-            ephemerals: reader.g1s(shares)?,
-            ciphertexts: reader.g1s(shares)?,
-        })
+        let commitments = reader.g2s(shares)?;
+        // Together, since many are cheaper to check.
+        let mut ephemerals = reader.g1s(2 * shares)?;
+        let ciphertexts = ephemerals.split_off(shares);
+        Ok(Self { commitments, ephemerals, ciphertexts })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! | row             | limit                                                                           |
 //! |-----------------|---------------------------------------------------------------------------------|
+//! | points          | as many points, each decoded and checked by itself                              |
 //! | deal            | three multiplications in 𝔾₁ and one in 𝔾₂ for each share                          |
 //! | decode          | two points of 𝔾₁ and one of 𝔾₂ for each share                                    |
 //! | verify          | product of `n + 3` pairings, sums over the shares by 128 bits in 𝔾₁, 255 in 𝔾₂     |
@@ -30,6 +31,7 @@ use bench::limit;
 use bench::suite::Suite;
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::min_sig;
+use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
 use pvss_dkg::{
     Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, field,
     verify, verify_all,
@@ -58,6 +60,13 @@ struct Committee {
 
 fn main() {
     let mut suite = Suite::new("pvss");
+    let (one_g1, one_g2) = (limit::decode_g1(&mut suite), limit::decode_g2(&mut suite));
+    for count in [128, 256, 512, 1024, 4096, 16384] {
+        points::<G1>(&mut suite, "g1", &one_g1, count);
+    }
+    for count in [224, 448, 1024] {
+        points::<G2>(&mut suite, "g2", &one_g2, count);
+    }
     for (total, slow, fast) in [(224, 132, 0), (224, 132, 180), (414, 228, 0), (414, 228, 330)] {
         let committee = Committee::new(total, slow, fast);
         group(&mut suite, &committee);
@@ -111,6 +120,19 @@ impl Committee {
         let party = Party::new(dealer);
         deal(&self.config, party, &self.signers[party.index()], &mut rng()).unwrap()
     }
+}
+
+/// From a few hundred on the subgroup is checked for all of them together.
+fn points<G: Group>(suite: &mut Suite, name: &str, one: &str, count: usize) {
+    let mut rng = rng();
+    let points: Vec<_> =
+        (0..count).map(|_| Affine::<G>::generator() * Scalar::random(&mut rng)).collect();
+    let points = Projective::batch_to_affine(&points);
+    let bytes: Vec<u8> = points.iter().flat_map(|it| it.to_bytes().as_ref().to_vec()).collect();
+    let ours = suite.measure(&format!("pvss::points_{name}/{count}"), || {
+        Affine::<G>::many_from_bytes(black_box(&bytes)).unwrap()
+    });
+    suite.row(&ours, &[(count as f64, one)], Some(1.0));
 }
 
 fn group(suite: &mut Suite, committee: &Committee) {

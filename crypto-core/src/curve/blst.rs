@@ -398,16 +398,16 @@ macro_rules! backend {
                 out
             }
 
-            fn decompress(bytes: &Self::Bytes) -> Result<$affine, DecodeError> {
+            fn decompress_unchecked(bytes: &Self::Bytes) -> Result<$affine, DecodeError> {
                 let mut out = Self::AFFINE_IDENTITY;
                 // SAFETY: blst reads exactly the compressed length.
                 decoded(unsafe { blst::$uncompress(&raw mut out, bytes.as_ptr()) })?;
+                Ok(out)
+            }
+
+            fn in_subgroup(a: &$affine) -> bool {
                 // SAFETY: one valid point on the curve.
-                if unsafe { blst::$in_group(&raw const out) } {
-                    Ok(out)
-                } else {
-                    Err(DecodeError::NotInSubgroup)
-                }
+                unsafe { blst::$in_group(a) }
             }
 
             fn hash(message: &[u8], tag: &[u8]) -> $raw {

@@ -93,9 +93,12 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     fn select(a: &mut Self::RawAffine, b: &Self::RawAffine, condition: u64);
     #[doc(hidden)]
     fn compress(a: &Self::RawAffine) -> Self::Bytes;
-    /// On the curve, canonical, and in the subgroup.
+    /// On the curve and canonical; of any order.
     #[doc(hidden)]
-    fn decompress(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError>;
+    fn decompress_unchecked(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError>;
+    /// Whether a point of the curve is of order `r`, or the identity.
+    #[doc(hidden)]
+    fn in_subgroup(a: &Self::RawAffine) -> bool;
     /// RFC 9380, `hash_to_curve`.
     #[doc(hidden)]
     fn hash(message: &[u8], tag: &[u8]) -> Self::RawProjective;

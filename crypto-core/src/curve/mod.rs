@@ -54,6 +54,7 @@ mod msm;
 mod pairing;
 mod points;
 mod scalar;
+mod subgroup;
 mod sums;
 mod wire;
 

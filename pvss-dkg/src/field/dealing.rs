@@ -133,12 +133,13 @@ impl Body {
     }
 
     fn read(layout: &Layout, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            public_key: reader.g2()?,
-            commitments: reader.g2s(layout.items)?,
-            ephemerals: reader.g1s(layout.levels * CHUNKS)?,
-            ciphertexts: reader.g1s(layout.items * CHUNKS)?,
-        })
+        let public_key = reader.g2()?;
+        let commitments = reader.g2s(layout.items)?;
+        // Together, since many are cheaper to check.
+        let ephemerals = layout.levels * CHUNKS;
+        let mut points = reader.g1s(ephemerals + layout.items * CHUNKS)?;
+        let ciphertexts = points.split_off(ephemerals);
+        Ok(Self { public_key, commitments, ephemerals: points, ciphertexts })
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 //!
 //! arkworks' reader takes whatever follows the infinity flag for the identity, so no bytes of a
 //! peer reach it. The order of the checks is blst's, so that both backends name the same reason:
-//! flags, then coordinate, then curve, then subgroup.
+//! flags, then coordinate, then curve. The subgroup is checked elsewhere (`group`).
 use super::super::DecodeError;
 use super::field::Coordinate;
 use super::group::{Affine, Curve};
@@ -40,10 +40,5 @@ pub(super) fn decompress<C: Curve>(bytes: &C::Encoding) -> Result<Affine<C>, Dec
     }
     let x = C::Field::read(coordinate.as_ref()).ok_or(DecodeError::NotCanonical)?;
     let point = Affine::<C>::get_point_from_x_unchecked(x, flags & GREATER != 0);
-    let point = point.ok_or(DecodeError::NotOnCurve)?;
-    if point.is_in_correct_subgroup_assuming_on_curve() {
-        Ok(point)
-    } else {
-        Err(DecodeError::NotInSubgroup)
-    }
+    point.ok_or(DecodeError::NotOnCurve)
 }

@@ -307,8 +307,12 @@ impl<C: Curve> Group for C {
         encoding::compress::<C>(a)
     }
 
-    fn decompress(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError> {
+    fn decompress_unchecked(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError> {
         encoding::decompress::<C>(bytes)
+    }
+
+    fn in_subgroup(a: &Self::RawAffine) -> bool {
+        a.is_in_correct_subgroup_assuming_on_curve()
     }
 
     fn hash(message: &[u8], tag: &[u8]) -> Self::RawProjective {
