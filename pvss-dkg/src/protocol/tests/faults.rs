@@ -97,6 +97,22 @@ pub(super) fn one_misdeed_each<C: Case>(_: Kind<C>) {
     }
 }
 
+/// Whom it accused a party remembers through a crash: everybody else does not hear the dealer either.
+pub(super) fn accused_for_good<C: Case>(_: Kind<C>) {
+    let (_, bad) = bad_envelopes(&C::world(1)).remove(0);
+    let world = world_without::<C>(1, &[LARGE]);
+    let good = envelopes(&world.blank, LARGE, &C::world(1).seats[2], 11);
+    let mut simulation = simulate(world, network());
+    say(&mut simulation, LARGE, 0, bad);
+    good.into_iter().for_each(|one| say(&mut simulation, LARGE, 0, one));
+    // Its own dealing, and the accusation.
+    simulation.crash_after_records(Seat::new(0), 2).unwrap();
+    simulation.restart(Seat::new(0), ms(3000), Disk::Kept).unwrap();
+    assert_eq!(one_key(&mut simulation, &[LARGE]).faults.len(), 1);
+    assert!(matches!(simulation.records(Seat::new(0))[1], Record::Accused { .. }));
+    assert!(!counted(&simulation, 0).contains(&Party::new(LARGE)));
+}
+
 /// Whose dealings a seat has written down.
 fn counted<C: Case>(simulation: &Simulation<World<C>>, seat: u32) -> BTreeSet<Party> {
     let records = simulation.records(Seat::new(seat)).iter();

@@ -116,6 +116,7 @@ macro_rules! for_each_kind {
 for_each_kind! {
     honest_run => all_honest,
     faults::one_misdeed_each => misdeeds_are_shown_to_everybody,
+    faults::accused_for_good => an_accusation_survives_a_crash,
     faults::equivocation => a_dealer_that_contradicts_itself,
     faults::copies_and_forgeries => copies_and_forgeries_accuse_nobody,
     faults::silence => silence,
