@@ -25,8 +25,8 @@ impl<S: Scheme> Beacon<S> {
     pub fn new(config: Config<S>, records: &[Record]) -> Result<Self, ConfigError> {
         let Config { context, me, paths, binding, fast_attempt, first, limits } = config;
         let (plan, keys, secrets) = split(paths, me, &context, binding)?;
-        // What a value binds plays no role in whether there is an input.
-        if S::input(&context, first, None).is_none() && binding == Binding::Slot {
+        // With a value in it every slot has an input.
+        if binding == Binding::Slot && S::input(&context, first, None).is_none() {
             return Err(ConfigError::NoInput { first });
         }
         let mut beacon = Self {
