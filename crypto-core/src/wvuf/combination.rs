@@ -4,13 +4,13 @@
 //! ∏ᵢ e(Bᵢ, σᵢ)      Bᵢ = ∏ⱼ ρⱼ^λⱼ
 //! ```
 //!
-//! The bases `Bᵢ` depend on who takes part, not on the slot. Making them is a third to a half of
-//! [`combine`]; what is left is a pairing for each party. A committee without faults sees the same
-//! heaviest parties in slot after slot, so a driver keeps the [`Combination`] of the set that it expects
-//! and falls back to [`combine`] if another set is first.
+//! The bases `Bᵢ` depend on who takes part, not on the slot, and making them is about half of
+//! [`combine`] among 129 parties; what is left is a pairing for each party. A committee without faults
+//! sees the same heaviest parties in slot after slot, so a driver keeps the [`Combination`] of the set
+//! that it expects and falls back to [`combine`] if another set is first.
 //!
-//! Nothing else pays for itself by being kept: `λⱼ` are below a hundredth of combining, and lines of
-//! Miller loops belong to points of 𝔾₂, all of which are new in each slot but `ĝ` in admission.
+//! Not kept: `λⱼ`, of no use beside the bases; lines of Miller loops, for they belong to points of 𝔾₂,
+//! and every `σᵢ` is new in each slot.
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
