@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::gates::{ONLY_IF_NAMED, STAGES, Stage};
+use crate::gates::{STAGES, Stage};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Sets up what is missing and runs the project's gates")]
@@ -60,11 +60,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// For no names all that need none.
+/// All of them if none is named.
 fn chosen(names: &[String]) -> Result<Vec<&'static Stage>, Failed> {
     if names.is_empty() {
-        let always = |stage: &&Stage| !ONLY_IF_NAMED.contains(&stage.name);
-        return Ok(STAGES.iter().filter(always).collect());
+        return Ok(STAGES.iter().collect());
     }
     let named = |name: &String| {
         let found = STAGES.iter().find(|stage| stage.name == name);
