@@ -20,6 +20,7 @@
 //! | [`field`]   | dealings whose shares are field elements                                    |
 //! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
 //! | [`protocol`] | all of it as one machine: messages, evidence, restarts, recovery, the key  |
+//! | [`guide`]   | what a chain provides, what parties keep, what anybody can check            |
 //!
 //! Functions and values: no clock, no threads. Elsewhere: how stake becomes weight
 //! (`weighted_rounding`), what the shares are for (`crypto_core::wvuf`, `crypto_core::threshold`), who
@@ -38,6 +39,8 @@ mod equations;
 pub mod field;
 #[cfg(test)]
 mod fixture;
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 mod key;
 mod low_degree;
 mod opening;
