@@ -45,7 +45,7 @@ const SATELLITES: [&str; 5] = [
 /// Fuzz targets by the folder of their crate.
 const FUZZ: [(&str, &[&str]); 4] = [
     ("crypto-core/fuzz", &["certificate", "decode", "encryption", "threshold", "wvuf"]),
-    ("pvss-dkg/fuzz", &["aggregate", "dealing", "field"]),
+    ("pvss-dkg/fuzz", &["aggregate", "dealing", "field", "protocol"]),
     ("beacon/node/fuzz", &["bytes", "timelock"]),
     ("weighted-rounding/fuzz", &["solve"]),
 ];

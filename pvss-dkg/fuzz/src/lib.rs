@@ -88,3 +88,39 @@ pub fn received(honest: &[u8], data: &[u8]) -> Vec<u8> {
     }
     bytes
 }
+
+/// A fuzz target for one kind of dealing, by the module that has it.
+#[macro_export]
+macro_rules! fuzz_dealings {
+    ($($module:tt)+) => {
+        use $($module)+::{Dealing, deal, verify, verify_all};
+
+        static HONEST: std::sync::LazyLock<($crate::Committee, Vec<u8>)> =
+            std::sync::LazyLock::new(|| {
+                let mut committee = $crate::Committee::new();
+                let (config, signer) = (&committee.config, &committee.signers[0]);
+                let party = $crate::Committee::party(0);
+                let dealing = deal(config, party, signer, &mut committee.rng).unwrap();
+                let bytes = dealing.to_bytes();
+                (committee, bytes)
+            });
+
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+            let (committee, honest) = &*HONEST;
+            let config = &committee.config;
+            let bytes = $crate::received(honest, data);
+            let Ok(dealing) = Dealing::from_bytes(config, &bytes) else {
+                assert_ne!(bytes, *honest);
+                return;
+            };
+            assert_eq!(dealing.to_bytes(), bytes, "one dealing, one encoding");
+            let good = Dealing::from_bytes(config, honest).unwrap();
+            let together = verify_all(config, vec![good, dealing.clone()]);
+            let alone = verify(config, dealing).map(|_| ());
+            assert_eq!(alone.is_ok(), bytes == *honest);
+            let verdicts: Vec<_> =
+                together.into_iter().map(|verdict| verdict.map(|_| ())).collect();
+            assert_eq!(verdicts, [Ok(()), alone]);
+        });
+    };
+}

@@ -1,0 +1,116 @@
+//! What parties and chains store or send around dealings: whatever is made of honest bytes, nobody is
+//! accused who did nothing, and one value has one encoding. The first byte chooses.
+//!
+//! | first byte | bytes of                                                    |
+//! |------------|-------------------------------------------------------------|
+//! | 0          | an honest party's envelope, given to one that collects       |
+//! | 1          | evidence of a contradiction                                  |
+//! | 2          | an epoch's key                                               |
+//!
+//! `cargo +nightly fuzz run protocol` in `pvss-dkg/`.
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use crypto_core::access::Party;
+use libfuzzer_sys::fuzz_target;
+use machine::{Instant, Machine};
+use prefinal_pvss_dkg_fuzz::{Committee, received};
+use pvss_dkg::protocol::{EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
+use pvss_dkg::{Dealing, DecryptionKey, Dkg};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+type Collected = Dkg<Dealing>;
+
+struct Honest {
+    committee: Committee,
+    envelope: Vec<u8>,
+    evidence: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// What a party that takes these in this order says.
+#[derive(Default)]
+struct Heard {
+    submitted: Vec<Vec<u8>>,
+    evidence: Vec<Vec<u8>>,
+    key: Option<Vec<u8>>,
+}
+
+fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> Heard {
+    let mut keygen = Keygen::new(Collected::new(committee.config.clone()), role, vec![]).unwrap();
+    keygen.handle(Instant::START, Input::Start);
+    for (number, message) in (0..).zip(ordered) {
+        let (position, message) = (Position::new(number), Arc::from(message.as_slice()));
+        keygen.handle(Instant::START, Input::Ordered { position, message });
+    }
+    let rng = &mut ChaCha20Rng::seed_from_u64(seed);
+    let decryption = DecryptionKey::random(rng);
+    let signer = &committee.signers[role.dealer.map_or(0, Party::index)];
+    let keys = Keys::<Collected> { signer, decryption: &decryption, held: &() };
+    let mut heard = Heard::default();
+    while let Some(output) = keygen.poll() {
+        match output {
+            Output::Run(job) => {
+                let verdict = job.run(&keys, rng);
+                keygen.handle(Instant::START, Input::Checked(verdict));
+            }
+            Output::Submit(envelope) => heard.submitted.push(envelope.to_vec()),
+            Output::Accuse { evidence, .. } => heard.evidence.push(evidence.to_bytes()),
+            Output::Ready(ready) => heard.key = Some(ready.key.to_bytes()),
+            _ => {}
+        }
+    }
+    heard
+}
+
+static HONEST: LazyLock<Honest> = LazyLock::new(|| {
+    let committee = Committee::new();
+    let deal = |dealer, seed| {
+        let role = Role { dealer: Some(Party::new(dealer)), recipient: None };
+        hear(&committee, role, &[], seed).submitted.remove(0)
+    };
+    // Party 1 has dealt twice, which no honest party does.
+    let ordered = [deal(1, 1), deal(1, 2), deal(0, 3), deal(2, 4)];
+    let heard = hear(&committee, Role::default(), &ordered, 0);
+    let [_, _, envelope, _] = ordered;
+    let evidence = heard.evidence.into_iter().next().unwrap();
+    let key = heard.key.unwrap();
+    Honest { committee, envelope, evidence, key }
+});
+
+fuzz_target!(|data: &[u8]| {
+    let honest = &*HONEST;
+    let Some((which, data)) = data.split_first() else { return };
+    match which {
+        0 => {
+            let bytes = received(&honest.envelope, data);
+            let heard = hear(&honest.committee, Role::default(), &[bytes], 0);
+            assert!(heard.evidence.is_empty(), "an honest party is accused");
+        }
+        1 => {
+            let bytes = received(&honest.evidence, data);
+            let collector = Collected::new(honest.committee.config.clone());
+            let dealing = honest.committee.config.dealing_bytes();
+            let Ok(evidence) = Evidence::from_bytes(dealing, &bytes) else {
+                assert_ne!(bytes, honest.evidence);
+                return;
+            };
+            assert_eq!(evidence.to_bytes(), bytes, "one evidence, one encoding");
+            match evidence.verify(&collector) {
+                Ok(fault) => assert_eq!(fault.party, Party::new(1)),
+                Err(_) => assert_ne!(bytes, honest.evidence),
+            }
+        }
+        _ => {
+            let bytes = received(&honest.key, data);
+            let Ok(key) = EpochKey::<Group>::from_bytes(&bytes) else {
+                assert_ne!(bytes, honest.key);
+                return;
+            };
+            assert_eq!(key.to_bytes(), bytes, "one key, one encoding");
+            assert!(key.evaluation().is_ok() || bytes != honest.key);
+        }
+    }
+});
