@@ -5,8 +5,9 @@ use crypto_core::secret::Secret;
 
 use super::{Cheat, resigned};
 use crate::field::DealingError;
-use crate::field::chunk::BITS;
+use crate::field::chunk::{BITS, CHUNKS};
 use crate::field::deal::{Witness, origin};
+use crate::field::layout::Layout;
 use crate::field::proof::Statement;
 use crate::fixture::party;
 use crate::proof::widen;
@@ -60,6 +61,32 @@ fn chunks_are_those_that_were_added_up() {
     let mut body = cheat.witness.encrypt(&cheat.layout);
     body.ciphertexts[0] = (power(1 << BITS) + body.ciphertexts[0]).into();
     body.ciphertexts[1] = (-power(1) + body.ciphertexts[1]).into();
+    let dealing = cheat.publish_body(body);
+    assert_eq!(cheat.verify(dealing).unwrap_err(), DealingError::Chunking);
+}
+
+/// Two parties of one share on each path get each other's, and all proofs are made for that.
+#[test]
+fn recipients_permuted() {
+    let mut cheat = Cheat::new();
+    let mut permuted = Layout::new(&cheat.committee.config);
+    let [one, two] = [2, 6].map(|to| {
+        let holders = permuted.holders.iter();
+        let (place, holder) = holders.enumerate().find(|(_, it)| it.party == party(to)).unwrap();
+        (place, holder.key)
+    });
+    (permuted.holders[one.0].key, permuted.holders[two.0].key) = (two.1, one.1);
+    let body = cheat.witness.encrypt(&permuted);
+    let dealing = cheat.publish_body(body);
+    assert_eq!(cheat.verify(dealing).unwrap_err(), DealingError::Chunking);
+}
+
+/// The first chunks of two shares of one party.
+#[test]
+fn ciphertexts_swapped() {
+    let mut cheat = Cheat::new();
+    let mut body = cheat.witness.encrypt(&cheat.layout);
+    body.ciphertexts.swap(0, CHUNKS);
     let dealing = cheat.publish_body(body);
     assert_eq!(cheat.verify(dealing).unwrap_err(), DealingError::Chunking);
 }
