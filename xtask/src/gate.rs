@@ -1,7 +1,8 @@
 //! A gate: a command that anybody could type, printed before it runs.
 use std::fmt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::time::Instant;
 
 use crate::{Failed, minutes};
@@ -13,6 +14,7 @@ pub(crate) struct Gate {
     arguments: Vec<String>,
     environment: Vec<(&'static str, String)>,
     folder: &'static str,
+    beside: Option<Box<Gate>>,
 }
 
 impl Gate {
@@ -23,6 +25,7 @@ impl Gate {
             arguments: line.split(' ').map(str::to_owned).collect(),
             environment: Vec::new(),
             folder: ".",
+            beside: None,
         }
     }
 
@@ -43,18 +46,47 @@ impl Gate {
         self
     }
 
-    /// Prints the command, runs it with its output going where ours goes, prints the time it took.
-    pub(crate) fn run(&self) -> Result<(), Failed> {
-        println!("\n> {self}");
+    /// At the same time as another: each keeps one core busy.
+    pub(crate) fn beside(mut self, other: Self) -> Self {
+        self.beside = Some(Box::new(other));
+        self
+    }
+
+    /// Prints the command, runs it with its output going where ours goes, prints the time it took. What
+    /// runs beside it writes to a file meanwhile, which is printed afterwards. Gives how many passed.
+    pub(crate) fn run(&self) -> Result<usize, Failed> {
         let started = Instant::now();
-        self.status()?;
-        println!("  passed in {}", minutes(started.elapsed()));
-        Ok(())
+        let Some(other) = &self.beside else {
+            println!("\n> {self}");
+            self.status()?;
+            println!("  passed in {}", minutes(started.elapsed()));
+            return Ok(1);
+        };
+        println!("\n> {self} &\n> {other}");
+        let log = root().join("target/beside.log");
+        let mut running = other.start(&log)?;
+        let first = self.status();
+        let second = other.judge(running.wait());
+        print!("{}", fs::read_to_string(&log).unwrap_or_default());
+        first.and(second)?;
+        println!("  both passed in {}", minutes(started.elapsed()));
+        Ok(2)
     }
 
     /// Runs the command.
     pub(crate) fn status(&self) -> Result<(), Failed> {
-        match self.command().status() {
+        self.judge(self.command().status())
+    }
+
+    fn start(&self, log: &Path) -> Result<Child, Failed> {
+        let files = File::create(log).and_then(|file| Ok((file.try_clone()?, file)));
+        let child =
+            files.and_then(|(out, errors)| self.command().stdout(out).stderr(errors).spawn());
+        child.map_err(|error| Failed(format!("{self} ({error})")))
+    }
+
+    fn judge(&self, status: std::io::Result<ExitStatus>) -> Result<(), Failed> {
+        match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(Failed(format!("{self} ({status})"))),
             Err(error) => Err(Failed(format!("{self} ({error})"))),

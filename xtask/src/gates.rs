@@ -102,10 +102,9 @@ fn tests() -> Result<Vec<Gate>, Failed> {
 fn vectors() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[Program { name: "python3", package: "python3" }])?;
     setup::venv("target/venv", "crypto-core/tests/external/requirements.txt")?;
-    Ok(vec![
-        Gate::new("python3", "-m model --check").inside("crypto-core/tests"),
-        Gate::new("target/venv/bin/python3", "crypto-core/tests/external/bls.py"),
-    ])
+    let model = Gate::new("python3", "-m model --check").inside("crypto-core/tests");
+    let library = Gate::new("target/venv/bin/python3", "crypto-core/tests/external/bls.py");
+    Ok(vec![model.beside(library)])
 }
 
 /// Documentation tests show use and refusals, which are the same on both.
@@ -119,13 +118,14 @@ fn backends() -> Result<Vec<Gate>, Failed> {
     ])
 }
 
-/// Crates that pass a backend on need one; the others have no such feature.
+/// Crates that pass a backend on need one; the others have no such feature. The node is built with and
+/// without its one other feature by `source` and `runs`.
 fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
     let powerset = "hack check --lib --locked --feature-powerset";
     let backends = "--exclude-features default --at-least-one-of blst,arkworks";
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg -p prefinal-beacon \
-                       -p prefinal-jolteon -p prefinal-timelock -p prefinal-node";
+                       -p prefinal-jolteon -p prefinal-timelock";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} {upon_curves}")),
         Gate::cargo(&format!("{powerset} -p prefinal-weighted-rounding")),
@@ -171,7 +171,7 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
     setup::toolchain("nightly")?;
     setup::subcommand("fuzz")?;
     setup::programs(&[Program { name: "c++", package: "g++" }])?;
-    let mut gates = Vec::new();
+    let (mut gates, mut runs) = (Vec::new(), Vec::new());
     for (folder, targets) in FUZZ {
         let place = format!("--fuzz-dir {folder} --target-dir target/fuzz");
         gates.push(Gate::cargo(&format!("+nightly fuzz build {place}")));
@@ -180,8 +180,15 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
             setup::folder(&found)?;
             let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
             let run = format!("{target} {found} {folder}/seeds/{target} -- {limits}");
-            gates.push(Gate::cargo(&format!("+nightly fuzz run {place} {run}")));
+            runs.push(Gate::cargo(&format!("+nightly fuzz run {place} {run}")));
         }
+    }
+    let mut runs = runs.into_iter();
+    while let Some(one) = runs.next() {
+        gates.push(match runs.next() {
+            Some(two) => one.beside(two),
+            None => one,
+        });
     }
     Ok(gates)
 }

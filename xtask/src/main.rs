@@ -77,8 +77,7 @@ fn test(stages: &[&Stage]) -> Result<usize, Failed> {
     for stage in stages {
         println!("\n== {}: {}", stage.name, stage.about);
         for gate in (stage.gates)()? {
-            gate.run()?;
-            passed += 1;
+            passed += gate.run()?;
         }
     }
     Ok(passed)

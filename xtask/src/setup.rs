@@ -69,7 +69,7 @@ pub(crate) fn venv(path: &str, requirements: &str) -> Result<(), Failed> {
         install(path, &Gate::new("python3", &format!("-m venv {path}")))?;
     }
     let line = format!("-m pip install --quiet --disable-pip-version-check -r {requirements}");
-    Gate::new(&python, &line).run()
+    Gate::new(&python, &line).run().map(drop)
 }
 
 /// A folder below the root that git ignores.
