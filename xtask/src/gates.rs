@@ -115,17 +115,18 @@ fn backends() -> Result<Vec<Gate>, Failed> {
     Ok(vec![Gate::cargo(&format!("test {arkworks} arkworks,serde --lib --tests"))])
 }
 
-/// Crates that pass a backend on need one; the others have no such feature. The node is built with and
-/// without its one other feature by `source` and `runs`.
+/// Crates upon curves need a backend. Those above `pvss-dkg` pass one on and have no other feature but
+/// the node's, with and without which `source` and `runs` build it.
 fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
     let powerset = "hack clippy --lib --locked --feature-powerset";
     let backends = "--exclude-features default --at-least-one-of blst,arkworks";
-    let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg -p prefinal-beacon \
-                       -p prefinal-jolteon -p prefinal-timelock";
+    let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
+    let above = "clippy -p prefinal-node --lib --locked --no-default-features --features arkworks";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} {upon_curves} -- -D warnings")),
         Gate::cargo(&format!("{powerset} -p prefinal-weighted-rounding -- -D warnings")),
+        Gate::cargo(&format!("{above} -- -D warnings")),
     ])
 }
 
