@@ -12,6 +12,7 @@ use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar, vartime_msm};
 
 use super::dealing::Dealing;
 use super::decrypt::{DecryptError, Shares};
+use super::purpose::Paths;
 use crate::aggregate::{AggregateError, check_dealers, sum_lists};
 use crate::config::{Config, Path};
 use crate::key::DecryptionKey;
@@ -25,8 +26,7 @@ pub struct Key {
     terms: Vec<(Scalar, Arc<Verified<Dealing>>)>,
     commitment: G1Affine,
     public_key: G2Affine,
-    slow: Vec<G2Affine>,
-    fast: Option<Vec<G2Affine>>,
+    shares: Paths<Vec<G2Affine>>,
 }
 
 impl Key {
@@ -64,8 +64,10 @@ impl Key {
             config: *config.digest(),
             commitment: vartime_msm(&commitments.collect::<Vec<_>>(), &lambda).into(),
             public_key: vartime_msm(&public_keys.collect::<Vec<_>>(), &lambda).into(),
-            slow: on(Path::Slow),
-            fast: config.shape().threshold(Path::Fast).map(|_| on(Path::Fast)),
+            shares: Paths {
+                slow: on(Path::Slow),
+                fast: config.shape().threshold(Path::Fast).map(|_| on(Path::Fast)),
+            },
             terms,
         }
     }
@@ -89,10 +91,7 @@ impl Key {
     /// `g₂^f(ω^(k−1))` for all share indices in order.
     #[must_use]
     pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
-        match path {
-            Path::Slow => Some(&self.slow),
-            Path::Fast => self.fast.as_deref(),
-        }
+        self.shares.get(path).map(Vec::as_slice)
     }
 
     /// Whose secrets are in the key, ascending.
@@ -117,8 +116,8 @@ impl Key {
             transcript.append(b"dealing", &dealing.contribution.body);
         }
         transcript.append_point(b"public key", &self.public_key);
-        transcript.append_points(b"slow", &self.slow);
-        transcript.append_points(b"fast", self.fast.as_deref().unwrap_or_default());
+        transcript.append_points(b"slow", &self.shares.slow);
+        transcript.append_points(b"fast", self.shares.fast.as_deref().unwrap_or_default());
         transcript.bytes(b"digest")
     }
 

@@ -5,11 +5,14 @@
 //! | threshold BLS (min-sig) | [`Key::signing`]           | [`Shares::signing`]         |
 //! | threshold ElGamal       | [`Key::decryption`]        | [`Shares::decryption`]      |
 //!
-//! An [`EpochKey`] has the public side as well, for those who have no dealings. Each gives both paths ([`Paths`]); they have one group key, so a signature or plaintext is the same
-//! whichever path it came by. Shares move, no copy of them stays behind.
+//! An [`EpochKey`] has the public side as well, for those who have no dealings. Each gives both paths
+//! ([`Paths`]); they have one group key, so a signature or plaintext is the same whichever path it came
+//! by. Shares move, no copy of them stays behind.
 //!
 //! One key has one purpose: a decryption share of a point that somebody else chose is a signature share
 //! on it. So both calls take the shares, and a key of which both are wanted is two keys.
+use std::iter;
+
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::curve::Scalar;
@@ -46,6 +49,11 @@ pub enum PurposeError {
 }
 
 impl<T> Paths<T> {
+    /// Both, the slow one first.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &T> {
+        iter::once(&self.slow).chain(&self.fast)
+    }
+
     /// That of one path.
     #[must_use]
     pub const fn get(&self, path: Path) -> Option<&T> {

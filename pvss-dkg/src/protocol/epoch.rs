@@ -78,8 +78,7 @@ pub struct EpochKey<E> {
     shape: Shape,
     commitment: G1Affine,
     public_key: G2Affine,
-    slow: Vec<G2Affine>,
-    fast: Option<Vec<G2Affine>>,
+    shares: Paths<Vec<G2Affine>>,
     element: PhantomData<E>,
 }
 
@@ -126,8 +125,8 @@ impl<E: Element> EpochKey<E> {
         let slow = reader.g2s(shares)?;
         let fast = shape.threshold(Path::Fast).map(|_| reader.g2s(shares)).transpose()?;
         reader.end()?;
-        let element = PhantomData;
-        Ok(Self { name, config, shape, commitment, public_key, slow, fast, element })
+        let (shares, element) = (Paths { slow, fast }, PhantomData);
+        Ok(Self { name, config, shape, commitment, public_key, shares, element })
     }
 
     /// The encoding.
@@ -145,7 +144,7 @@ impl<E: Element> EpochKey<E> {
             bytes.extend_from_slice(&t.to_be_bytes());
         }
         bytes.extend_from_slice(&self.commitment.to_bytes());
-        let shares = self.slow.iter().chain(self.fast.iter().flatten());
+        let shares = self.shares.each().flatten();
         for point in [&self.public_key].into_iter().chain(shares) {
             bytes.extend_from_slice(&point.to_bytes());
         }
@@ -193,10 +192,7 @@ impl<E: Element> EpochKey<E> {
     /// `ĝ^f(ω^(k−1))` for all share indices in order.
     #[must_use]
     pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
-        match path {
-            Path::Slow => Some(&self.slow),
-            Path::Fast => self.fast.as_deref(),
-        }
+        self.shares.get(path).map(Vec::as_slice)
     }
 
     fn on_paths<T, Error>(
@@ -204,9 +200,9 @@ impl<E: Element> EpochKey<E> {
         committee: impl Fn(Access, Threshold, Vec<G2Affine>) -> Result<T, Error>,
     ) -> Result<Paths<T>, Error> {
         let access = self.shape.access();
-        let fast = self.shape.threshold(Path::Fast).zip(self.fast.clone());
+        let fast = self.shape.threshold(Path::Fast).zip(self.shares.fast.clone());
         Ok(Paths {
-            slow: committee(access.clone(), self.shape.slow(), self.slow.clone())?,
+            slow: committee(access.clone(), self.shape.slow(), self.shares.slow.clone())?,
             fast: fast.map(|(t, shares)| committee(access.clone(), t, shares)).transpose()?,
         })
     }
@@ -230,8 +226,10 @@ impl EpochKey<Group> {
             shape: config.shape().clone(),
             commitment: commitments.sum::<G1Projective>().into(),
             public_key: *sum.public_key(),
-            slow: shares(Path::Slow).unwrap_or_default(),
-            fast: shares(Path::Fast),
+            shares: Paths {
+                slow: shares(Path::Slow).unwrap_or_default(),
+                fast: shares(Path::Fast),
+            },
             element: PhantomData,
         }
     }
@@ -254,8 +252,10 @@ impl EpochKey<Field> {
             shape: config.shape().clone(),
             commitment: *key.commitment(),
             public_key: *key.public_key(),
-            slow: shares(Path::Slow).unwrap_or_default(),
-            fast: shares(Path::Fast),
+            shares: Paths {
+                slow: shares(Path::Slow).unwrap_or_default(),
+                fast: shares(Path::Fast),
+            },
             element: PhantomData,
         }
     }
