@@ -60,7 +60,13 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ),
     (
         "prefinal-bench",
-        &["prefinal-crypto-core", "prefinal-pvss-dkg", "prefinal-weighted-rounding"],
+        &[
+            "prefinal-beacon",
+            "prefinal-crypto-core",
+            "prefinal-machine",
+            "prefinal-pvss-dkg",
+            "prefinal-weighted-rounding",
+        ],
     ),
 ];
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hint::black_box;
 
-use bench::fixture::{DOMAIN, Signing, Weighted, context, qualified};
+use bench::fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
 use bench::suite::home;
 use crypto_core::access::Party;
 use crypto_core::context::Slot;
@@ -56,7 +56,8 @@ fn threshold(table: &mut String, n: u32) {
     let t = n * 2 / 3 + 1;
     let label = format!("n={n} t={t}");
     let message = Message::new(DOMAIN, b"message");
-    let dealt = Signing::deal(Placement::RootsOfUnity, t, n);
+    let weights = vec![1; usize::try_from(n).unwrap()];
+    let dealt = Signing::deal(&weights, t, (Placement::RootsOfUnity, PURPOSE));
     let committee = &dealt.committee;
     let signer = dealt.signers.values().next().unwrap();
     measure(table, &format!("threshold::partial/{label}"), || {

@@ -17,7 +17,7 @@
 )]
 use std::hint::black_box;
 
-use bench::fixture::{DOMAIN, Signing, qualified};
+use bench::fixture::{DOMAIN, PURPOSE, Signing, qualified};
 use bench::limit;
 use bench::suite::Suite;
 use crypto_core::access::Party;
@@ -26,8 +26,8 @@ use crypto_core::threshold::Message;
 
 fn main() {
     let mut suite = Suite::new("threshold");
-    let hundred = Signing::deal(Placement::Consecutive, 67, 100);
-    let thousand = Signing::deal(Placement::RootsOfUnity, 667, 1000);
+    let hundred = Signing::deal(&[1; 100], 67, (Placement::Consecutive, PURPOSE));
+    let thousand = Signing::deal(&[1; 1000], 667, (Placement::RootsOfUnity, PURPOSE));
     single(&mut suite, &hundred);
     for dealt in [&hundred, &thousand] {
         batch(&mut suite, dealt);

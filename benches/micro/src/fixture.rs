@@ -4,7 +4,6 @@
 //! totals and thresholds that were deployed for them: 132 of 224 shares and 228 of 414. Which party
 //! holds how many is decided here by rounding to the nearest with the divisor that gives this total.
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::{Domain, MinSig, PublicKey};
@@ -21,6 +20,8 @@ use rand_core::{Rng, SeedableRng};
 
 /// What the threshold keys are for.
 pub const DOMAIN: Domain = Domain::new("bench");
+/// The same, as a committee has it.
+pub const PURPOSE: threshold::Purpose = threshold::Purpose::Messages(DOMAIN);
 
 const STAKES: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");
 
@@ -83,14 +84,12 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    /// Deals to parties of these weights.
+    /// Deals a secret to parties of these weights.
     #[must_use]
     pub fn deal(weights: &[u32], t: u32) -> Self {
-        let mut rng = rng();
         let access = Access::new(weights).unwrap();
         let threshold = Threshold::new(t, access.total()).unwrap();
-        let secret = Secret::new(Scalar::random(&mut rng));
-        let polynomial = Polynomial::random(NonZeroU32::new(t).unwrap(), &secret, &mut rng);
+        let (polynomial, mut rng) = (polynomial(threshold), rng_for(threshold));
         let values = access.points();
         let values: Vec<Scalar> =
             values.iter().map(|point| *polynomial.evaluate(point).expose()).collect();
@@ -113,7 +112,7 @@ impl Weighted {
     }
 }
 
-/// A committee that signs, one share for each party.
+/// A committee that signs.
 pub struct Signing {
     /// Who.
     pub committee: threshold::Committee<MinSig>,
@@ -124,28 +123,30 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// Deals to `n` parties.
+    /// Deals a secret for this purpose to parties of these weights.
     #[must_use]
-    pub fn deal(placement: Placement, t: u32, n: u32) -> Self {
-        let mut rng = rng();
-        let access = Access::new(&vec![1; usize::try_from(n).unwrap()]).unwrap();
-        let threshold = Threshold::new(t, n).unwrap();
-        let purpose = threshold::Purpose::Messages(DOMAIN);
-        let secret = Secret::new(Scalar::random(&mut rng));
-        let polynomial = Polynomial::random(threshold.t(), &secret, &mut rng);
+    pub fn deal(
+        weights: &[u32],
+        t: u32,
+        (placement, purpose): (Placement, threshold::Purpose),
+    ) -> Self {
+        let access = Access::new(weights).unwrap();
+        let threshold = Threshold::new(t, access.total()).unwrap();
+        let polynomial = polynomial(threshold);
         let commitment: Commitment<G2> = Commitment::commit(&polynomial);
         let values = polynomial.shares(&Points::of(&access, placement));
         let generator = FixedBase::new(&G2Affine::generator());
         let keys: Vec<_> =
             values.expose().iter().map(|value| generator.multiply(value).to_affine()).collect();
         let group = PublicKey::from_bytes(&commitment.constant().to_bytes()).unwrap();
-        let setup = threshold::Setup { access, threshold, placement, purpose };
+        let setup = threshold::Setup { access: access.clone(), threshold, placement, purpose };
         let committee = threshold::Committee::from_share_keys(setup, &group, keys).unwrap();
-        let signer = |(party, value): (Party, &Scalar)| {
-            let shares = threshold::KeyShares::new(party, Secret::new(vec![*value]));
-            (party, shares.check(&committee).unwrap())
+        let signer = |party: Party| {
+            let own = values.expose()[access.range(party)].to_vec();
+            (party, threshold::KeyShares::new(party, Secret::new(own)).check(&committee).unwrap())
         };
-        let signers = committee.access().parties().zip(values.expose()).map(signer).collect();
+        let holders = access.parties().filter(|party| access.weight(*party) > 0);
+        let signers = holders.map(signer).collect();
         Self { committee, signers, commitment }
     }
 
@@ -159,4 +160,17 @@ impl Signing {
         let partial = |party| (party, self.signers[&party].partial(message).unwrap());
         parties.into_iter().map(partial).collect()
     }
+}
+
+/// Figures that differ from one threshold to the next: two paths have nothing in common but the secret.
+fn rng_for(threshold: Threshold) -> ChaCha20Rng {
+    let mut rng = rng();
+    rng.set_stream(threshold.t().get().into());
+    rng
+}
+
+/// Shares the one secret of all committees here.
+fn polynomial(threshold: Threshold) -> Polynomial {
+    let secret = Secret::new(Scalar::random(&mut rng()));
+    Polynomial::random(threshold.t(), &secret, &mut rng_for(threshold))
 }

@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use criterion::Criterion;
+use criterion::{BatchSize, Bencher, Criterion};
 use serde_json::Value;
 
 use crate::clock::ThreadTime;
@@ -57,10 +57,30 @@ impl Suite {
 
     /// Measures `operation` under `id`, once however often it is asked for, and returns `id`.
     pub fn measure<O>(&mut self, id: &str, mut operation: impl FnMut() -> O) -> String {
+        self.measure_with(id, |bencher| bencher.iter(|| black_box(operation())))
+    }
+
+    /// As [`Suite::measure`], on what `prepare` makes for each run, which is not measured.
+    pub fn measure_each<I, O>(
+        &mut self,
+        id: &str,
+        mut prepare: impl FnMut() -> I,
+        mut operation: impl FnMut(I) -> O,
+    ) -> String {
+        self.measure_with(id, |bencher| {
+            bencher.iter_batched(&mut prepare, &mut operation, BatchSize::PerIteration);
+        })
+    }
+
+    fn measure_with(
+        &mut self,
+        id: &str,
+        measure: impl FnMut(&mut Bencher<'_, ThreadTime>),
+    ) -> String {
         if self.measured.insert(id.to_owned()) {
             // What an earlier run left under this name would pass for a result of this one.
             let _ = fs::remove_dir_all(self.home.join(directory(id)));
-            self.criterion.bench_function(id, |bencher| bencher.iter(|| black_box(operation())));
+            self.criterion.bench_function(id, measure);
         }
         id.to_owned()
     }
