@@ -14,6 +14,7 @@
 //! |--------|--------------------------------------------------------------|
 //! | `head` | the next slot to reveal; what is below is finished            |
 //! | `local`| the slot after the last final one; the window starts here     |
+//! | `schedule` | what leaves and counts at a slot (`switch`): asked whenever something would |
 //!
 //! Generic over the threshold function ([`Scheme`]), which the machine only ever asks for values. Ours:
 //! missed messages are asked for again; a restart continues from records; partials are verified
@@ -36,6 +37,7 @@ use crate::job::{Combined, Finding, Job, Subject, Verdict, Work};
 use crate::release::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value, View};
+use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Path, Record};
 
 /// Final slots without output that are asked for at a time, oldest first.
@@ -47,6 +49,7 @@ pub struct Beacon<S: Scheme> {
     context: Context,
     me: Party,
     plan: Plan,
+    schedule: Schedule,
     binding: Binding,
     fast_attempt: Option<u32>,
     limits: Limits,
@@ -94,6 +97,7 @@ impl<S: Scheme> Machine for Beacon<S> {
             Input::Received { from, message } => self.received(now, from, message),
             Input::Checked(verdict) => self.checked(verdict),
             Input::Admitted { path, key } => self.admitted(path, key),
+            Input::Switch(switch) => self.switch(switch),
             Input::Tick => {}
         }
         self.ask(now);
@@ -135,7 +139,12 @@ impl<S: Scheme> Beacon<S> {
 
     /// Algorithm 2, prefinalization; Algorithm 3, fast path.
     fn release_early(&mut self, slot: Slot, view: View, value: Value) -> Result<(), Withheld> {
-        let path = self.plan.early(slot).ok_or(Withheld::SlowOnly { slot })?;
+        let path = self.plan.early().ok_or(Withheld::SlowOnly { slot })?;
+        match self.schedule.mode(slot) {
+            Mode::Off => return Err(Withheld::Off { slot }),
+            Mode::Late => return Err(Withheld::SlowOnly { slot }),
+            Mode::On => {}
+        }
         if slot < self.head {
             return Err(Withheld::Finished { slot });
         }
@@ -191,6 +200,9 @@ impl<S: Scheme> Beacon<S> {
     /// Algorithm 1; Algorithm 2, finalization; Algorithm 3, slow path.
     fn release_late(&mut self, slot: Slot) {
         let path = self.plan.late();
+        if self.is_off(slot) {
+            return;
+        }
         let Some(open) = self.open.get(&slot) else { return };
         let Some(bound) = open.value().and_then(|value| bound_value(self.binding, value)) else {
             return;
@@ -240,10 +252,27 @@ impl<S: Scheme> Beacon<S> {
             return;
         }
         self.standing.abandoned = Some(view);
-        // Where nothing is released early there is nothing to remember.
-        if self.plan.early(view.slot).is_some() {
+        // Where nothing is ever released early there is nothing to remember. What is off at the slot
+        // may be on before it is final.
+        if self.plan.early().is_some() {
             self.persist(Record::Abandoned { view });
         }
+    }
+
+    fn switch(&mut self, switch: Switch) {
+        match self.schedule.switch(switch, self.local) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.persist(Record::Switched(switch));
+                // What was kept of a slot counts again.
+                self.advance_all();
+            }
+            Err(error) => self.outputs.push_back(Output::Refused(Refusal::Switch(error))),
+        }
+    }
+
+    fn is_off(&self, slot: Slot) -> bool {
+        self.schedule.mode(slot) == Mode::Off
     }
 
     fn admitted(&mut self, path: Path, key: S::LateKey) {
@@ -269,6 +298,9 @@ impl<S: Scheme> Beacon<S> {
         let keys = Arc::clone(&self.keys);
         for path in [Path::Fast, Path::Tight, Path::Slow] {
             let Some(committee) = keys.committee(path) else { continue };
+            if !self.plan.counts(path, self.schedule.mode(slot)) {
+                continue;
+            }
             let lane = Lane { path, value };
             let Some(open) = self.open.get_mut(&slot) else { continue };
             let singles = open.collector.single_out(lane, &self.suspects, committee);
@@ -334,6 +366,7 @@ impl<S: Scheme> Beacon<S> {
         {
             let slot = self.head;
             let output = match bound_value(self.binding, value) {
+                _ if self.schedule.mode(slot) == Mode::Off => Output::Off { slot },
                 // Rule 8.
                 None => Output::Skipped { slot },
                 Some(bound) => {
@@ -350,13 +383,15 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Rule 9: of a finished slot only the answer stays.
+    /// Rule 9: of a finished slot only the answer stays, if there is one to give.
     fn close(&mut self, slot: Slot) {
-        if let Some(answer) = self.open.remove(&slot).and_then(|open| open.finality) {
+        let answer = self.open.remove(&slot).and_then(|open| open.finality);
+        if let Some(answer) = answer.filter(|_| !self.is_off(slot)) {
             self.history.push(slot, answer);
         }
         self.standing.released.remove(&slot);
         self.head = slot.next();
+        self.schedule.forget_before(self.head);
     }
 
     /// Final slots that lack their output, oldest first, as many as are asked for at a time.
@@ -366,7 +401,7 @@ impl<S: Scheme> Beacon<S> {
             open.result.is_none() && bound.is_some()
         };
         let open = self.open.range(self.head..self.local).map(|(slot, open)| (*slot, open));
-        open.filter(move |(_, open)| lacks(open)).take(ASKED_AT_ONCE)
+        open.filter(move |(slot, open)| lacks(open) && !self.is_off(*slot)).take(ASKED_AT_ONCE)
     }
 
     fn persist(&mut self, record: Record) {

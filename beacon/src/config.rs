@@ -21,6 +21,7 @@ use crypto_core::threshold::Purpose;
 
 use crate::schemes::{KeyError, Scheme};
 use crate::slot::Slot;
+use crate::switch::{Mode, Schedule};
 use crate::wire::Path;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
@@ -56,7 +57,7 @@ pub enum Paths<S: Scheme> {
         slow: Sharing<S>,
         /// The higher thresholds.
         fast: Sharing<S>,
-        /// From which slot on the chain has switched the fast path on.
+        /// From which slot on the fast path is on at first. [`Switch`](crate::Switch) has the last word.
         fast_from: Slot,
     },
 }
@@ -205,31 +206,43 @@ pub(crate) type Secrets<S> = BTreeMap<Path, <S as Scheme>::Secret>;
 pub(crate) enum Plan {
     Slow,
     Tight,
-    FastAndSlow { fast_from: Slot },
+    FastAndSlow,
 }
 
 impl Plan {
     /// What may leave on prefinalize.
-    pub(crate) fn early(self, slot: Slot) -> Option<Path> {
+    pub(crate) fn early(self) -> Option<Path> {
         match self {
             Self::Slow => None,
             Self::Tight => Some(Path::Tight),
-            Self::FastAndSlow { fast_from } => (slot >= fast_from).then_some(Path::Fast),
+            Self::FastAndSlow => Some(Path::Fast),
         }
     }
 
     /// What leaves on finalize, and what a request asks for.
     pub(crate) fn late(self) -> Path {
         match self {
-            Self::Slow | Self::FastAndSlow { .. } => Path::Slow,
+            Self::Slow | Self::FastAndSlow => Path::Slow,
             Self::Tight => Path::Tight,
         }
     }
 
-    /// Whether partials of this path count at this slot.
-    pub(crate) fn in_use(self, path: Path, slot: Slot) -> bool {
-        path == self.late() || self.early(slot) == Some(path)
+    /// Whether partials of this path count in this mode.
+    pub(crate) fn counts(self, path: Path, mode: Mode) -> bool {
+        match mode {
+            Mode::Off => false,
+            Mode::Late => path == self.late(),
+            Mode::On => path == self.late() || self.early() == Some(path),
+        }
     }
+}
+
+/// What a configuration says of the paths, taken apart.
+pub(crate) struct Split<S: Scheme> {
+    pub(crate) plan: Plan,
+    pub(crate) schedule: Schedule,
+    pub(crate) keys: Keys<S>,
+    pub(crate) secrets: Secrets<S>,
 }
 
 /// Checks what a configuration's paths must be and takes them apart.
@@ -238,14 +251,15 @@ pub(crate) fn split<S: Scheme>(
     me: Party,
     context: &Context,
     binding: Binding,
-) -> Result<(Plan, Keys<S>, Secrets<S>), ConfigError> {
-    let (plan, sharings) = match paths {
-        Paths::Slow(sharing) => (Plan::Slow, vec![(Path::Slow, sharing)]),
-        Paths::Tight(sharing) => (Plan::Tight, vec![(Path::Tight, sharing)]),
+) -> Result<Split<S>, ConfigError> {
+    let start = Slot::new(0);
+    let (plan, early_from, sharings) = match paths {
+        Paths::Slow(sharing) => (Plan::Slow, start, vec![(Path::Slow, sharing)]),
+        Paths::Tight(sharing) => (Plan::Tight, start, vec![(Path::Tight, sharing)]),
         Paths::FastAndSlow { slow, fast, fast_from } => {
             check_pair::<S>(&slow.committee, &fast.committee, me)?;
             let sharings = vec![(Path::Slow, slow), (Path::Fast, fast)];
-            (Plan::FastAndSlow { fast_from }, sharings)
+            (Plan::FastAndSlow, fast_from, sharings)
         }
     };
     let mut committees = BTreeMap::new();
@@ -262,7 +276,7 @@ pub(crate) fn split<S: Scheme>(
         }
         committees.insert(path, committee);
     }
-    Ok((plan, Keys { committees }, secrets))
+    Ok(Split { plan, schedule: Schedule::new(early_from), keys: Keys { committees }, secrets })
 }
 
 fn check_pair<S: Scheme>(

@@ -8,6 +8,7 @@ use crate::job::{Job, Verdict};
 use crate::release::Withheld;
 use crate::schemes::{KeyError, Scheme, ShapeError};
 use crate::slot::{Slot, Value, View};
+use crate::switch::{Switch, SwitchError};
 use crate::wire::{Message, Path, Record};
 
 /// What happens to a beacon.
@@ -52,6 +53,8 @@ pub enum Input<S: Scheme> {
         /// The key.
         key: S::LateKey,
     },
+    /// The chain or the operator switches: see [`Mode`](crate::Mode) for what holds from when on.
+    Switch(Switch),
     /// [`wake_at`](machine::Machine::wake_at) passed.
     Tick,
 }
@@ -74,6 +77,11 @@ pub enum Output<S: Scheme> {
     Reveal(Box<Reveal<S>>),
     /// The next slot was skipped, and without a value there is no input to evaluate.
     Skipped {
+        /// The slot.
+        slot: Slot,
+    },
+    /// The next slot has no output, for the beacon was switched off.
+    Off {
         /// The slot.
         slot: Slot,
     },
@@ -197,6 +205,9 @@ pub enum Refusal {
         /// What is ignored.
         second: Option<Value>,
     },
+    /// A switch that changes nothing.
+    #[error("not switched: {0}")]
+    Switch(#[from] SwitchError),
     /// A late key that does not enter its committee.
     #[error("key refused: {0}")]
     Key(#[from] KeyError),

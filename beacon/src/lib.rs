@@ -19,6 +19,7 @@
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
 //! | `known`     | what a driver of many parties need not compute twice              |
 //! | `schemes`   | the threshold functions: threshold BLS, the weighted VUF          |
+//! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `wire`      | what travels and what is stored                                   |
@@ -60,6 +61,7 @@ mod known;
 mod release;
 mod schemes;
 mod slot;
+mod switch;
 mod wire;
 
 pub use crate::beacon::Beacon;
@@ -70,4 +72,5 @@ pub use crate::known::Known;
 pub use crate::release::Withheld;
 pub use crate::schemes::{Bls, KeyError, QuorumError, Scheme, ShapeError, Wvuf};
 pub use crate::slot::{Slot, Value, View};
+pub use crate::switch::{Mode, Switch, SwitchError};
 pub use crate::wire::{Message, Path, Record};

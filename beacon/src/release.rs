@@ -71,6 +71,12 @@ pub enum Withheld {
         /// The slot.
         slot: Slot,
     },
+    /// The beacon is switched off at this slot.
+    #[error("switched off at {slot}")]
+    Off {
+        /// The slot.
+        slot: Slot,
+    },
     /// The party holds no shares.
     #[error("{party} holds no shares")]
     NoShares {

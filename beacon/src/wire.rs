@@ -16,6 +16,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::schemes::Scheme;
 use crate::slot::{Slot, Value, View};
+use crate::switch::Switch;
 
 /// Under which sharing a partial is, and so when it may leave.
 #[derive(
@@ -78,6 +79,8 @@ pub enum Record {
         /// The slot.
         slot: Slot,
     },
+    /// The beacon was switched; earlier switches for the slot and later ones are forgotten.
+    Switched(Switch),
 }
 
 impl fmt::Display for Path {

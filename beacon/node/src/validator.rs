@@ -158,7 +158,7 @@ pub enum Event<S: Keyed> {
         /// What.
         fault: String,
     },
-    /// A slot was skipped and has no value.
+    /// A slot was skipped or the beacon switched off: it has no value.
     Skipped(Slot),
     /// A transaction did not count, or an event of the engine released nothing; in words.
     Refused(String),
@@ -439,7 +439,9 @@ impl<S: Keyed> Validator<S> {
                 }
                 ::beacon::Output::Check(job) => Output::Run(Job::Beacon(job)),
                 ::beacon::Output::Reveal(reveal) => Output::Note(Event::Revealed(reveal)),
-                ::beacon::Output::Skipped { slot } => Output::Note(Event::Skipped(slot)),
+                ::beacon::Output::Skipped { slot } | ::beacon::Output::Off { slot } => {
+                    Output::Note(Event::Skipped(slot))
+                }
                 ::beacon::Output::Accuse { party, fault } => {
                     Output::Note(Event::Accused { party, fault: fault.to_string() })
                 }

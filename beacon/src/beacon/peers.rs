@@ -13,6 +13,7 @@ use crate::history::Answer;
 use crate::release::bound_value;
 use crate::schemes::Scheme;
 use crate::slot::{Slot, Value};
+use crate::switch::Mode;
 use crate::wire::{Message, Path};
 
 /// Faults of which a party is accused once: repeating them costs it nothing.
@@ -38,7 +39,7 @@ impl<S: Scheme> Beacon<S> {
             Message::Partial { path, slot, value, partial } => {
                 if let Err(fault) = self.check_shape(from, slot, Lane { path, value }, &partial) {
                     self.accuse_once(from, fault);
-                } else if self.awaits(slot, value) {
+                } else if self.awaits(slot, Lane { path, value }) {
                     self.collect(from, slot, Lane { path, value }, partial);
                 }
             }
@@ -54,7 +55,8 @@ impl<S: Scheme> Beacon<S> {
         partial: &S::Partial,
     ) -> Result<(), Fault<S>> {
         let Lane { path, value } = lane;
-        if !self.plan.in_use(path, slot) {
+        // Switched off is no fault: the peer may not have been told yet.
+        if !self.plan.counts(path, Mode::On) {
             return Err(Fault::UnusedPath { path, slot });
         }
         if self.keys.weight(path, from) == 0 {
@@ -69,8 +71,11 @@ impl<S: Scheme> Beacon<S> {
     }
 
     /// Rule 9: not finished, no output yet, within the window, and of the final value if there is one.
-    fn awaits(&self, slot: Slot, value: Option<Value>) -> bool {
+    fn awaits(&self, slot: Slot, Lane { path, value }: Lane) -> bool {
         if slot < self.head || slot > self.local.after(self.limits.window) {
+            return false;
+        }
+        if !self.plan.counts(path, self.schedule.mode(slot)) {
             return false;
         }
         let Some(open) = self.open.get(&slot) else { return true };
@@ -95,6 +100,9 @@ impl<S: Scheme> Beacon<S> {
 
     /// Repeats what was released on finalize, to one peer, not too often.
     fn answer(&mut self, now: Instant, to: Party, slot: Slot) {
+        if self.is_off(slot) {
+            return;
+        }
         // Half of what an honest peer waits, so that jitter does not turn every other request down.
         let pause = self.limits.retry / 2;
         let Some((value, known)) = self.give(slot, to, now, pause) else { return };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use machine::Instant;
 
 use super::Beacon;
-use crate::config::{Binding, Config, ConfigError, split};
+use crate::config::{Binding, Config, ConfigError, Split, split};
 use crate::history::{Answer, History};
 use crate::release::Standing;
 use crate::schemes::Scheme;
@@ -24,7 +24,7 @@ impl<S: Scheme> Beacon<S> {
     /// If the configuration contradicts itself.
     pub fn new(config: Config<S>, records: &[Record]) -> Result<Self, ConfigError> {
         let Config { context, me, paths, binding, fast_attempt, first, limits } = config;
-        let (plan, keys, secrets) = split(paths, me, &context, binding)?;
+        let Split { plan, schedule, keys, secrets } = split(paths, me, &context, binding)?;
         // With a value in it every slot has an input.
         if binding == Binding::Slot && S::input(&context, first, None).is_none() {
             return Err(ConfigError::NoInput { first });
@@ -33,6 +33,7 @@ impl<S: Scheme> Beacon<S> {
             context,
             me,
             plan,
+            schedule,
             binding,
             fast_attempt,
             limits,
@@ -57,6 +58,7 @@ impl<S: Scheme> Beacon<S> {
     pub fn snapshot(&self) -> Vec<Record> {
         let mut records = Vec::new();
         records.extend(self.standing.abandoned.map(|view| Record::Abandoned { view }));
+        records.extend(self.schedule.switches().map(Record::Switched));
         let finished = self.history.values();
         let open = self.open.iter().filter_map(|(slot, open)| Some((*slot, open.value()?)));
         records.extend(finished.map(|(slot, value)| Record::Finalized { slot, value }));
@@ -84,14 +86,18 @@ impl<S: Scheme> Beacon<S> {
                     self.standing.abandoned = self.standing.abandoned.max(Some(view));
                 }
                 Record::Revealed { slot } => self.head = self.head.max(slot.next()),
+                Record::Switched(switch) => self.schedule.apply(switch),
             }
         }
         self.local = self.head;
         self.standing.released = self.standing.released.split_off(&self.head);
         let open = finals.split_off(&self.head);
         for (slot, value) in finals {
-            self.history.push(slot, Answer::new(value, None));
+            if !self.is_off(slot) {
+                self.history.push(slot, Answer::new(value, None));
+            }
         }
+        self.schedule.forget_before(self.head);
         for (slot, value) in open {
             // Others may have sent their partials while this party was down: ask at once.
             self.enter_final(slot, value, Instant::START);

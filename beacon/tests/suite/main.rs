@@ -31,4 +31,5 @@ mod properties;
 mod requests;
 mod schedules;
 mod schemes;
+mod switches;
 mod wire;

@@ -159,7 +159,7 @@ impl<'w, S: Instance> Network<'w, S> {
                     let at = self.now;
                     self.reveals.entry(party).or_default().push((at, *reveal));
                 }
-                Output::Skipped { slot } => {
+                Output::Skipped { slot } | Output::Off { slot } => {
                     self.in_order(party, slot);
                     self.skipped.entry(party).or_default().push(slot);
                 }
@@ -179,7 +179,7 @@ impl<'w, S: Instance> Network<'w, S> {
             Record::Finalized { slot, value } => {
                 watch.finalized.insert(slot, value);
             }
-            Record::Abandoned { .. } | Record::Revealed { .. } => {}
+            Record::Abandoned { .. } | Record::Revealed { .. } | Record::Switched(_) => {}
         }
         self.logs.entry(party).or_default().push(record);
     }

@@ -1,5 +1,5 @@
 //! Encodings: pinned lengths, exact, canonical.
-use beacon::{Message, Path, Record};
+use beacon::{Message, Mode, Path, Record, Switch};
 
 use crate::fixture::{A, Instance, V, World, slot, view};
 
@@ -32,6 +32,8 @@ fn records_have_the_documented_bytes<S: Instance>() {
     assert_eq!(abandoned, [2, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
     let revealed = borsh::to_vec(&Record::Revealed { slot: slot(2) }).unwrap();
     assert_eq!(revealed, [3, 2, 0, 0, 0, 0, 0, 0, 0]);
+    let switched = Record::Switched(Switch { from: slot(2), mode: Mode::On });
+    assert_eq!(borsh::to_vec(&switched).unwrap(), [4, 2, 0, 0, 0, 0, 0, 0, 0, 2]);
 }
 
 fn every_truncation_and_every_extension_is_refused<S: Instance>() {

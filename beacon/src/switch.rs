@@ -1,0 +1,196 @@
+//! The kill switch: what a beacon does from a slot on.
+//!
+//! | [`Mode`] | leaves on prefinalize | leaves on finalize | partials of peers      | the slot is reported as    |
+//! |----------|-----------------------|--------------------|------------------------|----------------------------|
+//! | `On`     | what the paths say    | what they say      | counted                | revealed, or skipped       |
+//! | `Late`   | nothing               | what they say      | counted, but no fast   | revealed, or skipped       |
+//! | `Off`    | nothing               | nothing            | dropped, none answered | [`Off`](crate::Output::Off), in its turn |
+//!
+//! A switch holds for its slot and all later ones, and what was planned for them is forgotten: whoever
+//! switches off need not know what was planned before, and no plan made before switches on again. A
+//! window is two switches, off and then on.
+//!
+//! The mode of a slot is fixed when the slot is final; a switch for it comes too late and is refused.
+//! So all parties agree on the mode of every slot if the chain names a slot that is final nowhere when
+//! it is told: further ahead than the engine's parties are apart. A switch that only one party is told
+//! is that party's own: the others go on without its partials.
+//!
+//! What left early before its slot was switched off has left. It stays on record, so that switched on
+//! again the slot is released for the same value or not at all; a result that was there before finality
+//! stays inside. A peer may not have been told yet: what it sends for a slot that is off is dropped, and
+//! is no fault. The record of a switch is durable before what follows from it; the fast path's first
+//! slot ([`Paths`](crate::Paths)) is a switch that the committee agreed on in advance.
+use std::collections::BTreeMap;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::slot::Slot;
+
+/// Switches ahead that are kept; nobody plans as many.
+const MOST: usize = 64;
+
+/// What a beacon does at a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+pub enum Mode {
+    /// Nothing is released, nothing counted, nothing revealed.
+    Off,
+    /// Partials leave on finalize only: no fast path.
+    Late,
+    /// All that the paths allow.
+    On,
+}
+
+/// A mode from a slot on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+pub struct Switch {
+    /// The first slot that it holds for.
+    pub from: Slot,
+    /// What it switches to.
+    pub mode: Mode,
+}
+
+/// Why a switch changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SwitchError {
+    /// What was said of final slots stands.
+    #[error("{from} cannot be switched, the first slot that can is {first}")]
+    Final {
+        /// Where the switch was to hold from.
+        from: Slot,
+        /// The slot after the last final one.
+        first: Slot,
+    },
+    /// A bound on what is kept.
+    #[error("{most} switches are planned already")]
+    TooMany {
+        /// The most.
+        most: usize,
+    },
+}
+
+/// Which mode when.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    modes: BTreeMap<Slot, Mode>,
+    switched: bool,
+}
+
+impl Schedule {
+    /// What the committee agreed on.
+    pub(crate) fn new(fast_from: Slot) -> Self {
+        let start = Slot::new(0);
+        Self {
+            modes: BTreeMap::from([(start, Mode::Late), (fast_from, Mode::On)]),
+            switched: false,
+        }
+    }
+
+    pub(crate) fn mode(&self, slot: Slot) -> Mode {
+        self.modes.range(..=slot).next_back().map_or(Mode::On, |(_, mode)| *mode)
+    }
+
+    /// Takes a switch for `first` or a later slot; `false` if it changes nothing.
+    pub(crate) fn switch(&mut self, switch: Switch, first: Slot) -> Result<bool, SwitchError> {
+        let Switch { from, .. } = switch;
+        if from < first {
+            return Err(SwitchError::Final { from, first });
+        }
+        let mut next = self.clone();
+        next.apply(switch);
+        if next.modes == self.modes {
+            return Ok(false);
+        }
+        if next.modes.len() > MOST {
+            return Err(SwitchError::TooMany { most: MOST });
+        }
+        *self = next;
+        Ok(true)
+    }
+
+    /// Takes a switch that was taken before.
+    pub(crate) fn apply(&mut self, Switch { from, mode }: Switch) {
+        drop(self.modes.split_off(&from));
+        if self.modes.is_empty() || self.mode(from) != mode {
+            self.modes.insert(from, mode);
+        }
+        self.switched = true;
+    }
+
+    /// Forgets what no slot from this one on needs.
+    pub(crate) fn forget_before(&mut self, slot: Slot) {
+        if let Some((&last, _)) = self.modes.range(..=slot).next_back() {
+            self.modes = self.modes.split_off(&last);
+        }
+    }
+
+    /// What restores it on top of what the committee agreed on.
+    pub(crate) fn switches(&self) -> impl Iterator<Item = Switch> {
+        let kept = self.modes.iter().filter(|_| self.switched);
+        kept.map(|(&from, &mode)| Switch { from, mode })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Slot = Slot::new(0);
+
+    fn at(from: u64, mode: Mode) -> Switch {
+        Switch { from: Slot::new(from), mode }
+    }
+
+    fn modes(schedule: &Schedule, slots: [u64; 4]) -> [Mode; 4] {
+        slots.map(|slot| schedule.mode(Slot::new(slot)))
+    }
+
+    #[test]
+    fn the_last_word_holds_from_its_slot_on() {
+        let mut schedule = Schedule::new(Slot::new(9));
+        for switch in [at(20, Mode::Off), at(30, Mode::On)] {
+            assert_eq!(schedule.switch(switch, START), Ok(true));
+        }
+        let slots = [8, 9, 20, 30];
+        assert_eq!(modes(&schedule, slots), [Mode::Late, Mode::On, Mode::Off, Mode::On]);
+        assert_eq!(schedule.switch(at(30, Mode::On), START), Ok(false));
+        // A plan does not switch on what is killed.
+        assert_eq!(schedule.switch(at(5, Mode::Off), START), Ok(true));
+        assert_eq!(modes(&schedule, [4, 5, 9, 30]), [Mode::Late, Mode::Off, Mode::Off, Mode::Off]);
+    }
+
+    #[test]
+    fn what_is_final_is_not_switched() {
+        let mut schedule = Schedule::new(START);
+        let (from, first) = (Slot::new(4), Slot::new(5));
+        let refused = schedule.switch(at(4, Mode::Off), first);
+        assert_eq!(refused, Err(SwitchError::Final { from, first }));
+        assert_eq!(schedule.switch(at(5, Mode::Off), first), Ok(true));
+        assert_eq!(schedule.mode(from), Mode::On);
+    }
+
+    #[test]
+    fn plans_are_bounded_and_shrink() {
+        let mut schedule = Schedule::new(START);
+        let mode = |slot: u64| if slot.is_multiple_of(2) { Mode::On } else { Mode::Off };
+        let plans = (1..200).map(|slot| schedule.switch(at(slot, mode(slot)), START));
+        let plans: Vec<_> = plans.collect();
+        assert_eq!(plans.iter().filter(|plan| **plan == Ok(true)).count(), MOST - 1);
+        assert!(plans.contains(&Err(SwitchError::TooMany { most: MOST })));
+        schedule.forget_before(Slot::new(1000));
+        assert_eq!(schedule.modes.len(), 1);
+        assert_eq!(schedule.switch(at(1000, Mode::Late), START), Ok(true));
+    }
+
+    #[test]
+    fn its_switches_restore_it() {
+        for switches in [vec![], vec![at(0, Mode::On)], vec![at(3, Mode::Off), at(12, Mode::On)]] {
+            let mut schedule = Schedule::new(Slot::new(9));
+            for switch in switches {
+                schedule.switch(switch, START).unwrap();
+            }
+            let mut other = Schedule::new(Slot::new(9));
+            schedule.switches().for_each(|switch| other.apply(switch));
+            assert_eq!(schedule.modes, other.modes);
+        }
+    }
+}
