@@ -1,8 +1,8 @@
 //! The beacon: Algorithms 1, 2 and 3 of `latency-price`, one machine.
 //!
 //! ```text
-//!  prefinalized ─► release::early ─► persist ─► early partial ┐           ┌─► FIFO ─► reveal
-//!  finalized ────► persist ─► late partial (release::late) ───┼─► send    │
+//!  prefinalized ─► contract::early ─► persist ─► early partial ┐           ┌─► FIFO ─► reveal
+//!  finalized ────► persist ─► late partial (contract::late) ───┼─► send    │
 //!  received ─────► shape ─► collector ─► weight suffices ─► check job ─► result
 //! ```
 //! A slot is open from the first word about it until it is revealed. It is final once the engine says
@@ -18,7 +18,7 @@
 //!
 //! Generic over the threshold function ([`Scheme`]), which the machine only ever asks for values. Ours:
 //! missed messages are asked for again; a restart continues from records; partials are verified
-//! together and late. Elsewhere: the contract (`release`), counting (`collector`).
+//! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
 mod peers;
 mod restore;
 
@@ -31,10 +31,10 @@ use machine::{Instant, Machine};
 
 use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};
+use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::event::{Input, Output, Recipient, Refusal, Reveal};
 use crate::history::{Answer, History};
 use crate::job::{Combined, Finding, Job, Subject, Verdict, Work};
-use crate::release::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value, View};
 use crate::switch::{Mode, Schedule, Switch};
@@ -145,15 +145,12 @@ impl<S: Scheme> Beacon<S> {
             Mode::Late => return Err(Withheld::SlowOnly { slot }),
             Mode::On => {}
         }
-        if slot < self.head {
-            return Err(Withheld::Finished { slot });
-        }
         if !self.secrets.contains_key(&path) {
             return Err(Withheld::NoShares { party: self.me });
         }
         let finality = self.open.get(&slot).and_then(Open::value);
-        let claim = Claim { slot, view, value, finality };
-        if release::early(self.fast_attempt, &self.standing, &claim)? == Release::First {
+        let claim = Claim { slot, view, value, finality, finished: slot < self.head };
+        if contract::early(self.fast_attempt, &self.standing, &claim)? == Release::First {
             // Rule 5: durable before it leaves.
             self.persist(Record::Released { slot, value });
             self.standing.released.insert(slot, value);
@@ -208,7 +205,7 @@ impl<S: Scheme> Beacon<S> {
             return;
         };
         // What left early already is evaluated again only if somebody asks.
-        if !release::late(path, open.sent_early == Some(bound)) {
+        if !contract::late(path, open.sent_early == Some(bound)) {
             return;
         }
         let partial = self.send_own(Lane { path, value: bound }, slot);

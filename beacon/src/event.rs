@@ -4,8 +4,8 @@
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
 use crypto_core::access::Party;
 
+use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
-use crate::release::Withheld;
 use crate::schemes::{KeyError, Scheme, ShapeError};
 use crate::slot::{Slot, Value, View};
 use crate::switch::{Switch, SwitchError};

@@ -12,7 +12,8 @@
 //!
 //! | module      | what                                                              |
 //! |-------------|-------------------------------------------------------------------|
-//! | `release`   | when a partial may leave: the contract, rule by rule              |
+//! | [`contract`] | when a partial may leave: the contract, rule by rule              |
+//! | [`guide`]   | chapters for who builds on a beacon                               |
 //! | `beacon`    | the machine                                                       |
 //! | `collector` | partials of one slot in, jobs out                                 |
 //! | `history`   | what finished slots still answer                                  |
@@ -54,11 +55,12 @@
 mod beacon;
 mod collector;
 mod config;
+pub mod contract;
 mod event;
+pub mod guide;
 mod history;
 mod job;
 mod known;
-mod release;
 mod schemes;
 mod slot;
 mod switch;
@@ -66,10 +68,10 @@ mod wire;
 
 pub use crate::beacon::Beacon;
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
+pub use crate::contract::Withheld;
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
 pub use crate::job::{Combined, Finding, Job, Verdict, Work};
 pub use crate::known::Known;
-pub use crate::release::Withheld;
 pub use crate::schemes::{Bls, KeyError, QuorumError, Scheme, ShapeError, Wvuf};
 pub use crate::slot::{Slot, Value, View};
 pub use crate::switch::{Mode, Switch, SwitchError};

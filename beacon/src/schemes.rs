@@ -13,7 +13,7 @@
 //! [`check_paths`](Scheme::check_paths) refuses it.
 //!
 //! Elsewhere: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), how shares came about
-//! (`pvss_dkg`), when a partial may leave (`release`).
+//! (`pvss_dkg`), when a partial may leave (`contract`).
 mod bls;
 mod wvuf;
 

@@ -3,7 +3,7 @@
 //! A slot gets exactly one output. A view is one attempt of the engine at a slot; views are ordered
 //! by slot, then attempt. Tendermint has height and round; in Jolteon a round is both slot and view,
 //! and its attempt is 0. Neither view nor attempt ever enters the function: see rule 1 of the
-//! contract in `release`.
+//! contract ([`crate::contract`]).
 use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};

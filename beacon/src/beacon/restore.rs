@@ -10,8 +10,8 @@ use machine::Instant;
 
 use super::Beacon;
 use crate::config::{Binding, Config, ConfigError, Split, split};
+use crate::contract::Standing;
 use crate::history::{Answer, History};
-use crate::release::Standing;
 use crate::schemes::Scheme;
 use crate::slot::{Slot, View};
 use crate::wire::Record;

@@ -3,27 +3,31 @@
 //! A partial released for a value that does not become final is a leak: bias for randomness, the
 //! plaintext of an orphaned block, a certificate on a state that never was. Finalization counts votes
 //! *per view*, not per slot, so an engine that can vote for two values of one slot in two views would
-//! leak through a beacon that counts per slot. The rules, and where each is kept:
+//! leak through a beacon that counts per slot. The rules ([`Rule`]), and where each is kept:
 //!
 //! | rule | says                                                                | where            |
 //! |------|---------------------------------------------------------------------|------------------|
 //! | 1    | the input is chain, epoch, slot, maybe value; never the view         | [`bound_value`]  |
-//! | 2    | early only in the slot's declared view, at most once per slot        | [`early`]        |
-//! | 3    | never for ancestors that are prefinalized implicitly                 | [`early`]        |
-//! | 4    | never after a timeout or nullify for that view or a later one        | [`early`]        |
-//! | 5    | persist, then release; after a crash the same answer                 | [`early`], `beacon` |
+//! | 2    | early only in the slot's declared view, at most once per slot        | [`objections`]   |
+//! | 3    | never for ancestors that are prefinalized implicitly                 | [`objections`]   |
+//! | 4    | never after a timeout or nullify for that view or a later one        | [`objections`]   |
+//! | 5    | persist, then release; after a crash the same answer                 | [`early`], [`Beacon`](crate::Beacon) |
 //! | 6    | finalize releases the slow partial, always                           | [`late`]         |
-//! | 7    | an engine that cannot tell the view gets the slow path only          | [`early`]        |
+//! | 7    | an engine that cannot tell the view gets the slow path only          | [`objections`]   |
 //! | 8    | a skipped slot is reported, and released if inputs have no value     | [`bound_value`]  |
-//! | 9    | counted once per party and path, bounded ahead, dropped when finished | `collector`     |
+//! | 9    | counted once per party and path, bounded ahead, dropped when finished | [`objections`], `collector` |
 //!
 //! Why attempt 0 alone is safe in Tendermint: f+1 honest precommits for v at round 0 lock f+1 parties
 //! there; a later polka for v' ≠ v would need one of them, and it unlocks only for an earlier polka.
 //! In Jolteon a party votes once per round, so a round is its own and only view.
 //!
 //! Everything here is a pure function of what this party has told the world ([`Standing`]). There is
-//! *one* predicate for early release, never a union of two that are each safe alone.
+//! *one* predicate for early release, never a union of two that are each safe alone: a beacon obeys
+//! every objection. They are listed one by one so that a model checker (`beacon/model`) can run this
+//! very predicate without the objections of one rule and show what that rule is for; the chapter
+//! [`guide::contract`](crate::guide::contract) tells what it found.
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crypto_core::access::Party;
 
@@ -31,31 +35,94 @@ use crate::config::Binding;
 use crate::slot::{Slot, Value, View};
 use crate::wire::Path;
 
+/// The rules of the contract, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// 1: the input of the function is chain, epoch and slot, alone or with the value; never the view.
+    Input,
+    /// 2: a partial leaves early only in the slot's one declared view, for one value.
+    OneView,
+    /// 3: a partial leaves early only for the slot that the vote was cast for.
+    Direct,
+    /// 4: nothing leaves early for a view that this party gave up, or for one before it.
+    GivenUp,
+    /// 5: what was said survives a crash.
+    Durable,
+    /// 6: finalize releases the slow partial, always.
+    Always,
+    /// 7: an engine that cannot tell the view has no early release.
+    NoView,
+    /// 8: a skipped slot is reported, and evaluated if inputs have no value.
+    Skipped,
+    /// 9: partials count once per party and path, and not after the slot is finished.
+    Once,
+}
+
+impl Rule {
+    /// All rules, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Input,
+        Self::OneView,
+        Self::Direct,
+        Self::GivenUp,
+        Self::Durable,
+        Self::Always,
+        Self::NoView,
+        Self::Skipped,
+        Self::Once,
+    ];
+
+    /// From 1 to 9, as in the table above.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Input => 1,
+            Self::OneView => 2,
+            Self::Direct => 3,
+            Self::GivenUp => 4,
+            Self::Durable => 5,
+            Self::Always => 6,
+            Self::NoView => 7,
+            Self::Skipped => 8,
+            Self::Once => 9,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule {}", self.number())
+    }
+}
+
 /// What this party has told the world, as far as it restricts what it may still say.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Standing {
-    /// Early releases of slots that are not finished.
-    pub(crate) released: BTreeMap<Slot, Value>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Early releases of slots that are not finished. What is finished needs no memory: rule 9
+    /// objects to all of it.
+    pub released: BTreeMap<Slot, Value>,
     /// The latest view that this party gave up.
-    pub(crate) abandoned: Option<View>,
+    pub abandoned: Option<View>,
 }
 
 /// What the engine claims when it prefinalizes, beside what the beacon knows of the slot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Claim {
+pub struct Claim {
     /// Whose value is prefinalized.
-    pub(crate) slot: Slot,
+    pub slot: Slot,
     /// In which view the vote was cast.
-    pub(crate) view: View,
+    pub view: View,
     /// The value.
-    pub(crate) value: Value,
+    pub value: Value,
     /// What the slot was finalized with, if it was.
-    pub(crate) finality: Option<Option<Value>>,
+    pub finality: Option<Option<Value>>,
+    /// Whether the slot's output is out.
+    pub finished: bool,
 }
 
 /// An early release that the contract allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Release {
+pub enum Release {
     /// Persist first.
     First,
     /// The record is durable already; the same answer again.
@@ -136,43 +203,74 @@ pub enum Withheld {
     },
 }
 
-/// Whether a prefinalize may release a partial; `declared` is the attempt that the engine names.
-pub(crate) fn early(
+impl Withheld {
+    /// The rule that objects; `None` if none does: there is nothing to release, or the engine
+    /// contradicts what it has finalized.
+    #[must_use]
+    pub const fn rule(&self) -> Option<Rule> {
+        match self {
+            Self::Off { .. }
+            | Self::SlowOnly { .. }
+            | Self::NoShares { .. }
+            | Self::NotFinal { .. } => None,
+            Self::OtherView { .. } | Self::OtherValue { .. } => Some(Rule::OneView),
+            Self::Implicit { .. } => Some(Rule::Direct),
+            Self::Abandoned { .. } => Some(Rule::GivenUp),
+            Self::NoDeclaredView => Some(Rule::NoView),
+            Self::Finished { .. } => Some(Rule::Once),
+        }
+    }
+}
+
+/// Everything that speaks against releasing a partial on this prefinalize; `declared` is the attempt
+/// that the engine names. A beacon releases only if there is nothing.
+pub fn objections(
+    declared: Option<u32>,
+    standing: &Standing,
+    claim: &Claim,
+) -> impl Iterator<Item = Withheld> {
+    let Claim { slot, view, value, finality, finished } = *claim;
+    let other_view = declared.filter(|declared| view.attempt != *declared);
+    let abandoned = standing.abandoned.filter(|abandoned| *abandoned >= view);
+    let released = standing.released.get(&slot).copied().filter(|released| *released != value);
+    [
+        finished.then_some(Withheld::Finished { slot }),
+        declared.is_none().then_some(Withheld::NoDeclaredView),
+        (view.slot != slot).then_some(Withheld::Implicit { slot, view }),
+        other_view.map(|declared| Withheld::OtherView { view, declared }),
+        abandoned.map(|abandoned| Withheld::Abandoned { view, abandoned }),
+        // An engine that contradicts itself.
+        finality
+            .is_some_and(|last| last != Some(value))
+            .then_some(Withheld::NotFinal { slot, value }),
+        released.map(|released| Withheld::OtherValue { slot, released, value }),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Whether a prefinalize may release a partial.
+///
+/// # Errors
+/// The first of the [`objections`], if there is any.
+pub fn early(
     declared: Option<u32>,
     standing: &Standing,
     claim: &Claim,
 ) -> Result<Release, Withheld> {
-    let Claim { slot, view, value, finality } = *claim;
-    // Rule 7.
-    let declared = declared.ok_or(Withheld::NoDeclaredView)?;
-    // Rule 3.
-    if view.slot != slot {
-        return Err(Withheld::Implicit { slot, view });
-    }
-    // Rule 2, one view.
-    if view.attempt != declared {
-        return Err(Withheld::OtherView { view, declared });
-    }
-    // Rule 4.
-    if let Some(abandoned) = standing.abandoned.filter(|abandoned| *abandoned >= view) {
-        return Err(Withheld::Abandoned { view, abandoned });
-    }
-    if finality.is_some_and(|last| last != Some(value)) {
-        return Err(Withheld::NotFinal { slot, value });
-    }
-    match standing.released.get(&slot) {
+    match objections(declared, standing, claim).next() {
+        Some(objection) => Err(objection),
+        // Rule 5: the same answer again.
+        None if standing.released.contains_key(&claim.slot) => Ok(Release::Again),
         // Rule 5: the caller persists before it sends.
         None => Ok(Release::First),
-        // Rule 5: the same answer again.
-        Some(released) if *released == value => Ok(Release::Again),
-        // Rule 2, once per slot.
-        Some(released) => Err(Withheld::OtherValue { slot, released: *released, value }),
     }
 }
 
 /// Rule 6: which partial leaves on finalize, unless `sent` says that it left on prefinalize. Nothing
 /// else is asked, neither views nor whether the output is known already.
-pub(crate) fn late(path: Path, sent: bool) -> bool {
+#[must_use]
+pub fn late(path: Path, sent: bool) -> bool {
     match path {
         Path::Slow => true,
         Path::Tight => !sent,
@@ -182,7 +280,8 @@ pub(crate) fn late(path: Path, sent: bool) -> bool {
 
 /// What enters the function beside chain, epoch and slot: `Some(None)` if nothing does. `None` if
 /// there is nothing to evaluate: rule 8 for inputs with a value, when the slot was skipped.
-pub(crate) fn bound_value(binding: Binding, value: Option<Value>) -> Option<Option<Value>> {
+#[must_use]
+pub fn bound_value(binding: Binding, value: Option<Value>) -> Option<Option<Value>> {
     match binding {
         // Rules 1 and 8: a skipped slot has an input too.
         Binding::Slot => Some(None),
@@ -200,7 +299,8 @@ mod tests {
     const OTHER: Value = Value::new([2; 32]);
 
     fn claim(attempt: u32) -> Claim {
-        Claim { slot: SLOT, view: View::new(SLOT, attempt), value: VALUE, finality: None }
+        let view = View::new(SLOT, attempt);
+        Claim { slot: SLOT, view, value: VALUE, finality: None, finished: false }
     }
 
     fn abandoned(slot: u64, attempt: u32) -> Standing {
@@ -251,5 +351,31 @@ mod tests {
         }
         let claim = Claim { finality: Some(Some(VALUE)), ..claim(0) };
         assert_eq!(early(Some(0), &Standing::default(), &claim), Ok(Release::First));
+    }
+
+    #[test]
+    fn a_finished_slot_needs_no_memory() {
+        let claim = Claim { finished: true, ..claim(0) };
+        let finished = Err(Withheld::Finished { slot: SLOT });
+        assert_eq!(early(Some(0), &Standing::default(), &claim), finished);
+    }
+
+    #[test]
+    fn every_objection_names_its_rule_in_order() {
+        let mut standing = abandoned(9, 0);
+        standing.released.insert(SLOT, OTHER);
+        let view = View::new(Slot::new(8), 1);
+        let claim = Claim { view, finality: Some(None), finished: true, ..claim(0) };
+        let rules = |declared| {
+            let rules = objections(declared, &standing, &claim).map(|objection| objection.rule());
+            rules.flatten().map(Rule::number).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(Some(0)), [9, 3, 2, 4, 2]);
+        assert_eq!(rules(None), [9, 7, 3, 4, 2]);
+    }
+
+    #[test]
+    fn rules_are_numbered_from_one() {
+        assert!(Rule::ALL.iter().map(|rule| rule.number()).eq(1..=9));
     }
 }
