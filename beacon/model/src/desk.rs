@@ -1,0 +1,150 @@
+//! An honest party under the contract: what it remembers, and which of its partials are out.
+//!
+//! Nothing is decided here. [`beacon::contract::objections`] decides, and [`Terms`] may be told to be
+//! deaf to the objections of one rule. The other rules are not objections; leaving them out means:
+//!
+//! | rule  | without it                                                    |
+//! |-------|---------------------------------------------------------------|
+//! | 1     | the view is in the input                                      |
+//! | 5     | a restart forgets what was said                               |
+//! | 6     | who has the output keeps the slow partial back                |
+//! | 8     | a skipped slot has no input, whatever the binding              |
+//! | 9     | the faulty party's partial counts twice                        |
+use beacon::contract::{Claim, Rule, Standing, objections};
+use beacon::{Slot, Value, View, Withheld};
+
+/// Honest parties; one more is faulty.
+pub const HONEST: usize = 3;
+
+/// Votes that make a value final in one view, with that of the faulty party: 2f + 1.
+pub const T_FIN: usize = 3;
+
+/// Slots are 1 to this.
+const SLOTS: usize = 6;
+
+/// Slot and attempt.
+pub type At = (u8, u8);
+
+/// What is left out of the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Without {
+    /// All objections of one rule.
+    Rule(Rule),
+    /// The words "or a later one" of rule 4.
+    LaterViews,
+}
+
+/// The contract as a model applies it.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// The attempt that the engine declares.
+    pub declared: Option<u32>,
+    /// `None` for the whole contract.
+    pub without: Option<Without>,
+}
+
+impl Terms {
+    /// The whole contract, for an engine that declares attempt 0.
+    pub const WHOLE: Self = Self { declared: Some(0), without: None };
+
+    /// The contract without one rule. Only an engine without views shows what rule 7 is for.
+    #[must_use]
+    pub fn without(rule: Rule) -> Self {
+        let declared = (rule != Rule::NoView).then_some(0);
+        Self { declared, without: Some(Without::Rule(rule)) }
+    }
+
+    /// Whether a rule is in force.
+    #[must_use]
+    pub fn has(&self, rule: Rule) -> bool {
+        self.without != Some(Without::Rule(rule))
+    }
+
+    fn obeys(&self, objection: &Withheld) -> bool {
+        match (self.without, objection) {
+            (Some(Without::LaterViews), Withheld::Abandoned { view, abandoned }) => {
+                view == abandoned
+            }
+            (Some(Without::Rule(rule)), objection) => objection.rule() != Some(rule),
+            _ => true,
+        }
+    }
+}
+
+/// One honest party's memory, and its partials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Desk {
+    abandoned: Option<At>,
+    released: [Option<u8>; SLOTS],
+    /// By slot, one bit for each value: what left early. Nothing takes this back.
+    out: [u16; SLOTS],
+}
+
+impl Desk {
+    /// The engine is about to cast the vote.
+    pub fn prefinalized(&mut self, terms: &Terms, slot: u8, view: At, value: u8) {
+        let claim = Claim {
+            slot: Slot::new(slot.into()),
+            view: named(view),
+            value: hash(value),
+            finality: None,
+            finished: false,
+        };
+        let standing = self.standing();
+        if objections(terms.declared, &standing, &claim).any(|objection| terms.obeys(&objection)) {
+            return;
+        }
+        let at = usize::from(slot);
+        self.released[at].get_or_insert(value);
+        self.out[at] |= 1 << value;
+    }
+
+    /// The engine is about to give up a view.
+    pub fn abandoned(&mut self, view: At) {
+        self.abandoned = self.abandoned.max(Some(view));
+    }
+
+    /// Goes down and comes up again. With its records it is what it was.
+    pub fn restart(&mut self, terms: &Terms) {
+        if !terms.has(Rule::Durable) {
+            self.abandoned = None;
+            self.released = [None; SLOTS];
+        }
+    }
+
+    /// Which values' partials of a slot left early, one bit each.
+    #[must_use]
+    pub fn out(&self, slot: u8) -> u16 {
+        self.out[usize::from(slot)]
+    }
+
+    /// The same party, had values 0 and 1 changed places.
+    #[must_use]
+    pub fn exchanged(&self) -> Self {
+        let released = self.released.map(|value| value.map(|value| value ^ 1));
+        let out = self.out.map(|out| (out & 1) << 1 | (out >> 1) & 1);
+        Self { abandoned: self.abandoned, released, out }
+    }
+
+    fn standing(&self) -> Standing {
+        let released = (0_u64..).zip(self.released);
+        let released = released.filter_map(|(slot, value)| Some((Slot::new(slot), hash(value?))));
+        Standing { released: released.collect(), abandoned: self.abandoned.map(named) }
+    }
+}
+
+fn named((slot, attempt): At) -> View {
+    View::new(Slot::new(slot.into()), attempt.into())
+}
+
+/// A value as the beacon knows it.
+#[must_use]
+pub fn hash(value: u8) -> Value {
+    Value::new([value; 32])
+}
+
+/// Parties by name.
+#[must_use]
+pub fn name(party: usize) -> char {
+    ['A', 'B', 'C'].get(party).copied().unwrap_or('?')
+}

@@ -1,0 +1,49 @@
+//! The release contract under three engines, in a model checker.
+//!
+//! Four parties, one of them faulty. The three honest ones follow the abstract rules of an engine and
+//! tell their beacon what happens; the faulty one says anything to anybody at any time. Every state
+//! that they can reach within a number of views is visited, and what must not happen is looked for in
+//! each of them.
+//!
+//! | chapter        | what                                                                |
+//! |----------------|---------------------------------------------------------------------|
+//! | [`desk`]       | an honest party under the contract: the *real* predicate of `beacon` |
+//! | [`properties`] | what must hold in every state, for any engine                        |
+//! | [`tendermint`] | rounds, prevotes, precommits, locks, proofs of lock                  |
+//! | [`jolteon`]    | a chain with certificates, timeouts and order votes                  |
+//! | [`simplex`]    | a chain with notarizations, nullifications and finalize votes        |
+//! | [`search`]     | running the checker, and what it says                                |
+//!
+//! # The network
+//! Messages are a set that only grows, and a party may act on any of it at any later time, or never. So
+//! nothing is in a state but what honest parties have *said*: how votes travel, in which order, and
+//! whether they arrive is in the order of the steps.
+//!
+//! # The faulty party
+//! It is never in the state. Its vote and its partial are added wherever somebody counts: two honest
+//! votes are a quorum of three, to everybody or to one party only. It leads every view and proposes
+//! what it likes, also different things to different parties. An honest leader's proposals are among
+//! these, so nothing is lost.
+//!
+//! # What else is left out, and why that is sound
+//! - Votes for nothing (nil) are silence: a timer may fire at any time, and no rule needs such a quorum.
+//! - What a party learns without acting on it is left out where it only forbids it something.
+//! - Parties are alike, and so are values: states are told apart up to exchanging them. This is in
+//!   the hash of a state; paths are of real states. The checker tells states apart by 64 bits.
+//! - Finality that a party knows of only adds objections, so a party never knows while it may release.
+//!
+//! The bound is the number of views. Whatever takes more of them is not found here. After the last
+//! view comes one more, synchronous and with an honest leader, from *every* state: it must finalize, and
+//! in agreement with all that was final before.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::indexing_slicing,
+    reason = "arrays are as long as the bound allows; a model that leaves its bound must stop"
+)]
+
+pub mod desk;
+pub mod jolteon;
+pub mod properties;
+pub mod search;
+pub mod simplex;
+pub mod tendermint;

@@ -1,0 +1,48 @@
+//! Larger bounds than the tests have: `cargo run --release -p prefinal-model -- jolteon --views 3`.
+use std::num::NonZeroUsize;
+
+use beacon::contract::Rule;
+use clap::{Parser, ValueEnum};
+use model::desk::Terms;
+use model::jolteon::Jolteon;
+use model::search::{self, Report};
+use model::simplex::Simplex;
+use model::tendermint::Tendermint;
+
+/// Visits every state of an engine under the release contract.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Whose rules.
+    engine: Name,
+    /// How many views before stabilisation.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=4))]
+    views: u8,
+    /// The rule to leave out of the contract, 1 to 9.
+    #[arg(long)]
+    without: Option<u8>,
+    /// On how many threads. Memory is about 50 bytes a state.
+    #[arg(long, default_value = "1")]
+    threads: NonZeroUsize,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Name {
+    Tendermint,
+    Jolteon,
+    Simplex,
+}
+
+fn main() {
+    let Arguments { engine, views, without, threads } = Arguments::parse();
+    let rule = Rule::ALL.into_iter().find(|rule| Some(rule.number()) == without);
+    let terms = rule.map_or(Terms::WHOLE, Terms::without);
+    let report: Report = match engine {
+        Name::Tendermint => search::all_on(Tendermint::new(terms, views), threads),
+        Name::Jolteon => search::all_on(Jolteon::new(terms, views), threads),
+        Name::Simplex => search::all_on(Simplex::new(terms, views), threads),
+    };
+    println!("{engine:?}, {views} views: {report}");
+    if !report.found.is_empty() {
+        std::process::exit(1);
+    }
+}

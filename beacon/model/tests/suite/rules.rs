@@ -1,0 +1,90 @@
+//! The contract without one rule: what breaks, in which engine, and where the rule has nothing to do.
+//!
+//! | rule       | Tendermint | Jolteon     | Simplex     |
+//! |------------|------------|-------------|-------------|
+//! | 1          | one output | one output  | one output  |
+//! | 2          | no leak    |             |             |
+//! | 3          |            | no leak     | no leak     |
+//! | 4          |            | no leak     | no leak     |
+//! | 4, later   |            | no leak     |             |
+//! | 5          |            | no leak     | no leak     |
+//! | 6          | termination | termination | termination |
+//! | 7          | no leak    |             |             |
+//! | 8          |            | termination | termination |
+//! | 9          | no leak    | no leak     | no leak     |
+use beacon::contract::Rule;
+use model::desk::{Terms, Without};
+use model::jolteon::Jolteon;
+use model::properties::{Engine, NO_LEAK, ONE_OUTPUT, TERMINATION};
+use model::search::{self, Report};
+use model::simplex::Simplex;
+use model::tendermint::Tendermint;
+
+fn breaks(case: &str, report: &Report, property: &str) {
+    println!("{case}: {report}");
+    assert!(report.path(property).is_some(), "{case}: {report}");
+}
+
+/// Each rule with what is violated without it; nothing if the engine never needs the rule.
+fn matrix<E: Engine>(name: &str, engine: fn(Terms) -> E, cases: [Option<&'static str>; 9]) {
+    for (rule, property) in Rule::ALL.into_iter().zip(cases) {
+        let case = format!("{name} without {rule}");
+        let engine = engine(Terms::without(rule));
+        if let Some(property) = property {
+            breaks(&case, &search::first_of(engine, &[property]), property);
+        } else {
+            let report = search::all(engine);
+            println!("{case}: {report}");
+            assert!(report.found.is_empty(), "{case}: {report}");
+        }
+    }
+}
+
+#[test]
+fn tendermint() {
+    let engine = |terms| Tendermint::new(terms, 2);
+    matrix(
+        "tendermint",
+        engine,
+        [
+            Some(ONE_OUTPUT),
+            Some(NO_LEAK),
+            None,
+            None,
+            None,
+            Some(TERMINATION),
+            Some(NO_LEAK),
+            None,
+            Some(NO_LEAK),
+        ],
+    );
+}
+
+const CHAIN: [Option<&str>; 9] = [
+    Some(ONE_OUTPUT),
+    None,
+    Some(NO_LEAK),
+    Some(NO_LEAK),
+    Some(NO_LEAK),
+    Some(TERMINATION),
+    None,
+    Some(TERMINATION),
+    Some(NO_LEAK),
+];
+
+#[test]
+fn jolteon() {
+    matrix("jolteon", |terms| Jolteon::new(terms, 2), CHAIN);
+}
+
+#[test]
+fn simplex() {
+    matrix("simplex", |terms| Simplex::new(terms, 2), CHAIN);
+}
+
+#[test]
+fn rule_4_is_about_later_views_too() {
+    let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
+    let report = search::first_of(Jolteon::new(terms, 2), &[NO_LEAK]);
+    breaks("jolteon without later views in rule 4", &report, NO_LEAK);
+}

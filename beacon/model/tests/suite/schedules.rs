@@ -1,0 +1,212 @@
+//! The known bad schedules of naive integrations, step by step. With the rule removed each ends in a
+//! violation; with the whole contract the very same steps do not. What they do on the real beacon is in
+//! its own tests of this name.
+use beacon::contract::Rule;
+use model::desk::{Terms, Without};
+use model::jolteon::{self, Jolteon};
+use model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
+use model::simplex::{self, Simplex};
+use model::tendermint::{self, Tendermint};
+
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+
+/// Takes exactly these steps, each of which the engine must offer, and names what is violated then.
+/// Steps that change nothing are passed over if they may be.
+fn violated<E: Engine>(engine: &E, steps: &[E::Action], idle: usize) -> Vec<&'static str> {
+    let mut state = engine.init_states().remove(0);
+    let mut passed = 0;
+    for step in steps {
+        match engine.next_steps(&state).into_iter().find(|(action, _)| action == step) {
+            Some((_, next)) => state = next,
+            None => {
+                println!("not taken: {step}");
+                passed += 1;
+            }
+        }
+    }
+    assert_eq!(passed, idle, "the model is too weak for the schedule");
+    let properties = engine.properties().into_iter();
+    let broken = properties.filter(|property| !(property.condition)(engine, &state));
+    broken.map(|property| property.name).collect()
+}
+
+/// See `tendermint_cross_round_leak` of the beacon.
+#[test]
+fn tendermint_cross_round_leak() {
+    use tendermint::Action::{Precommit, Prevote};
+    let (v, w) = (0, 1);
+    let steps = [
+        // Round 0: A precommits v.
+        Prevote(A, 0, v),
+        Prevote(B, 0, v),
+        Precommit(A, 0, v),
+        // Round 1: D gathers a polka for w and hides it.
+        Prevote(B, 1, w),
+        Prevote(C, 1, w),
+        // Round 2: A proposes v again, only B precommits it.
+        Prevote(A, 2, v),
+        Prevote(B, 2, v),
+        Precommit(B, 2, v),
+        // Round 3: D shows the polka of round 1.
+        Prevote(A, 3, w),
+        Prevote(C, 3, w),
+        Precommit(A, 3, w),
+        Precommit(C, 3, w),
+    ];
+    for rule in [Rule::OneView, Rule::NoView] {
+        let broken = violated(&Tendermint::new(Terms::without(rule), 4), &steps, 0);
+        assert_eq!(broken, [NO_LEAK, NO_CONTRADICTION], "without {rule}");
+    }
+    let whole = violated(&Tendermint::new(Terms::WHOLE, 4), &steps, 0);
+    assert!(whole.is_empty(), "{whole:?}");
+}
+
+/// See `tendermint_split_rounds` of the beacon.
+#[test]
+fn tendermint_split_rounds() {
+    use tendermint::Action::{Precommit, Prevote};
+    let votes = |round| {
+        let prevotes = [A, B, C].map(|party| Prevote(party, round, 0));
+        let precommits = [A, B, C].map(|party| Precommit(party, round, 0));
+        prevotes.into_iter().chain(precommits)
+    };
+    // A decides in round 0; B and C did not see enough, and A's vote of round 1 is not needed.
+    let skipped = [Prevote(A, 1, 0), Precommit(A, 1, 0)];
+    let steps: Vec<_> =
+        votes(0).chain(votes(1)).filter(|action| !skipped.contains(action)).collect();
+    let broken = violated(&Tendermint::new(Terms::without(Rule::Input), 2), &steps, 0);
+    assert_eq!(broken, [ONE_OUTPUT]);
+    let whole = violated(&Tendermint::new(Terms::WHOLE, 2), &steps, 0);
+    assert!(whole.is_empty(), "{whole:?}");
+}
+
+/// See `jolteon_union_of_order_vote_and_vote_for_a_child` of the beacon.
+#[test]
+fn jolteon_union_of_order_vote_and_vote_for_a_child() {
+    use jolteon::Action::{Order, Timeout, Vote};
+    let steps = [
+        Vote(A, 1, 0, 0),
+        Vote(B, 1, 0, 0),
+        Timeout(B, 1),
+        Timeout(C, 1),
+        Order(A, 1),
+        // B votes for the child, which carries the certificate of round 1.
+        Vote(B, 2, 1, 0),
+        // D's other block of round 2 extends the genesis.
+        Vote(A, 2, 0, 0),
+        Vote(C, 2, 0, 0),
+        Order(A, 2),
+        Order(C, 2),
+    ];
+    let broken = violated(&Jolteon::new(Terms::without(Rule::Direct), 2), &steps, 0);
+    assert_eq!(broken, [NO_LEAK, NO_CONTRADICTION]);
+    let whole = violated(&Jolteon::new(Terms::WHOLE, 2), &steps, 0);
+    assert!(whole.is_empty(), "{whole:?}");
+}
+
+/// See `jolteon_implicit_ancestors` of the beacon. The descendant is a block of round 3: if it were the
+/// child, two certificates in a row would have made the ancestor final.
+#[test]
+fn jolteon_implicit_ancestors() {
+    use jolteon::Action::{Order, Timeout, Vote};
+    let steps = [
+        Vote(A, 1, 0, 0),
+        Vote(B, 1, 0, 0),
+        Order(A, 1),
+        Timeout(B, 1),
+        Timeout(C, 1),
+        // A branch on the genesis is certified in round 2, and D keeps the certificate.
+        Vote(B, 2, 0, 0),
+        Vote(C, 2, 0, 0),
+        Timeout(A, 2),
+        Timeout(C, 2),
+        // Round 3 extends round 1 again. B casts the order vote, which implies round 1.
+        Vote(A, 3, 1, 0),
+        Vote(B, 3, 1, 0),
+        Order(B, 3),
+        Timeout(A, 3),
+        Timeout(C, 3),
+        // The other branch wins.
+        Vote(A, 4, 2, 0),
+        Vote(C, 4, 2, 0),
+        Order(A, 4),
+        Order(C, 4),
+    ];
+    let broken = violated(&Jolteon::new(Terms::without(Rule::Direct), 4), &steps, 0);
+    assert_eq!(broken, [NO_LEAK, NO_CONTRADICTION]);
+    let whole = violated(&Jolteon::new(Terms::WHOLE, 4), &steps, 0);
+    assert!(whole.is_empty(), "{whole:?}");
+}
+
+/// See `jolteon_certificate_after_a_timeout` of the beacon.
+#[test]
+fn jolteon_certificate_after_a_timeout() {
+    use jolteon::Action::{Late, Order, Restart, Timeout, Vote};
+    let forgets = [Terms::without(Rule::GivenUp), Terms::without(Rule::Durable)];
+    for terms in forgets {
+        let steps = [
+            Vote(A, 1, 0, 0),
+            Vote(B, 1, 0, 0),
+            Order(A, 1),
+            Timeout(B, 1),
+            Timeout(C, 1),
+            Restart(B),
+            Late(B, 1),
+            Vote(A, 2, 0, 0),
+            Vote(C, 2, 0, 0),
+            Order(A, 2),
+            Order(C, 2),
+        ];
+        // Only without rule 5 the restart is a step.
+        let idle = usize::from(terms.has(Rule::Durable));
+        let broken = violated(&Jolteon::new(terms, 2), &steps, idle);
+        assert_eq!(broken, [NO_LEAK, NO_CONTRADICTION], "{terms:?}");
+        let whole = violated(&Jolteon::new(Terms::WHOLE, 2), &steps, 2);
+        assert!(whole.is_empty(), "{whole:?}");
+    }
+}
+
+/// As before, but the timeout is of a later round.
+#[test]
+fn jolteon_certificate_after_a_later_timeout() {
+    use jolteon::Action::{Late, Order, Timeout, Vote};
+    let steps = [
+        Vote(A, 1, 0, 0),
+        Vote(C, 1, 0, 0),
+        Timeout(B, 2),
+        Timeout(C, 2),
+        Order(A, 1),
+        Late(B, 1),
+        // The timeouts of round 2 know of no certificate.
+        Vote(A, 3, 0, 0),
+        Vote(C, 3, 0, 0),
+        Order(A, 3),
+        Order(C, 3),
+    ];
+    let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
+    let broken = violated(&Jolteon::new(terms, 3), &steps, 0);
+    assert_eq!(broken, [NO_LEAK, NO_CONTRADICTION]);
+    let whole = violated(&Jolteon::new(Terms::WHOLE, 3), &steps, 1);
+    assert!(whole.is_empty(), "{whole:?}");
+}
+
+/// The same as in Jolteon: a finalize vote implies ancestors, and some arrive after a nullify.
+#[test]
+fn simplex_ancestors_and_notarizations_after_a_nullify() {
+    use simplex::Action::{Finalize, Late, Notarize, Nullify};
+    let start =
+        [Notarize(A, 1, 0, 0), Notarize(B, 1, 0, 0), Finalize(A, 1), Nullify(B, 1), Nullify(C, 1)];
+    let end = [Notarize(A, 3, 0, 0), Notarize(C, 3, 0, 0), Finalize(A, 3), Finalize(C, 3)];
+    let skip = [Nullify(A, 2), Nullify(C, 2)];
+    let late: Vec<_> = start.into_iter().chain([Late(B, 1)]).chain(skip).chain(end).collect();
+    let child = [Notarize(A, 2, 1, 0), Notarize(B, 2, 1, 0), Finalize(B, 2)];
+    let implied: Vec<_> = start.into_iter().chain(child).chain(skip).chain(end).collect();
+    for (rule, steps, idle) in [(Rule::GivenUp, late, 1), (Rule::Direct, implied, 0)] {
+        let broken = violated(&Simplex::new(Terms::without(rule), 3), &steps, 0);
+        assert_eq!(broken, [NO_LEAK, NO_CONTRADICTION], "without {rule}");
+        let whole = violated(&Simplex::new(Terms::WHOLE, 3), &steps, idle);
+        assert!(whole.is_empty(), "{whole:?}");
+    }
+}
