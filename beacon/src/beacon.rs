@@ -19,6 +19,7 @@
 //! Generic over the threshold function ([`Scheme`]), which the machine only ever asks for values. Ours:
 //! missed messages are asked for again; a restart continues from records; partials are verified
 //! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
+mod footprint;
 mod peers;
 mod restore;
 
@@ -33,12 +34,14 @@ use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};
 use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::event::{Input, Output, Recipient, Refusal, Reveal};
-use crate::history::{Answer, History};
+use crate::history::{Answer, Given, History};
 use crate::job::{Combined, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value, View};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Path, Record};
+
+pub use self::footprint::Footprint;
 
 /// Final slots without output that are asked for at a time, oldest first.
 const ASKED_AT_ONCE: usize = 16;
@@ -60,6 +63,7 @@ pub struct Beacon<S: Scheme> {
     head: Slot,
     local: Slot,
     history: History<S>,
+    given: Given,
     suspects: BTreeSet<Party>,
     /// Who was accused of what kind of fault that costs nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
@@ -125,12 +129,6 @@ impl<S: Scheme> Beacon<S> {
         &self.keys
     }
 
-    /// How many partials of slots that are not revealed are kept.
-    #[must_use]
-    pub fn pending_partials(&self) -> usize {
-        self.open.values().map(|open| open.collector.len()).sum()
-    }
-
     fn prefinalized(&mut self, slot: Slot, view: View, value: Value) {
         if let Err(reason) = self.release_early(slot, view, value) {
             self.outputs.push_back(Output::Refused(Refusal::Withheld(reason)));
@@ -183,6 +181,7 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn enter_final(&mut self, slot: Slot, value: Option<Value>, ask_at: Instant) {
+        let before = self.local;
         self.local = self.local.max(slot.next());
         let bound = bound_value(self.binding, value);
         let open = self.open.entry(slot).or_default();
@@ -191,6 +190,43 @@ impl<S: Scheme> Beacon<S> {
         match bound {
             Some(bound) => open.collector.keep_only(bound),
             None => open.collector.clear(),
+        }
+        self.shed(before);
+    }
+
+    /// Whether partials and the result of a slot are kept: it is near the head, or near finality.
+    fn keeps(&self, slot: Slot) -> bool {
+        let near = self.head.after(self.limits.backlog);
+        (slot < near || slot >= self.local) && slot <= self.local.after(self.limits.window)
+    }
+
+    /// Drops what is not kept of slots that the engine has passed, and the backlog has not reached.
+    fn shed(&mut self, before: Slot) {
+        let from = before.max(self.head.after(self.limits.backlog));
+        if from >= self.local {
+            return;
+        }
+        for (_, open) in self.open.range_mut(from..self.local) {
+            open.collector.clear();
+            open.result = None;
+        }
+    }
+
+    /// The slot that the backlog has reached: this party's own partial counts there again.
+    fn regain(&mut self) {
+        let Some(last) = self.limits.backlog.checked_sub(1) else { return };
+        let (slot, path) = (self.head.after(last), self.plan.late());
+        let Some(open) = self.open.get(&slot).filter(|open| open.result.is_none()) else { return };
+        let Some(bound) = open.value().and_then(|value| bound_value(self.binding, value)) else {
+            return;
+        };
+        let lane = Lane { path, value: bound };
+        if open.collector.has(lane, self.me) || self.is_off(slot) {
+            return;
+        }
+        if let Some(partial) = self.evaluate(lane, slot) {
+            self.enter_own(lane, slot, partial);
+            self.advance(slot);
         }
     }
 
@@ -209,6 +245,9 @@ impl<S: Scheme> Beacon<S> {
             return;
         }
         let partial = self.send_own(Lane { path, value: bound }, slot);
+        if !self.keeps(slot) {
+            return;
+        }
         if let Some(answer) = self.open.get_mut(&slot).and_then(|open| open.finality.as_mut()) {
             answer.partial = partial;
         }
@@ -218,12 +257,18 @@ impl<S: Scheme> Beacon<S> {
     fn send_own(&mut self, lane: Lane, slot: Slot) -> Option<S::Partial> {
         self.open.entry(slot).or_default();
         let partial = self.evaluate(lane, slot)?;
-        let open = self.open.get_mut(&slot).filter(|open| open.result.is_none());
-        if let (Some(open), Some(committee)) = (open, self.keys.committee(lane.path)) {
-            open.collector.enter(lane, self.me, partial.clone(), committee);
-        }
+        self.enter_own(lane, slot, partial.clone());
         self.send(Recipient::All, partial_message(lane, slot, partial.clone()));
         Some(partial)
+    }
+
+    fn enter_own(&mut self, lane: Lane, slot: Slot, partial: S::Partial) {
+        // The engine is not held to the window.
+        let kept = self.keeps(slot) || slot >= self.local;
+        let open = self.open.get_mut(&slot).filter(|open| kept && open.result.is_none());
+        if let (Some(open), Some(committee)) = (open, self.keys.committee(lane.path)) {
+            open.collector.enter(lane, self.me, partial, committee);
+        }
     }
 
     fn evaluate(&mut self, lane: Lane, slot: Slot) -> Option<S::Partial> {
@@ -389,6 +434,7 @@ impl<S: Scheme> Beacon<S> {
         self.standing.released.remove(&slot);
         self.head = slot.next();
         self.schedule.forget_before(self.head);
+        self.regain();
     }
 
     /// Final slots that lack their output, oldest first, as many as are asked for at a time.
@@ -397,7 +443,8 @@ impl<S: Scheme> Beacon<S> {
             let bound = open.value().and_then(|value| bound_value(self.binding, value));
             open.result.is_none() && bound.is_some()
         };
-        let open = self.open.range(self.head..self.local).map(|(slot, open)| (*slot, open));
+        let end = self.local.min(self.head.after(self.limits.backlog));
+        let open = self.open.range(self.head..end.max(self.head)).map(|(slot, open)| (*slot, open));
         open.filter(move |(slot, open)| lacks(open) && !self.is_off(*slot)).take(ASKED_AT_ONCE)
     }
 

@@ -231,4 +231,10 @@ impl<S: Scheme> Collector<S> {
     pub(crate) fn len(&self) -> usize {
         self.lanes.values().map(|tally| tally.entries.len()).sum()
     }
+
+    /// Whose partials are kept, of which path. Where one was rejected a note is left.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = (Party, Path)> {
+        let lanes = self.lanes.iter();
+        lanes.flat_map(|(lane, tally)| tally.entries.keys().map(|party| (*party, lane.path)))
+    }
 }

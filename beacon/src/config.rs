@@ -81,19 +81,46 @@ pub enum Binding {
 }
 
 /// What bounds memory and traffic.
+///
+/// However long a peer floods, and with whatever: of a party that holds `w` shares on each path at most
+///
+/// | what                               | how many                       | of what size                |
+/// |------------------------------------|--------------------------------|-----------------------------|
+/// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
+/// | notes when what was sent to it     | `answers`                      | a slot and a time           |
+/// | notes that it was caught, accused  | 6                              | a word                      |
+///
+/// are kept: two partials of a slot, for there are two paths, or one that is tight with a prefinalized
+/// and a final value. In total the same over all parties, with the total weight in place of `w`, and own:
+///
+/// | what                               | how many                       | of what size                |
+/// |------------------------------------|--------------------------------|-----------------------------|
+/// | answers of finished slots          | `history`                      | a value, the own partial    |
+/// | results that wait for their turn   | `backlog + window + 1`         | an output and its proof     |
+/// | values of final slots without output | as many as the engine is ahead | a value                   |
+///
+/// No peer adds to the last: an engine that finalizes what the beacon cannot follow is ahead by slots
+/// that this party has to report one day. Of those behind the backlog nothing is kept but the value;
+/// their partials are asked for again as their turn comes. [`Beacon::footprint`](crate::Beacon::footprint)
+/// counts, [`Beacon::most_of`](crate::Beacon::most_of) says the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How far ahead of the first slot that is not final partials are kept.
     pub window: u64,
+    /// How many of the oldest slots without output keep partials, however far the engine is ahead.
+    pub backlog: u64,
     /// How many finished slots still answer requests.
     pub history: usize,
+    /// How many slots a peer is sent something of again in half of `retry`.
+    pub answers: usize,
     /// How long a final slot may lack its output before missing partials are asked for.
     pub retry: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { window: 64, history: 256, retry: Duration::from_millis(1000) }
+        let retry = Duration::from_millis(1000);
+        Self { window: 64, backlog: 64, history: 256, answers: 64, retry }
     }
 }
 

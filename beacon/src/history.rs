@@ -1,7 +1,8 @@
 //! What this party released on finalize, and to whom it was repeated.
 //!
 //! A peer that missed a partial asks for it. Each answer is one partial, sent to one peer at most once
-//! in a pause, so that asking costs the asker more than the answerer. Of finished slots only the last
+//! in a pause, and of a bounded number of slots, so that asking costs the asker more than the answerer
+//! and notes of whom was answered do not pile up. Of finished slots only the last
 //! few are answerable; who missed more has missed an output and catches up from outputs instead.
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,21 +20,42 @@ pub(crate) struct Answer<S: Scheme> {
     pub(crate) value: Option<Value>,
     /// This party's partial; `None` if it has none or has not been asked since a restart.
     pub(crate) partial: Option<S::Partial>,
-    given: BTreeMap<Party, Instant>,
 }
 
 impl<S: Scheme> Answer<S> {
     pub(crate) const fn new(value: Option<Value>, partial: Option<S::Partial>) -> Self {
-        Self { value, partial, given: BTreeMap::new() }
+        Self { value, partial }
+    }
+}
+
+/// Who was sent what again, as long as it matters.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    most: usize,
+    pause: Duration,
+    by: BTreeMap<Party, BTreeMap<Slot, Instant>>,
+}
+
+impl Given {
+    /// Of each slot once in a pause, and of `most` slots in all.
+    pub(crate) const fn new(most: usize, pause: Duration) -> Self {
+        Self { most, pause, by: BTreeMap::new() }
     }
 
     /// Whether this peer may be answered now; notes that it is.
-    pub(crate) fn give(&mut self, to: Party, now: Instant, pause: Duration) -> bool {
-        let rested = self.given.get(&to).is_none_or(|last| *last + pause <= now);
+    pub(crate) fn give(&mut self, to: Party, slot: Slot, now: Instant) -> bool {
+        let slots = self.by.entry(to).or_default();
+        slots.retain(|_, last| *last + self.pause > now);
+        let rested = slots.len() < self.most && !slots.contains_key(&slot);
         if rested {
-            self.given.insert(to, now);
+            slots.insert(slot, now);
         }
         rested
+    }
+
+    /// How many notes are kept of a peer.
+    pub(crate) fn notes_of(&self, party: Party) -> usize {
+        self.by.get(&party).map_or(0, BTreeMap::len)
     }
 }
 
@@ -54,6 +76,10 @@ impl<S: Scheme> History<S> {
         while self.answers.len() > self.limit {
             self.answers.pop_first();
         }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.answers.len()
     }
 
     pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Answer<S>> {
@@ -79,11 +105,23 @@ mod tests {
 
     #[test]
     fn a_peer_is_answered_once_in_a_pause_and_others_at_any_time() {
-        let mut answer = Answer::<Bls>::new(None, None);
-        assert!(answer.give(Party::new(1), ms(0), PAUSE));
-        assert!(!answer.give(Party::new(1), ms(9), PAUSE));
-        assert!(answer.give(Party::new(2), ms(9), PAUSE));
-        assert!(answer.give(Party::new(1), ms(10), PAUSE));
+        let mut given = Given::new(9, PAUSE);
+        let (one, other, slot) = (Party::new(1), Party::new(2), Slot::new(7));
+        assert!(given.give(one, slot, ms(0)));
+        assert!(!given.give(one, slot, ms(9)));
+        assert!(given.give(other, slot, ms(9)));
+        assert!(given.give(one, slot, ms(10)));
+        assert!(given.give(one, slot.next(), ms(10)));
+    }
+
+    #[test]
+    fn a_peer_is_answered_for_a_few_slots_in_a_pause() {
+        let mut given = Given::new(3, PAUSE);
+        let party = Party::new(1);
+        let mut ask =
+            |now| (0..100).filter(|slot| given.give(party, Slot::new(*slot), now)).count();
+        assert_eq!([ask(ms(0)), ask(ms(9)), ask(ms(10))], [3, 0, 3]);
+        assert_eq!(given.notes_of(party), 3);
     }
 
     #[test]

@@ -66,7 +66,7 @@ mod slot;
 mod switch;
 mod wire;
 
-pub use crate::beacon::Beacon;
+pub use crate::beacon::{Beacon, Footprint};
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::contract::Withheld;
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};

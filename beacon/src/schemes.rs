@@ -93,6 +93,9 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
         partial: &Self::Partial,
     ) -> Result<(), ShapeError>;
 
+    /// Bytes that the party's partial is encoded in. In memory a point takes twice as many.
+    fn partial_bytes(committee: &Self::Committee, party: Party) -> usize;
+
     /// Checks partials, however little they weigh, and names those that are wrong.
     ///
     /// # Errors

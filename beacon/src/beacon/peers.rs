@@ -1,6 +1,5 @@
 //! The beacon's side towards its peers: what they send, what they are asked for, what they did.
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use crypto_core::access::Party;
 use machine::Instant;
@@ -12,7 +11,7 @@ use crate::contract::bound_value;
 use crate::event::{Fault, Output, Recipient};
 use crate::history::Answer;
 use crate::schemes::Scheme;
-use crate::slot::{Slot, Value};
+use crate::slot::Slot;
 use crate::switch::Mode;
 use crate::wire::{Message, Path};
 
@@ -24,6 +23,11 @@ pub(super) enum Kind {
     ValueShape,
     Shape,
     Equivocation,
+}
+
+impl Kind {
+    /// How many there are.
+    pub(super) const COUNT: usize = 5;
 }
 
 impl<S: Scheme> Beacon<S> {
@@ -72,7 +76,7 @@ impl<S: Scheme> Beacon<S> {
 
     /// Rule 9: not finished, no output yet, within the window, and of the final value if there is one.
     fn awaits(&self, slot: Slot, Lane { path, value }: Lane) -> bool {
-        if slot < self.head || slot > self.local.after(self.limits.window) {
+        if slot < self.head || !self.keeps(slot) {
             return false;
         }
         if !self.plan.counts(path, self.schedule.mode(slot)) {
@@ -103,27 +107,19 @@ impl<S: Scheme> Beacon<S> {
         if self.is_off(slot) {
             return;
         }
-        // Half of what an honest peer waits, so that jitter does not turn every other request down.
-        let pause = self.limits.retry / 2;
-        let Some((value, known)) = self.give(slot, to, now, pause) else { return };
+        let Some(answer) = self.released_late(slot) else { return };
+        let (value, known) = (answer.value, answer.partial.clone());
+        if !self.given.give(to, slot, now) {
+            return;
+        }
         let Some(bound) = bound_value(self.binding, value) else { return };
         let lane = Lane { path: self.plan.late(), value: bound };
         let Some(partial) = known.or_else(|| self.evaluate(lane, slot)) else { return };
-        if let Some(answer) = self.released_late(slot) {
+        let kept = slot < self.head || self.keeps(slot);
+        if let Some(answer) = self.released_late(slot).filter(|_| kept) {
             answer.partial = Some(partial.clone());
         }
         self.send(Recipient::One(to), partial_message(lane, slot, partial));
-    }
-
-    fn give(
-        &mut self,
-        slot: Slot,
-        to: Party,
-        now: Instant,
-        pause: Duration,
-    ) -> Option<(Option<Value>, Option<S::Partial>)> {
-        let answer = self.released_late(slot)?;
-        answer.give(to, now, pause).then_some((answer.value, answer.partial.clone()))
     }
 
     fn released_late(&mut self, slot: Slot) -> Option<&mut Answer<S>> {

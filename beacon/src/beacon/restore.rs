@@ -9,9 +9,9 @@ use std::sync::Arc;
 use machine::Instant;
 
 use super::Beacon;
-use crate::config::{Binding, Config, ConfigError, Split, split};
+use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
 use crate::contract::Standing;
-use crate::history::{Answer, History};
+use crate::history::{Answer, Given, History};
 use crate::schemes::Scheme;
 use crate::slot::{Slot, View};
 use crate::wire::Record;
@@ -29,6 +29,8 @@ impl<S: Scheme> Beacon<S> {
         if binding == Binding::Slot && S::input(&context, first, None).is_none() {
             return Err(ConfigError::NoInput { first });
         }
+        // The head of the FIFO is always kept.
+        let limits = Limits { backlog: limits.backlog.max(1), ..limits };
         let mut beacon = Self {
             context,
             me,
@@ -44,6 +46,8 @@ impl<S: Scheme> Beacon<S> {
             head: first,
             local: first,
             history: History::new(limits.history),
+            // Half of what an honest peer waits, so that jitter does not turn every other request down.
+            given: Given::new(limits.answers, limits.retry / 2),
             suspects: BTreeSet::new(),
             accused: BTreeSet::new(),
             outputs: VecDeque::new(),

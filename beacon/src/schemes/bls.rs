@@ -115,6 +115,11 @@ impl Scheme for Bls {
         })
     }
 
+    /// A count and the points.
+    fn partial_bytes(committee: &Committee<MinSig>, party: Party) -> usize {
+        4 + 48 * committee.access().range(party).len()
+    }
+
     fn verify(
         committee: &Committee<MinSig>,
         input: &Message<MinSig>,

@@ -68,6 +68,10 @@ impl Scheme for Wvuf {
         Ok(())
     }
 
+    fn partial_bytes(_: &Committee, _: Party) -> usize {
+        96
+    }
+
     fn verify(
         committee: &Committee,
         input: &Input,

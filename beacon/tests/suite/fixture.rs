@@ -62,7 +62,7 @@ pub(crate) const BOTH: Profile = profile(Algorithm::FastAndSlow, Binding::Slot);
 pub(crate) const BOTH_VALUE: Profile = profile(Algorithm::FastAndSlow, Binding::Value);
 
 const fn profile(algorithm: Algorithm, binding: Binding) -> Profile {
-    let limits = Limits { window: 4, history: 4, retry: RETRY };
+    let limits = Limits { window: 4, backlog: 16, history: 4, answers: 16, retry: RETRY };
     Profile { algorithm, binding, fast_attempt: Some(0), fast_from: Slot::new(0), limits }
 }
 

@@ -21,6 +21,7 @@ macro_rules! suite {
 }
 
 mod algorithms;
+mod bounds;
 mod contract;
 mod crashes;
 mod faults;

@@ -1,0 +1,107 @@
+//! What a beacon keeps, counted, and the bound on it that [`Limits`](crate::Limits) states.
+use crypto_core::access::Party;
+
+use super::Beacon;
+use super::peers::Kind;
+use crate::schemes::Scheme;
+use crate::wire::Path;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Partials of slots without output, and notes of those that were rejected.
+    pub partials: usize,
+    /// Bytes that they are encoded in. In memory a point takes twice as many.
+    pub bytes: usize,
+    /// Who was sent what again, who was caught, and who was accused of what.
+    pub notes: usize,
+}
+
+impl Footprint {
+    /// Whether this is at most as much as that, in every count.
+    #[must_use]
+    pub const fn within(&self, most: &Self) -> bool {
+        self.partials <= most.partials && self.bytes <= most.bytes && self.notes <= most.notes
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self {
+            partials: self.partials.saturating_add(other.partials),
+            bytes: self.bytes.saturating_add(other.bytes),
+            notes: self.notes.saturating_add(other.notes),
+        }
+    }
+}
+
+impl<S: Scheme> Beacon<S> {
+    /// How many partials of slots that are not revealed are kept.
+    #[must_use]
+    pub fn pending_partials(&self) -> usize {
+        self.open.values().map(|open| open.collector.len()).sum()
+    }
+
+    /// How many slots are final, and wait for their turn.
+    #[must_use]
+    pub fn waiting_slots(&self) -> usize {
+        self.open.values().filter(|open| open.finality.is_some()).count()
+    }
+
+    /// How many finished slots can still be answered for.
+    #[must_use]
+    pub fn answerable_slots(&self) -> usize {
+        self.history.len()
+    }
+
+    /// What is kept of all parties together, this one included. Counts one by one: for checks and
+    /// statistics.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        let parties = self.parties().map(|party| self.footprint_of(party));
+        parties.fold(Footprint::default(), Footprint::and)
+    }
+
+    /// What is kept of one party.
+    #[must_use]
+    pub fn footprint_of(&self, party: Party) -> Footprint {
+        let kept = self.open.values().flat_map(|open| open.collector.kept());
+        let own = kept.filter(|(owner, _)| *owner == party);
+        let (partials, bytes) = own.fold((0, 0), |(partials, bytes), (_, path)| {
+            (partials + 1, bytes + self.partial_bytes(path, party))
+        });
+        let caught = usize::from(self.suspects.contains(&party));
+        let accused = self.accused.iter().filter(|(accused, _)| *accused == party).count();
+        Footprint { partials, bytes, notes: self.given.notes_of(party) + caught + accused }
+    }
+
+    /// The most that is ever kept of all parties together.
+    #[must_use]
+    pub fn most(&self) -> Footprint {
+        let parties = self.parties().map(|party| self.most_of(party));
+        parties.fold(Footprint::default(), Footprint::and)
+    }
+
+    /// The most that is ever kept of one party, whatever it sends and for how long.
+    #[must_use]
+    pub fn most_of(&self, party: Party) -> Footprint {
+        let slots = self.limits.backlog.saturating_add(self.limits.window).saturating_add(1);
+        let partials = usize::try_from(slots).unwrap_or(usize::MAX).saturating_mul(2);
+        let paths = [Path::Slow, Path::Fast, Path::Tight];
+        let longest = paths.map(|path| self.partial_bytes(path, party)).into_iter().max();
+        Footprint {
+            partials,
+            bytes: partials.saturating_mul(longest.unwrap_or(0)),
+            notes: self.limits.answers.saturating_add(1 + Kind::COUNT),
+        }
+    }
+
+    fn parties(&self) -> impl Iterator<Item = Party> + use<S> {
+        let access = self.keys.committee(self.plan.late()).map(S::access);
+        access.map(|access| access.parties()).into_iter().flatten()
+    }
+
+    fn partial_bytes(&self, path: Path, party: Party) -> usize {
+        let committee = self.keys.committee(path);
+        let holder = committee.filter(|committee| S::access(committee).weight(party) > 0);
+        holder.map_or(0, |committee| S::partial_bytes(committee, party))
+    }
+}
