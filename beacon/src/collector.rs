@@ -15,7 +15,7 @@
 //! Weights are added up as partials arrive: an arrival costs a look-up, not a recount.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::Party;
+use crypto_core::access::{Party, fewest};
 
 use crate::schemes::Scheme;
 use crate::slot::Value;
@@ -61,7 +61,7 @@ impl<S: Scheme> Entry<S> {
 struct Tally<S: Scheme> {
     entries: BTreeMap<Party, Entry<S>>,
     /// Of all that is counted and whose key is known.
-    weight: u32,
+    weight: u128,
     running: bool,
 }
 
@@ -132,16 +132,15 @@ impl<S: Scheme> Collector<S> {
         committee: &S::Committee,
     ) -> Option<BTreeMap<Party, S::Partial>> {
         let tally = self.lanes.get_mut(&lane)?;
-        if tally.running || tally.weight < S::threshold(committee).t().get() {
+        if tally.running || tally.weight < S::threshold(committee) {
             return None;
         }
         let counted = || {
             let entries = tally.entries.iter();
             entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
         };
-        let counting = counted().map(|(party, _)| party);
-        let counting = counting.filter(|party| S::weight(committee, *party) > 0);
-        let fewest = S::access(committee).fewest(S::threshold(committee).t(), counting)?;
+        let weighed = counted().map(|(party, _)| (party, S::weight(committee, party)));
+        let fewest = fewest(S::threshold(committee), weighed)?;
         let batch = counted().filter(|(party, _)| fewest.contains(party));
         let batch = batch.map(|(party, partial)| (party, partial.clone())).collect();
         tally.running = true;

@@ -146,12 +146,12 @@ pub enum ConfigError {
         fast: usize,
     },
     /// What leaves earlier must need more.
-    #[error("fast path takes {fast} shares, slow path {slow}")]
+    #[error("fast path takes a weight of {fast}, slow path {slow}")]
     Thresholds {
         /// Of the slow path.
-        slow: u32,
+        slow: u128,
         /// Of the fast path.
-        fast: u32,
+        fast: u128,
     },
     /// With one blinding the fast partial is the slow partial, and the slow threshold would hold at
     /// prefinalization.
@@ -175,6 +175,13 @@ pub enum ConfigError {
         /// Which path.
         path: Path,
     },
+    /// What is counted in exact stake is complete as soon as the value is final: there is nothing that
+    /// a second path could need more of, and one key on both has one partial for both.
+    #[error("a multi-signature has one path")]
+    OnePath,
+    /// The function is of the value.
+    #[error("outputs must depend on the slot's value")]
+    Unbound,
     /// One key is for outputs of one kind.
     #[error("key of the {path} path is for {got:?}, these outputs need one for {expected:?}")]
     Purpose {
@@ -216,12 +223,12 @@ impl<S: Scheme> Keys<S> {
 
     /// Whether the party is of the committee; the same for all paths.
     pub(crate) fn has(&self, party: Party) -> bool {
-        self.committees.values().any(|committee| S::access(committee).contains(party))
+        self.committees.values().any(|committee| party.index() < S::parties(committee))
     }
 
-    /// Weight of a party under a path, whether it counts already or not.
-    pub(crate) fn weight(&self, path: Path, party: Party) -> u32 {
-        self.committee(path).map_or(0, |committee| S::access(committee).weight(party))
+    /// What a party holds under a path, whether it counts already or not.
+    pub(crate) fn holding(&self, path: Path, party: Party) -> u128 {
+        self.committee(path).map_or(0, |committee| S::holding(committee, party))
     }
 }
 
@@ -292,12 +299,12 @@ pub(crate) fn split<S: Scheme>(
     let mut committees = BTreeMap::new();
     let mut secrets = BTreeMap::new();
     for (path, Sharing { committee, secret }) in sharings {
-        let access = S::access(&committee);
-        if !access.contains(me) {
-            return Err(ConfigError::NotMember { party: me, path, members: access.len() });
+        let members = S::parties(&committee);
+        if me.index() >= members {
+            return Err(ConfigError::NotMember { party: me, path, members });
         }
         S::check_binding(&committee, path, binding)?;
-        if let Some(secret) = secret.filter(|_| access.weight(me) > 0) {
+        if let Some(secret) = secret.filter(|_| S::holding(&committee, me) > 0) {
             S::check_secret(&committee, (me, &secret), path, context)?;
             secrets.insert(path, secret);
         }
@@ -311,11 +318,11 @@ fn check_pair<S: Scheme>(
     fast: &S::Committee,
     me: Party,
 ) -> Result<(), ConfigError> {
-    let members = (S::access(slow).len(), S::access(fast).len());
+    let members = (S::parties(slow), S::parties(fast));
     if members.0 != members.1 {
         return Err(ConfigError::Members { slow: members.0, fast: members.1 });
     }
-    let takes = (S::threshold(slow).t().get(), S::threshold(fast).t().get());
+    let takes = (S::threshold(slow), S::threshold(fast));
     if takes.1 < takes.0 {
         return Err(ConfigError::Thresholds { slow: takes.0, fast: takes.1 });
     }

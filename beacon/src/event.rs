@@ -6,7 +6,7 @@ use crypto_core::access::Party;
 
 use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
-use crate::schemes::{KeyError, Scheme, ShapeError};
+use crate::schemes::{KeyError, Random, Scheme, ShapeError};
 use crate::slot::{Slot, Value, View};
 use crate::switch::{Switch, SwitchError};
 use crate::wire::{Message, Path, Record};
@@ -122,7 +122,7 @@ pub struct Reveal<S: Scheme> {
     pub proof: S::Proof,
 }
 
-impl<S: Scheme> Reveal<S> {
+impl<S: Random> Reveal<S> {
     /// The output as 32 bytes that nobody could foresee.
     #[must_use]
     pub fn randomness(&self) -> [u8; 32] {

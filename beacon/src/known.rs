@@ -90,18 +90,20 @@ impl<S: Scheme> Job<S> {
         if !lane.has(partials) {
             lane.check(committee, self.subject().input(), partials);
         }
-        let weight: u32 = partials.keys().map(|party| S::weight(committee, *party)).sum();
-        if !lane.has(partials) || weight < S::threshold(committee).t().get() {
+        let weight: u128 = partials.keys().map(|party| S::weight(committee, *party)).sum();
+        if !lane.has(partials) || weight < S::threshold(committee) {
             return self.run();
         }
-        let Some(output) = lane.output else {
+        let Some(output) = lane.output.clone() else {
             let verdict = self.run();
             if let Finding::Combined(Ok(combined)) = &verdict.finding {
-                lane.output = Some(combined.output);
+                lane.output = Some(combined.output.clone());
             }
             return verdict;
         };
-        let proof = S::prove(partials);
+        let Some(proof) = S::prove(committee, self.subject().input(), partials) else {
+            return self.run();
+        };
         self.verdict(Finding::Combined(Ok(Box::new(Combined { output, proof }))))
     }
 }

@@ -1,12 +1,14 @@
 //! The threshold functions that a beacon can evaluate.
 //!
-//! | scheme   | input                                             | partial of weight `w` | output      | shown to others by |
-//! |----------|---------------------------------------------------|-----------------------|-------------|--------------------|
-//! | [`Bls`]  | drand's round; or chain, epoch, slot and value    | `w` points of 𝔾₁      | a signature | itself             |
-//! | [`Wvuf`] | chain, epoch, slot, maybe the value               | one point of 𝔾₂       | in 𝔾ₜ       | the partials       |
+//! | scheme       | input                                          | counts | partial            | output      | shown to others by |
+//! |--------------|------------------------------------------------|--------|--------------------|-------------|--------------------|
+//! | [`Bls`]      | drand's round; or chain, epoch, slot and value | shares | a point of 𝔾₁ each | a signature | itself             |
+//! | [`Wvuf`]     | chain, epoch, slot, maybe the value            | shares | one point of 𝔾₂    | in 𝔾ₜ       | the partials       |
+//! | [`MultiSig`] | chain, epoch, slot and value                   | stake  | one point of 𝔾₁    | the input   | a certificate      |
 //!
 //! The machine asks for nothing but what is in [`Scheme`], by static dispatch: a beacon has one scheme,
-//! and a chain that wants several runs a beacon for each over one stream of events.
+//! and a chain that wants several runs a beacon for each over one stream of events. What counts is an
+//! integer of 128 bits in all of them: a number of shares fits, and so does stake as consensus has it.
 //!
 //! What leaves on prefinalize must say nothing about what leaves on finalize, for the slow threshold is
 //! lower: each scheme has a way to break that with two correct keys, and
@@ -15,31 +17,34 @@
 //! Elsewhere: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), how shares came about
 //! (`pvss_dkg`), when a partial may leave (`contract`).
 mod bls;
+mod multisig;
 mod wvuf;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::num::NonZeroU32;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::context::Context;
 
 use crate::config::{Binding, ConfigError};
+use crate::job::Combined;
 use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
 pub use self::bls::Bls;
+pub use self::multisig::{MultiSig, Statement};
 pub use self::wvuf::Wvuf;
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Bls {}
+    impl Sealed for super::MultiSig {}
     impl Sealed for super::Wvuf {}
 }
 
-/// A threshold function of one secret, as a beacon uses it. Sealed: what a beacon promises rests on
-/// every line of it.
+/// A function that a committee computes together, as a beacon uses it. Sealed: what a beacon promises
+/// rests on every line of it.
 pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// The public side of one path: who holds which shares, and the keys that partials are checked
     /// against.
@@ -53,21 +58,30 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     /// One party's evaluation.
     type Partial: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
     /// The function's value: the same from every quorum of every path.
-    type Output: Copy + Debug + Eq + Send + Sync;
+    type Output: Clone + Debug + Eq + Send + Sync;
     /// What shows an output to who was not there, beside the output.
     type Proof: Clone + Debug + Eq + Send + Sync;
 
     /// Digest of parties, threshold and keys: differs between paths and epochs.
     fn id(committee: &Self::Committee) -> [u8; 32];
 
-    /// Who holds which indices.
-    fn access(committee: &Self::Committee) -> &Access;
+    /// How many parties there are, those that hold nothing included.
+    fn parties(committee: &Self::Committee) -> usize;
 
-    /// How many shares an output takes.
-    fn threshold(committee: &Self::Committee) -> Threshold;
+    /// What a party holds: shares, or stake. Who holds nothing, or is of no committee, has no say.
+    fn holding(committee: &Self::Committee, party: Party) -> u128;
 
-    /// Weight that a partial of `party` counts for by now.
-    fn weight(committee: &Self::Committee, party: Party) -> u32;
+    /// Weight that a partial of `party` counts for by now: its holding, or nothing before its key is
+    /// here.
+    fn weight(committee: &Self::Committee, party: Party) -> u128;
+
+    /// Weight that counts by now, all parties together.
+    fn counted(committee: &Self::Committee) -> u128 {
+        parties::<Self>(committee).map(|party| Self::weight(committee, party)).sum()
+    }
+
+    /// Weight that an output takes.
+    fn threshold(committee: &Self::Committee) -> u128;
 
     /// Lets a party count.
     ///
@@ -106,8 +120,8 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
         partials: &BTreeMap<Party, Self::Partial>,
     ) -> Result<(), QuorumError>;
 
-    /// The output, which is right whatever the partials are; if they do not give it, names those that
-    /// are wrong. Each scheme's cheapest way when all are right.
+    /// The output with its proof, which is right whatever the partials are; if they do not give it, names
+    /// those that are wrong. Each scheme's cheapest way when all are right.
     ///
     /// # Errors
     /// [`QuorumError`]
@@ -115,13 +129,15 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
         committee: &Self::Committee,
         input: &Self::Input,
         partials: &BTreeMap<Party, Self::Partial>,
-    ) -> Result<Self::Output, QuorumError>;
+    ) -> Result<Combined<Self>, QuorumError>;
 
-    /// What shows an output that was combined from these.
-    fn prove(partials: &BTreeMap<Party, Self::Partial>) -> Self::Proof;
-
-    /// 32 bytes that nobody could foresee.
-    fn randomness(output: &Self::Output) -> [u8; 32];
+    /// What shows the output to be that of these, which are verified and suffice; `None` if nothing
+    /// but combining them tells.
+    fn prove(
+        committee: &Self::Committee,
+        input: &Self::Input,
+        partials: &BTreeMap<Party, Self::Partial>,
+    ) -> Option<Self::Proof>;
 
     /// Checks that the committee's key is for outputs of this kind.
     ///
@@ -155,6 +171,25 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     ) -> Result<(), ConfigError>;
 }
 
+/// A scheme whose outputs are unpredictable.
+///
+/// A certificate is not, whoever signs it:
+/// ```compile_fail,E0599
+/// use beacon::{MultiSig, Reveal};
+/// fn draw(reveal: &Reveal<MultiSig>) -> [u8; 32] {
+///     reveal.randomness()
+/// }
+/// ```
+pub trait Random: Scheme {
+    /// 32 bytes that nobody could foresee.
+    fn randomness(output: &Self::Output) -> [u8; 32];
+}
+
+/// The parties of a committee in order.
+pub(crate) fn parties<S: Scheme>(committee: &S::Committee) -> impl Iterator<Item = Party> + use<S> {
+    (0..u32::try_from(S::parties(committee)).unwrap_or(u32::MAX)).map(Party::new)
+}
+
 /// Why partials gave no output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuorumError {
@@ -168,12 +203,12 @@ pub enum QuorumError {
         party: Party,
     },
     /// Wait for more and try again. Nothing was verified.
-    #[error("partials hold {got} shares, threshold is {need}")]
+    #[error("partials weigh {got}, threshold is {need}")]
     BelowThreshold {
-        /// Shares of all partials given.
-        got: u32,
-        /// Shares an output takes.
-        need: NonZeroU32,
+        /// Weight of all partials given.
+        got: u128,
+        /// Weight an output takes.
+        need: u128,
     },
     /// Known to us alone; convincing others takes the culprits' signed messages.
     #[error("{} partial(s) fail the pairing check", culprits.len())]

@@ -18,7 +18,7 @@
 //!
 //! Elsewhere: how stake becomes weight (`weighted_rounding`), arithmetic on the points
 //! ([`crate::polynomial`]).
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
@@ -309,28 +309,15 @@ impl Access {
         (start..end).filter_map(|before| ShareIndex::new(before + 1))
     }
 
-    /// The fewest of `candidates` that hold `need` shares, heaviest first: each may cost a pairing, and
-    /// each may be the one that is wrong. `None` if all together do not.
+    /// The [fewest](fn@fewest) of `candidates` that hold `need` shares.
     #[must_use]
     pub fn fewest(
         &self,
         need: NonZeroU32,
         candidates: impl IntoIterator<Item = Party>,
     ) -> Option<BTreeSet<Party>> {
-        let distinct: BTreeSet<Party> = candidates.into_iter().collect();
-        let mut heaviest: Vec<_> =
-            distinct.into_iter().map(|party| (Reverse(self.weight(party)), party)).collect();
-        heaviest.sort_unstable();
-        let mut missing = need.get();
-        let mut chosen = BTreeSet::new();
-        for (Reverse(weight), party) in heaviest.into_iter().filter(|(weight, _)| weight.0 > 0) {
-            chosen.insert(party);
-            missing = missing.saturating_sub(weight);
-            if missing == 0 {
-                return Some(chosen);
-            }
-        }
-        None
+        let weighed = candidates.into_iter().map(|party| (party, u128::from(self.weight(party))));
+        fewest(u128::from(need.get()), weighed)
     }
 
     /// Who holds a share; nobody if there is no such share.
@@ -350,6 +337,30 @@ impl Access {
             _ => (0, 0),
         }
     }
+}
+
+/// The fewest of the candidates that weigh `need` together, in shares or in stake, heaviest first: each
+/// may cost a pairing, and each may be the one that is wrong. `None` if all together do not. Who is
+/// named twice counts once.
+#[must_use]
+pub fn fewest(
+    need: u128,
+    candidates: impl IntoIterator<Item = (Party, u128)>,
+) -> Option<BTreeSet<Party>> {
+    let distinct: BTreeMap<Party, u128> = candidates.into_iter().collect();
+    let mut heaviest: Vec<_> =
+        distinct.into_iter().map(|(party, weight)| (Reverse(weight), party)).collect();
+    heaviest.sort_unstable();
+    let mut missing = need;
+    let mut chosen = BTreeSet::new();
+    for (Reverse(weight), party) in heaviest.into_iter().filter(|(weight, _)| weight.0 > 0) {
+        chosen.insert(party);
+        missing = missing.saturating_sub(weight);
+        if missing == 0 {
+            return Some(chosen);
+        }
+    }
+    None
 }
 
 impl BorshSerialize for Access {

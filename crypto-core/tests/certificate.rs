@@ -115,6 +115,7 @@ suite! {
     several_statements_make_one_certificate
     votes_for_several_statements_add_up
     a_certificate_has_one_encoding
+    an_electorates_digest_tells_keys_stakes_and_quorums_apart
     a_certificate_of_another_electorate_is_none
 }
 
@@ -369,6 +370,22 @@ fn a_certificate_has_one_encoding<V: Variant>() {
     infinity[6..].fill(0);
     infinity[6] = 0xc0;
     assert!(borsh::from_slice::<Certificate<V>>(&infinity).is_err());
+}
+
+fn an_electorates_digest_tells_keys_stakes_and_quorums_apart<V: Variant>() {
+    let keys = secrets(3);
+    let id = |order: [usize; 3], stakes: [u128; 3], quorum: u128| {
+        let electors = order.iter().zip(stakes).map(|(at, stake)| elector::<V>(&keys[*at], stake));
+        Electorate::with_quorum(electors.collect(), quorum).unwrap().id()
+    };
+    let ids = [
+        id([0, 1, 2], [1, 2, 3], 5),
+        id([0, 1, 2], [1, 2, 3], 6),
+        id([0, 1, 2], [1, 3, 2], 5),
+        id([1, 0, 2], [1, 2, 3], 5),
+    ];
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    assert_eq!(id([0, 1, 2], [1, 2, 3], 5), ids[0]);
 }
 
 fn a_certificate_of_another_electorate_is_none<V: Variant>() {

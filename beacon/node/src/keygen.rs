@@ -360,8 +360,7 @@ impl<S: Keyed> Complete<S> {
     /// Whether the keys suffice by now.
     fn count(&mut self, round: u64) {
         let slow = &self.committees.slow;
-        let got: u32 = S::access(slow).parties().map(|party| S::weight(slow, party)).sum();
-        if self.sufficed.is_none() && got >= S::threshold(slow).t().get() {
+        if self.sufficed.is_none() && S::counted(slow) >= S::threshold(slow) {
             self.sufficed = Some(round);
         }
     }

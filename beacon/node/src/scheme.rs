@@ -14,7 +14,7 @@ mod wvuf;
 use std::sync::Arc;
 
 pub use ::beacon::{Bls, Wvuf};
-use ::beacon::{Reveal, Scheme};
+use ::beacon::{Random, Reveal};
 use clap::ValueEnum;
 use crypto_core::access::Party;
 use crypto_core::context::Context;
@@ -71,7 +71,7 @@ pub struct AdmittedKeys<S: Keyed> {
 pub type Admissions<S> = Vec<Result<Arc<AdmittedKeys<S>>, String>>;
 
 /// A scheme with all that a committee needs to get its keys and to show its values.
-pub trait Keyed: Scheme {
+pub trait Keyed: Random {
     /// Its name.
     const NAME: Name;
     /// What dealers publish, and what it adds up to.

@@ -3,7 +3,7 @@ use crypto_core::access::Party;
 
 use super::Beacon;
 use super::peers::Kind;
-use crate::schemes::Scheme;
+use crate::schemes::{Scheme, parties};
 use crate::wire::Path;
 
 /// How much is kept.
@@ -95,13 +95,12 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn parties(&self) -> impl Iterator<Item = Party> + use<S> {
-        let access = self.keys.committee(self.plan.late()).map(S::access);
-        access.map(|access| access.parties()).into_iter().flatten()
+        self.keys.committee(self.plan.late()).map(parties::<S>).into_iter().flatten()
     }
 
     fn partial_bytes(&self, path: Path, party: Party) -> usize {
         let committee = self.keys.committee(path);
-        let holder = committee.filter(|committee| S::access(committee).weight(party) > 0);
+        let holder = committee.filter(|committee| S::holding(committee, party) > 0);
         holder.map_or(0, |committee| S::partial_bytes(committee, party))
     }
 }

@@ -10,7 +10,7 @@ use crate::config::Binding;
 use crate::contract::bound_value;
 use crate::event::{Fault, Output, Recipient};
 use crate::history::Answer;
-use crate::schemes::Scheme;
+use crate::schemes::{Scheme, parties};
 use crate::slot::Slot;
 use crate::switch::Mode;
 use crate::wire::{Message, Path};
@@ -63,7 +63,7 @@ impl<S: Scheme> Beacon<S> {
         if !self.plan.counts(path, Mode::On) {
             return Err(Fault::UnusedPath { path, slot });
         }
-        if self.keys.weight(path, from) == 0 {
+        if self.keys.holding(path, from) == 0 {
             return Err(Fault::NoShares { path });
         }
         let present = value.is_some();
@@ -154,8 +154,7 @@ impl<S: Scheme> Beacon<S> {
         let bound = open.value().and_then(|value| bound_value(self.binding, value));
         let Some(bound) = bound.filter(|_| !open.collector.busy()) else { return Vec::new() };
         let lane = Lane { path, value: bound };
-        let access = S::access(committee);
-        let holders = access.parties().filter(|party| access.weight(*party) > 0);
+        let holders = parties::<S>(committee).filter(|party| S::holding(committee, *party) > 0);
         holders.filter(|party| *party != self.me && !open.collector.has(lane, *party)).collect()
     }
 

@@ -23,14 +23,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::{Domain, MinSig, min_sig};
 use crypto_core::context::Context;
 use crypto_core::drand::{Randomness, RoundNumber};
 use crypto_core::threshold::{self, Committee, Message, Partial, PartialError, Purpose, Signer};
 
-use super::{KeyError, QuorumError, Scheme, ShapeError};
+use super::{KeyError, QuorumError, Random, Scheme, ShapeError, Statement};
 use crate::config::{Binding, ConfigError};
+use crate::job::Combined;
 use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
@@ -45,7 +46,7 @@ impl Bls {
     /// What an output that depends on a value signs, under the domain of [`Bls::CERTIFICATES`].
     #[must_use]
     pub fn statement(context: &Context, slot: Slot, value: Value) -> Vec<u8> {
-        [&context.to_bytes()[..], &slot.get().to_be_bytes(), &value.to_bytes()].concat()
+        Statement { context: *context, slot, value }.to_bytes()
     }
 
     /// What a committee's key is for, by what its outputs depend on.
@@ -72,16 +73,20 @@ impl Scheme for Bls {
         committee.id()
     }
 
-    fn access(committee: &Committee<MinSig>) -> &Access {
-        committee.access()
+    fn parties(committee: &Committee<MinSig>) -> usize {
+        committee.access().len()
     }
 
-    fn threshold(committee: &Committee<MinSig>) -> Threshold {
-        committee.threshold()
+    fn holding(committee: &Committee<MinSig>, party: Party) -> u128 {
+        committee.access().weight(party).into()
     }
 
-    fn weight(committee: &Committee<MinSig>, party: Party) -> u32 {
-        committee.access().weight(party)
+    fn weight(committee: &Committee<MinSig>, party: Party) -> u128 {
+        Self::holding(committee, party)
+    }
+
+    fn threshold(committee: &Committee<MinSig>) -> u128 {
+        committee.threshold().t().get().into()
     }
 
     fn admit(_: &mut Committee<MinSig>, key: Infallible) -> Result<(), KeyError> {
@@ -132,14 +137,17 @@ impl Scheme for Bls {
         committee: &Committee<MinSig>,
         input: &Message<MinSig>,
         partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) -> Result<min_sig::Signature, QuorumError> {
-        Ok(committee.optimistic(input, partials.clone())?.combine()?)
+    ) -> Result<Combined<Self>, QuorumError> {
+        let output = committee.optimistic(input, partials.clone())?.combine()?;
+        Ok(Combined { output, proof: () })
     }
 
-    fn prove(_: &BTreeMap<Party, Partial<MinSig>>) {}
-
-    fn randomness(output: &min_sig::Signature) -> [u8; 32] {
-        *Randomness::of(&output.to_bytes()).as_bytes()
+    fn prove(
+        _: &Committee<MinSig>,
+        _: &Message<MinSig>,
+        _: &BTreeMap<Party, Partial<MinSig>>,
+    ) -> Option<()> {
+        Some(())
     }
 
     fn check_binding(
@@ -189,13 +197,19 @@ impl Scheme for Bls {
     }
 }
 
+impl Random for Bls {
+    fn randomness(output: &min_sig::Signature) -> [u8; 32] {
+        *Randomness::of(&output.to_bytes()).as_bytes()
+    }
+}
+
 impl From<threshold::QuorumError> for QuorumError {
     fn from(error: threshold::QuorumError) -> Self {
         match error {
             threshold::QuorumError::Purpose(_) => Self::Input,
             threshold::QuorumError::NoShares { party } => Self::NotCounted { party },
             threshold::QuorumError::BelowThreshold { got, need } => {
-                Self::BelowThreshold { got, need }
+                Self::BelowThreshold { got: got.into(), need: need.get().into() }
             }
             threshold::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
         }

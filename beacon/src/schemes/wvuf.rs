@@ -9,14 +9,15 @@
 //! the fast partial *is* the slow partial.
 use std::collections::BTreeMap;
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::wvuf::{
     self, AdmittedKey, Committee, EvaluationKey, Input, InsertError, Output, Partial,
 };
 
-use super::{KeyError, QuorumError, Scheme, ShapeError};
+use super::{KeyError, QuorumError, Random, Scheme, ShapeError};
 use crate::config::{Binding, ConfigError};
+use crate::job::Combined;
 use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
@@ -37,16 +38,20 @@ impl Scheme for Wvuf {
         committee.id()
     }
 
-    fn access(committee: &Committee) -> &Access {
-        committee.access()
+    fn parties(committee: &Committee) -> usize {
+        committee.access().len()
     }
 
-    fn threshold(committee: &Committee) -> Threshold {
-        committee.threshold()
+    fn holding(committee: &Committee, party: Party) -> u128 {
+        committee.access().weight(party).into()
     }
 
-    fn weight(committee: &Committee, party: Party) -> u32 {
-        committee.weight_of(party)
+    fn weight(committee: &Committee, party: Party) -> u128 {
+        committee.weight_of(party).into()
+    }
+
+    fn threshold(committee: &Committee) -> u128 {
+        committee.threshold().t().get().into()
     }
 
     fn admit(committee: &mut Committee, key: AdmittedKey) -> Result<(), KeyError> {
@@ -84,16 +89,17 @@ impl Scheme for Wvuf {
         committee: &Committee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Output, QuorumError> {
-        Ok(wvuf::combine(&committee.verify_all(input, partials.clone())?))
+    ) -> Result<Combined<Self>, QuorumError> {
+        let output = wvuf::combine(&committee.verify_all(input, partials.clone())?);
+        Ok(Combined { output, proof: partials.clone() })
     }
 
-    fn prove(partials: &BTreeMap<Party, Partial>) -> BTreeMap<Party, Partial> {
-        partials.clone()
-    }
-
-    fn randomness(output: &Output) -> [u8; 32] {
-        output.randomness()
+    fn prove(
+        _: &Committee,
+        _: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Option<BTreeMap<Party, Partial>> {
+        Some(partials.clone())
     }
 
     fn check_binding(_: &Committee, _: Path, _: Binding) -> Result<(), ConfigError> {
@@ -125,11 +131,19 @@ impl Scheme for Wvuf {
     }
 }
 
+impl Random for Wvuf {
+    fn randomness(output: &Output) -> [u8; 32] {
+        output.randomness()
+    }
+}
+
 impl From<wvuf::QuorumError> for QuorumError {
     fn from(error: wvuf::QuorumError) -> Self {
         match error {
             wvuf::QuorumError::NotAdmitted { party } => Self::NotCounted { party },
-            wvuf::QuorumError::BelowThreshold { got, need } => Self::BelowThreshold { got, need },
+            wvuf::QuorumError::BelowThreshold { got, need } => {
+                Self::BelowThreshold { got: got.into(), need: need.get().into() }
+            }
             wvuf::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
         }
     }

@@ -10,12 +10,13 @@ use crate::network::{DELAY, Network};
 
 suite! {
     the_slow_path_takes_one_message_delay
-    tight_thresholds_take_no_delay
     the_fast_path_takes_no_delay_in_an_optimistic_execution
     tight_thresholds_take_no_delay_with_a_silent_party
     fast_partials_for_a_few_starve_nobody
     a_ramp_waits_for_more_than_finality
     outputs_wait_for_those_before_them
+    ; with values:
+    tight_thresholds_take_no_delay
     weights_count_and_a_party_without_shares_follows
     every_reveal_can_be_audited_offline
     one_party_is_a_committee
@@ -47,7 +48,7 @@ fn the_slow_path_takes_one_message_delay<S: Instance>() {
 }
 
 fn tight_thresholds_take_no_delay<S: Instance>() {
-    for profile in [TIGHT, TIGHT_VALUE] {
+    for profile in profiles::<S>(&[TIGHT, TIGHT_VALUE]) {
         let world = World::<S>::four(202);
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 3);
@@ -137,7 +138,7 @@ fn outputs_wait_for_those_before_them<S: Instance>() {
 /// Rounded stake: unequal weights, one of them zero. The weightless party reveals like all others.
 fn weights_count_and_a_party_without_shares_follows<S: Instance>() {
     let world = World::<S>::new(208, &[5, 0, 3, 2, 1], [6, 9, 8]);
-    for profile in [SLOW, TIGHT, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[SLOW, TIGHT, BOTH, TIGHT_VALUE, BOTH_VALUE]) {
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 2);
         let bound = (profile.binding == BOTH_VALUE.binding).then_some(V);
@@ -156,7 +157,12 @@ fn weights_count_and_a_party_without_shares_follows<S: Instance>() {
 /// Both paths give one output, and whichever proof a reveal carries convinces an outsider.
 fn every_reveal_can_be_audited_offline<S: Instance>() {
     let world = World::<S>::new(209, &[2, 1, 1, 1], [2, 5, 4]);
-    for (profile, path) in [(SLOW, Path::Slow), (TIGHT, Path::Tight), (BOTH, Path::Fast)] {
+    for profile in profiles::<S>(&[SLOW, TIGHT, BOTH, SLOW_VALUE, TIGHT_VALUE, BOTH_VALUE]) {
+        let path = match profile.algorithm {
+            Algorithm::Slow => Path::Slow,
+            Algorithm::Tight => Path::Tight,
+            Algorithm::FastAndSlow => Path::Fast,
+        };
         let mut network = Network::new(&world, &profile, &[]);
         optimistic(&mut network, 1);
         let (_, reveal) = network.reveal_of(B, slot(1)).expect("an output");
@@ -167,7 +173,7 @@ fn every_reveal_can_be_audited_offline<S: Instance>() {
 
 fn one_party_is_a_committee<S: Instance>() {
     let world = World::<S>::new(210, &[1], [1, 1, 1]);
-    for profile in [SLOW, TIGHT, BOTH, TIGHT_VALUE] {
+    for profile in profiles::<S>(&[SLOW, TIGHT, BOTH, TIGHT_VALUE]) {
         let mut beacon = world.beacon(A, &profile);
         let mut outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
         assert!(reveals(&outputs).is_empty(), "not before it is final");

@@ -5,18 +5,13 @@ use machine::Machine;
 use crate::fixture::*;
 
 suite! {
-    rule_1_the_view_is_not_in_the_input
     rule_1_slot_and_value_are_in_the_input
     rule_2_only_the_declared_view_releases
-    rule_2_a_slot_is_released_for_one_value
     rule_3_an_ancestor_is_not_released
     rule_4_nothing_is_released_in_a_view_that_was_given_up
     rule_4_an_earlier_timeout_does_not_lower_a_later_one
     rule_4_holds_across_a_crash
-    rule_5_the_record_comes_before_the_partial
-    rule_5_after_a_crash_the_same_answer_and_no_other
     rule_6_finalize_releases_the_slow_partial_after_a_fast_output
-    rule_6_holds_whatever_happened_before
     a_prefinalize_after_finality_releases_the_final_value_only
     rule_7_an_engine_without_views_gets_the_slow_path_only
     rule_8_a_skipped_slot_has_an_output_if_inputs_have_no_value
@@ -25,6 +20,12 @@ suite! {
     rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped
     the_chain_switches_the_fast_path_on_at_a_slot
     the_engine_cannot_finalize_a_slot_twice
+    ; with values:
+    rule_1_the_view_is_not_in_the_input
+    rule_2_a_slot_is_released_for_one_value
+    rule_5_the_record_comes_before_the_partial
+    rule_5_after_a_crash_the_same_answer_and_no_other
+    rule_6_holds_whatever_happened_before
 }
 
 fn withheld<S: Instance>(outputs: &[Output<S>]) -> Vec<Withheld> {
@@ -45,7 +46,7 @@ fn paths<S: Instance>(outputs: &[Output<S>]) -> Vec<Path> {
 
 fn rule_1_the_view_is_not_in_the_input<S: Instance>() {
     let world = World::<S>::four(11);
-    for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE]) {
         // One life finalizes through the first attempt, the other through the fourth.
         let mut first = world.beacon(A, &profile);
         let early = sent(&step(&mut first, ms(0), prefinalized(1, 0, V)));
@@ -83,7 +84,7 @@ fn rule_2_only_the_declared_view_releases<S: Instance>() {
 
 fn rule_2_a_slot_is_released_for_one_value<S: Instance>() {
     let world = World::<S>::four(22);
-    for profile in [TIGHT_VALUE, BOTH_VALUE, TIGHT, BOTH] {
+    for profile in profiles::<S>(&[TIGHT_VALUE, BOTH_VALUE, TIGHT, BOTH]) {
         let mut beacon = world.beacon(A, &profile);
         assert_eq!(paths(&step(&mut beacon, ms(0), prefinalized(1, 0, V))).len(), 1);
         // A view lets a party vote once; an engine that forgets this does not make the beacon forget.
@@ -143,7 +144,7 @@ fn rule_4_holds_across_a_crash<S: Instance>() {
 
 fn rule_5_the_record_comes_before_the_partial<S: Instance>() {
     let world = World::<S>::four(51);
-    for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE]) {
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
         let released = Record::Released { slot: slot(1), value: V };
@@ -157,7 +158,7 @@ fn rule_5_the_record_comes_before_the_partial<S: Instance>() {
 
 fn rule_5_after_a_crash_the_same_answer_and_no_other<S: Instance>() {
     let world = World::<S>::four(52);
-    for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE]) {
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
         let (log, first) = (records(&outputs), sent(&outputs));
@@ -186,7 +187,7 @@ fn rule_6_finalize_releases_the_slow_partial_after_a_fast_output<S: Instance>() 
 
 fn rule_6_holds_whatever_happened_before<S: Instance>() {
     let world = World::<S>::four(62);
-    for profile in [SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE]) {
         let mut beacon = world.beacon(A, &profile);
         step(&mut beacon, ms(0), prefinalized(1, 0, V));
         step(&mut beacon, ms(0), abandoned(9, 0));

@@ -5,10 +5,11 @@ use crypto_core::access::Party;
 use crate::fixture::*;
 
 suite! {
-    a_crash_at_any_point_changes_nothing_that_was_said
-    a_forgetful_engine_gets_no_second_value
     a_log_that_repeats_itself_restores_the_same
     a_party_without_shares_restarts_too
+    ; with values:
+    a_crash_at_any_point_changes_nothing_that_was_said
+    a_forgetful_engine_gets_no_second_value
 }
 
 /// Two slots of party `A`, the first by the fast path where there is one.
@@ -158,7 +159,7 @@ fn early_values<S: Instance>(
 
 fn a_crash_at_any_point_changes_nothing_that_was_said<S: Instance>() {
     let world = World::<S>::demanding(501);
-    for profile in [SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE]) {
         let inputs: Vec<Input<S>> = script(&world, &profile)
             .into_iter()
             .filter(|input| profile.algorithm != Algorithm::Slow || !is_prefinalize(input))
@@ -207,7 +208,7 @@ fn check<S: Instance>(world: &World<S>, profile: &Profile, limit: usize, lives: 
 /// The engine lost its own memory in the crash and now votes for another value.
 fn a_forgetful_engine_gets_no_second_value<S: Instance>() {
     let world = World::<S>::demanding(502);
-    for profile in [TIGHT_VALUE, BOTH_VALUE] {
+    for profile in profiles::<S>(&[TIGHT_VALUE, BOTH_VALUE]) {
         let inputs = [prefinalized(1, 0, V)];
         for limit in 0..=2 {
             let (first, _) = live(&mut world.beacon(A, &profile), &inputs, limit);

@@ -61,6 +61,18 @@ pub(crate) const TIGHT_VALUE: Profile = profile(Algorithm::Tight, Binding::Value
 pub(crate) const BOTH: Profile = profile(Algorithm::FastAndSlow, Binding::Slot);
 pub(crate) const BOTH_VALUE: Profile = profile(Algorithm::FastAndSlow, Binding::Value);
 
+pub(crate) const SLOW_VALUE: Profile = profile(Algorithm::Slow, Binding::Value);
+
+/// Those of the profiles that the scheme has.
+pub(crate) fn profiles<S: Instance>(all: &[Profile]) -> Vec<Profile> {
+    all.iter().copied().filter(runs::<S>).collect()
+}
+
+pub(crate) fn runs<S: Instance>(profile: &Profile) -> bool {
+    let valued = profile.binding == Binding::Value;
+    !S::VALUES_ONLY || valued && profile.algorithm != Algorithm::FastAndSlow
+}
+
 const fn profile(algorithm: Algorithm, binding: Binding) -> Profile {
     let limits = Limits { window: 4, backlog: 16, history: 4, answers: 16, retry: RETRY };
     Profile { algorithm, binding, fast_attempt: Some(0), fast_from: Slot::new(0), limits }
@@ -175,7 +187,7 @@ impl<S: Instance> World<S> {
         partials: BTreeMap<Party, S::Partial>,
     ) -> Result<S::Output, QuorumError> {
         let committee = S::committee(&self.paths[&path], binding(value));
-        S::combine(&committee, &input::<S>(at, value), &partials)
+        Ok(S::combine(&committee, &input::<S>(at, value), &partials)?.output)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a trusted dealer hands out in each scheme, and how its partials go wrong.
 use std::collections::BTreeMap;
 
-use beacon::{Binding, Bls, ConfigError, Reveal, Scheme, Value, Wvuf};
+use beacon::{Binding, Bls, ConfigError, MultiSig, Reveal, Scheme, Value, Wvuf};
 use borsh::BorshDeserialize;
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::MinSig;
+use crypto_core::bls::{MinSig, min_sig};
+use crypto_core::certificate::{Elector, Electorate};
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar, pairing_product};
 use crypto_core::drand::RoundNumber;
 use crypto_core::generators::{g_hat, h};
@@ -17,12 +18,14 @@ use rand_chacha::ChaCha20Rng;
 use crate::fixture::CONTEXT;
 
 /// A scheme as tests need it.
-pub(crate) trait Instance: Scheme {
+pub(crate) trait Instance: Scheme<Output: Copy> {
     /// One sharing with its secrets.
     type Dealt;
 
     /// Bytes of a partial of weight one.
     const PARTIAL_BYTES: usize;
+    /// Whether outputs cannot but depend on the value, and one path is all there is.
+    const VALUES_ONLY: bool = false;
     /// How two paths that are one are refused.
     const ONE_PATH: fn(Party) -> ConfigError;
 
@@ -235,5 +238,85 @@ impl Instance for Bls {
         };
         let key = recoded(&dealt.group);
         assert_eq!(reveal.output.verify(&key, purpose.domain(), &message), Ok(()));
+    }
+}
+
+pub(crate) struct DealtMultiSig {
+    pub(crate) electorate: Electorate<MinSig>,
+    keys: Vec<Secret<[u8; 32]>>,
+}
+
+impl Instance for MultiSig {
+    type Dealt = DealtMultiSig;
+
+    const PARTIAL_BYTES: usize = 48;
+    const VALUES_ONLY: bool = true;
+    const ONE_PATH: fn(Party) -> ConfigError = |_| ConfigError::OnePath;
+
+    /// Nothing is shared: each party has a key, and its weight is its stake.
+    fn deal(
+        access: &Access,
+        threshold: Threshold,
+        _: (&Scalar, &[Scalar]),
+        rng: &mut ChaCha20Rng,
+    ) -> DealtMultiSig {
+        let keys: Vec<_> = access.parties().map(|_| min_sig::SecretKey::random(rng)).collect();
+        let elector = |(party, key): (Party, &min_sig::SecretKey)| Elector {
+            key: key.public_key().verify_possession(&key.prove_possession()).unwrap(),
+            stake: access.weight(party).into(),
+        };
+        let electors = access.parties().zip(&keys).map(elector).collect();
+        let quorum = threshold.t().get().into();
+        let electorate = Electorate::with_quorum(electors, quorum).unwrap();
+        let keys = keys.iter().map(min_sig::SecretKey::to_secret_bytes).collect();
+        DealtMultiSig { electorate, keys }
+    }
+
+    fn committee(dealt: &DealtMultiSig, _: Binding) -> Electorate<MinSig> {
+        dealt.electorate.clone()
+    }
+
+    fn secret(dealt: &DealtMultiSig, party: Party, _: Binding) -> Option<min_sig::SecretKey> {
+        let bytes = dealt.keys.get(party.index())?;
+        Some(min_sig::SecretKey::from_secret_bytes(bytes).unwrap())
+    }
+
+    fn wrong_partial(number: u64) -> min_sig::Signature {
+        recoded(&(G1Projective::generator() * Scalar::from_u64(number)).to_affine())
+    }
+
+    fn identity() -> Vec<u8> {
+        G1Affine::identity().to_bytes().to_vec()
+    }
+
+    /// `∏ σᵢ` stays what it is with `σ·g` and `σ'·g^(−1)`.
+    fn cancelling(
+        _: &DealtMultiSig,
+        [(_, first), (_, second)]: [(Party, &min_sig::Signature); 2],
+    ) -> [min_sig::Signature; 2] {
+        let shifted = |signature: &min_sig::Signature, by: G1Affine| {
+            let point = G1Projective::from(recoded::<G1Affine>(signature));
+            recoded(&(point + by).to_affine())
+        };
+        [shifted(first, G1Affine::generator()), shifted(second, -G1Affine::generator())]
+    }
+
+    fn naive(_: &DealtMultiSig, partials: &BTreeMap<Party, min_sig::Signature>) -> Vec<u8> {
+        let points = partials.values().map(recoded::<G1Affine>);
+        points.sum::<G1Projective>().to_affine().to_bytes().to_vec()
+    }
+
+    /// As a light client would: from keys, stakes and the bytes of the certificate.
+    fn audit(dealt: &DealtMultiSig, reveal: &Reveal<Self>) {
+        let value = reveal.bound.unwrap();
+        let message = Bls::statement(&CONTEXT, reveal.slot, value);
+        let signers: Vec<_> = reveal.proof.signers.iter().collect();
+        let electors = signers.iter().map(|party| dealt.electorate.elector(*party).unwrap());
+        let stake: u128 = electors.clone().map(|elector| elector.stake).sum();
+        assert!(stake >= dealt.electorate.quorum());
+        let keys: Vec<_> = electors.map(|elector| elector.key).collect();
+        let signature = &reveal.proof.signature;
+        let checked = min_sig::verify_multi(&keys, MultiSig::DOMAIN, &message, signature);
+        assert_eq!(checked, Ok(()));
     }
 }

@@ -8,20 +8,26 @@
     reason = "a test fails by panicking"
 )]
 
-/// One suite, every scheme.
+/// One suite, every scheme; the second list also runs where outputs cannot but depend on the value.
 macro_rules! suite {
-    ($($test:ident)*) => {
+    ($($test:ident)* $(; with values: $($valued:ident)*)?) => {
         mod wvuf {
             $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
+            $($(#[test] fn $valued() { super::$valued::<beacon::Wvuf>(); })*)?
         }
         mod bls {
             $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
+            $($(#[test] fn $valued() { super::$valued::<beacon::Bls>(); })*)?
         }
+        $(mod multisig {
+            $(#[test] fn $valued() { super::$valued::<beacon::MultiSig>(); })*
+        })?
     };
 }
 
 mod algorithms;
 mod bounds;
+mod certificates;
 mod contract;
 mod crashes;
 mod faults;

@@ -12,9 +12,10 @@ use crate::network::Network;
 suite! {
     random_schedules_slow
     random_schedules_tight
-    random_schedules_tight_with_values
     random_schedules_fast_and_slow
     random_schedules_fast_and_slow_with_values
+    ; with values:
+    random_schedules_tight_with_values
 }
 
 const SLOTS: u64 = 3;

@@ -10,12 +10,13 @@ use crate::fixture::*;
 use crate::network::{DELAY, Network};
 
 suite! {
+    fast_partials_do_not_open_the_slow_path
+    ; with values:
     tendermint_cross_round_leak
     tendermint_split_rounds
     jolteon_union_of_order_vote_and_vote_for_a_child
     jolteon_implicit_ancestors
     jolteon_certificate_after_a_timeout
-    fast_partials_do_not_open_the_slow_path
 }
 
 const HONEST: [Party; 3] = [A, B, C];
@@ -77,7 +78,7 @@ fn tendermint_cross_round_leak<S: Instance>() {
 /// `A` decides v with a certificate of round 0, `B` and `C` with one of round 1. An input with the
 /// round in it would give two outputs.
 fn tendermint_split_rounds<S: Instance>() {
-    for profile in [TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE] {
+    for profile in profiles::<S>(&[TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE]) {
         let world = World::<S>::demanding(102);
         let mut network = Network::new(&world, &profile, &[D]);
         network.all(0, &HONEST, &prefinalized(1, 0, V));

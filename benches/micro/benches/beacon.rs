@@ -25,7 +25,7 @@ use beacon::{
 use bench::fixture::{Signing, Weighted, context, qualified, weights};
 use bench::limit;
 use bench::suite::Suite;
-use crypto_core::access::Party;
+use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::polynomial::Placement;
 use machine::{Instant, Machine};
 
@@ -68,6 +68,8 @@ impl Dealt for Wvuf {
 /// One path: its committee, and all secrets but this party's.
 struct Side<S: Dealt> {
     path: Path,
+    access: Access,
+    t: u32,
     committee: S::Committee,
     others: BTreeMap<Party, S::Secret>,
 }
@@ -77,7 +79,8 @@ impl<S: Dealt> Side<S> {
         let (committee, mut others) = S::deal(t);
         let secret = others.remove(&ME);
         let sharing = Sharing { committee: committee.clone(), secret };
-        (Self { path, committee, others }, sharing)
+        let access = Access::new(&weights(TOTAL)).unwrap();
+        (Self { path, access, t, committee, others }, sharing)
     }
 
     fn partial(&self, party: Party, slot: Slot) -> S::Partial {
@@ -93,13 +96,13 @@ impl<S: Dealt> Side<S> {
 
     /// Random parties that suffice together with this one, and no fewer of them do.
     fn needed(&self) -> Vec<Party> {
-        let t = S::threshold(&self.committee).t().get();
-        let mut weight = S::weight(&self.committee, ME);
-        let others = qualified(S::access(&self.committee), S::threshold(&self.committee));
+        let mut weight = self.access.weight(ME);
+        let threshold = Threshold::new(self.t, self.access.total()).unwrap();
+        let others = qualified(&self.access, threshold);
         let mut needed: Vec<Party> = others.into_iter().filter(|party| *party != ME).collect();
         needed.retain(|party| {
-            let more = weight < t;
-            weight += S::weight(&self.committee, *party);
+            let more = weight < self.t;
+            weight += self.access.weight(*party);
             more
         });
         needed
@@ -212,7 +215,7 @@ fn receive<S: Dealt>(
     label: &str,
     (side, running): (&Side<S>, &RefCell<Running<S>>),
 ) {
-    let access = S::access(&side.committee);
+    let access = &side.access;
     let light = access.parties().find(|party| *party != ME && access.weight(*party) == 1).unwrap();
     let ours = suite.measure_each(
         &format!("beacon::receive/{label}"),
@@ -259,7 +262,7 @@ fn output<S: Dealt>(
     let input = S::input(&context(), slot, None).unwrap();
     let mut partials: BTreeMap<Party, S::Partial> =
         needed.iter().map(|party| (*party, side.partial(*party, slot))).collect();
-    let (_, secrets) = S::deal(S::threshold(&side.committee).t().get());
+    let (_, secrets) = S::deal(side.t);
     partials.insert(ME, S::evaluate(&secrets[&ME], &input).unwrap());
     let alone = suite.measure(&format!("beacon::combine/{label}"), || {
         S::combine(&side.committee, &input, &partials).unwrap()

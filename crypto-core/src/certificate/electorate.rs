@@ -5,8 +5,11 @@ use alloc::vec::Vec;
 use super::Signers;
 use crate::access::{Access, Party};
 use crate::bls::{AggregateKey, PublicKey, SignatureError, Variant};
+use crate::challenge::Transcript;
 use crate::curve::Projective;
 use crate::verified::Verified;
+
+const ELECTORATE_TAG: &[u8] = b"PREFINAL-V1-ELECTORATE";
 
 /// A party as certificates see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,7 @@ pub enum ElectorateError {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Electorate<V: Variant> {
+    id: [u8; 32],
     electors: Vec<Elector<V>>,
     total: u128,
     quorum: u128,
@@ -116,7 +120,14 @@ impl<V: Variant> Electorate<V> {
             return Err(ElectorateError::Quorum { quorum, total });
         }
         let all = electors.iter().map(|elector| elector.key.point()).sum();
-        Ok(Self { electors, total, quorum, all })
+        let id = id(&electors, quorum);
+        Ok(Self { id, electors, total, quorum, all })
+    }
+
+    /// Digest of variant, keys, stakes and quorum.
+    #[must_use]
+    pub const fn id(&self) -> [u8; 32] {
+        self.id
     }
 
     /// How many parties there are.
@@ -173,4 +184,15 @@ impl<V: Variant> Electorate<V> {
             .sum();
         AggregateKey::from_point((if mostly { self.all - few } else { few }).into())
     }
+}
+
+fn id<V: Variant>(electors: &[Elector<V>], quorum: u128) -> [u8; 32] {
+    let mut transcript = Transcript::new(ELECTORATE_TAG);
+    transcript.append(b"quorum", &quorum.to_be_bytes());
+    for elector in electors {
+        // Keys of the two variants have two lengths.
+        transcript.append(b"key", elector.key.to_bytes().as_ref());
+        transcript.append(b"stake", &elector.stake.to_be_bytes());
+    }
+    transcript.bytes(b"id")
 }

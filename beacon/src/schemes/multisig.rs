@@ -1,0 +1,209 @@
+//! State certificates: weighted multi-signatures with signatures in 𝔾₁.
+//!
+//! | step     | what                                                                 | by whom |
+//! |----------|----------------------------------------------------------------------|---------|
+//! | evaluate | `σᵢ = H(m)^skᵢ`, `m` = chain (32) ‖ epoch (8) ‖ slot (8) ‖ value (32)  | party   |
+//! | combine  | `σ = ∏ᵢ σᵢ`, the bitmap of the signers, `Σ stakeᵢ ≥ quorum`           | anyone  |
+//! | verify   | `e(σ, g) = e(H(m), ∏ᵢ pkᵢ)`: [`Statement::verify`]                   | anyone  |
+//!
+//! Numbers are big-endian. The output is the statement, the same everywhere; its proof is the
+//! [`Certificate`], which may name other signers at another party. Whoever has the electorate, which is
+//! public, checks it without the beacon.
+//!
+//! Nothing is rounded: what counts is stake, so with the engine's own quorum secrecy and reconstruction
+//! are one number, and [`Paths::Tight`](crate::Paths::Tight) has the certificate with finality
+//! (Algorithm 2). There is no secret that shares could be of: a party has one key and one signature on a
+//! statement, so a second path would get what the first one got, and is refused. A certificate below the
+//! quorum says what its signers said and proves nothing; the contract matters all the same, for a quorum
+//! of signatures on a value that is not final would be a certificate on a state that never was.
+//!
+//! **One secret, one purpose.** The key is for this scheme alone and in particular not the engine's: its
+//! votes count once in a view, these signatures once in a slot. The domain is of this scheme alone, so
+//! that even who breaks this rule makes no vote of a certificate.
+//!
+//! Elsewhere: adding up and naming culprits (`crypto_core::certificate`), certificates in a constant size
+//! ([`Bls`](super::Bls) with [`Binding::Value`]).
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::bls::{Domain, MinSig, min_sig};
+use crypto_core::certificate::{
+    AssembleError, Certificate, CertificateError, Electorate, Signers, Vote, VotesError,
+};
+use crypto_core::context::Context;
+
+use super::{KeyError, QuorumError, Scheme, ShapeError};
+use crate::config::{Binding, ConfigError};
+use crate::job::Combined;
+use crate::slot::{Slot, Value};
+use crate::wire::Path;
+
+/// Multi-signatures of `crypto_core::certificate`, counted in exact stake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MultiSig;
+
+/// That a slot of a chain has a value: what certificates say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
+pub struct Statement {
+    /// Chain and epoch.
+    pub context: Context,
+    /// The slot.
+    pub slot: Slot,
+    /// Its value.
+    pub value: Value,
+}
+
+impl MultiSig {
+    /// What the keys sign under.
+    pub const DOMAIN: Domain = Domain::new("beacon state certificate");
+}
+
+impl Statement {
+    /// What is signed: chain (32 bytes) ‖ epoch (8) ‖ slot (8) ‖ value (32), numbers big-endian.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let slot = self.slot.get().to_be_bytes();
+        [&self.context.to_bytes()[..], &slot, &self.value.to_bytes()].concat()
+    }
+
+    /// Checks that a quorum of stake has said so. Costs two pairings and additions of keys.
+    ///
+    /// # Errors
+    /// [`CertificateError`] says what is wrong.
+    pub fn verify(
+        &self,
+        electorate: &Electorate<MinSig>,
+        certificate: &Certificate<MinSig>,
+    ) -> Result<(), CertificateError> {
+        certificate.verify(electorate, MultiSig::DOMAIN, &self.to_bytes()).map(|_| ())
+    }
+}
+
+impl Scheme for MultiSig {
+    type Committee = Electorate<MinSig>;
+    type Secret = min_sig::SecretKey;
+    type LateKey = Infallible;
+    type Input = Statement;
+    type Partial = min_sig::Signature;
+    type Output = Statement;
+    type Proof = Certificate<MinSig>;
+
+    fn id(electorate: &Electorate<MinSig>) -> [u8; 32] {
+        electorate.id()
+    }
+
+    fn parties(electorate: &Electorate<MinSig>) -> usize {
+        electorate.len()
+    }
+
+    fn holding(electorate: &Electorate<MinSig>, party: Party) -> u128 {
+        electorate.elector(party).map_or(0, |elector| elector.stake)
+    }
+
+    fn weight(electorate: &Electorate<MinSig>, party: Party) -> u128 {
+        Self::holding(electorate, party)
+    }
+
+    fn threshold(electorate: &Electorate<MinSig>) -> u128 {
+        electorate.quorum()
+    }
+
+    fn admit(_: &mut Electorate<MinSig>, key: Infallible) -> Result<(), KeyError> {
+        match key {}
+    }
+
+    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Statement> {
+        Some(Statement { context: *context, slot, value: value? })
+    }
+
+    fn evaluate(secret: &min_sig::SecretKey, input: &Statement) -> Option<min_sig::Signature> {
+        Some(secret.sign(Self::DOMAIN, &input.to_bytes()))
+    }
+
+    fn check_shape(
+        _: &Electorate<MinSig>,
+        _: Party,
+        _: &min_sig::Signature,
+    ) -> Result<(), ShapeError> {
+        Ok(())
+    }
+
+    fn partial_bytes(_: &Electorate<MinSig>, _: Party) -> usize {
+        48
+    }
+
+    fn verify(
+        electorate: &Electorate<MinSig>,
+        input: &Statement,
+        partials: &BTreeMap<Party, min_sig::Signature>,
+    ) -> Result<(), QuorumError> {
+        let message = input.to_bytes();
+        let vote = |(&party, &signature): (&_, &_)| (party, Vote { message: &message, signature });
+        let culprits = electorate.culprits(Self::DOMAIN, &partials.iter().map(vote).collect())?;
+        if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
+    }
+
+    fn combine(
+        electorate: &Electorate<MinSig>,
+        input: &Statement,
+        partials: &BTreeMap<Party, min_sig::Signature>,
+    ) -> Result<Combined<Self>, QuorumError> {
+        let message = input.to_bytes();
+        let certificate = Certificate::assemble(electorate, Self::DOMAIN, &message, partials)?;
+        Ok(Combined { output: *input, proof: certificate.into_inner() })
+    }
+
+    fn prove(
+        electorate: &Electorate<MinSig>,
+        _: &Statement,
+        partials: &BTreeMap<Party, min_sig::Signature>,
+    ) -> Option<Certificate<MinSig>> {
+        let signers = Signers::new(electorate.len(), partials.keys().copied()).ok()?;
+        let signature = min_sig::aggregate(partials.values()).ok()?;
+        Some(Certificate { signers, signature })
+    }
+
+    fn check_binding(_: &Electorate<MinSig>, _: Path, binding: Binding) -> Result<(), ConfigError> {
+        if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
+    }
+
+    fn check_secret(
+        electorate: &Electorate<MinSig>,
+        (me, secret): (Party, &min_sig::SecretKey),
+        path: Path,
+        _: &Context,
+    ) -> Result<(), ConfigError> {
+        let own = secret.public_key();
+        let fits = electorate.elector(me).is_some_and(|elector| *elector.key.get() == own);
+        if fits { Ok(()) } else { Err(ConfigError::WrongKey { path }) }
+    }
+
+    fn check_paths(
+        _: Party,
+        _: &Electorate<MinSig>,
+        _: &Electorate<MinSig>,
+    ) -> Result<(), ConfigError> {
+        Err(ConfigError::OnePath)
+    }
+}
+
+impl From<VotesError> for QuorumError {
+    fn from(error: VotesError) -> Self {
+        match error {
+            VotesError::NoVotes => Self::BelowThreshold { got: 0, need: 1 },
+            VotesError::Stranger(stranger) => Self::NotCounted { party: stranger.party },
+            VotesError::Faulty { culprits } => Self::Faulty { culprits },
+        }
+    }
+}
+
+impl From<AssembleError> for QuorumError {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::BelowQuorum { got, need } => Self::BelowThreshold { got, need },
+            AssembleError::Votes(error) => error.into(),
+        }
+    }
+}
