@@ -65,6 +65,12 @@ impl Dealt for Wvuf {
     }
 }
 
+/// As the network delivers it.
+struct Envelope {
+    from: Party,
+    bytes: Vec<u8>,
+}
+
 /// One path: its committee, and all secrets but this party's.
 struct Side<S: Dealt> {
     path: Path,
@@ -88,10 +94,10 @@ impl<S: Dealt> Side<S> {
         S::evaluate(&self.others[&party], &input).unwrap()
     }
 
-    fn message(&self, party: Party, slot: Slot) -> Input<S> {
-        let partial = self.partial(party, slot);
-        let message = Message::Partial { path: self.path, slot, value: None, partial };
-        Input::Received { from: party, message }
+    fn message(&self, from: Party, slot: Slot) -> Envelope {
+        let partial = self.partial(from, slot);
+        let message: Message<S> = Message::Partial { path: self.path, slot, value: None, partial };
+        Envelope { from, bytes: borsh::to_vec(&message).unwrap() }
     }
 
     /// Random parties that suffice together with this one, and no fewer of them do.
@@ -109,7 +115,7 @@ impl<S: Dealt> Side<S> {
     }
 
     /// Partials of everybody else, those that are needed first.
-    fn all(&self, slot: Slot) -> Vec<Input<S>> {
+    fn all(&self, slot: Slot) -> Vec<Envelope> {
         let needed = self.needed();
         let late = self.others.keys().filter(|party| !needed.contains(party));
         needed.iter().chain(late).map(|party| self.message(*party, slot)).collect()
@@ -153,9 +159,14 @@ impl<S: Dealt> Running<S> {
         revealed
     }
 
-    fn take(&mut self, messages: Vec<Input<S>>) {
-        for message in messages {
-            self.tell(message);
+    fn receive(&mut self, Envelope { from, bytes }: Envelope) -> bool {
+        let message = borsh::from_slice(&bytes).unwrap();
+        self.tell(Input::Received { from, message })
+    }
+
+    fn take(&mut self, envelopes: Vec<Envelope>) {
+        for envelope in envelopes {
+            self.receive(envelope);
         }
         assert!(self.beacon.head() > self.slot);
     }
@@ -198,10 +209,10 @@ fn scheme<S: Dealt>(suite: &mut Suite, name: &str) {
             let slot = running.borrow_mut().next(&slow);
             slow.all(slot)
         },
-        |messages| {
+        |envelopes| {
             let mut running = running.borrow_mut();
             running.finalize();
-            running.take(messages);
+            running.take(envelopes);
         },
     );
     suite.row(&alone, &[], None);
@@ -223,15 +234,9 @@ fn receive<S: Dealt>(
             let mut running = running.borrow_mut();
             let slot = running.next(side);
             running.finalize();
-            match side.message(light, slot) {
-                Input::Received { message, .. } => borsh::to_vec(&message).unwrap(),
-                _ => unreachable!("a message is a message"),
-            }
+            side.message(light, slot)
         },
-        |bytes| {
-            let message: Message<S> = borsh::from_slice(&bytes).unwrap();
-            running.borrow_mut().tell(Input::Received { from: light, message })
-        },
+        |envelope| running.borrow_mut().receive(envelope),
     );
     let (count, decode) = S::decoding(suite, 1);
     suite.row(&ours, &[(count, &decode)], None);
@@ -252,11 +257,11 @@ fn output<S: Dealt>(
             let slot = running.next(side);
             running.finalize();
             for party in before {
-                assert!(!running.tell(side.message(*party, slot)));
+                assert!(!running.receive(side.message(*party, slot)));
             }
             side.message(*last, slot)
         },
-        |last| assert!(running.borrow_mut().tell(last)),
+        |last| assert!(running.borrow_mut().receive(last)),
     );
     let slot = Slot::new(1);
     let input = S::input(&context(), slot, None).unwrap();
@@ -285,8 +290,8 @@ fn both_paths<S: Dealt>(suite: &mut Suite, label: &str) -> String {
         |(early, late)| {
             let mut running = running.borrow_mut();
             running.prefinalize();
-            for message in early {
-                running.tell(message);
+            for envelope in early {
+                running.receive(envelope);
             }
             running.finalize();
             running.take(late);
