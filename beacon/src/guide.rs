@@ -3,6 +3,10 @@
 //! | chapter      | answers                                              |
 //! |--------------|------------------------------------------------------|
 //! | [`contract`] | when may a partial leave, and what breaks if it does otherwise |
+//! | [`operate`]  | what to size, what to watch, what to do when something is wrong |
 
 #[doc = include_str!("guide/contract.md")]
 pub mod contract {}
+
+#[doc = include_str!("guide/operate.md")]
+pub mod operate {}
