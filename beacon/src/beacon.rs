@@ -20,6 +20,7 @@
 //! missed messages are asked for again; a restart continues from records; partials are verified
 //! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
 mod footprint;
+mod missed;
 mod peers;
 mod restore;
 
@@ -64,6 +65,9 @@ pub struct Beacon<S: Scheme> {
     local: Slot,
     history: History<S>,
     given: Given,
+    /// Whom outputs were shown to.
+    shown: Given,
+    missed: missed::Missed,
     suspects: BTreeSet<Party>,
     /// Who was accused of what kind of fault that costs nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
@@ -81,6 +85,10 @@ struct Open<S: Scheme> {
     collector: Collector<S>,
     result: Option<(Path, Box<Combined<S>>)>,
     ask_at: Instant,
+    /// Whether partials were asked for already.
+    asked: bool,
+    /// Whether what a peer has shown is being checked.
+    opening: bool,
 }
 
 impl<S: Scheme> Open<S> {
@@ -367,6 +375,12 @@ impl<S: Scheme> Beacon<S> {
         let lane = Lane { path, value };
         let keys = Arc::clone(&self.keys);
         let Some(committee) = keys.committee(path) else { return };
+        let finding = match finding {
+            Finding::Opened { from, shown, result } => {
+                return self.opened(slot, lane, (from, shown), result);
+            }
+            finding => finding,
+        };
         // A slot with a result, or a finished one, needs no second.
         let Some(open) = self.open.get_mut(&slot).filter(|open| open.result.is_none()) else {
             return;
@@ -398,6 +412,7 @@ impl<S: Scheme> Beacon<S> {
                 self.caught(slot, lane, &BTreeSet::from([party]));
                 self.advance(slot);
             }
+            Finding::Opened { .. } => {}
         }
     }
 
@@ -416,6 +431,9 @@ impl<S: Scheme> Beacon<S> {
                         return;
                     };
                     let Combined { output, proof } = *combined;
+                    if let Some(answer) = open.finality.as_mut() {
+                        answer.shown = Some((path, Box::new(S::show(&output, &proof))));
+                    }
                     Output::Reveal(Box::new(Reveal { slot, value, bound, output, path, proof }))
                 }
             };
@@ -434,6 +452,7 @@ impl<S: Scheme> Beacon<S> {
         self.standing.released.remove(&slot);
         self.head = slot.next();
         self.schedule.forget_before(self.head);
+        self.missed.reached(self.head);
         self.regain();
     }
 

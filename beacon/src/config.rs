@@ -88,14 +88,15 @@ pub enum Binding {
 /// |------------------------------------|--------------------------------|-----------------------------|
 /// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
 /// | notes when what was sent to it     | `answers`                      | a slot and a time           |
-/// | notes that it was caught, accused  | 6                              | a word                      |
+/// | notes when an output was shown to it | `outputs`                    | a slot and a time           |
+/// | notes that it was caught, accused, asked | 8                        | a word                      |
 ///
 /// are kept: two partials of a slot, for there are two paths, or one that is tight with a prefinalized
 /// and a final value. In total the same over all parties, with the total weight in place of `w`, and own:
 ///
 /// | what                               | how many                       | of what size                |
 /// |------------------------------------|--------------------------------|-----------------------------|
-/// | answers of finished slots          | `history`                      | a value, the own partial    |
+/// | answers of finished slots          | `history`                      | a value, the own partial, an output and its proof |
 /// | results that wait for their turn   | `backlog + window + 1`         | an output and its proof     |
 /// | values of final slots without output | as many as the engine is ahead | a value                   |
 ///
@@ -113,6 +114,8 @@ pub struct Limits {
     pub history: usize,
     /// How many slots a peer is sent something of again in half of `retry`.
     pub answers: usize,
+    /// How many outputs a peer is asked for at a time, and shown in half of `retry`.
+    pub outputs: usize,
     /// How long a final slot may lack its output before missing partials are asked for.
     pub retry: Duration,
 }
@@ -120,7 +123,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let retry = Duration::from_millis(1000);
-        Self { window: 64, backlog: 64, history: 256, answers: 64, retry }
+        Self { window: 64, backlog: 64, history: 256, answers: 64, outputs: 64, retry }
     }
 }
 

@@ -73,6 +73,15 @@ pub enum Output<S: Scheme> {
     },
     /// Run this anywhere and bring the verdict back.
     Check(Job<S>),
+    /// A peer lacks outputs that this beacon keeps no more: send it, by
+    /// [`Reveal::message`], what the archive has of these. Bounded as answers are; nothing goes wrong
+    /// without an archive, other peers are asked too.
+    Lookup {
+        /// Whom to send it to.
+        to: Party,
+        /// Outputs of which slots.
+        slots: Vec<Slot>,
+    },
     /// The next slot's output.
     Reveal(Box<Reveal<S>>),
     /// The next slot was skipped, and without a value there is no input to evaluate.
@@ -120,6 +129,15 @@ pub struct Reveal<S: Scheme> {
     pub path: Path,
     /// What shows the output to who was not there; the [`schemes`](crate::Scheme) say how.
     pub proof: S::Proof,
+}
+
+impl<S: Scheme> Reveal<S> {
+    /// The output for a peer that missed it.
+    #[must_use]
+    pub fn message(&self) -> Message<S> {
+        let shown = S::show(&self.output, &self.proof);
+        Message::Shown { slot: self.slot, path: self.path, shown }
+    }
 }
 
 impl<S: Random> Reveal<S> {
@@ -174,6 +192,16 @@ pub enum Fault<S: Scheme> {
         path: Path,
         /// What came later.
         second: (Option<Value>, Box<S::Partial>),
+    },
+    /// An output that is not the slot's. The party is not asked for outputs again.
+    #[error("output of {slot}, shown by the {path} path, is false")]
+    FalseOutput {
+        /// The slot.
+        slot: Slot,
+        /// The path.
+        path: Path,
+        /// What was shown.
+        shown: Box<S::Shown>,
     },
     /// A partial that is not the party's evaluation.
     #[error("partial of {slot} on the {path} path fails the pairing check")]

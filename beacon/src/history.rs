@@ -3,7 +3,8 @@
 //! A peer that missed a partial asks for it. Each answer is one partial, sent to one peer at most once
 //! in a pause, and of a bounded number of slots, so that asking costs the asker more than the answerer
 //! and notes of whom was answered do not pile up. Of finished slots only the last
-//! few are answerable; who missed more has missed an output and catches up from outputs instead.
+//! few are answerable; who missed more has missed an output and catches up from outputs instead
+//! (`beacon::missed`).
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use machine::Instant;
 
 use crate::schemes::Scheme;
 use crate::slot::{Slot, Value};
+use crate::wire::Path;
 
 /// A final slot's answer.
 #[derive(Clone, Debug)]
@@ -20,11 +22,13 @@ pub(crate) struct Answer<S: Scheme> {
     pub(crate) value: Option<Value>,
     /// This party's partial; `None` if it has none or has not been asked since a restart.
     pub(crate) partial: Option<S::Partial>,
+    /// What came out by which path; `None` before, and after a restart.
+    pub(crate) shown: Option<(Path, Box<S::Shown>)>,
 }
 
 impl<S: Scheme> Answer<S> {
     pub(crate) const fn new(value: Option<Value>, partial: Option<S::Partial>) -> Self {
-        Self { value, partial }
+        Self { value, partial, shown: None }
     }
 }
 
@@ -80,6 +84,10 @@ impl<S: Scheme> History<S> {
 
     pub(crate) fn len(&self) -> usize {
         self.answers.len()
+    }
+
+    pub(crate) fn get(&self, slot: Slot) -> Option<&Answer<S>> {
+        self.answers.get(&slot)
     }
 
     pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Answer<S>> {

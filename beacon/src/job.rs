@@ -8,6 +8,7 @@
 //! |-----------|-------------------------------------------------|----------------------------|-----------------------|
 //! | `Combine` | the partials, or the result alone if it suffices | one pairing for each party | two pairings          |
 //! | `Verify`  | one partial of a party that was caught before   | two pairings               | two pairings          |
+//! | `Open`    | an output that a peer has shown                 | one pairing for each party | two pairings          |
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crypto_core::access::Party;
 use crypto_core::context::Context;
 
 use crate::config::Keys;
-use crate::schemes::{QuorumError, Scheme};
+use crate::schemes::{QuorumError, Scheme, ShownError};
 use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
@@ -61,6 +62,8 @@ pub enum Work<S: Scheme> {
     Combine(BTreeMap<Party, S::Partial>),
     /// Check one alone.
     Verify(Party, S::Partial),
+    /// Check what this peer has shown.
+    Open(Party, S::Shown),
 }
 
 /// What came of a job.
@@ -83,6 +86,15 @@ pub enum Finding<S: Scheme> {
     Combined(Result<Box<Combined<S>>, QuorumError>),
     /// Of [`Work::Verify`].
     Verified(Party, Result<(), QuorumError>),
+    /// Of [`Work::Open`].
+    Opened {
+        /// Who has shown it.
+        from: Party,
+        /// What.
+        shown: Box<S::Shown>,
+        /// What it is.
+        result: Result<Box<Combined<S>>, ShownError>,
+    },
 }
 
 /// An output and what shows it.
@@ -142,6 +154,10 @@ impl<S: Scheme> Job<S> {
         let finding = match &self.work {
             Work::Combine(partials) => Finding::Combined(self.combine(partials)),
             Work::Verify(party, partial) => Finding::Verified(*party, self.verify(*party, partial)),
+            Work::Open(from, shown) => {
+                let result = self.open(shown).map(Box::new);
+                Finding::Opened { from: *from, shown: Box::new(shown.clone()), result }
+            }
         };
         self.verdict(finding)
     }
@@ -166,6 +182,11 @@ impl<S: Scheme> Job<S> {
         // Jobs are made for paths in use.
         let committee = self.committee().ok_or(QuorumError::Input)?;
         Ok(Box::new(S::combine(committee, &self.subject.input, partials)?))
+    }
+
+    fn open(&self, shown: &S::Shown) -> Result<Combined<S>, ShownError> {
+        let committee = self.committee().ok_or(ShownError::NotCounted)?;
+        S::check_shown(committee, &self.subject.input, shown)
     }
 
     fn verify(&self, party: Party, partial: &S::Partial) -> Result<(), QuorumError> {

@@ -73,7 +73,7 @@ pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
 pub use crate::job::{Combined, Finding, Job, Verdict, Work};
 pub use crate::known::Known;
 pub use crate::schemes::{
-    Bls, KeyError, MultiSig, QuorumError, Random, Scheme, ShapeError, Statement, Wvuf,
+    Bls, KeyError, MultiSig, QuorumError, Random, Scheme, ShapeError, ShownError, Statement, Wvuf,
 };
 pub use crate::slot::{Slot, Value, View};
 pub use crate::switch::{Mode, Switch, SwitchError};

@@ -61,6 +61,8 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     type Output: Clone + Debug + Eq + Send + Sync;
     /// What shows an output to who was not there, beside the output.
     type Proof: Clone + Debug + Eq + Send + Sync;
+    /// How an output travels to who was not there: as itself, or as what it follows from.
+    type Shown: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
 
     /// Digest of parties, threshold and keys: differs between paths and epochs.
     fn id(committee: &Self::Committee) -> [u8; 32];
@@ -138,6 +140,21 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
         input: &Self::Input,
         partials: &BTreeMap<Party, Self::Partial>,
     ) -> Option<Self::Proof>;
+    /// An output for who was not there.
+    fn show(output: &Self::Output, proof: &Self::Proof) -> Self::Shown;
+
+    /// The most bytes that an output is shown in.
+    fn shown_bytes(committee: &Self::Committee) -> usize;
+
+    /// What was shown, checked as if the sender had made it up.
+    ///
+    /// # Errors
+    /// If it is wrong, or rests on keys that do not count here.
+    fn check_shown(
+        committee: &Self::Committee,
+        input: &Self::Input,
+        shown: &Self::Shown,
+    ) -> Result<Combined<Self>, ShownError>;
 
     /// Checks that the committee's key is for outputs of this kind.
     ///
@@ -216,6 +233,17 @@ pub enum QuorumError {
         /// Every party whose partial is wrong, and nobody else.
         culprits: BTreeSet<Party>,
     },
+}
+
+/// Why an output that was shown is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShownError {
+    /// Nobody's fault: keys come late. Others may show it otherwise.
+    #[error("rests on keys that are not admitted here")]
+    NotCounted,
+    /// It is not the output.
+    #[error("not the output of the slot")]
+    False,
 }
 
 /// A partial of a size that its party's weight does not give.

@@ -4,11 +4,17 @@
 //! |-----------|-----------------------------------------------------------|
 //! | `Partial` | `0` ‖ path (1) ‖ slot (8) ‖ `0`, or `1` ‖ value (32) ‖ σ   |
 //! | `Request` | `1` ‖ slot (8)                                            |
+//! | `Show`    | `2` ‖ slot (8) ‖ count (4)                                |
+//! | `Shown`   | `3` ‖ slot (8) ‖ path (1) ‖ output                         |
+//!
+//! An output is shown as 48 bytes with threshold BLS, and with the weighted VUF as the partials that it
+//! was combined from, `k` (4) ‖ `k` times party (4) ‖ σ, by party.
 //!
 //! σ is 96 bytes with the weighted VUF; with threshold BLS it is the weight `w` (4) ‖ `w` points (48 each).
 //! Decoding checks that these are canonical points of the prime-order subgroup and not the identity;
 //! whether they are as many as the party's weight is checked on arrival, whether they are right is
-//! checked late, see `collector`. A link that bounds a frame bounds the work of decoding it. Messages carry neither sender nor chain: the
+//! checked late, see `collector`. Decoding costs a subgroup check for each point: a link refuses frames
+//! longer than [`Beacon::longest_message`](crate::Beacon::longest_message) before it decodes them. Messages carry neither sender nor chain: the
 //! link authenticates the one, and a partial of another chain or epoch fails its pairing check.
 use std::fmt;
 
@@ -49,6 +55,22 @@ pub enum Message<S: Scheme> {
     Request {
         /// Which slot.
         slot: Slot,
+    },
+    /// Slots are final here and their outputs missing: send what came out.
+    Show {
+        /// The first of them.
+        first: Slot,
+        /// How many in a row.
+        count: u32,
+    },
+    /// What came out.
+    Shown {
+        /// Of which slot.
+        slot: Slot,
+        /// By which path.
+        path: Path,
+        /// The output, as the scheme shows it to who was not there.
+        shown: S::Shown,
     },
 }
 

@@ -445,6 +445,8 @@ impl<S: Keyed> Validator<S> {
                 ::beacon::Output::Accuse { party, fault } => {
                     Output::Note(Event::Accused { party, fault: fault.to_string() })
                 }
+                // The devnet keeps no archive for its validators.
+                ::beacon::Output::Lookup { .. } => continue,
                 // Normal: the fast path is off, the slot is not beaconed, a view was given up.
                 ::beacon::Output::Refused(::beacon::Refusal::Withheld(_)) => continue,
                 ::beacon::Output::Refused(refusal) => {

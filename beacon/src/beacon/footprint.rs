@@ -70,7 +70,9 @@ impl<S: Scheme> Beacon<S> {
         });
         let caught = usize::from(self.suspects.contains(&party));
         let accused = self.accused.iter().filter(|(accused, _)| *accused == party).count();
-        Footprint { partials, bytes, notes: self.given.notes_of(party) + caught + accused }
+        let given = self.given.notes_of(party) + self.shown.notes_of(party);
+        let notes = given + caught + accused + self.missed.notes_of(party);
+        Footprint { partials, bytes, notes }
     }
 
     /// The most that is ever kept of all parties together.
@@ -90,11 +92,27 @@ impl<S: Scheme> Beacon<S> {
         Footprint {
             partials,
             bytes: partials.saturating_mul(longest.unwrap_or(0)),
-            notes: self.limits.answers.saturating_add(1 + Kind::COUNT),
+            notes: self
+                .limits
+                .answers
+                .saturating_add(self.limits.outputs)
+                .saturating_add(3 + Kind::COUNT),
         }
     }
 
-    fn parties(&self) -> impl Iterator<Item = Party> + use<S> {
+    /// The most bytes that an honest party's message to another takes. A link that refuses longer
+    /// frames bounds the work of decoding them.
+    #[must_use]
+    pub fn longest_message(&self, from: Party) -> usize {
+        let paths = [Path::Slow, Path::Fast, Path::Tight];
+        let partial = paths.map(|path| self.partial_bytes(path, from)).into_iter().max();
+        let committees = paths.iter().filter_map(|path| self.keys.committee(*path));
+        let shown = committees.map(S::shown_bytes).max();
+        // Tag, path, slot, and maybe a value.
+        1 + 1 + 8 + (1 + 32 + partial.unwrap_or(0)).max(shown.unwrap_or(0))
+    }
+
+    pub(super) fn parties(&self) -> impl Iterator<Item = Party> + use<S> {
         self.keys.committee(self.plan.late()).map(parties::<S>).into_iter().flatten()
     }
 

@@ -48,6 +48,8 @@ impl<S: Scheme> Beacon<S> {
                 }
             }
             Message::Request { slot } => self.answer(now, from, slot),
+            Message::Show { first, count } => self.show(now, from, first, count),
+            Message::Shown { slot, path, shown } => self.look_at(from, slot, (path, shown)),
         }
     }
 
@@ -137,11 +139,13 @@ impl<S: Scheme> Beacon<S> {
             let missing = self.missing(slot);
             if let Some(open) = self.open.get_mut(&slot) {
                 open.ask_at = now + self.limits.retry;
+                open.asked = true;
             }
             for party in missing {
                 self.send(Recipient::One(party), Message::Request { slot });
             }
         }
+        self.ask_for_outputs(now);
     }
 
     /// Whose late partial is not here; nobody while a job may make it needless.
@@ -175,15 +179,15 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    fn accuse_once(&mut self, party: Party, fault: Fault<S>) {
+    pub(super) fn accuse_once(&mut self, party: Party, fault: Fault<S>) {
         let kind = match fault {
             Fault::UnusedPath { .. } => Kind::UnusedPath,
             Fault::NoShares { .. } => Kind::NoShares,
             Fault::ValueShape { .. } => Kind::ValueShape,
             Fault::Shape { .. } => Kind::Shape,
             Fault::Equivocation { .. } => Kind::Equivocation,
-            // Not a party that could be remembered, and one for each slot and path at most.
-            Fault::NotMember | Fault::FalsePartial { .. } => return,
+            // Not a party that could be remembered, one for each slot and path at most, one at most.
+            Fault::NotMember | Fault::FalsePartial { .. } | Fault::FalseOutput { .. } => return,
         };
         if self.accused.insert((party, kind)) {
             self.outputs.push_back(Output::Accuse { party, fault });

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use machine::Instant;
 
 use super::Beacon;
+use super::missed::Missed;
 use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
 use crate::contract::Standing;
 use crate::history::{Answer, Given, History};
@@ -48,6 +49,8 @@ impl<S: Scheme> Beacon<S> {
             history: History::new(limits.history),
             // Half of what an honest peer waits, so that jitter does not turn every other request down.
             given: Given::new(limits.answers, limits.retry / 2),
+            shown: Given::new(limits.outputs, limits.retry / 2),
+            missed: Missed::default(),
             suspects: BTreeSet::new(),
             accused: BTreeSet::new(),
             outputs: VecDeque::new(),

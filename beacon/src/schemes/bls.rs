@@ -29,7 +29,7 @@ use crypto_core::context::Context;
 use crypto_core::drand::{Randomness, RoundNumber};
 use crypto_core::threshold::{self, Committee, Message, Partial, PartialError, Purpose, Signer};
 
-use super::{KeyError, QuorumError, Random, Scheme, ShapeError, Statement};
+use super::{KeyError, QuorumError, Random, Scheme, ShapeError, ShownError, Statement};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
 use crate::slot::{Slot, Value};
@@ -68,6 +68,7 @@ impl Scheme for Bls {
     type Output = min_sig::Signature;
     /// The output is a signature: nothing else is needed.
     type Proof = ();
+    type Shown = min_sig::Signature;
 
     fn id(committee: &Committee<MinSig>) -> [u8; 32] {
         committee.id()
@@ -148,6 +149,24 @@ impl Scheme for Bls {
         _: &BTreeMap<Party, Partial<MinSig>>,
     ) -> Option<()> {
         Some(())
+    }
+
+    fn show(output: &min_sig::Signature, (): &()) -> min_sig::Signature {
+        *output
+    }
+
+    fn shown_bytes(_: &Committee<MinSig>) -> usize {
+        48
+    }
+
+    /// Two pairings under the group key.
+    fn check_shown(
+        committee: &Committee<MinSig>,
+        input: &Message<MinSig>,
+        shown: &min_sig::Signature,
+    ) -> Result<Combined<Self>, ShownError> {
+        let right = committee.verify_result(input, shown);
+        right.map(|()| Combined { output: *shown, proof: () }).map_err(|_| ShownError::False)
     }
 
     fn check_binding(

@@ -34,7 +34,7 @@ use crypto_core::certificate::{
 };
 use crypto_core::context::Context;
 
-use super::{KeyError, QuorumError, Scheme, ShapeError};
+use super::{KeyError, QuorumError, Scheme, ShapeError, ShownError};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
 use crate::slot::{Slot, Value};
@@ -89,6 +89,7 @@ impl Scheme for MultiSig {
     type Partial = min_sig::Signature;
     type Output = Statement;
     type Proof = Certificate<MinSig>;
+    type Shown = Certificate<MinSig>;
 
     fn id(electorate: &Electorate<MinSig>) -> [u8; 32] {
         electorate.id()
@@ -163,6 +164,24 @@ impl Scheme for MultiSig {
         let signers = Signers::new(electorate.len(), partials.keys().copied()).ok()?;
         let signature = min_sig::aggregate(partials.values()).ok()?;
         Some(Certificate { signers, signature })
+    }
+
+    fn show(_: &Statement, proof: &Certificate<MinSig>) -> Certificate<MinSig> {
+        proof.clone()
+    }
+
+    /// A bitmap with its length, and a signature.
+    fn shown_bytes(electorate: &Electorate<MinSig>) -> usize {
+        4 + electorate.len().div_ceil(8) + 48
+    }
+
+    fn check_shown(
+        electorate: &Electorate<MinSig>,
+        input: &Statement,
+        shown: &Certificate<MinSig>,
+    ) -> Result<Combined<Self>, ShownError> {
+        let right = input.verify(electorate, shown).map_err(|_| ShownError::False);
+        right.map(|()| Combined { output: *input, proof: shown.clone() })
     }
 
     fn check_binding(_: &Electorate<MinSig>, _: Path, binding: Binding) -> Result<(), ConfigError> {

@@ -15,7 +15,7 @@ use crypto_core::wvuf::{
     self, AdmittedKey, Committee, EvaluationKey, Input, InsertError, Output, Partial,
 };
 
-use super::{KeyError, QuorumError, Random, Scheme, ShapeError};
+use super::{KeyError, QuorumError, Random, Scheme, ShapeError, ShownError};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
 use crate::slot::{Slot, Value};
@@ -33,6 +33,7 @@ impl Scheme for Wvuf {
     type Partial = Partial;
     type Output = Output;
     type Proof = BTreeMap<Party, Partial>;
+    type Shown = BTreeMap<Party, Partial>;
 
     fn id(committee: &Committee) -> [u8; 32] {
         committee.id()
@@ -100,6 +101,30 @@ impl Scheme for Wvuf {
         partials: &BTreeMap<Party, Partial>,
     ) -> Option<BTreeMap<Party, Partial>> {
         Some(partials.clone())
+    }
+
+    fn show(_: &Output, proof: &BTreeMap<Party, Partial>) -> BTreeMap<Party, Partial> {
+        proof.clone()
+    }
+
+    fn shown_bytes(committee: &Committee) -> usize {
+        4 + (4 + 96) * committee.access().len()
+    }
+
+    /// A pairing for each partial, and a combination.
+    fn check_shown(
+        committee: &Committee,
+        input: &Input,
+        shown: &BTreeMap<Party, Partial>,
+    ) -> Result<Combined<Self>, ShownError> {
+        if shown.keys().any(|party| committee.access().weight(*party) == 0) {
+            return Err(ShownError::False);
+        }
+        match committee.verify_all(input, shown.clone()) {
+            Ok(quorum) => Ok(Combined { output: wvuf::combine(&quorum), proof: shown.clone() }),
+            Err(wvuf::QuorumError::NotAdmitted { .. }) => Err(ShownError::NotCounted),
+            Err(_) => Err(ShownError::False),
+        }
     }
 
     fn check_binding(_: &Committee, _: Path, _: Binding) -> Result<(), ConfigError> {

@@ -39,7 +39,7 @@ fn withheld<S: Instance>(outputs: &[Output<S>]) -> Vec<Withheld> {
 fn paths<S: Instance>(outputs: &[Output<S>]) -> Vec<Path> {
     let paths = sent(outputs).into_iter().filter_map(|message| match message {
         Message::Partial { path, .. } => Some(path),
-        Message::Request { .. } => None,
+        _ => None,
     });
     paths.collect()
 }

@@ -123,7 +123,7 @@ fn resume<S: Instance>(
             .iter()
             .filter_map(|message| match message {
                 Message::Request { slot } => Some(*slot),
-                Message::Partial { .. } => None,
+                _ => None,
             })
             .collect();
         for at in asked {

@@ -74,7 +74,8 @@ pub(crate) fn runs<S: Instance>(profile: &Profile) -> bool {
 }
 
 const fn profile(algorithm: Algorithm, binding: Binding) -> Profile {
-    let limits = Limits { window: 4, backlog: 16, history: 4, answers: 16, retry: RETRY };
+    let limits =
+        Limits { window: 4, backlog: 16, history: 4, answers: 16, outputs: 8, retry: RETRY };
     Profile { algorithm, binding, fast_attempt: Some(0), fast_from: Slot::new(0), limits }
 }
 
@@ -152,6 +153,12 @@ impl<S: Instance> World<S> {
     ) -> S::Partial {
         let secret = S::secret(&self.paths[&path], party, binding(value)).unwrap();
         S::evaluate(&secret, &input::<S>(at, value)).unwrap()
+    }
+
+    /// The slow partial of the only holder, from a secret that is made once.
+    pub(crate) fn partials_of_one(&self) -> impl Fn(Slot) -> S::Partial + use<S> {
+        let secret = S::secret(&self.paths[&Path::Slow], A, Binding::Slot).unwrap();
+        move |at| S::evaluate(&secret, &input::<S>(at, None)).unwrap()
     }
 
     /// What one path's configuration is for a party.

@@ -5,7 +5,7 @@ use beacon::{Binding, Bls, ConfigError, MultiSig, Reveal, Scheme, Value, Wvuf};
 use borsh::BorshDeserialize;
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::{MinSig, min_sig};
-use crypto_core::certificate::{Elector, Electorate};
+use crypto_core::certificate::{Certificate, Elector, Electorate, Signers};
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar, pairing_product};
 use crypto_core::drand::RoundNumber;
 use crypto_core::generators::{g_hat, h};
@@ -24,6 +24,10 @@ pub(crate) trait Instance: Scheme<Output: Copy> {
 
     /// Bytes of a partial of weight one.
     const PARTIAL_BYTES: usize;
+    /// Bytes of an output that is shown by one partial.
+    const SHOWN_BYTES: usize;
+    /// Slots that are many, by what one of them costs.
+    const MANY: u64;
     /// Whether outputs cannot but depend on the value, and one path is all there is.
     const VALUES_ONLY: bool = false;
     /// How two paths that are one are refused.
@@ -53,6 +57,9 @@ pub(crate) trait Instance: Scheme<Output: Copy> {
     /// What a batch without random coefficients would compare.
     fn naive(dealt: &Self::Dealt, partials: &BTreeMap<Party, Self::Partial>) -> Vec<u8>;
 
+    /// An output of a committee of one, by its partial.
+    fn alone(party: Party, partial: Self::Partial) -> Self::Shown;
+
     /// Checks an output from public data, by other code than the beacon's.
     fn audit(dealt: &Self::Dealt, reveal: &Reveal<Self>);
 }
@@ -81,6 +88,8 @@ impl Instance for Wvuf {
     type Dealt = DealtWvuf;
 
     const PARTIAL_BYTES: usize = 96;
+    const SHOWN_BYTES: usize = 4 + 4 + 96;
+    const MANY: u64 = 1_000;
     const ONE_PATH: fn(Party) -> ConfigError = |party| ConfigError::SharedBlinding { party };
 
     fn deal(
@@ -140,6 +149,10 @@ impl Instance for Wvuf {
         pairing_product(&terms.collect::<Vec<_>>()).to_bytes().to_vec()
     }
 
+    fn alone(party: Party, partial: wvuf::Partial) -> BTreeMap<Party, wvuf::Partial> {
+        BTreeMap::from([(party, partial)])
+    }
+
     fn audit(dealt: &DealtWvuf, reveal: &Reveal<Self>) {
         let committee = &dealt.committee;
         let (weights, t) = (committee.access().weights(), committee.threshold().t().get());
@@ -180,6 +193,8 @@ impl Instance for Bls {
     type Dealt = DealtBls;
 
     const PARTIAL_BYTES: usize = 4 + 48;
+    const SHOWN_BYTES: usize = 48;
+    const MANY: u64 = 10_000;
     const ONE_PATH: fn(Party) -> ConfigError = |party| ConfigError::SharedShare { party };
 
     fn deal(
@@ -228,6 +243,11 @@ impl Instance for Bls {
         points.sum::<G1Projective>().to_affine().to_bytes().to_vec()
     }
 
+    /// One share of one is the key.
+    fn alone(_: Party, partial: threshold::Partial<MinSig>) -> min_sig::Signature {
+        recoded(&partial.points()[0])
+    }
+
     fn audit(dealt: &DealtBls, reveal: &Reveal<Self>) {
         let (purpose, message) = match reveal.bound {
             None => {
@@ -250,6 +270,9 @@ impl Instance for MultiSig {
     type Dealt = DealtMultiSig;
 
     const PARTIAL_BYTES: usize = 48;
+    /// A bitmap of one party.
+    const SHOWN_BYTES: usize = 4 + 1 + 48;
+    const MANY: u64 = 1_000;
     const VALUES_ONLY: bool = true;
     const ONE_PATH: fn(Party) -> ConfigError = |_| ConfigError::OnePath;
 
@@ -307,6 +330,10 @@ impl Instance for MultiSig {
     }
 
     /// As a light client would: from keys, stakes and the bytes of the certificate.
+    fn alone(party: Party, partial: min_sig::Signature) -> Certificate<MinSig> {
+        Certificate { signers: Signers::new(1, [party]).unwrap(), signature: partial }
+    }
+
     fn audit(dealt: &DealtMultiSig, reveal: &Reveal<Self>) {
         let value = reveal.bound.unwrap();
         let message = Bls::statement(&CONTEXT, reveal.slot, value);

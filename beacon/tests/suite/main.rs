@@ -33,6 +33,7 @@ mod crashes;
 mod faults;
 mod fixture;
 mod instances;
+mod missed;
 mod network;
 mod properties;
 mod requests;

@@ -163,9 +163,19 @@ impl<'w, S: Instance> Network<'w, S> {
                     self.in_order(party, slot);
                     self.skipped.entry(party).or_default().push(slot);
                 }
+                Output::Lookup { to, slots } => self.look_up(party, to, &slots),
                 Output::Accuse { party: who, fault } => self.accusations.push((party, who, fault)),
                 Output::Refused(refusal) => self.refusals.push((party, refusal)),
             }
+        }
+    }
+
+    /// A driver's archive: all that the party ever revealed.
+    fn look_up(&mut self, party: Party, to: Party, slots: &[Slot]) {
+        let archive = self.reveals.get(&party).into_iter().flatten();
+        let found = archive.map(|(_, reveal)| reveal).filter(|reveal| slots.contains(&reveal.slot));
+        for message in found.map(Reveal::message).collect::<Vec<_>>() {
+            self.send(party, Recipient::One(to), message);
         }
     }
 

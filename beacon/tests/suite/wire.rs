@@ -22,6 +22,13 @@ fn messages_have_the_documented_bytes<S: Instance>() {
     assert_eq!(bound[11..43], [0x11; 32]);
     let request = borsh::to_vec(&Message::<S>::Request { slot: slot(3) }).unwrap();
     assert_eq!(request, [1, 3, 0, 0, 0, 0, 0, 0, 0]);
+    let show = borsh::to_vec(&Message::<S>::Show { first: slot(3), count: 258 }).unwrap();
+    assert_eq!(show, [2, 3, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0]);
+    let alone = S::alone(A, world.partial(A, Path::Slow, slot(1), None));
+    let shown = Message::<S>::Shown { slot: slot(3), path: Path::Tight, shown: alone };
+    let shown = borsh::to_vec(&shown).unwrap();
+    assert_eq!(shown.len(), 10 + S::SHOWN_BYTES);
+    assert_eq!(shown[..10], [3, 3, 0, 0, 0, 0, 0, 0, 0, 2]);
 }
 
 fn records_have_the_documented_bytes<S: Instance>() {
@@ -53,7 +60,7 @@ fn every_truncation_and_every_extension_is_refused<S: Instance>() {
 fn unknown_tags_and_the_identity_are_refused<S: Instance>() {
     let world = World::<S>::four(3);
     let good = borsh::to_vec(&world.message(A, Path::Slow, slot(1), None)).unwrap();
-    for (position, byte) in [(0, 2), (1, 3), (10, 2)] {
+    for (position, byte) in [(0, 4), (1, 3), (10, 2)] {
         let mut bad = good.clone();
         bad[position] = byte;
         assert!(borsh::from_slice::<Message<S>>(&bad).is_err(), "byte {position}");

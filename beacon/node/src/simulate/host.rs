@@ -373,7 +373,7 @@ impl<S: Keyed> Committee<'_, S> {
         let access = self.setup.keygen.shape().access();
         let parties: Vec<Party> = match job.work() {
             ::beacon::Work::Combine(partials) => partials.keys().copied().collect(),
-            ::beacon::Work::Verify(party, _) => vec![*party],
+            ::beacon::Work::Verify(party, _) | ::beacon::Work::Open(party, _) => vec![*party],
         };
         let shares: u64 = parties.iter().map(|party| u64::from(access.weight(*party))).sum();
         let many = u64::try_from(parties.len()).unwrap_or(u64::MAX);

@@ -1,0 +1,165 @@
+//! Outputs that were missed, from who has them.
+//!
+//! Partials of a slot are answered for only while it is fresh. Whoever comes back after thousands of
+//! slots, or lost more messages than the others still answer for, asks for what came out:
+//!
+//! ```text
+//!  final, no output for a while ─► Show{first, count} ─► one peer ─► Shown ─► job ─► result ─► FIFO
+//!                                   ▲  silent: the next peer          │
+//!                                   └──────────── false: accused, never asked again
+//! ```
+//! An output is believed for its proof and nothing else: under the group key, or as a qualified set of
+//! partials. It is looked at only if the slot is final here, lacks its output, and was asked of this
+//! peer; so it cannot precede finality, nor take part in deciding a value, and a peer that shows what is
+//! false costs one check for each slot that it was asked for, once. Peers are asked in turn.
+//!
+//! Shown is what this beacon keeps of finished slots, or what the driver's archive has
+//! ([`Output::Lookup`]); to one peer a bounded number in a pause. A skipped slot with an input is as
+//! good as any; one without has no output, and one that is off is not asked for.
+use std::collections::{BTreeMap, BTreeSet};
+
+use crypto_core::access::Party;
+use machine::Instant;
+
+use super::Beacon;
+use crate::collector::Lane;
+use crate::contract::bound_value;
+use crate::event::{Fault, Output, Recipient};
+use crate::job::{Combined, Job, Work};
+use crate::schemes::{Scheme, ShownError};
+use crate::slot::Slot;
+use crate::switch::Mode;
+use crate::wire::{Message, Path};
+
+/// Who was asked for which outputs, and how it went.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Missed {
+    /// The last range that each peer was asked for, both ends included.
+    asked: BTreeMap<Party, (Slot, Slot)>,
+    /// Who has shown what is false.
+    pub(super) liars: BTreeSet<Party>,
+    last: Option<Party>,
+    again: Instant,
+}
+
+impl Missed {
+    fn was_asked(&self, party: Party, slot: Slot) -> bool {
+        let range = self.asked.get(&party).filter(|_| !self.liars.contains(&party));
+        range.is_some_and(|(first, last)| (*first..=*last).contains(&slot))
+    }
+
+    /// What was asked of the last peer is worked off: no need to wait before the next is asked.
+    pub(super) fn reached(&mut self, head: Slot) {
+        let range = self.last.and_then(|last| self.asked.get(&last));
+        if range.is_some_and(|(_, last)| *last < head) {
+            self.again = Instant::START;
+        }
+    }
+
+    /// How many notes are kept of a peer.
+    pub(super) fn notes_of(&self, party: Party) -> usize {
+        usize::from(self.asked.contains_key(&party)) + usize::from(self.liars.contains(&party))
+    }
+}
+
+impl<S: Scheme> Beacon<S> {
+    /// Asks the next peer for the outputs of slots whose partials did not come, if it is time.
+    pub(super) fn ask_for_outputs(&mut self, now: Instant) {
+        let stuck = |open: &super::Open<S>| open.asked && !open.opening && !open.collector.busy();
+        let first = self.lacking().find(|(_, open)| stuck(open)).map(|(slot, _)| slot);
+        let Some(first) = first.filter(|_| self.missed.again <= now) else { return };
+        let Some(peer) = self.next_peer() else { return };
+        let end = self.local.min(self.head.after(self.limits.backlog));
+        let most = u32::try_from(self.limits.outputs).unwrap_or(u32::MAX);
+        let count = u32::try_from(end.get().saturating_sub(first.get())).unwrap_or(most).min(most);
+        let last = first.after(u64::from(count).saturating_sub(1));
+        self.missed.asked.insert(peer, (first, last));
+        self.missed.last = Some(peer);
+        self.missed.again = now + self.limits.retry;
+        self.send(Recipient::One(peer), Message::Show { first, count });
+    }
+
+    /// The next in turn that has not lied.
+    fn next_peer(&self) -> Option<Party> {
+        let last = self.missed.last.unwrap_or(self.me);
+        let after = self.parties().filter(|party| *party > last);
+        let until = self.parties().filter(|party| *party <= last);
+        let mut peers = after.chain(until);
+        peers.find(|party| *party != self.me && !self.missed.liars.contains(party))
+    }
+
+    /// Shows a peer what came out of finished slots.
+    pub(super) fn show(&mut self, now: Instant, to: Party, first: Slot, count: u32) {
+        let most = u32::try_from(self.limits.outputs).unwrap_or(u32::MAX);
+        let mut archived = Vec::new();
+        for ahead in 0..u64::from(count.min(most)) {
+            let slot = first.after(ahead);
+            if slot >= self.head || !self.shown.give(to, slot, now) {
+                break;
+            }
+            let known = self.history.get(slot).and_then(|answer| answer.shown.clone());
+            match known {
+                Some((path, shown)) => {
+                    let message = Message::Shown { slot, path, shown: *shown };
+                    self.send(Recipient::One(to), message);
+                }
+                None => archived.push(slot),
+            }
+        }
+        if !archived.is_empty() {
+            self.outputs.push_back(Output::Lookup { to, slots: archived });
+        }
+    }
+
+    /// Has what a peer has shown checked, if it was asked for and is still lacking.
+    pub(super) fn look_at(&mut self, from: Party, slot: Slot, (path, shown): (Path, S::Shown)) {
+        if !self.plan.counts(path, Mode::On) {
+            self.accuse_once(from, Fault::UnusedPath { path, slot });
+            return;
+        }
+        if !self.missed.was_asked(from, slot) || !self.keeps(slot) || self.is_off(slot) {
+            return;
+        }
+        let lacking = self.open.get(&slot).filter(|open| open.result.is_none() && !open.opening);
+        let Some(value) = lacking.and_then(super::Open::value) else { return };
+        let Some(bound) = bound_value(self.binding, value) else { return };
+        let Some(subject) = self.subject(slot, bound) else { return };
+        if let Some(open) = self.open.get_mut(&slot) {
+            open.opening = true;
+        }
+        let job = Job::new(&self.keys, &subject, path, Work::Open(from, shown));
+        self.outputs.push_back(Output::Check(job));
+    }
+
+    /// What was shown is the output, or its sender is a liar.
+    pub(super) fn opened(
+        &mut self,
+        slot: Slot,
+        Lane { path, value }: Lane,
+        (from, shown): (Party, Box<S::Shown>),
+        result: Result<Box<Combined<S>>, ShownError>,
+    ) {
+        let kept = self.keeps(slot);
+        let open = self.open.get_mut(&slot).filter(|open| open.opening);
+        let Some(open) = open else { return };
+        open.opening = false;
+        match result {
+            Ok(combined) => {
+                let bound = open.value().and_then(|last| bound_value(self.binding, last));
+                if kept && open.result.is_none() && bound == Some(value) {
+                    open.result = Some((path, combined));
+                    open.collector.clear();
+                    self.reveal();
+                }
+            }
+            Err(ShownError::NotCounted) => {}
+            Err(ShownError::False) => {
+                self.missed.again = Instant::START;
+                if self.missed.liars.insert(from) {
+                    let fault = Fault::FalseOutput { slot, path, shown };
+                    self.outputs.push_back(Output::Accuse { party: from, fault });
+                }
+            }
+        }
+    }
+}
