@@ -23,6 +23,7 @@
 //! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `event`     | inputs and outputs, faults and refusals                           |
+//! | `effect`    | outputs without the records, which a journal keeps                |
 //! | `wire`      | what travels and what is stored                                   |
 //! | `slot`      | slots, views, values                                              |
 //!
@@ -56,6 +57,7 @@ mod beacon;
 mod collector;
 mod config;
 pub mod contract;
+mod effect;
 mod event;
 pub mod guide;
 mod history;
@@ -69,6 +71,7 @@ mod wire;
 pub use crate::beacon::{Beacon, Footprint};
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::contract::Withheld;
+pub use crate::effect::Effect;
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
 pub use crate::job::{Combined, Finding, Job, Verdict, Work};
 pub use crate::known::Known;

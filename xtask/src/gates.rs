@@ -125,7 +125,9 @@ fn features() -> Result<Vec<Gate>, Failed> {
     let above = "clippy -p prefinal-node --lib --locked --no-default-features --features arkworks";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} {upon_curves} -- -D warnings")),
-        Gate::cargo(&format!("{powerset} -p prefinal-weighted-rounding -- -D warnings")),
+        Gate::cargo(&format!(
+            "{powerset} -p prefinal-weighted-rounding -p prefinal-journal -- -D warnings"
+        )),
         Gate::cargo(&format!("{above} -- -D warnings")),
     ])
 }

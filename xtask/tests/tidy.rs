@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -40,6 +40,11 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ),
     ("prefinal-beacon", &["prefinal-crypto-core", "prefinal-machine"]),
     ("prefinal-model", &["prefinal-beacon"]),
+    ("prefinal-journal", &["prefinal-machine"]),
+    (
+        "prefinal-driver",
+        &["prefinal-beacon", "prefinal-crypto-core", "prefinal-journal", "prefinal-machine"],
+    ),
     ("prefinal-sim", &["prefinal-machine"]),
     ("prefinal-timelock", &["prefinal-crypto-core"]),
     (

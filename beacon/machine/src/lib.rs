@@ -4,8 +4,11 @@
 //! wants done comes out of [`Machine::poll`], and time is an argument. The same inputs at the same
 //! times give the same outputs everywhere, so a run can be replayed, simulated and checked.
 //!
-//! Elsewhere: the machines (`beacon`, `jolteon`), and who drives them (`sim` in virtual time, `node`
-//! in real time).
+//! Some outputs are records: a promise that must be durable before what follows it leaves.
+//! [`Recorded`] tells them from the rest, so that a journal can stand between machine and driver.
+//!
+//! Elsewhere: the machines (`beacon`, `jolteon`), the journal (`journal`), and who drives them (`sim`
+//! in virtual time, `node` in real time).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -78,6 +81,28 @@ pub trait Machine {
 
     /// When the machine wants to be handled again if nothing else happens first.
     fn wake_at(&self) -> Option<Instant>;
+}
+
+/// An output as a journal sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duty<R, E> {
+    /// A record that is durable before any later effect is carried out.
+    Keep(R),
+    /// A record that is written some time: losing it repeats what is harmless to repeat.
+    Note(R),
+    /// Something to carry out.
+    Do(E),
+}
+
+/// Outputs of which some are records.
+pub trait Recorded {
+    /// What must be found again after a crash.
+    type Record;
+    /// What is left without the records.
+    type Effect;
+
+    /// Which of the two this is.
+    fn duty(self) -> Duty<Self::Record, Self::Effect>;
 }
 
 #[cfg(test)]

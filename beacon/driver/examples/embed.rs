@@ -1,0 +1,373 @@
+//! A toy engine with a beacon in it: four parties on threads, both paths, every value verified.
+//!
+//! `cargo run --release -p prefinal-driver --example embed`
+//!
+//! The engine is the least that has prefinality: a leader proposes, everybody votes, a quorum of votes
+//! makes everybody commit, a quorum of commits is final. Its leaders all propose the same block for a
+//! slot, so it needs no locks; a real engine does. The leader of every third slot sleeps, so that the
+//! slot is decided in its second view, where only the slow path releases.
+//!
+//! Look for `BEACON`: there are seven such places, and that is all an engine has to do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::num::NonZeroU32;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use beacon::{
+    Binding, Bls, Config, Limits, Message, Paths, Recipient, Reveal, Sharing, Slot, Value, View,
+};
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::MinSig;
+use crypto_core::commitment::Commitment;
+use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::drand::RoundNumber;
+use crypto_core::polynomial::{Placement, Points, Polynomial};
+use crypto_core::secret::Secret;
+use crypto_core::threshold::{self, KeyShares, Setup};
+use driver::{Driver, Event, Options};
+use journal::{Journal, JournalError};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sha2::{Digest, Sha256};
+
+const PARTIES: u32 = 4;
+/// More than two thirds.
+const QUORUM: usize = 3;
+const SLOTS: u64 = 6;
+const TIMEOUT: Duration = Duration::from_millis(200);
+
+type Committee = threshold::Committee<MinSig>;
+type Failure = Box<dyn Error + Send + Sync>;
+
+// --- the engine ---------------------------------------------------------------------------------
+
+/// What its parties send each other.
+#[derive(Clone)]
+enum Wire {
+    Propose(View, Value),
+    Vote(View, Value),
+    /// BEACON 1: a commit has room for the partial that is released with it.
+    Commit(View, Value, Option<Message<Bls>>),
+    /// BEACON 2: and partials travel on their own, on the same authenticated links.
+    Beacon(Message<Bls>),
+}
+
+/// Its write-ahead log, here in memory: what is flushed would survive.
+#[derive(Default)]
+struct Log {
+    batch: Vec<Entry>,
+    disk: Vec<Entry>,
+    flushes: u32,
+}
+
+enum Entry {
+    /// The engine's own: this party committed.
+    Commit(View, Value),
+    /// BEACON 3: the beacon's records ride in the same log, and so in the same write.
+    Beacon(Vec<u8>),
+}
+
+#[derive(Clone, Default)]
+struct SharedLog(Arc<Mutex<Log>>);
+
+impl SharedLog {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn committed(&self) -> BTreeMap<View, Value> {
+        let log = self.log();
+        let votes = log.disk.iter().filter_map(|entry| match entry {
+            Entry::Commit(view, value) => Some((*view, *value)),
+            Entry::Beacon(_) => None,
+        });
+        votes.collect()
+    }
+}
+
+impl Journal for SharedLog {
+    fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
+        self.log().batch.push(Entry::Beacon(record.to_vec()));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        let mut log = self.log();
+        let Log { batch, disk, flushes } = &mut *log;
+        disk.append(batch);
+        *flushes += 1;
+        Ok(())
+    }
+
+    fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
+        let log = self.log();
+        let ours = log.disk.iter().filter_map(|entry| match entry {
+            Entry::Beacon(record) => Some(record.clone()),
+            Entry::Commit(..) => None,
+        });
+        Ok(ours.collect())
+    }
+
+    fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
+        let mut log = self.log();
+        log.disk.retain(|entry| matches!(entry, Entry::Commit(..)));
+        log.batch.extend(records.iter().cloned().map(Entry::Beacon));
+        drop(log);
+        self.sync()
+    }
+}
+
+/// One party of the engine.
+struct Engine {
+    me: Party,
+    links: Vec<Sender<(Party, Wire)>>,
+    log: SharedLog,
+    driver: Driver<Bls>,
+    view: View,
+    said: BTreeMap<(View, Value, bool), BTreeSet<Party>>,
+    committed: BTreeMap<View, Value>,
+}
+
+impl Engine {
+    fn run(mut self, inbox: &Receiver<(Party, Wire)>) -> Result<(), Failure> {
+        self.propose();
+        while self.view.slot.get() <= SLOTS {
+            match inbox.recv_timeout(TIMEOUT) {
+                Ok((from, wire)) => self.receive(from, wire)?,
+                Err(RecvTimeoutError::Timeout) => {
+                    // BEACON 4: before the timeout is signed.
+                    self.driver.on_view_abandoned(self.view)?;
+                    self.view.attempt += 1;
+                    self.propose();
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+        // The engine is done, its peers' beacons may lack something yet.
+        while let Ok((from, wire)) = inbox.recv_timeout(TIMEOUT * 2) {
+            if let Wire::Beacon(message) | Wire::Commit(_, _, Some(message)) = wire {
+                self.driver.on_message(from, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn propose(&mut self) {
+        let View { slot, attempt } = self.view;
+        let leader = (slot.get() + u64::from(attempt)) % u64::from(PARTIES);
+        let asleep = slot.get().is_multiple_of(3) && attempt == 0;
+        if leader == u64::from(self.me.get()) && !asleep {
+            let value = Value::new(Sha256::digest(slot.get().to_be_bytes()).into());
+            self.broadcast(&Wire::Propose(self.view, value));
+        }
+    }
+
+    fn receive(&mut self, from: Party, wire: Wire) -> Result<(), Failure> {
+        match wire {
+            Wire::Propose(view, value) if view == self.view => {
+                self.broadcast(&Wire::Vote(view, value));
+            }
+            Wire::Propose(..) => {}
+            Wire::Vote(view, value) => {
+                let votes = self.count(from, (view, value, false));
+                if votes >= QUORUM && view == self.view && !self.committed.contains_key(&view) {
+                    self.commit(view, value)?;
+                }
+            }
+            Wire::Commit(view, value, partial) => {
+                // BEACON 5: whatever becomes of the vote, its partial goes to the beacon.
+                if let Some(message) = partial.filter(|_| from != self.me) {
+                    self.driver.on_message(from, message)?;
+                }
+                if self.count(from, (view, value, true)) == QUORUM && view.slot == self.view.slot {
+                    // BEACON 6: final.
+                    self.driver.on_finalize(view.slot, Some(value))?;
+                    self.view = View::new(view.slot.next(), 0);
+                    self.propose();
+                }
+            }
+            Wire::Beacon(message) => self.driver.on_message(from, message)?,
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, view: View, value: Value) -> Result<(), Failure> {
+        self.committed.insert(view, value);
+        self.log.log().batch.push(Entry::Commit(view, value));
+        // BEACON 7: one write makes the vote and its partial's record durable; then both leave.
+        let partial = self.driver.on_prefinalize(view.slot, view, value)?;
+        if partial.is_none() {
+            self.log.sync()?;
+        }
+        self.broadcast(&Wire::Commit(view, value, partial));
+        Ok(())
+    }
+
+    fn count(&mut self, from: Party, what: (View, Value, bool)) -> usize {
+        let said = self.said.entry(what).or_default();
+        said.insert(from);
+        said.len()
+    }
+
+    fn broadcast(&self, wire: &Wire) {
+        for link in &self.links {
+            // Who has left needs nothing more.
+            drop(link.send((self.me, wire.clone())));
+        }
+    }
+}
+
+// --- around it ----------------------------------------------------------------------------------
+
+/// A dealer that everybody trusts; `pvss_dkg` does without one.
+struct Dealer {
+    access: Access,
+    slow: (Committee, Vec<Secret<Vec<crypto_core::curve::Scalar>>>),
+    fast: (Committee, Vec<Secret<Vec<crypto_core::curve::Scalar>>>),
+}
+
+impl Dealer {
+    /// Equal weights: two of four on the slow path, all four on the fast one.
+    fn new(seed: u64) -> Result<Self, Failure> {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let access = Access::new(&vec![1; usize::try_from(PARTIES)?])?;
+        let secret = Secret::new(crypto_core::curve::Scalar::random(&mut rng));
+        let mut deal = |t: u32| -> Result<_, Failure> {
+            let threshold = Threshold::new(t, PARTIES)?;
+            let placement = Placement::Consecutive;
+            let purpose = Bls::purpose(Binding::Slot);
+            let setup = Setup { access: access.clone(), threshold, placement, purpose };
+            let t = NonZeroU32::new(t).ok_or("a threshold of zero")?;
+            let polynomial = Polynomial::random(t, &secret, &mut rng);
+            let committee = Committee::from_commitment(setup, &Commitment::commit(&polynomial))?;
+            let shares = polynomial.shares(&Points::of(&access, placement));
+            let one = |share: &crypto_core::curve::Scalar| Secret::new(vec![*share]);
+            Ok((committee, shares.expose().iter().map(one).collect()))
+        };
+        let (slow, fast) = (deal(2)?, deal(4)?);
+        Ok(Self { access, slow, fast })
+    }
+
+    fn config(&mut self, me: Party) -> Result<Config<Bls>, Failure> {
+        let sharing = |(committee, shares): &mut (Committee, Vec<Secret<Vec<_>>>)| {
+            let own = KeyShares::new(me, shares.remove(0)).check(committee)?;
+            Ok::<_, Failure>(Sharing { committee: committee.clone(), secret: Some(own) })
+        };
+        let (slow, fast) = (sharing(&mut self.slow)?, sharing(&mut self.fast)?);
+        Ok(Config {
+            context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(0) },
+            me,
+            paths: Paths::FastAndSlow { slow, fast, fast_from: Slot::new(1) },
+            binding: Binding::Slot,
+            fast_attempt: Some(0),
+            first: Slot::new(1),
+            limits: Limits::default(),
+        })
+    }
+}
+
+/// Reads a beacon's events until it has revealed every slot.
+fn read(
+    me: Party,
+    links: &[Sender<(Party, Wire)>],
+    events: &driver::Receiver<Event<Bls>>,
+) -> Result<Vec<Reveal<Bls>>, Failure> {
+    let mut reveals = Vec::new();
+    while let Ok(event) = events.recv_blocking() {
+        match event {
+            Event::Send { to, message } => {
+                for (peer, link) in (0..).map(Party::new).zip(links) {
+                    if peer != me && (to == Recipient::All || to == Recipient::One(peer)) {
+                        drop(link.send((me, Wire::Beacon(message.clone()))));
+                    }
+                }
+            }
+            Event::Reveal(reveal) => reveals.push(*reveal),
+            // No fast path in a second view: as it must be.
+            Event::Refused(_)
+            | Event::Skipped { .. }
+            | Event::Off { .. }
+            | Event::Lookup { .. } => {}
+            Event::Accuse { party, fault } => return Err(format!("{party}: {fault}").into()),
+        }
+    }
+    Ok(reveals)
+}
+
+fn main() -> Result<(), Failure> {
+    let mut dealer = Dealer::new(7)?;
+    let (links, inboxes): (Vec<_>, Vec<_>) = (0..PARTIES).map(|_| channel()).unzip();
+    let (mut engines, mut readers, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+    for (me, inbox) in dealer.access.clone().parties().zip(inboxes) {
+        let log = SharedLog::default();
+        // Empty here; after a crash, what this party must not contradict.
+        let committed = log.committed();
+        let pool = rayon::spawn::<driver::Task>;
+        let (driver, events) =
+            Driver::start(dealer.config(me)?, log.clone(), pool, Options::default())?;
+        logs.push(log.clone());
+        let clock = driver.clone();
+        thread::spawn(move || clock.run_clock(Duration::from_millis(100)));
+        let outgoing = links.clone();
+        readers.push(thread::spawn(move || read(me, &outgoing, &events)));
+        let engine = Engine {
+            me,
+            links: links.clone(),
+            log,
+            driver,
+            view: View::new(Slot::new(1), 0),
+            said: BTreeMap::new(),
+            committed,
+        };
+        engines.push(thread::spawn(move || {
+            let driver = engine.driver.clone();
+            let done = engine.run(&inbox);
+            driver.shut_down()?;
+            done
+        }));
+    }
+    for engine in engines {
+        engine.join().map_err(|_| "an engine panicked")??;
+    }
+    let readers =
+        readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader panicked")?);
+    let reveals = readers.collect::<Result<Vec<_>, _>>()?;
+    show(&dealer.slow.0, &reveals)?;
+    let flushes: Vec<_> = logs.iter().map(|log| log.log().flushes).collect();
+    println!("writes of each party's log, votes included: {flushes:?}");
+    Ok(())
+}
+
+/// Compares the parties and verifies each value with nothing but the committee's public key.
+fn show(committee: &Committee, reveals: &[Vec<Reveal<Bls>>]) -> Result<(), Failure> {
+    let first = reveals.first().ok_or("nobody is there")?;
+    for (number, reveal) in (1..=SLOTS).zip(first) {
+        let round = RoundNumber::new(number).ok_or("rounds count from one")?;
+        committee.verify_result(&threshold::Message::round(round), &reveal.output)?;
+        let same = |other: &Vec<Reveal<Bls>>| {
+            other.iter().any(|one| one.slot == reveal.slot && one.output == reveal.output)
+        };
+        if reveal.slot.get() != number || !reveals.iter().all(same) {
+            return Err(format!("slot {number}: the parties disagree").into());
+        }
+        let paths: Vec<_> =
+            reveals.iter().flatten().filter(|one| one.slot == reveal.slot).collect();
+        let paths: Vec<_> = paths.iter().map(|one| one.path.to_string()).collect();
+        let value: String =
+            reveal.randomness().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        println!("slot {number}: {value}, verified; by the paths {}", paths.join(", "));
+    }
+    if first.len() < usize::try_from(SLOTS)? {
+        return Err(format!("{} of {SLOTS} slots have a value", first.len()).into());
+    }
+    Ok(())
+}
+
+#[test]
+fn it_runs() {
+    main().map_err(|failure| failure.to_string()).expect("every value verifies");
+}

@@ -1,0 +1,131 @@
+//! What waits for the machine, and what waits for the pool.
+//!
+//! Verdicts, losses and jobs are few: at most as many as jobs that are out. Messages are as many as
+//! peers like, so each peer has places of its own.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use beacon::{Message, Scheme, Verdict};
+use crypto_core::access::Party;
+
+use crate::event::MessageError;
+use crate::jobs::{Number, Ordered};
+
+/// Something for the machine.
+pub(crate) enum Letter<S: Scheme> {
+    Verdict(Number, Verdict<S>),
+    Message(Party, Message<S>),
+}
+
+/// The queues, each step under a lock of its own that nobody holds for long.
+pub(crate) struct Inbox<S: Scheme> {
+    queues: Mutex<Queues<S>>,
+    /// How many messages of one peer may wait.
+    per_peer: usize,
+}
+
+struct Queues<S: Scheme> {
+    verdicts: VecDeque<(Number, Verdict<S>)>,
+    lost: Vec<Number>,
+    jobs: VecDeque<Ordered<S>>,
+    messages: VecDeque<(Party, Message<S>)>,
+    waiting: BTreeMap<Party, usize>,
+    dropped: u64,
+}
+
+impl<S: Scheme> Inbox<S> {
+    pub(crate) fn new(per_peer: usize) -> Self {
+        let queues = Queues {
+            verdicts: VecDeque::new(),
+            lost: Vec::new(),
+            jobs: VecDeque::new(),
+            messages: VecDeque::new(),
+            waiting: BTreeMap::new(),
+            dropped: 0,
+        };
+        Self { queues: Mutex::new(queues), per_peer }
+    }
+
+    /// Nothing in here panics halfway, so a poisoned lock hides nothing broken.
+    fn queues(&self) -> MutexGuard<'_, Queues<S>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn message(&self, from: Party, message: Message<S>) -> Result<(), MessageError> {
+        let mut queues = self.queues();
+        let waiting = queues.waiting.get(&from).copied().unwrap_or_default();
+        if waiting >= self.per_peer {
+            queues.dropped = queues.dropped.saturating_add(1);
+            return Err(MessageError::Full { from, waiting, limit: self.per_peer });
+        }
+        queues.waiting.insert(from, waiting.saturating_add(1));
+        queues.messages.push_back((from, message));
+        Ok(())
+    }
+
+    pub(crate) fn verdict(&self, number: Number, verdict: Verdict<S>) {
+        self.queues().verdicts.push_back((number, verdict));
+    }
+
+    pub(crate) fn lost(&self, number: Number) {
+        self.queues().lost.push(number);
+    }
+
+    pub(crate) fn job(&self, job: Ordered<S>) {
+        self.queues().jobs.push_back(job);
+    }
+
+    pub(crate) fn take_job(&self) -> Option<Ordered<S>> {
+        self.queues().jobs.pop_front()
+    }
+
+    pub(crate) fn take_lost(&self) -> Vec<Number> {
+        std::mem::take(&mut self.queues().lost)
+    }
+
+    /// The next thing for the machine: verdicts first, messages only if there is room.
+    pub(crate) fn take(&self, room: bool) -> Option<Letter<S>> {
+        let mut queues = self.queues();
+        if let Some((number, verdict)) = queues.verdicts.pop_front() {
+            return Some(Letter::Verdict(number, verdict));
+        }
+        if !room {
+            return None;
+        }
+        let (from, message) = queues.messages.pop_front()?;
+        if let Some(waiting) = queues.waiting.get_mut(&from) {
+            *waiting = waiting.saturating_sub(1);
+        }
+        Some(Letter::Message(from, message))
+    }
+
+    /// Whether [`take`](Self::take) would give something.
+    pub(crate) fn has(&self, room: bool) -> bool {
+        let queues = self.queues();
+        !queues.verdicts.is_empty() || (room && !queues.messages.is_empty())
+    }
+
+    pub(crate) fn has_jobs(&self) -> bool {
+        !self.queues().jobs.is_empty()
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.queues().lost.is_empty()
+    }
+
+    /// Forgets everything: nobody will take it any more.
+    pub(crate) fn clear(&self) {
+        let mut queues = self.queues();
+        queues.verdicts.clear();
+        queues.lost.clear();
+        queues.jobs.clear();
+        queues.messages.clear();
+        queues.waiting.clear();
+    }
+
+    /// How many messages wait, and how many were dropped.
+    pub(crate) fn counts(&self) -> (usize, u64) {
+        let queues = self.queues();
+        (queues.messages.len(), queues.dropped)
+    }
+}

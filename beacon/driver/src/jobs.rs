@@ -1,0 +1,88 @@
+//! What is on the pool, and what the pool lost.
+//!
+//! A job is pure data, so running it twice costs time and changes nothing: a verdict under a number
+//! that has one already is ignored. That makes losing one simple. Whoever drops a task or panics in it
+//! reports its number; after a pause it is handed out again. A task that is neither run nor dropped, as
+//! in a pool that hangs, is handed out again when patience ends. Nothing is given up: a slot would wait
+//! for it for ever.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use beacon::{Job, Scheme};
+use machine::Instant;
+
+/// Of a job, in the order in which they were handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Number(u64);
+
+/// A job for the pool.
+pub(crate) struct Ordered<S: Scheme> {
+    pub(crate) number: Number,
+    pub(crate) job: Arc<Job<S>>,
+}
+
+/// Jobs without a verdict.
+pub(crate) struct Jobs<S: Scheme> {
+    out: BTreeMap<Number, Out<S>>,
+    next: u64,
+    patience: Duration,
+    pause: Duration,
+    repeated: u64,
+}
+
+struct Out<S: Scheme> {
+    job: Arc<Job<S>>,
+    /// When it is handed out again.
+    again: Instant,
+}
+
+impl<S: Scheme> Jobs<S> {
+    pub(crate) const fn new(patience: Duration, pause: Duration) -> Self {
+        Self { out: BTreeMap::new(), next: 0, patience, pause, repeated: 0 }
+    }
+
+    pub(crate) fn order(&mut self, now: Instant, job: Job<S>) -> Ordered<S> {
+        let number = Number(self.next);
+        self.next = self.next.saturating_add(1);
+        let job = Arc::new(job);
+        self.out.insert(number, Out { job: Arc::clone(&job), again: now + self.patience });
+        Ordered { number, job }
+    }
+
+    /// A verdict came. `false` if it is the second one.
+    pub(crate) fn done(&mut self, number: Number) -> bool {
+        self.out.remove(&number).is_some()
+    }
+
+    /// The pool dropped it.
+    pub(crate) fn lost(&mut self, now: Instant, number: Number) {
+        if let Some(out) = self.out.get_mut(&number) {
+            out.again = now + self.pause;
+        }
+    }
+
+    /// What is to be handed out again by now.
+    pub(crate) fn due(&mut self, now: Instant) -> Vec<Ordered<S>> {
+        let mut due = Vec::new();
+        for (number, out) in self.out.iter_mut().filter(|(_, out)| out.again <= now) {
+            out.again = now + self.patience;
+            self.repeated = self.repeated.saturating_add(1);
+            due.push(Ordered { number: *number, job: Arc::clone(&out.job) });
+        }
+        due
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.out.values().map(|out| out.again).min()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// How many were handed out again.
+    pub(crate) const fn repeated(&self) -> u64 {
+        self.repeated
+    }
+}

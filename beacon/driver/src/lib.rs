@@ -1,0 +1,53 @@
+//! A beacon behind callbacks, for engines that run on threads or tasks.
+//!
+//! An engine with a beacon in it calls four functions and reads one stream. [`Driver`] keeps the
+//! machine behind a lock, the journal behind the machine, and everything that takes time on a pool
+//! that the caller owns. It starts no thread and needs no runtime.
+//!
+//! ```text
+//!  engine   on_prefinalize ─► partial for the vote's envelope ─┐
+//!           on_finalize, on_view_abandoned ────────────────────┼─► Journaled<Beacon> ─► events
+//!  network  on_message ──► inbox, bounded for each peer ───────┤        │      ▲
+//!  timer    tick ──────────────────────────────────────────────┘        └ jobs ┘ pool
+//! ```
+//! | call                | returns when                                          | never                        |
+//! |---------------------|-------------------------------------------------------|------------------------------|
+//! | `on_prefinalize`    | the promise is durable, with the partial               | is dropped                   |
+//! | `on_finalize`       | the slot is durable and the slow partial is an event    | is dropped                   |
+//! | `on_view_abandoned` | that is durable: sign the timeout after it              | is dropped                   |
+//! | `on_message`        | the message waits; often it is handled by then         | waits for a disk or a pairing |
+//!
+//! The first three wait for the journal, as the vote must; in asynchronous code that is a write to a
+//! disk, so call them where such a write may stand. The messages wait in an inbox of so many for each
+//! peer ([`Options`]). It is emptied by whoever holds the machine, engine first, while neither too many
+//! jobs are out nor too many events unread. A peer whose places are taken loses its message, and is
+//! told so; the protocol asks again for what it needs.
+//!
+//! | module   | what                                                            |
+//! |----------|-----------------------------------------------------------------|
+//! | `driver` | the callbacks                                                    |
+//! | `shared` | the machine under its lock: inputs in, events and jobs out       |
+//! | `inbox`  | what waits for the machine                                       |
+//! | `jobs`   | what is on the pool, and what the pool lost                      |
+//! | `pool`   | whose threads compute                                            |
+//! | `event`  | what the engine reads                                            |
+//! | [`guide`] | embed it in your engine, with the whole of an example           |
+//!
+//! Elsewhere: what may be said when (`beacon`), what survives a crash (`journal`), engines that are
+//! machines themselves and need no driver (`node`).
+#![forbid(unsafe_code)]
+
+mod driver;
+mod event;
+mod inbox;
+mod jobs;
+mod pool;
+mod shared;
+
+#[doc = include_str!("guide.md")]
+pub mod guide {}
+
+pub use crate::driver::{Driver, Figures, Options, StartError};
+pub use crate::event::{Event, MessageError, Stopped};
+pub use crate::pool::{Pool, Task};
+pub use async_channel::Receiver;

@@ -1,0 +1,333 @@
+//! The machine under its lock: inputs in, events and jobs out.
+//!
+//! Whoever has something for the machine puts it into the inbox and tries the lock. Who gets it works
+//! off the inbox; who does not leaves, for the holder looks into the inbox once more after it let go.
+//! So a message never waits for a write to a disk or for another thread's messages. Only the engine's
+//! callbacks wait for the lock, and while one waits the others make room for it.
+//!
+//! Jobs are handed to the pool after the lock is free, by one thread at a time: a pool that runs them
+//! on the spot gets them one after another, however long the chain of verdicts and jobs is.
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time;
+
+use async_channel::Sender;
+use beacon::{Beacon, Effect, Input, Scheme};
+use journal::{Journal, Journaled};
+use machine::Instant;
+
+use crate::driver::{Figures, Options};
+use crate::event::{Event, Stopped};
+use crate::inbox::{Inbox, Letter};
+use crate::jobs::{Jobs, Number, Ordered};
+use crate::pool::Pool;
+
+/// What all clones of a driver share.
+pub(crate) struct Shared<S: Scheme> {
+    state: Mutex<State<S>>,
+    pub(crate) inbox: Inbox<S>,
+    /// How many of the engine's callbacks wait for the lock.
+    urgent: AtomicUsize,
+    /// Whether a thread is handing jobs to the pool.
+    handing_out: AtomicBool,
+    /// As many as `jobs` has, to be read without the lock.
+    jobs_out: AtomicUsize,
+    events: Sender<Event<S>>,
+    pool: Box<dyn Pool>,
+    options: Options,
+    started: time::Instant,
+}
+
+enum State<S: Scheme> {
+    Running(Box<Running<S>>),
+    Stopped(Stopped),
+}
+
+/// A beacon with its journal.
+pub(crate) type Machine<S> = Journaled<Beacon<S>, Box<dyn Journal + Send>>;
+
+pub(crate) struct Running<S: Scheme> {
+    machine: Machine<S>,
+    jobs: Jobs<S>,
+}
+
+impl<S: Scheme> Shared<S> {
+    pub(crate) fn new(
+        machine: Machine<S>,
+        pool: Box<dyn Pool>,
+        events: Sender<Event<S>>,
+        options: Options,
+    ) -> Self {
+        let jobs = Jobs::new(options.patience, options.pause);
+        Self {
+            state: Mutex::new(State::Running(Box::new(Running { machine, jobs }))),
+            inbox: Inbox::new(options.per_peer),
+            urgent: AtomicUsize::new(0),
+            handing_out: AtomicBool::new(false),
+            jobs_out: AtomicUsize::new(0),
+            events,
+            pool,
+            options,
+            started: time::Instant::now(),
+        }
+    }
+
+    /// Waits for the machine, before all messages.
+    pub(crate) fn urgent<T>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut Running<S>) -> Result<T, Stopped>,
+    ) -> Result<T, Stopped> {
+        self.urgent.fetch_add(1, SeqCst);
+        let locked = self.state.lock();
+        self.urgent.fetch_sub(1, SeqCst);
+        let mut state = locked.unwrap_or_else(|poisoned| self.broken(poisoned));
+        let done = self.act(&mut state, act);
+        drop(state);
+        self.work();
+        done
+    }
+
+    /// One input, and all that follows from it; `keep` takes effects that are no events.
+    pub(crate) fn step(
+        &self,
+        running: &mut Running<S>,
+        input: Input<S>,
+        mut keep: impl FnMut(Effect<S>) -> Option<Effect<S>>,
+    ) -> Result<(), Stopped> {
+        let now = self.now();
+        running.machine.handle(now, input)?;
+        self.carry_out(running, now, &mut keep)
+    }
+
+    /// What the machine has to say before anybody said anything.
+    pub(crate) fn begin(&self, running: &mut Running<S>) -> Result<(), Stopped> {
+        self.carry_out(running, self.now(), &mut Some)
+    }
+
+    /// Hands lost jobs out again and lets the machine look at the time.
+    pub(crate) fn tick(&self, running: &mut Running<S>) -> Result<(), Stopped> {
+        let now = self.now();
+        for number in self.inbox.take_lost() {
+            running.jobs.lost(now, number);
+        }
+        for job in running.jobs.due(now) {
+            self.inbox.job(job);
+        }
+        self.step(running, Input::Tick, Some)
+    }
+
+    /// When the next tick is due, from now.
+    pub(crate) fn next_tick(&self, running: &Running<S>) -> Option<time::Duration> {
+        if self.inbox.has_lost() {
+            return Some(time::Duration::ZERO);
+        }
+        let due = running.machine.wake_at().into_iter().chain(running.jobs.wake_at()).min();
+        due.map(|due| due.since(self.now()))
+    }
+
+    /// Makes everything durable and takes nothing any more.
+    pub(crate) fn shut_down(&self) -> Result<(), Stopped> {
+        let locked = self.state.lock();
+        let mut state = locked.unwrap_or_else(|poisoned| self.broken(poisoned));
+        match std::mem::replace(&mut *state, State::Stopped(Stopped::ShutDown)) {
+            State::Running(running) => {
+                let closed = running.machine.close().map_err(Stopped::from);
+                if let Err(why) = &closed {
+                    *state = State::Stopped(why.clone());
+                }
+                self.silence();
+                closed.map(drop)
+            }
+            State::Stopped(why) => {
+                *state = State::Stopped(why.clone());
+                if matches!(why, Stopped::ShutDown) { Ok(()) } else { Err(why) }
+            }
+        }
+    }
+
+    /// How it is doing.
+    pub(crate) fn figures(&self, running: &Running<S>) -> Figures {
+        let (waiting, dropped) = self.inbox.counts();
+        Figures {
+            waiting,
+            dropped,
+            jobs: running.jobs.len(),
+            repeated: running.jobs.repeated(),
+            unread: self.events.len(),
+            head: running.machine.machine().head(),
+        }
+    }
+
+    /// Why nothing is taken any more; waits for nobody as long as something is.
+    pub(crate) fn stopped(&self) -> Option<Stopped> {
+        if !self.events.is_closed() {
+            return None;
+        }
+        let locked = self.state.lock();
+        let state = locked.unwrap_or_else(|poisoned| self.broken(poisoned));
+        Some(match &*state {
+            State::Running(_) => Stopped::Unheard,
+            State::Stopped(why) => why.clone(),
+        })
+    }
+
+    /// Works off the inbox and hands out what comes of it.
+    pub(crate) fn work(self: &Arc<Self>) {
+        self.empty_inbox();
+        self.hand_out();
+    }
+
+    fn now(&self) -> Instant {
+        Instant::at(self.started.elapsed())
+    }
+
+    /// Whether messages of peers are taken from the inbox.
+    fn room(&self) -> bool {
+        self.jobs_out.load(SeqCst) < self.options.jobs && self.events.len() < self.options.events
+    }
+
+    fn act<T>(
+        &self,
+        state: &mut State<S>,
+        act: impl FnOnce(&mut Running<S>) -> Result<T, Stopped>,
+    ) -> Result<T, Stopped> {
+        let running = match state {
+            State::Running(running) => running,
+            State::Stopped(why) => return Err(why.clone()),
+        };
+        let done = act(running);
+        if let Err(why) = &done {
+            *state = State::Stopped(why.clone());
+            self.silence();
+        }
+        done
+    }
+
+    /// What was promised before stays in the stream; then it ends.
+    fn silence(&self) {
+        self.events.close();
+        self.inbox.clear();
+    }
+
+    /// A panic under the lock, of a journal perhaps: what it left half done nobody knows.
+    fn broken<'a>(
+        &self,
+        poisoned: PoisonError<MutexGuard<'a, State<S>>>,
+    ) -> MutexGuard<'a, State<S>> {
+        let mut state = poisoned.into_inner();
+        if matches!(*state, State::Running(_)) {
+            *state = State::Stopped(Stopped::Panicked);
+            self.silence();
+        }
+        state
+    }
+
+    fn carry_out(
+        &self,
+        running: &mut Running<S>,
+        now: Instant,
+        keep: &mut impl FnMut(Effect<S>) -> Option<Effect<S>>,
+    ) -> Result<(), Stopped> {
+        while let Some(effect) = running.machine.poll()? {
+            let event = match keep(effect) {
+                None => continue,
+                Some(Effect::Check(job)) => {
+                    self.inbox.job(running.jobs.order(now, job));
+                    self.jobs_out.store(running.jobs.len(), SeqCst);
+                    continue;
+                }
+                Some(Effect::Send { to, message }) => Event::Send { to, message },
+                Some(Effect::Reveal(reveal)) => Event::Reveal(reveal),
+                Some(Effect::Skipped { slot }) => Event::Skipped { slot },
+                Some(Effect::Off { slot }) => Event::Off { slot },
+                Some(Effect::Lookup { to, slots }) => Event::Lookup { to, slots },
+                Some(Effect::Accuse { party, fault }) => Event::Accuse { party, fault },
+                Some(Effect::Refused(refusal)) => Event::Refused(refusal),
+            };
+            self.events.try_send(event).map_err(|_| Stopped::Unheard)?;
+        }
+        Ok(())
+    }
+
+    fn empty_inbox(&self) {
+        loop {
+            let mut state = match self.state.try_lock() {
+                Ok(state) => state,
+                // The holder looks into the inbox after it let go.
+                Err(TryLockError::WouldBlock) => return,
+                Err(TryLockError::Poisoned(poisoned)) => self.broken(poisoned),
+            };
+            while self.urgent.load(SeqCst) == 0 {
+                let Some(letter) = self.inbox.take(self.room()) else { break };
+                if self.act(&mut state, |running| self.open(running, letter)).is_err() {
+                    self.inbox.clear();
+                }
+            }
+            drop(state);
+            // Who is urgent empties it next.
+            if self.urgent.load(SeqCst) > 0 || !self.inbox.has(self.room()) {
+                return;
+            }
+        }
+    }
+
+    fn open(&self, running: &mut Running<S>, letter: Letter<S>) -> Result<(), Stopped> {
+        match letter {
+            Letter::Message(from, message) => {
+                self.step(running, Input::Received { from, message }, Some)
+            }
+            Letter::Verdict(number, verdict) => {
+                let first = running.jobs.done(number);
+                self.jobs_out.store(running.jobs.len(), SeqCst);
+                if first { self.step(running, Input::Checked(verdict), Some) } else { Ok(()) }
+            }
+        }
+    }
+
+    fn hand_out(self: &Arc<Self>) {
+        while self.inbox.has_jobs() && !self.handing_out.swap(true, SeqCst) {
+            while let Some(job) = self.inbox.take_job() {
+                let Ordered { number, job } = job;
+                let ticket = Ticket { shared: Arc::downgrade(self), number, open: true };
+                let task = Box::new(move || {
+                    if ticket.is_wanted() {
+                        ticket.hand_in(job.run());
+                    }
+                });
+                // A pool that panics has dropped the task, which its ticket notices.
+                let _panicked = catch_unwind(AssertUnwindSafe(|| self.pool.spawn(task)));
+            }
+            self.handing_out.store(false, SeqCst);
+        }
+    }
+}
+
+/// Comes back with a verdict, or says that there will be none. A driver that is gone misses neither.
+struct Ticket<S: Scheme> {
+    shared: Weak<Shared<S>>,
+    number: Number,
+    open: bool,
+}
+
+impl<S: Scheme> Ticket<S> {
+    fn is_wanted(&self) -> bool {
+        self.shared.upgrade().is_some_and(|shared| !shared.events.is_closed())
+    }
+
+    fn hand_in(mut self, verdict: beacon::Verdict<S>) {
+        self.open = false;
+        if let Some(shared) = self.shared.upgrade() {
+            shared.inbox.verdict(self.number, verdict);
+            shared.work();
+        }
+    }
+}
+
+impl<S: Scheme> Drop for Ticket<S> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade().filter(|_| self.open) {
+            shared.inbox.lost(self.number);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Shutting down in the middle, journals that fail, readers that leave, and going on afterwards.
+use beacon::{Path, Slot};
+use driver::{Driver, MessageError, Options, StartError, Stopped};
+use journal::Redb;
+
+use crate::fixture::*;
+use crate::tools::*;
+
+suite! {
+    a_shut_down_driver_goes_on_where_it_ended
+    a_file_is_free_when_the_driver_is_shut_down
+    a_failed_journal_lets_nothing_leave
+    a_panic_in_the_journal_stops_everybody
+    without_a_reader_nothing_is_promised
+    what_was_not_read_is_revealed_again
+    the_last_handle_ends_the_stream
+}
+
+fn a_shut_down_driver_goes_on_where_it_ended<S: Instance>() {
+    let world = World::<S>::four(831);
+    let (journal, shelf) = (Paper::default(), Shelf::default());
+    let (driver, events) = start(&world, &journal, shelf.pool(), Options::default());
+    let early = driver.on_prefinalize(slot(2), view(2, 0), V).unwrap().unwrap();
+    driver.on_finalize(slot(1), Some(V)).unwrap();
+    driver.on_message(B, slow(&world, 1)).unwrap();
+    assert_eq!(shelf.len(), 1, "a job is on its way");
+    let clone = driver.clone();
+    driver.shut_down().unwrap();
+    // What was said before is still read, then the stream ends.
+    assert_eq!(to_send(&unread(&events)), [world.message(A, Path::Slow, slot(1), None)]);
+    assert!(events.is_closed());
+    shelf.run();
+    assert!(unread(&events).is_empty(), "an abandoned job says nothing");
+    for refused in [
+        clone.on_finalize(slot(2), Some(V)).unwrap_err(),
+        clone.on_prefinalize(slot(2), view(2, 0), V).unwrap_err(),
+        clone.on_view_abandoned(view(2, 0)).unwrap_err(),
+        clone.tick().unwrap_err(),
+        clone.figures().unwrap_err(),
+    ] {
+        assert!(matches!(refused, Stopped::ShutDown), "{refused}");
+    }
+    let late = clone.on_message(B, slow(&world, 1)).unwrap_err();
+    assert!(matches!(late, MessageError::Stopped(Stopped::ShutDown)), "{late}");
+    assert!(clone.shut_down().is_ok(), "twice is once");
+    // The next life repeats both partials, byte by byte, and reveals.
+    let (driver, events) = start(&world, &journal.torn_off(), here, Options::default());
+    let mut again = to_send(&unread(&events));
+    again.sort_by_key(|message| borsh::to_vec(message).unwrap());
+    let mut expected = vec![world.message(A, Path::Slow, slot(1), None), early];
+    expected.sort_by_key(|message| borsh::to_vec(message).unwrap());
+    assert_eq!(again, expected);
+    driver.on_message(B, slow(&world, 1)).unwrap();
+    assert_eq!(revealed(&unread(&events)).len(), 1);
+    // It promised `V`, so there is no `W`.
+    assert_eq!(driver.on_prefinalize(slot(2), view(2, 0), W).unwrap(), None);
+}
+
+fn a_file_is_free_when_the_driver_is_shut_down<S: Instance>() {
+    let world = World::<S>::four(832);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let shelf = Shelf::default();
+    let start = |journal| {
+        Driver::start(world.config(A, &BOTH), journal, shelf.pool(), Options::default()).unwrap()
+    };
+    let (driver, _events) = start(Redb::create(&path, "A").unwrap());
+    let early = driver.on_prefinalize(slot(1), view(1, 0), V).unwrap().unwrap();
+    driver.on_finalize(slot(2), Some(V)).unwrap();
+    driver.on_message(B, slow(&world, 2)).unwrap();
+    assert!(Redb::open(&path, "A").is_err(), "it is in use");
+    driver.shut_down().unwrap();
+    // A handle and a job still live.
+    assert!(shelf.len() > 0);
+    let (_driver, events) = start(Redb::open(&path, "A").unwrap());
+    assert!(to_send(&unread(&events)).contains(&early));
+}
+
+fn a_failed_journal_lets_nothing_leave<S: Instance>() {
+    let world = World::<S>::four(833);
+    let journal = Paper::default();
+    let (driver, events) = start(&world, &journal, here, Options::default());
+    driver.on_finalize(slot(1), Some(V)).unwrap();
+    *journal.fails.lock().unwrap() = Some(Fails::Error);
+    let failed = driver.on_prefinalize(slot(2), view(2, 0), V).unwrap_err();
+    assert!(failed.to_string().contains("no space left"), "{failed}");
+    // Mended, it stays ended: nobody knows what was written.
+    *journal.fails.lock().unwrap() = None;
+    for refused in [
+        driver.on_finalize(slot(2), Some(V)).unwrap_err(),
+        driver.tick().unwrap_err(),
+        driver.shut_down().unwrap_err(),
+        driver.run_clock(std::time::Duration::ZERO),
+    ] {
+        assert_eq!(refused.to_string(), failed.to_string());
+    }
+    assert!(driver.on_message(B, slow(&world, 1)).is_err());
+    assert_eq!(to_send(&unread(&events)), [world.message(A, Path::Slow, slot(1), None)]);
+    assert!(events.is_closed());
+}
+
+fn a_panic_in_the_journal_stops_everybody<S: Instance>() {
+    let world = World::<S>::four(834);
+    let journal = Paper::default();
+    let (driver, events) = start(&world, &journal, here, Options::default());
+    *journal.fails.lock().unwrap() = Some(Fails::Panic);
+    let clone = driver.clone();
+    let joined = std::thread::spawn(move || clone.on_finalize(slot(1), Some(V))).join();
+    assert!(joined.is_err());
+    assert!(matches!(driver.on_finalize(slot(1), Some(V)), Err(Stopped::Panicked)));
+    assert!(matches!(driver.tick(), Err(Stopped::Panicked)));
+    let message = driver.on_message(B, slow(&world, 1)).unwrap_err();
+    assert!(matches!(message, MessageError::Stopped(Stopped::Panicked)), "{message}");
+    assert!(events.recv_blocking().is_err(), "the stream has ended, with nothing in it");
+}
+
+fn without_a_reader_nothing_is_promised<S: Instance>() {
+    let world = World::<S>::four(835);
+    let (driver, events) = start(&world, &Paper::default(), here, Options::default());
+    drop(events);
+    assert!(matches!(driver.on_finalize(slot(1), Some(V)), Err(Stopped::Unheard)));
+    assert!(matches!(driver.tick(), Err(Stopped::Unheard)));
+}
+
+fn what_was_not_read_is_revealed_again<S: Instance>() {
+    let world = World::<S>::four(836);
+    let journal = Paper::default();
+    let (driver, _events) = start(&world, &journal, here, Options::default());
+    for number in 1..=5 {
+        driver.on_finalize(slot(number), Some(V)).unwrap();
+        driver.on_message(B, slow(&world, number)).unwrap();
+    }
+    driver.shut_down().unwrap();
+    let reveal_again = |read: Option<Slot>| {
+        let options = Options { read, ..Options::default() };
+        let (driver, events) = start(&world, &journal.torn_off(), here, options);
+        for number in 1..=5 {
+            driver.on_message(B, slow(&world, number)).unwrap();
+        }
+        revealed(&unread(&events)).iter().map(|one| one.slot.get()).collect::<Vec<_>>()
+    };
+    assert_eq!(reveal_again(None), [0_u64; 0]);
+    assert_eq!(reveal_again(Some(slot(5))), [0_u64; 0]);
+    assert_eq!(reveal_again(Some(slot(3))), [4, 5]);
+    assert_eq!(reveal_again(Some(slot(0))), [1, 2, 3, 4, 5]);
+    // What the journal has forgotten cannot be revealed again, and a slot would be missing for ever.
+    let journal = Paper::default();
+    let config = || world.config(A, &BOTH);
+    let short = Options { shorten: std::num::NonZeroUsize::MIN, ..Options::default() };
+    let (driver, _events) = start(&world, &journal, here, short);
+    for number in 1..=8 {
+        driver.on_finalize(slot(number), Some(V)).unwrap();
+        driver.on_message(B, slow(&world, number)).unwrap();
+    }
+    driver.shut_down().unwrap();
+    let read = Some(slot(2));
+    let started = Driver::<S>::start(config(), journal.torn_off(), here, Options { read, ..short });
+    let Err(StartError::Forgotten { next, oldest }) = started.map(drop) else { panic!("started") };
+    assert_eq!((next, oldest), (slot(3), Some(slot(5))));
+}
+
+fn the_last_handle_ends_the_stream<S: Instance>() {
+    let world = World::<S>::four(837);
+    let shelf = Shelf::default();
+    let (driver, events) = start(&world, &Paper::default(), shelf.pool(), Options::default());
+    driver.on_finalize(slot(1), Some(V)).unwrap();
+    driver.on_message(B, slow(&world, 1)).unwrap();
+    drop(driver);
+    assert_eq!(unread(&events).len(), 1);
+    assert!(events.recv_blocking().is_err());
+    // A job that comes back to nobody is no problem.
+    shelf.run();
+}

@@ -1,0 +1,121 @@
+//! What a journal is, and how it fails.
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Records in order, as bytes, that outlive the process.
+pub trait Journal {
+    /// Adds a record behind all others. It need not be durable before [`sync`](Self::sync).
+    ///
+    /// # Errors
+    /// If the record cannot be kept. The journal is of no use any more.
+    fn append(&mut self, record: &[u8]) -> Result<(), JournalError>;
+
+    /// Makes everything durable that was appended. Records become durable in their order: if one of
+    /// them survives a crash, all before it do.
+    ///
+    /// # Errors
+    /// If that is not certain. The journal is of no use any more.
+    fn sync(&mut self) -> Result<(), JournalError>;
+
+    /// All records, oldest first.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or is not what was written.
+    fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError>;
+
+    /// Holds these records instead of all others from here on, durably. After a crash it holds either
+    /// all of the old ones or all of these.
+    ///
+    /// # Errors
+    /// If that is not certain. The journal is of no use any more.
+    fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError>;
+}
+
+impl<J: Journal + ?Sized> Journal for Box<J> {
+    fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
+        (**self).append(record)
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        (**self).sync()
+    }
+
+    fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
+        (**self).replay()
+    }
+
+    fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
+        (**self).replace(records)
+    }
+}
+
+/// What a journal was doing when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Making a new one.
+    Create,
+    /// Opening one.
+    Open,
+    /// [`Journal::append`]
+    Append,
+    /// [`Journal::sync`]
+    Sync,
+    /// [`Journal::replay`]
+    Replay,
+    /// [`Journal::replace`]
+    Replace,
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Create => "be created",
+            Self::Open => "be opened",
+            Self::Append => "take a record",
+            Self::Sync => "be made durable",
+            Self::Replay => "be read",
+            Self::Replace => "be shortened",
+        })
+    }
+}
+
+/// Why a journal is of no use. Clones share the cause, so that every later call can name it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum JournalError {
+    /// What it is kept on fails.
+    #[error("journal cannot {doing}: {cause}")]
+    Storage {
+        /// What it was doing.
+        doing: Doing,
+        /// What went wrong.
+        cause: Arc<dyn Error + Send + Sync>,
+    },
+    /// It is the journal of somebody else: another party, chain or epoch.
+    #[error(
+        "journal is of `{got}`, not of `{expected}`: do not run one party's keys on another's journal"
+    )]
+    Owner {
+        /// Whose it is.
+        got: String,
+        /// Whose it should be.
+        expected: String,
+    },
+    /// A record is not of the machine that reads it.
+    #[error("record {index} of the journal, {bytes} bytes, is not this machine's: {why}")]
+    Record {
+        /// Which, from 0.
+        index: usize,
+        /// How long it is.
+        bytes: usize,
+        /// What the decoder says.
+        why: String,
+    },
+}
+
+impl JournalError {
+    /// A failure of what a journal is kept on.
+    pub fn storage(doing: Doing, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Storage { doing, cause: Arc::from(cause.into()) }
+    }
+}

@@ -1,0 +1,83 @@
+//! A journal in a file: what is refused, and what survives.
+use std::path::Path;
+
+use journal::{Doing, Journal, JournalError, Redb};
+
+const OWNER: &str = "chain 07, epoch 1, party 0";
+
+fn record(number: u32) -> Vec<u8> {
+    number.to_be_bytes().repeat(9)
+}
+
+fn records(numbers: impl IntoIterator<Item = u32>) -> Vec<Vec<u8>> {
+    numbers.into_iter().map(record).collect()
+}
+
+fn doing(error: &JournalError) -> Option<Doing> {
+    match error {
+        JournalError::Storage { doing, .. } => Some(*doing),
+        _ => None,
+    }
+}
+
+fn failure(path: &Path) -> JournalError {
+    Redb::open(path, OWNER).unwrap_err()
+}
+
+#[test]
+fn records_come_back_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = Redb::create(&path, OWNER).unwrap();
+    for number in 0..300 {
+        journal.append(&record(number)).unwrap();
+        if number % 7 == 0 {
+            journal.sync().unwrap();
+        }
+    }
+    assert_eq!(journal.replay().unwrap(), records(0..300));
+    drop(journal);
+    // 294 is the last that was synced.
+    let mut journal = Redb::open(&path, OWNER).unwrap();
+    assert_eq!(journal.replay().unwrap(), records(0..=294));
+    journal.append(&record(1000)).unwrap();
+    journal.replace(&records([7, 8])).unwrap();
+    journal.append(&record(9)).unwrap();
+    journal.sync().unwrap();
+    drop(journal);
+    assert_eq!(Redb::open(&path, OWNER).unwrap().replay().unwrap(), records([7, 8, 9]));
+}
+
+#[test]
+fn a_journal_is_neither_forgotten_nor_taken_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    assert_eq!(doing(&failure(&path)), Some(Doing::Open), "there is none yet");
+    let journal = Redb::create(&path, OWNER).unwrap();
+    assert_eq!(doing(&failure(&path)), Some(Doing::Open), "it is in use");
+    drop(journal);
+    assert_eq!(doing(&Redb::create(&path, OWNER).unwrap_err()), Some(Doing::Create));
+    let other = Redb::open(&path, "chain 07, epoch 1, party 1").unwrap_err();
+    assert!(matches!(&other, JournalError::Owner { got, .. } if got == OWNER), "{other}");
+    // Nothing but the journal is left in the folder.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_interrupted_beginning_is_begun_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    std::fs::write(folder.path().join("journal.new"), b"half of something").unwrap();
+    let mut journal = Redb::create(&path, OWNER).unwrap();
+    assert_eq!(journal.replay().unwrap(), Vec::<Vec<u8>>::new());
+}
+
+#[test]
+fn what_is_no_journal_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    for bytes in [vec![], b"not a journal".to_vec(), vec![0; 1 << 20]] {
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(doing(&failure(&path)), Some(Doing::Open), "{} bytes", bytes.len());
+    }
+}

@@ -1,0 +1,31 @@
+//! Journaled beacons that crash anywhere, on journals that lose what they may lose.
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+/// One suite, every scheme.
+macro_rules! suite {
+    ($($test:ident)*) => {
+        mod wvuf {
+            $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
+        }
+        mod bls {
+            $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
+        }
+    };
+}
+
+#[path = "../../../tests/suite/fixture.rs"]
+#[allow(dead_code, reason = "what the beacon's own tests need is more")]
+mod fixture;
+#[path = "../../../tests/suite/instances.rs"]
+#[allow(dead_code, reason = "what the beacon's own tests need is more")]
+mod instances;
+
+mod crashes;
+#[cfg(feature = "redb")]
+mod file;
+#[cfg(feature = "redb")]
+mod killed;
+mod lives;
+mod order;
+#[cfg(feature = "redb")]
+mod torn;
