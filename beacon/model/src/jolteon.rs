@@ -46,6 +46,8 @@ pub enum Bug {
     AnyParent,
     /// Two votes are a quorum.
     SmallQuorum,
+    /// Whoever voted in a round never times out of it.
+    NoTimeoutAfterVote,
 }
 
 /// The engine and its bound.
@@ -55,6 +57,11 @@ pub struct Jolteon {
     pub terms: Terms,
     /// How many rounds before stabilisation.
     pub rounds: u8,
+    /// The last of them that anybody gives up. A timeout of the last round forbids things and allows
+    /// nothing but the round after it, so a bound of one round less loses no violation of safety.
+    pub timeouts: u8,
+    /// How many blocks a leader may propose on one parent: 1 or 2.
+    pub twins: u8,
     /// What is wrong with it.
     pub bug: Option<Bug>,
 }
@@ -120,7 +127,7 @@ impl Jolteon {
     /// The engine as it should be.
     #[must_use]
     pub const fn new(terms: Terms, rounds: u8) -> Self {
-        Self { terms, rounds, bug: None }
+        Self { terms, rounds, timeouts: rounds, twins: TWINS, bug: None }
     }
 
     fn honest_quorum(&self) -> usize {
@@ -168,11 +175,15 @@ impl Jolteon {
                 let first = block(parent, 0) + 1;
                 round > state.0[party].last_voted()
                     && self.may_follow(state, round, parent)
+                    && twin < self.twins
                     && (twin == 0 || voters(state, usize::from(round), first) > 0)
             }
             Action::Timeout(party, round) => {
                 let party = &state.0[party];
+                let voted = self.bug == Some(Bug::NoTimeoutAfterVote)
+                    && party.votes[usize::from(round)] > 0;
                 round >= party.last_voted()
+                    && !voted
                     && party.timeouts[usize::from(round)] == 0
                     && self.entered(state, round)
             }
@@ -274,8 +285,9 @@ impl Model for Jolteon {
             for round in 1..=self.rounds {
                 let parents = (0..round).flat_map(|parent| [(parent, 0), (parent, 1)]);
                 let votes = parents.map(|(parent, twin)| Action::Vote(party, round, parent, twin));
-                let others = [Action::Timeout(party, round), Action::Order(party, round)];
-                let cases = votes.chain(others);
+                let timeout = (round <= self.timeouts).then_some(Action::Timeout(party, round));
+                let order = Action::Order(party, round);
+                let cases = votes.chain(timeout).chain([order]);
                 actions.extend(cases.filter(|action| self.allows(state, *action)));
                 // Worth a step only if something leaves.
                 let late = Action::Late(party, round);

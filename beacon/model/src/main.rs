@@ -17,6 +17,12 @@ struct Arguments {
     /// How many views before stabilisation.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=4))]
     views: u8,
+    /// How many blocks a leader may propose on one parent.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
+    twins: u8,
+    /// Jolteon: the last round that anybody times out of.
+    #[arg(long)]
+    timeouts: Option<u8>,
     /// The rule to leave out of the contract, 1 to 9.
     #[arg(long)]
     without: Option<u8>,
@@ -33,13 +39,17 @@ enum Name {
 }
 
 fn main() {
-    let Arguments { engine, views, without, threads } = Arguments::parse();
+    let Arguments { engine, views, twins, timeouts, without, threads } = Arguments::parse();
     let rule = Rule::ALL.into_iter().find(|rule| Some(rule.number()) == without);
     let terms = rule.map_or(Terms::WHOLE, Terms::without);
     let report: Report = match engine {
-        Name::Tendermint => search::all_on(Tendermint::new(terms, views), threads),
-        Name::Jolteon => search::all_on(Jolteon::new(terms, views), threads),
-        Name::Simplex => search::all_on(Simplex::new(terms, views), threads),
+        Name::Tendermint => search::all(Tendermint::new(terms, views), threads),
+        Name::Jolteon => {
+            let timeouts = timeouts.unwrap_or(views);
+            let engine = Jolteon { twins, timeouts, ..Jolteon::new(terms, views) };
+            search::all(engine, threads)
+        }
+        Name::Simplex => search::all(Simplex { twins, ..Simplex::new(terms, views) }, threads),
     };
     println!("{engine:?}, {views} views: {report}");
     if !report.found.is_empty() {

@@ -1,6 +1,7 @@
 //! Running the checker, and what it says.
 //!
-//! Breadth first on one thread, so that what is found is as short as can be.
+//! Breadth first. A counterexample is looked for at depth 1, then 2, and so on, so that what is found is as
+//! short as can be; the checker by itself reports a later one.
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use stateright::{Checker, HasDiscoveries};
 use crate::properties::Engine;
 
 /// What a search found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// States that differ by more than names.
     pub states: usize,
@@ -18,7 +19,7 @@ pub struct Report {
     pub depth: usize,
     /// How long it took.
     pub took: Duration,
-    /// Violated properties, each with a shortest path.
+    /// Violated properties, each with a path.
     pub found: Vec<(&'static str, Vec<String>)>,
 }
 
@@ -36,31 +37,35 @@ impl fmt::Display for Report {
         let Self { states, depth, took, found } = self;
         write!(f, "{states} states, depth {depth}, {:.1} s", took.as_secs_f64())?;
         for (property, path) in found {
-            write!(f, "\n    {property} is violated: {}", path.join("; "))?;
+            let path = if path.is_empty() { "at the start".to_owned() } else { path.join("; ") };
+            write!(f, "\n    {property} is violated: {path}")?;
         }
         Ok(())
     }
 }
 
 /// Visits every state, and goes on after violations.
-pub fn all<E: Engine>(engine: E) -> Report {
-    run(engine, HasDiscoveries::All, NonZeroUsize::MIN)
+pub fn all<E: Engine>(engine: E, threads: NonZeroUsize) -> Report {
+    run(engine, HasDiscoveries::All, threads, usize::MAX)
 }
 
-/// As [`all`], on several threads. Paths may be longer.
-pub fn all_on<E: Engine>(engine: E, threads: NonZeroUsize) -> Report {
-    run(engine, HasDiscoveries::All, threads)
-}
-
-/// Stops at the first violation of one of these properties.
-pub fn first_of<E: Engine>(engine: E, properties: &[&'static str]) -> Report {
+/// A shortest path that violates one of these properties, if there is any.
+pub fn shortest<E: Engine + Clone>(engine: E, properties: &[&'static str]) -> Report {
     let any = HasDiscoveries::AnyOf(properties.iter().copied().collect());
-    run(engine, any, NonZeroUsize::MIN)
+    let start = Instant::now();
+    let mut reports =
+        (2..).map(|depth| (depth, run(engine.clone(), any.clone(), NonZeroUsize::MIN, depth)));
+    let end = |(depth, report): &(usize, Report)| {
+        report.depth < *depth || properties.iter().any(|property| report.path(property).is_some())
+    };
+    let report = reports.find(end).map(|(_, report)| report);
+    Report { took: start.elapsed(), ..report.unwrap_or_default() }
 }
 
-fn run<E: Engine>(engine: E, until: HasDiscoveries, threads: NonZeroUsize) -> Report {
+fn run<E: Engine>(engine: E, until: HasDiscoveries, threads: NonZeroUsize, depth: usize) -> Report {
     let start = Instant::now();
-    let checker = engine.checker().finish_when(until).threads(threads.get()).spawn_bfs().join();
+    let search = engine.checker().finish_when(until).threads(threads.get()).target_max_depth(depth);
+    let checker = search.spawn_bfs().join();
     let mut found: Vec<_> = checker
         .discoveries()
         .into_iter()

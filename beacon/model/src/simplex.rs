@@ -37,6 +37,8 @@ pub enum Bug {
     GapsInTheChain,
     /// Two votes are a quorum.
     SmallQuorum,
+    /// Whoever notarized in a view never nullifies it.
+    NoNullifyAfterNotarize,
 }
 
 /// The engine and its bound.
@@ -46,6 +48,8 @@ pub struct Simplex {
     pub terms: Terms,
     /// How many views before stabilisation.
     pub views: u8,
+    /// How many blocks a leader may propose on one parent: 1 or 2.
+    pub twins: u8,
     /// What is wrong with it.
     pub bug: Option<Bug>,
 }
@@ -110,7 +114,7 @@ impl Simplex {
     /// The engine as it should be.
     #[must_use]
     pub const fn new(terms: Terms, views: u8) -> Self {
-        Self { terms, views, bug: None }
+        Self { terms, views, twins: TWINS, bug: None }
     }
 
     fn quorum(&self, honest: usize) -> bool {
@@ -149,11 +153,15 @@ impl Simplex {
                     && party.notarized[usize::from(view)] == 0
                     && self.entered(state, view)
                     && self.may_follow(state, view, parent)
+                    && twin < self.twins
                     && (twin == 0 || voters(state, usize::from(view), first) > 0)
             }
             Action::Nullify(party, view) => {
                 let party = &state.0[party];
+                let voted = self.bug == Some(Bug::NoNullifyAfterNotarize)
+                    && party.notarized[usize::from(view)] > 0;
                 view >= party.view()
+                    && !voted
                     && !party.nullified[usize::from(view)]
                     && self.entered(state, view)
             }

@@ -17,6 +17,7 @@ suite! {
     rule_8_a_skipped_slot_has_an_output_if_inputs_have_no_value
     rule_8_a_skipped_slot_is_reported_in_order_if_inputs_have_a_value
     rule_9_a_party_counts_once_in_a_path
+    rule_9_a_finished_slot_is_not_released
     rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped
     the_chain_switches_the_fast_path_on_at_a_slot
     the_engine_cannot_finalize_a_slot_twice
@@ -276,6 +277,20 @@ fn rule_9_a_party_counts_once_in_a_path<S: Instance>() {
     assert!(jobs(&step(&mut beacon, ms(0), received(C, fast))).is_empty());
     let third = world.message(C, Path::Slow, slot(1), None);
     assert_eq!(reveals(&step(&mut beacon, ms(0), received(C, third))).len(), 1);
+}
+
+fn rule_9_a_finished_slot_is_not_released<S: Instance>() {
+    let world = World::<S>::four(95);
+    let mut beacon = world.beacon(A, &BOTH_VALUE);
+    step(&mut beacon, ms(0), finalized(1, Some(V)));
+    let partial = world.message(B, Path::Slow, slot(1), Some(V));
+    assert_eq!(reveals(&step(&mut beacon, ms(0), received(B, partial))).len(), 1);
+    // What it was released for is forgotten by now, so not even the final value is.
+    for value in [V, W] {
+        let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, value));
+        assert_eq!(withheld(&outputs), [Withheld::Finished { slot: slot(1) }]);
+        assert!(sent(&outputs).is_empty() && records(&outputs).is_empty());
+    }
 }
 
 fn rule_9_far_slots_are_not_kept_and_finished_ones_are_dropped<S: Instance>() {

@@ -94,41 +94,55 @@ fn tendermint_split_rounds<S: Instance>() {
     }
 }
 
-/// `A` sends its order vote for the block of round 1. `B` does not, but votes for a child in round 2,
-/// on which one union of predicates would release as well. Both blocks are orphaned.
+/// `B` and `C` time out of round 1 and know of no certificate; `A` sends its order vote for the block of
+/// round 1. Then `B` gets the certificate and votes for a child in round 2, on which one union of
+/// predicates would release as well. The timeouts allow a block that has the genesis as its parent,
+/// and `A` and `C` make that one final.
 fn jolteon_union_of_order_vote_and_vote_for_a_child<S: Instance>() {
     let world = World::<S>::demanding(103);
     let mut network = Network::new(&world, &TIGHT_VALUE, &[D]);
     network.at(0, A, prefinalized(1, 0, V));
+    network.all(50, &[B, C], &abandoned(1, 0));
     // The vote for the child says nothing to the beacon but that it extends round 1.
     let child = beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
     network.at(100, B, child);
-    network.all(1000, &HONEST, &abandoned(2, 0));
+    network.all(200, &[A, C], &prefinalized(2, 0, W));
+    network.run_until(1000);
+    one_partial_short(&network, (Path::Tight, slot(1), Some(V)), &[B]);
     network.all(1200, &HONEST, &finalized(1, None));
+    network.all(1200, &HONEST, &finalized(2, Some(W)));
     network.run_until(2000);
+    agreed(&network, slot(2), Some(W), Some(W));
     one_partial_short(&network, (Path::Tight, slot(1), Some(V)), &[B]);
     assert!(HONEST.iter().all(|party| network.skipped[party] == [slot(1)]));
 }
 
-/// `A` sends its order vote for round 1, `B` one for its child in round 2: with the child the parent
-/// would be final, so `B` prefinalizes it implicitly. Only `B` votes for the child; rounds 1 and 2
-/// time out and another branch wins.
+/// `A` sends its order vote for round 1, `B` one for a descendant in round 3: with that block the
+/// ancestor would be final, so `B` prefinalizes it implicitly. A block of round 2 that has the genesis
+/// as its parent, allowed by timeouts of `B` and `C`, is certified unseen; round 3 times out, and round
+/// 4 extends round 2. (A child in round 2 would not do: two certificates in a row make the first block
+/// final.)
 fn jolteon_implicit_ancestors<S: Instance>() {
     let world = World::<S>::demanding(104);
     let mut network = Network::new(&world, &TIGHT_VALUE, &[D]);
     network.at(0, A, prefinalized(1, 0, V));
-    network.at(300, B, prefinalized(2, 0, W));
-    let parent = beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
-    network.at(300, B, parent);
-    network.all(1000, &HONEST, &abandoned(2, 0));
+    network.all(50, &[B, C], &abandoned(1, 0));
+    network.all(100, &[A, C], &abandoned(2, 0));
+    network.at(300, B, prefinalized(3, 0, W));
+    let ancestor = beacon::Input::Prefinalized { slot: slot(1), view: view(3, 0), value: V };
+    network.at(300, B, ancestor);
+    network.all(500, &[A, C], &abandoned(3, 0));
+    network.all(600, &[A, C], &prefinalized(4, 0, V));
     network.run_until(1100);
     one_partial_short(&network, (Path::Tight, slot(1), Some(V)), &[B]);
-    one_partial_short(&network, (Path::Tight, slot(2), Some(W)), &[A]);
-    for at in 1..=2 {
-        network.all(1200, &HONEST, &finalized(at, None));
+    one_partial_short(&network, (Path::Tight, slot(3), Some(W)), &[A]);
+    for (at, value) in [(1, None), (2, Some(W)), (3, None), (4, Some(V))] {
+        network.all(1200, &HONEST, &finalized(at, value));
     }
     network.run_until(2000);
-    assert!(HONEST.iter().all(|party| network.skipped[party] == [slot(1), slot(2)]));
+    agreed(&network, slot(4), Some(V), Some(V));
+    one_partial_short(&network, (Path::Tight, slot(1), Some(V)), &[B]);
+    assert!(HONEST.iter().all(|party| network.skipped[party] == [slot(1), slot(3)]));
 }
 
 /// `B` and `C` sign a timeout for round 1, or for round 2, and then receive the certificate

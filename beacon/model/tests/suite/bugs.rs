@@ -1,44 +1,61 @@
 //! Engines with a fault: a checker that finds nothing in them would find nothing at all.
 use model::desk::Terms;
-use model::jolteon::Jolteon;
-use model::properties::AGREEMENT;
-use model::search::{self, Report};
-use model::simplex::Simplex;
-use model::tendermint::Tendermint;
-use model::{jolteon, simplex, tendermint};
+use model::jolteon::{self, Jolteon};
+use model::properties::{AGREEMENT, Engine, TERMINATION};
+use model::search;
+use model::simplex::{self, Simplex};
+use model::tendermint::{self, Tendermint};
 
-const SAFETY: [&str; 1] = [AGREEMENT];
-
-fn found(case: &str, report: &Report) {
+fn found<E: Engine + Clone>(case: &str, engine: E, property: &'static str) {
+    let report = search::shortest(engine, &[property]);
     println!("{case}: {report}");
-    assert!(report.path(AGREEMENT).is_some(), "{case}: {report}");
+    assert!(report.path(property).is_some(), "{case}: {report}");
 }
 
 #[test]
 fn tendermint() {
-    use tendermint::Bug::{NoLock, OldPolkaUnlocks, SmallQuorum};
-    for (bug, rounds) in [(NoLock, 2), (OldPolkaUnlocks, 3), (SmallQuorum, 1)] {
+    use tendermint::Bug::{NoLock, NoProofOfLock, OldPolkaUnlocks, SmallQuorum};
+    let bugs = [
+        (NoLock, 2, AGREEMENT),
+        (OldPolkaUnlocks, 3, AGREEMENT),
+        (SmallQuorum, 1, AGREEMENT),
+        (NoProofOfLock, 2, TERMINATION),
+    ];
+    for (bug, rounds, property) in bugs {
         let engine = Tendermint { bug: Some(bug), ..Tendermint::new(Terms::WHOLE, rounds) };
-        found(&format!("tendermint, {bug:?}"), &search::first_of(engine, &SAFETY));
+        found(&format!("tendermint, {bug:?}"), engine, property);
     }
 }
 
 #[test]
 fn jolteon() {
-    use jolteon::Bug::{AnyParent, OrderAfterTimeout, SmallQuorum, TimeoutsHideCertificates};
-    let bugs =
-        [(OrderAfterTimeout, 2), (TimeoutsHideCertificates, 2), (AnyParent, 2), (SmallQuorum, 2)];
-    for (bug, rounds) in bugs {
+    use jolteon::Bug::{
+        AnyParent, NoTimeoutAfterVote, OrderAfterTimeout, SmallQuorum, TimeoutsHideCertificates,
+    };
+    let bugs = [
+        (OrderAfterTimeout, 2, AGREEMENT),
+        (TimeoutsHideCertificates, 2, AGREEMENT),
+        (AnyParent, 2, AGREEMENT),
+        (SmallQuorum, 2, AGREEMENT),
+        (NoTimeoutAfterVote, 1, TERMINATION),
+    ];
+    for (bug, rounds, property) in bugs {
         let engine = Jolteon { bug: Some(bug), ..Jolteon::new(Terms::WHOLE, rounds) };
-        found(&format!("jolteon, {bug:?}"), &search::first_of(engine, &SAFETY));
+        found(&format!("jolteon, {bug:?}"), engine, property);
     }
 }
 
 #[test]
 fn simplex() {
-    use simplex::Bug::{FinalizeAfterNullify, GapsInTheChain, SmallQuorum};
-    for (bug, views) in [(FinalizeAfterNullify, 2), (GapsInTheChain, 2), (SmallQuorum, 2)] {
+    use simplex::Bug::{FinalizeAfterNullify, GapsInTheChain, NoNullifyAfterNotarize, SmallQuorum};
+    let bugs = [
+        (FinalizeAfterNullify, 2, AGREEMENT),
+        (GapsInTheChain, 2, AGREEMENT),
+        (SmallQuorum, 2, AGREEMENT),
+        (NoNullifyAfterNotarize, 1, TERMINATION),
+    ];
+    for (bug, views, property) in bugs {
         let engine = Simplex { bug: Some(bug), ..Simplex::new(Terms::WHOLE, views) };
-        found(&format!("simplex, {bug:?}"), &search::first_of(engine, &SAFETY));
+        found(&format!("simplex, {bug:?}"), engine, property);
     }
 }

@@ -6,16 +6,18 @@
 //! | 2          | no leak    |             |             |
 //! | 3          |            | no leak     | no leak     |
 //! | 4          |            | no leak     | no leak     |
-//! | 4, later   |            | no leak     |             |
+//! | 4, later   |            | no leak     | no leak     |
 //! | 5          |            | no leak     | no leak     |
 //! | 6          | termination | termination | termination |
 //! | 7          | no leak    |             |             |
 //! | 8          |            | termination | termination |
 //! | 9          | no leak    | no leak     | no leak     |
+use std::num::NonZeroUsize;
+
 use beacon::contract::Rule;
 use model::desk::{Terms, Without};
 use model::jolteon::Jolteon;
-use model::properties::{Engine, NO_LEAK, ONE_OUTPUT, TERMINATION};
+use model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};
 use model::search::{self, Report};
 use model::simplex::Simplex;
 use model::tendermint::Tendermint;
@@ -26,14 +28,14 @@ fn breaks(case: &str, report: &Report, property: &str) {
 }
 
 /// Each rule with what is violated without it; nothing if the engine never needs the rule.
-fn matrix<E: Engine>(name: &str, engine: fn(Terms) -> E, cases: [Option<&'static str>; 9]) {
+fn matrix<E: Engine + Clone>(name: &str, engine: fn(Terms) -> E, cases: [Option<&'static str>; 9]) {
     for (rule, property) in Rule::ALL.into_iter().zip(cases) {
         let case = format!("{name} without {rule}");
         let engine = engine(Terms::without(rule));
         if let Some(property) = property {
-            breaks(&case, &search::first_of(engine, &[property]), property);
+            breaks(&case, &search::shortest(engine, &[property]), property);
         } else {
-            let report = search::all(engine);
+            let report = search::all(engine, NonZeroUsize::MIN);
             println!("{case}: {report}");
             assert!(report.found.is_empty(), "{case}: {report}");
         }
@@ -85,6 +87,19 @@ fn simplex() {
 #[test]
 fn rule_4_is_about_later_views_too() {
     let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
-    let report = search::first_of(Jolteon::new(terms, 2), &[NO_LEAK]);
+    let report = search::shortest(Jolteon::new(terms, 2), &[NO_LEAK]);
     breaks("jolteon without later views in rule 4", &report, NO_LEAK);
+    // A party remembers one view, the latest that it gave up.
+    let report = search::shortest(Simplex::new(terms, 2), &[NO_LEAK]);
+    breaks("simplex without later views in rule 4", &report, NO_LEAK);
+}
+
+/// Rule 2 until another value is final. It takes four rounds, and there is no shorter way than the one
+/// that is known.
+#[test]
+fn tendermint_leaks_across_four_rounds() {
+    let engine = Tendermint::new(Terms::without(Rule::OneView), 4);
+    let report = search::shortest(engine, &[NO_CONTRADICTION]);
+    breaks("tendermint, 4 rounds without rule 2", &report, NO_CONTRADICTION);
+    assert_eq!(report.path(NO_CONTRADICTION).map(<[String]>::len), Some(12));
 }
