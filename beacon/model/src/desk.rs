@@ -127,9 +127,14 @@ impl Desk {
     }
 
     fn standing(&self) -> Standing {
-        let released = (0_u64..).zip(self.released);
-        let released = released.filter_map(|(slot, value)| Some((Slot::new(slot), hash(value?))));
-        Standing { released: released.collect(), abandoned: self.abandoned.map(named) }
+        let abandoned = self.abandoned.map(named);
+        let mut standing = Standing { abandoned, ..Standing::default() };
+        for (slot, value) in (0..).zip(self.released) {
+            if let Some(value) = value {
+                standing.released.insert(Slot::new(slot), hash(value));
+            }
+        }
+        standing
     }
 }
 

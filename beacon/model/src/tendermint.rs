@@ -23,7 +23,7 @@ use crate::properties::{self, Decision, Engine};
 /// Room for rounds: of the bound, and three synchronous ones.
 const ROUNDS: usize = 8;
 
-/// Two values; the first is what an honest leader proposes that is free to choose.
+/// Two values.
 const VALUES: [u8; 2] = [0, 1];
 
 /// The only slot.
@@ -177,10 +177,10 @@ impl Tendermint {
         next
     }
 
-    /// One synchronous round under an honest leader who proposes what it is locked on.
-    fn round_of(&self, state: &State, round: u8, leader: usize) -> Option<State> {
-        let (proof, value) =
-            state.0[leader].lock().map_or((None, VALUES[0]), |(round, value)| (Some(round), value));
+    /// One synchronous round under an honest leader who proposes what it is locked on, else what it likes.
+    fn round_of(&self, state: &State, round: u8, leader: usize, free: u8) -> Option<State> {
+        let lock = state.0[leader].lock();
+        let (proof, value) = lock.map_or((None, free), |(round, value)| (Some(round), value));
         let proof = proof.filter(|_| self.bug != Some(Bug::NoProofOfLock));
         if !state.0.iter().all(|party| self.accepts(party, value, proof)) {
             return None;
@@ -247,8 +247,13 @@ impl Engine for Tendermint {
 
     fn stabilised(&self, state: &State) -> Option<State> {
         let round = state.0.iter().map(|party| party.step.div_ceil(2)).max()?;
-        let leaders = (round..).zip(0..HONEST);
-        leaders.filter_map(|(round, leader)| self.round_of(state, round, leader)).next()
+        let ends = VALUES.map(|free| {
+            let mut leaders = (round..).zip(0..HONEST);
+            leaders.find_map(|(round, leader)| self.round_of(state, round, leader, free))
+        });
+        // Whatever a leader likes that is not locked.
+        let [one, two] = ends;
+        one.and(two)
     }
 
     fn last_slot(&self, _state: &State) -> u8 {

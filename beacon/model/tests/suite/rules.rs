@@ -94,6 +94,19 @@ fn rule_4_is_about_later_views_too() {
     breaks("simplex without later views in rule 4", &report, NO_LEAK);
 }
 
+/// What leaks is the output of a block that another one wins over, within the same two views.
+#[test]
+fn chains_leak_outputs_of_orphans() {
+    for rule in [Rule::Direct, Rule::GivenUp, Rule::Durable] {
+        let engine = Jolteon { twins: 1, ..Jolteon::new(Terms::without(rule), 2) };
+        let report = search::shortest(engine, &[NO_CONTRADICTION]);
+        breaks(&format!("jolteon without {rule}"), &report, NO_CONTRADICTION);
+        let engine = Simplex { twins: 1, ..Simplex::new(Terms::without(rule), 2) };
+        let report = search::shortest(engine, &[NO_CONTRADICTION]);
+        breaks(&format!("simplex without {rule}"), &report, NO_CONTRADICTION);
+    }
+}
+
 /// Rule 2 until another value is final. It takes four rounds, and there is no shorter way than the one
 /// that is known.
 #[test]
