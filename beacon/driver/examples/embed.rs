@@ -7,32 +7,28 @@
 //! slot, so it needs no locks; a real engine does. The leader of every third slot sleeps, so that the
 //! slot is decided in its second view, where only the slow path releases.
 //!
+//! Elsewhere: a trusted dealer in place of the key generation (`dealer`).
+//!
 //! Look for `BEACON`: there are seven such places, and that is all an engine has to do.
+
+mod dealer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::num::NonZeroU32;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use beacon::{
-    Binding, Bls, Config, Limits, Message, Paths, Recipient, Reveal, Sharing, Slot, Value, View,
-};
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::MinSig;
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId};
+use beacon::{Bls, Message, Recipient, Reveal, Slot, Value, View};
+use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{self, KeyShares, Setup};
+use crypto_core::threshold;
 use driver::{Driver, Event, Options};
 use journal::{Journal, JournalError};
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
+
+use self::dealer::{Committee, Dealer};
 
 const PARTIES: u32 = 4;
 /// More than two thirds.
@@ -40,7 +36,6 @@ const QUORUM: usize = 3;
 const SLOTS: u64 = 6;
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-type Committee = threshold::Committee<MinSig>;
 type Failure = Box<dyn Error + Send + Sync>;
 
 // --- the engine ---------------------------------------------------------------------------------
@@ -223,53 +218,6 @@ impl Engine {
 
 // --- around it ----------------------------------------------------------------------------------
 
-/// A dealer that everybody trusts; `pvss_dkg` does without one.
-struct Dealer {
-    access: Access,
-    slow: (Committee, Vec<Secret<Vec<crypto_core::curve::Scalar>>>),
-    fast: (Committee, Vec<Secret<Vec<crypto_core::curve::Scalar>>>),
-}
-
-impl Dealer {
-    /// Equal weights: two of four on the slow path, all four on the fast one.
-    fn new(seed: u64) -> Result<Self, Failure> {
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let access = Access::new(&vec![1; usize::try_from(PARTIES)?])?;
-        let secret = Secret::new(crypto_core::curve::Scalar::random(&mut rng));
-        let mut deal = |t: u32| -> Result<_, Failure> {
-            let threshold = Threshold::new(t, PARTIES)?;
-            let placement = Placement::Consecutive;
-            let purpose = Bls::purpose(Binding::Slot);
-            let setup = Setup { access: access.clone(), threshold, placement, purpose };
-            let t = NonZeroU32::new(t).ok_or("a threshold of zero")?;
-            let polynomial = Polynomial::random(t, &secret, &mut rng);
-            let committee = Committee::from_commitment(setup, &Commitment::commit(&polynomial))?;
-            let shares = polynomial.shares(&Points::of(&access, placement));
-            let one = |share: &crypto_core::curve::Scalar| Secret::new(vec![*share]);
-            Ok((committee, shares.expose().iter().map(one).collect()))
-        };
-        let (slow, fast) = (deal(2)?, deal(4)?);
-        Ok(Self { access, slow, fast })
-    }
-
-    fn config(&mut self, me: Party) -> Result<Config<Bls>, Failure> {
-        let sharing = |(committee, shares): &mut (Committee, Vec<Secret<Vec<_>>>)| {
-            let own = KeyShares::new(me, shares.remove(0)).check(committee)?;
-            Ok::<_, Failure>(Sharing { committee: committee.clone(), secret: Some(own) })
-        };
-        let (slow, fast) = (sharing(&mut self.slow)?, sharing(&mut self.fast)?);
-        Ok(Config {
-            context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(0) },
-            me,
-            paths: Paths::FastAndSlow { slow, fast, fast_from: Slot::new(1) },
-            binding: Binding::Slot,
-            fast_attempt: Some(0),
-            first: Slot::new(1),
-            limits: Limits::default(),
-        })
-    }
-}
-
 /// Reads a beacon's events until it has revealed every slot.
 fn read(
     me: Party,
@@ -299,10 +247,10 @@ fn read(
 }
 
 fn main() -> Result<(), Failure> {
-    let mut dealer = Dealer::new(7)?;
+    let mut dealer = Dealer::new(PARTIES, 7)?;
     let (links, inboxes): (Vec<_>, Vec<_>) = (0..PARTIES).map(|_| channel()).unzip();
     let (mut engines, mut readers, mut logs) = (Vec::new(), Vec::new(), Vec::new());
-    for (me, inbox) in dealer.access.clone().parties().zip(inboxes) {
+    for (me, inbox) in (0..PARTIES).map(Party::new).zip(inboxes) {
         let log = SharedLog::default();
         // Empty here; after a crash, what this party must not contradict.
         let committed = log.committed();
@@ -336,7 +284,7 @@ fn main() -> Result<(), Failure> {
     let readers =
         readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader panicked")?);
     let reveals = readers.collect::<Result<Vec<_>, _>>()?;
-    show(&dealer.slow.0, &reveals)?;
+    show(dealer.public(), &reveals)?;
     let flushes: Vec<_> = logs.iter().map(|log| log.log().flushes).collect();
     println!("writes of each party's log, votes included: {flushes:?}");
     Ok(())

@@ -1,0 +1,78 @@
+//! A dealer that everybody trusts, for examples; `pvss_dkg` does without one.
+use std::error::Error;
+use std::num::NonZeroU32;
+
+use beacon::{Binding, Bls, Config, Limits, Paths, Sharing, Slot};
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::MinSig;
+use crypto_core::commitment::Commitment;
+use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::curve::Scalar;
+use crypto_core::polynomial::{Placement, Points, Polynomial};
+use crypto_core::secret::Secret;
+use crypto_core::threshold::{self, KeyShares, Setup};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+pub(crate) type Committee = threshold::Committee<MinSig>;
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Parties of equal weight with two sharings of one secret.
+pub(crate) struct Dealer {
+    slow: Dealt,
+    fast: Dealt,
+}
+
+/// One sharing; a party takes its share once.
+struct Dealt {
+    committee: Committee,
+    shares: Vec<Option<Secret<Vec<Scalar>>>>,
+}
+
+impl Dealer {
+    /// More than a third on the slow path, everybody on the fast one.
+    pub(crate) fn new(parties: u32, seed: u64) -> Result<Self, Failure> {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let access = Access::new(&vec![1; usize::try_from(parties)?])?;
+        let secret = Secret::new(Scalar::random(&mut rng));
+        let mut deal = |t: u32| -> Result<_, Failure> {
+            let threshold = Threshold::new(t, parties)?;
+            let (placement, purpose) = (Placement::Consecutive, Bls::purpose(Binding::Slot));
+            let setup = Setup { access: access.clone(), threshold, placement, purpose };
+            let t = NonZeroU32::new(t).ok_or("a threshold of zero")?;
+            let polynomial = Polynomial::random(t, &secret, &mut rng);
+            let committee = Committee::from_commitment(setup, &Commitment::commit(&polynomial))?;
+            let shares = polynomial.shares(&Points::of(&access, placement));
+            let one = |share: &Scalar| Some(Secret::new(vec![*share]));
+            Ok(Dealt { committee, shares: shares.expose().iter().map(one).collect() })
+        };
+        Ok(Self { slow: deal(parties / 3 + 1)?, fast: deal(parties)? })
+    }
+
+    /// What everybody may know.
+    pub(crate) const fn public(&self) -> &Committee {
+        &self.slow.committee
+    }
+
+    /// What a party needs, with its own secrets. Once for each.
+    pub(crate) fn config(&mut self, me: Party) -> Result<Config<Bls>, Failure> {
+        let (slow, fast) = (self.slow.take(me)?, self.fast.take(me)?);
+        Ok(Config {
+            context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(0) },
+            me,
+            paths: Paths::FastAndSlow { slow, fast, fast_from: Slot::new(1) },
+            binding: Binding::Slot,
+            fast_attempt: Some(0),
+            first: Slot::new(1),
+            limits: Limits::default(),
+        })
+    }
+}
+
+impl Dealt {
+    fn take(&mut self, me: Party) -> Result<Sharing<Bls>, Failure> {
+        let own = self.shares.get_mut(me.index()).and_then(Option::take);
+        let own = KeyShares::new(me, own.ok_or("no share is left")?).check(&self.committee)?;
+        Ok(Sharing { committee: self.committee.clone(), secret: Some(own) })
+    }
+}
