@@ -12,6 +12,7 @@
 //! | share    | `Dⱼ = U^f(j)`, `j ∈ Sᵢ`                                                       | party `i` |
 //! | verify   | `e(∏ Dⱼ^τⱼ, g₂) = e(U, ∏ Ŷⱼ^τⱼ)`, `τⱼ` 128-bit challenges                     | anyone    |
 //! | combine  | `D = ∏ Dⱼ^λⱼ`, `e(D, g₂) = e(U, Ŷ)`, `m` from `KDF(U, D)`                     | anyone    |
+//! | open     | the last two, for who is shown `D`                                           | anyone    |
 //!
 //! TDH2 of Shoup and Gennaro, "Securing threshold cryptosystems against chosen ciphertext attack" (J.
 //! Cryptology 2002), with two changes: pairings stand in for the parties' proofs, and the plaintext is
@@ -50,5 +51,7 @@ pub use self::ciphertext::{
 pub use self::committee::{Committee, CommitteeError, DecryptionKey, KeySharesError, OtherKey};
 pub use self::key::{EncryptionKey, KeyError};
 pub use self::label::{Label, LabelError};
-pub use self::quorum::{CombineError, Quorum, QuorumError, ShareError};
+pub use self::quorum::{
+    CombineError, Opened, Opening, Quorum, QuorumError, ShareError, WrongOpening,
+};
 pub use self::share::DecryptionShare;

@@ -226,7 +226,7 @@ impl BorshDeserialize for Ciphertext {
     }
 }
 
-fn not_identity<R: Read>(reader: &mut R) -> IoResult<G1Affine> {
+pub(super) fn not_identity<R: Read>(reader: &mut R) -> IoResult<G1Affine> {
     let point = G1Affine::deserialize_reader(reader)?;
     if point.is_identity() { Err(DecodeError::Identity.into()) } else { Ok(point) }
 }

@@ -197,6 +197,7 @@ impl Committee {
 #[derive(Debug)]
 pub struct DecryptionKey {
     key: EncryptionKey,
+    committee: [u8; 32],
     party: Party,
     shares: Secret<Vec<Scalar>>,
 }
@@ -228,7 +229,13 @@ impl DecryptionKey {
                 return Err(KeySharesError::Mismatch { index });
             }
         }
-        Ok(Self { key: *committee.key(), party, shares })
+        Ok(Self { key: *committee.key(), committee: *committee.id(), party, shares })
+    }
+
+    /// The committee that they are of, by its digest.
+    #[must_use]
+    pub const fn committee(&self) -> &[u8; 32] {
+        &self.committee
     }
 
     /// Whose.

@@ -3,8 +3,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use super::ciphertext::{Unopenable, ValidCiphertext};
+use borsh::io::{Read, Result as IoResult};
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use super::ciphertext::{Unopenable, ValidCiphertext, not_identity};
 use super::committee::{Committee, OtherKey};
+use super::key::EncryptionKey;
 use super::share::DecryptionShare;
 use crate::access::{Party, ShareIndex};
 use crate::bls::MinSig;
@@ -97,6 +101,54 @@ pub struct Quorum<'c> {
     verified: bool,
 }
 
+/// `D = U^x`: opens one ciphertext and no other, and shows what is in it to who was not there. 48 bytes,
+/// never the identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
+pub struct Opening(G1Affine);
+
+/// A ciphertext's contents, and what shows them.
+#[derive(Debug)]
+pub struct Opened {
+    /// `D`
+    pub opening: Opening,
+    /// What was encrypted, unless whoever did it broke the body.
+    pub plaintext: Result<Secret<Vec<u8>>, Unopenable>,
+}
+
+/// Not `U^x`: whoever sent it made it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("opening does not match the ciphertext and its key")]
+pub struct WrongOpening;
+
+impl Opening {
+    /// Opens the ciphertext if `e(D, g₂) = e(U, Ŷ)`: two pairings, and nothing of the committee.
+    ///
+    /// # Errors
+    /// If this is the opening of something else.
+    pub fn open(self, ciphertext: &ValidCiphertext) -> Result<Opened, WrongOpening> {
+        self.check(ciphertext.key(), ciphertext).map_err(|_| WrongOpening)?;
+        Ok(self.apply(ciphertext))
+    }
+
+    fn check(
+        &self,
+        key: &EncryptionKey,
+        ciphertext: &ValidCiphertext,
+    ) -> Result<(), PairingMismatch> {
+        check_pairing_product([(self.0, -G2Affine::generator()), (ciphertext.u(), key.y_hat())])
+    }
+
+    fn apply(self, ciphertext: &ValidCiphertext) -> Opened {
+        Opened { opening: self, plaintext: ciphertext.open(&Secret::new(self.0)) }
+    }
+}
+
+impl BorshDeserialize for Opening {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        Ok(Self(not_identity(reader)?))
+    }
+}
+
 impl Committee {
     /// Checks the share of one party: two pairings and, for each of its indices, half a multiplication
     /// in either group.
@@ -128,12 +180,26 @@ impl Committee {
         shares: BTreeMap<Party, DecryptionShare>,
     ) -> Result<Quorum<'c>, QuorumError> {
         let quorum = self.optimistic(ciphertext, shares)?;
-        let culprits = quorum.culprits();
-        if culprits.is_empty() {
-            Ok(Quorum { verified: true, ..quorum })
-        } else {
-            Err(QuorumError::Faulty { culprits })
-        }
+        self.check_all(ciphertext, &quorum.shares)?;
+        Ok(Quorum { verified: true, ..quorum })
+    }
+
+    /// The check of [`verify_all`](Committee::verify_all) alone, however little the shares weigh.
+    ///
+    /// # Errors
+    /// As there, but never for lack of weight.
+    pub fn check_all(
+        &self,
+        ciphertext: &ValidCiphertext,
+        shares: &BTreeMap<Party, DecryptionShare>,
+    ) -> Result<(), QuorumError> {
+        self.same_key(ciphertext)?;
+        let mut culprits = self.misshapen(shares);
+        let rest = shares.iter().map(|(party, share)| (*party, share));
+        let rest = rest.filter(|(party, _)| !culprits.contains(party));
+        let found = equations(self, ciphertext, rest).culprits();
+        culprits.extend(found);
+        if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
     }
 
     /// Counts the shares and verifies nothing: [`Quorum::combine`] checks what they give, which costs
@@ -152,10 +218,7 @@ impl Committee {
         if got < need.get() {
             return Err(QuorumError::BelowThreshold { got, need });
         }
-        let wrong =
-            |(party, share): &(&Party, &DecryptionShare)| self.check_shape(**party, share).is_err();
-        let culprits: BTreeSet<Party> =
-            shares.iter().filter(wrong).map(|(party, _)| *party).collect();
+        let culprits = self.misshapen(&shares);
         if !culprits.is_empty() {
             return Err(QuorumError::Faulty { culprits });
         }
@@ -164,6 +227,12 @@ impl Committee {
 
     fn same_key(&self, ciphertext: &ValidCiphertext) -> Result<(), OtherKey> {
         if ciphertext.key() == self.key() { Ok(()) } else { Err(OtherKey) }
+    }
+
+    fn misshapen(&self, shares: &BTreeMap<Party, DecryptionShare>) -> BTreeSet<Party> {
+        let wrong =
+            |(party, share): &(&Party, &DecryptionShare)| self.check_shape(**party, share).is_err();
+        shares.iter().filter(wrong).map(|(party, _)| *party).collect()
     }
 
     /// As many points as the party has keys.
@@ -195,16 +264,20 @@ impl Quorum<'_> {
     /// # Errors
     /// Names the culprits if that fails, or says that whoever encrypted broke the body.
     pub fn combine(&self) -> Result<Secret<Vec<u8>>, CombineError> {
-        let power = self.interpolate();
-        if !self.verified && self.check(&power).is_err() {
-            return Err(CombineError::Faulty { culprits: self.culprits() });
-        }
-        Ok(self.ciphertext.open(&Secret::new(power))?)
+        Ok(self.open()?.plaintext?)
     }
 
-    fn check(&self, power: &G1Affine) -> Result<(), PairingMismatch> {
-        let key = self.committee.key().y_hat();
-        check_pairing_product([(*power, -G2Affine::generator()), (self.ciphertext.u(), key)])
+    /// As [`Quorum::combine`], with `D` for those who have no shares.
+    ///
+    /// # Errors
+    /// Names the culprits if the shares do not give `D`.
+    pub fn open(&self) -> Result<Opened, CombineError> {
+        let opening = Opening(self.interpolate());
+        let key = self.committee.key();
+        if !self.verified && opening.check(key, self.ciphertext).is_err() {
+            return Err(CombineError::Faulty { culprits: self.culprits() });
+        }
+        Ok(opening.apply(self.ciphertext))
     }
 
     /// `∏ Dⱼ^λⱼ` over the `t` lowest indices, whose coefficients are the shortest.
