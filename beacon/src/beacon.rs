@@ -19,6 +19,7 @@
 //! Generic over the threshold function ([`Scheme`]), which the machine only ever asks for values. Ours:
 //! missed messages are asked for again; a restart continues from records; partials are verified
 //! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
+mod content;
 mod footprint;
 mod missed;
 mod peers;
@@ -79,9 +80,10 @@ pub struct Beacon<S: Scheme> {
 struct Open<S: Scheme> {
     /// Value and own late partial, once the slot is final.
     finality: Option<Answer<S>>,
-    /// What the early partial that left in this life was bound to.
-    sent_early: Option<Option<Value>>,
-    subject: Option<Arc<Subject<S>>>,
+    /// The early partial that left in this life, and what it was bound to.
+    sent_early: Option<Early<S>>,
+    /// What is evaluated, by what it is bound to.
+    subjects: BTreeMap<Option<Value>, Arc<Subject<S>>>,
     collector: Collector<S>,
     result: Option<(Path, Box<Combined<S>>)>,
     ask_at: Instant,
@@ -89,6 +91,12 @@ struct Open<S: Scheme> {
     asked: bool,
     /// Whether what a peer has shown is being checked.
     opening: bool,
+}
+
+#[derive(Debug)]
+struct Early<S: Scheme> {
+    value: Option<Value>,
+    partial: S::Partial,
 }
 
 impl<S: Scheme> Open<S> {
@@ -109,6 +117,7 @@ impl<S: Scheme> Machine for Beacon<S> {
             Input::Received { from, message } => self.received(now, from, message),
             Input::Checked(verdict) => self.checked(verdict),
             Input::Admitted { path, key } => self.admitted(path, key),
+            Input::Content(content) => self.content(content),
             Input::Switch(switch) => self.switch(switch),
             Input::Tick => {}
         }
@@ -156,14 +165,19 @@ impl<S: Scheme> Beacon<S> {
         }
         let finality = self.open.get(&slot).and_then(Open::value);
         let claim = Claim { slot, view, value, finality, finished: slot < self.head };
-        if contract::early(self.fast_attempt, &self.standing, &claim)? == Release::First {
+        let release = contract::early(self.fast_attempt, &self.standing, &claim)?;
+        if S::OF_CONTENT && self.subject(slot, Some(value)).is_none() {
+            return Err(Withheld::NoContent { slot, value });
+        }
+        if release == Release::First {
             // Rule 5: durable before it leaves.
             self.persist(Record::Released { slot, value });
             self.standing.released.insert(slot, value);
         }
         if let Some(bound) = bound_value(self.binding, Some(value)) {
-            self.send_own(Lane { path, value: bound }, slot);
-            self.open.entry(slot).or_default().sent_early = Some(bound);
+            let partial = self.send_own(Lane { path, value: bound }, slot);
+            let sent = partial.map(|partial| Early { value: bound, partial });
+            self.open.entry(slot).or_default().sent_early = sent;
             self.advance(slot);
         }
         Ok(())
@@ -196,7 +210,10 @@ impl<S: Scheme> Beacon<S> {
         open.finality = Some(Answer::new(value, None));
         open.ask_at = ask_at;
         match bound {
-            Some(bound) => open.collector.keep_only(bound),
+            Some(bound) => {
+                open.collector.keep_only(bound);
+                open.subjects.retain(|value, _| *value == bound);
+            }
             None => open.collector.clear(),
         }
         self.shed(before);
@@ -248,11 +265,14 @@ impl<S: Scheme> Beacon<S> {
         let Some(bound) = open.value().and_then(|value| bound_value(self.binding, value)) else {
             return;
         };
-        // What left early already is evaluated again only if somebody asks.
-        if !contract::late(path, open.sent_early == Some(bound)) {
-            return;
-        }
-        let partial = self.send_own(Lane { path, value: bound }, slot);
+        let early = open.sent_early.as_ref().filter(|early| early.value == bound);
+        let early = early.map(|early| early.partial.clone());
+        let partial = if contract::late(path, early.is_some()) {
+            self.send_own(Lane { path, value: bound }, slot)
+        } else {
+            // It left already; whoever asks gets the same.
+            early
+        };
         if !self.keeps(slot) {
             return;
         }
@@ -286,13 +306,13 @@ impl<S: Scheme> Beacon<S> {
 
     /// Rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a slot.
     fn subject(&mut self, slot: Slot, value: Option<Value>) -> Option<Arc<Subject<S>>> {
-        let known = self.open.get(&slot).and_then(|open| open.subject.as_ref());
-        if let Some(subject) = known.filter(|subject| subject.value() == value) {
+        let known = self.open.get(&slot).and_then(|open| open.subjects.get(&value));
+        if let Some(subject) = known {
             return Some(Arc::clone(subject));
         }
         let subject = Arc::new(Subject::new(&self.context, slot, value)?);
         if let Some(open) = self.open.get_mut(&slot) {
-            open.subject = Some(Arc::clone(&subject));
+            open.subjects.insert(value, Arc::clone(&subject));
         }
         Some(subject)
     }
@@ -345,6 +365,10 @@ impl<S: Scheme> Beacon<S> {
             (Binding::Value, Some(Some(value))) => Some(value),
             (Binding::Value, _) => return,
         };
+        // A job without its subject would never end.
+        if S::OF_CONTENT && self.subject(slot, value).is_none() {
+            return;
+        }
         let keys = Arc::clone(&self.keys);
         for path in [Path::Fast, Path::Tight, Path::Slow] {
             let Some(committee) = keys.committee(path) else { continue };

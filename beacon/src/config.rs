@@ -12,7 +12,7 @@
 //! That they hold is decided where stake becomes weight (`weighted_rounding`); rounded stake is never
 //! tight. The beacon checks what it can see: one set of parties, a fast threshold no lower than the
 //! slow one, keys that fit, and two paths whose partials say nothing about each other.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crypto_core::access::Party;
@@ -182,6 +182,9 @@ pub enum ConfigError {
     /// a second path could need more of, and one key on both has one partial for both.
     #[error("a multi-signature has one path")]
     OnePath,
+    /// Both paths decrypt the same.
+    #[error("slow and fast path have different bounds on what a slot decrypts")]
+    Bounds,
     /// The function is of the value.
     #[error("outputs must depend on the slot's value")]
     Unbound,
@@ -209,7 +212,26 @@ pub struct Keys<S: Scheme> {
     committees: BTreeMap<Path, S::Committee>,
 }
 
+impl<S: Scheme> Config<S> {
+    /// Encodings of the public keys of all paths.
+    pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
+        match &self.paths {
+            Paths::Slow(sharing) | Paths::Tight(sharing) => S::public_keys(&sharing.committee),
+            Paths::FastAndSlow { slow, fast, .. } => {
+                let mut keys = S::public_keys(&slow.committee);
+                keys.extend(S::public_keys(&fast.committee));
+                keys
+            }
+        }
+    }
+}
+
 impl<S: Scheme> Keys<S> {
+    /// Encodings of the public keys of all paths.
+    pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
+        self.committees.values().flat_map(S::public_keys).collect()
+    }
+
     /// The committee of a path; `None` if the path is not in use.
     #[must_use]
     pub fn committee(&self, path: Path) -> Option<&S::Committee> {

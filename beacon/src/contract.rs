@@ -150,6 +150,14 @@ pub enum Withheld {
         /// This party.
         party: Party,
     },
+    /// The host has not handed over what is in the value.
+    #[error("content of {slot} for {value} is not here")]
+    NoContent {
+        /// The slot.
+        slot: Slot,
+        /// What is prefinalized.
+        value: Value,
+    },
     /// Rule 9: the slot's output is out.
     #[error("{slot} is finished")]
     Finished {
@@ -212,6 +220,7 @@ impl Withheld {
             Self::Off { .. }
             | Self::SlowOnly { .. }
             | Self::NoShares { .. }
+            | Self::NoContent { .. }
             | Self::NotFinal { .. } => None,
             Self::OtherView { .. } | Self::OtherValue { .. } => Some(Rule::OneView),
             Self::Implicit { .. } => Some(Rule::Direct),

@@ -6,7 +6,7 @@ use crypto_core::access::Party;
 
 use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
-use crate::schemes::{KeyError, Random, Scheme, ShapeError};
+use crate::schemes::{ContentError, KeyError, Random, Scheme, ShapeError};
 use crate::slot::{Slot, Value, View};
 use crate::switch::{Switch, SwitchError};
 use crate::wire::{Message, Path, Record};
@@ -55,6 +55,9 @@ pub enum Input<S: Scheme> {
     },
     /// The chain or the operator switches: see [`Mode`](crate::Mode) for what holds from when on.
     Switch(Switch),
+    /// What is in a slot's value, for a scheme that needs more of it than its hash. Best before it is
+    /// prefinalized; after a restart the host hands over again what has no output yet.
+    Content(S::Content),
     /// [`wake_at`](machine::Machine::wake_at) passed.
     Tick,
 }
@@ -236,6 +239,9 @@ pub enum Refusal {
     /// A switch that changes nothing.
     #[error("not switched: {0}")]
     Switch(#[from] SwitchError),
+    /// A content that is not the slot's, or not kept.
+    #[error("content refused: {0}")]
+    Content(#[from] ContentError),
     /// A late key that does not enter its committee.
     #[error("key refused: {0}")]
     Key(#[from] KeyError),

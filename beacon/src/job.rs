@@ -37,6 +37,16 @@ impl<S: Scheme> Subject<S> {
         Some(Self { context: *context, slot, value, input })
     }
 
+    /// From what a scheme made of the slot's content.
+    pub(crate) const fn of_content(
+        context: &Context,
+        slot: Slot,
+        value: Value,
+        input: S::Input,
+    ) -> Self {
+        Self { context: *context, slot, value: Some(value), input }
+    }
+
     pub(crate) fn value(&self) -> Option<Value> {
         self.value
     }

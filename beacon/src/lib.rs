@@ -19,7 +19,7 @@
 //! | `history`   | what finished slots still answer                                  |
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
 //! | `known`     | what a driver of many parties need not compute twice              |
-//! | `schemes`   | the functions: threshold BLS, the weighted VUF, multi-signatures  |
+//! | `schemes`   | the functions: threshold BLS, the weighted VUF, multi-signatures, slot decryption |
 //! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `event`     | inputs and outputs, faults and refusals                           |
@@ -76,7 +76,9 @@ pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
 pub use crate::job::{Combined, Finding, Job, Verdict, Work};
 pub use crate::known::Known;
 pub use crate::schemes::{
-    Bls, KeyError, MultiSig, QuorumError, Random, Scheme, ShapeError, ShownError, Statement, Wvuf,
+    Batch, Bls, Bounds, Contained, ContentError, Decrypting, Decryption, DecryptionShares,
+    KeyError, MultiSig, OtherGroupKey, Plaintexts, QuorumError, Random, Scheme, ShapeError,
+    ShownError, Statement, Unopened, Unusable, Wvuf,
 };
 pub use crate::slot::{Slot, Value, View};
 pub use crate::switch::{Mode, Switch, SwitchError};

@@ -4,6 +4,7 @@
 //! |--------------|------------------------------------------------|--------|--------------------|-------------|--------------------|
 //! | [`Bls`]      | drand's round; or chain, epoch, slot and value | shares | a point of 𝔾₁ each | a signature | itself             |
 //! | [`Wvuf`]     | chain, epoch, slot, maybe the value            | shares | one point of 𝔾₂    | in 𝔾ₜ       | the partials       |
+//! | [`Decryption`] | the ciphertexts of the value                 | shares | a point of 𝔾₁ each, for each ciphertext | plaintexts | what opens them |
 //! | [`MultiSig`] | chain, epoch, slot and value                   | stake  | one point of 𝔾₁    | the input   | a certificate      |
 //!
 //! The machine asks for nothing but what is in [`Scheme`], by static dispatch: a beacon has one scheme,
@@ -17,6 +18,7 @@
 //! Elsewhere: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), how shares came about
 //! (`pvss_dkg`), when a partial may leave (`contract`).
 mod bls;
+mod decryption;
 mod multisig;
 mod wvuf;
 
@@ -26,6 +28,7 @@ use std::fmt::Debug;
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::Context;
+use crypto_core::curve::G2Affine;
 
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
@@ -33,12 +36,16 @@ use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
 pub use self::bls::Bls;
+pub use self::decryption::{
+    Batch, Bounds, Decrypting, Decryption, DecryptionShares, Plaintexts, Unopened, Unusable,
+};
 pub use self::multisig::{MultiSig, Statement};
 pub use self::wvuf::Wvuf;
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Bls {}
+    impl Sealed for super::Decryption {}
     impl Sealed for super::MultiSig {}
     impl Sealed for super::Wvuf {}
 }
@@ -53,6 +60,8 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     type Secret: Debug + Send + Sync;
     /// What makes a party count after the start; uninhabited if all count from the start.
     type LateKey: Clone + Debug + Send + Sync;
+    /// What of a slot's value the function needs beside its hash; uninhabited if nothing.
+    type Content: Clone + Debug + Send + Sync;
     /// What is evaluated, hashed to the curve.
     type Input: Clone + Debug + Send + Sync;
     /// One party's evaluation.
@@ -63,6 +72,9 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     type Proof: Clone + Debug + Eq + Send + Sync;
     /// How an output travels to who was not there: as itself, or as what it follows from.
     type Shown: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
+
+    /// Whether nothing can be evaluated before the slot's content is here.
+    const OF_CONTENT: bool = false;
 
     /// Digest of parties, threshold and keys: differs between paths and epochs.
     fn id(committee: &Self::Committee) -> [u8; 32];
@@ -94,6 +106,16 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     /// Rule 1: the slot, its context and maybe its value, never the view. `None` if a slot cannot be
     /// evaluated.
     fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Self::Input>;
+
+    /// What a content gives to evaluate, and of which slot and value.
+    ///
+    /// # Errors
+    /// If it is of another chain, epoch or committee.
+    fn contained(
+        committee: &Self::Committee,
+        context: &Context,
+        content: Self::Content,
+    ) -> Result<Contained<Self>, ContentError>;
 
     /// The party's partial: the same input gives the same one, also after a restart. `None` if the key
     /// is for other inputs.
@@ -186,6 +208,28 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
         slow: &Self::Committee,
         fast: &Self::Committee,
     ) -> Result<(), ConfigError>;
+
+    /// Checks that outputs of the next epoch's committee are what users of this one's expect.
+    ///
+    /// # Errors
+    /// If they would verify under another key where users know one only.
+    fn check_handover(_: &Self::Committee, _: &Self::Committee) -> Result<(), OtherGroupKey> {
+        Ok(())
+    }
+
+    /// Encodings of all public keys, of the group and of shares: two of one secret in one group are equal.
+    fn public_keys(committee: &Self::Committee) -> BTreeSet<Vec<u8>>;
+}
+
+/// What a slot's content gives.
+#[derive(Clone, Debug)]
+pub struct Contained<S: Scheme> {
+    /// Of which slot.
+    pub slot: Slot,
+    /// Of which value, by its hash.
+    pub value: Value,
+    /// What is evaluated.
+    pub input: S::Input,
 }
 
 /// A scheme whose outputs are unpredictable.
@@ -248,12 +292,76 @@ pub enum ShownError {
 
 /// A partial of a size that its party's weight does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("partial of {got} points, its party's weight is {need}")]
-pub struct ShapeError {
-    /// Points there are.
-    pub got: usize,
-    /// Shares the party holds.
-    pub need: u32,
+pub enum ShapeError {
+    /// A point for each share.
+    #[error("partial of {got} points, its party's weight is {need}")]
+    Points {
+        /// Points there are.
+        got: usize,
+        /// Shares the party holds.
+        need: u32,
+    },
+    /// Shares for more ciphertexts than a slot has.
+    #[error("partial for {got} ciphertexts, a slot has at most {most}")]
+    Ciphertexts {
+        /// For how many there are shares.
+        got: usize,
+        /// The most.
+        most: u32,
+    },
+}
+
+/// A party's shares on the two paths must have nothing in common: one that is on both leaves on
+/// prefinalize and opens on the slow path.
+fn disjoint(me: Party, slow: &[G2Affine], fast: &[G2Affine]) -> Result<(), ConfigError> {
+    let slow: BTreeSet<_> = slow.iter().map(G2Affine::to_bytes).collect();
+    if fast.iter().any(|key| slow.contains(&key.to_bytes())) {
+        Err(ConfigError::SharedShare { party: me })
+    } else {
+        Ok(())
+    }
+}
+
+/// The next committee's outputs would verify under another key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the next committee has another group key")]
+pub struct OtherGroupKey;
+
+/// Why a content is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContentError {
+    /// The host's mistake: made for another chain, epoch or committee.
+    #[error("content of {slot} is of another chain, epoch or committee")]
+    Elsewhere {
+        /// The slot.
+        slot: Slot,
+    },
+    /// The slot is final with another value, or without any.
+    #[error("content of {slot} is of {got}, which is not final")]
+    OtherValue {
+        /// The slot.
+        slot: Slot,
+        /// What it is final with.
+        last: Option<Value>,
+        /// What the content is of.
+        got: Value,
+    },
+    /// Not kept.
+    #[error("content of {slot}, kept are those up to {limit}")]
+    TooFar {
+        /// The slot.
+        slot: Slot,
+        /// The last slot of the window.
+        limit: Slot,
+    },
+    /// Not kept: a proposer makes as many values as it likes. The final one's is, once it is final.
+    #[error("{most} contents of {slot} are kept already")]
+    TooMany {
+        /// The slot.
+        slot: Slot,
+        /// The most.
+        most: usize,
+    },
 }
 
 /// Why a late key does not enter its committee.

@@ -105,6 +105,19 @@ pub enum Record {
     Switched(Switch),
 }
 
+impl<S: Scheme> Message<S> {
+    /// About which slot it is, or from which on.
+    #[must_use]
+    pub const fn slot(&self) -> Slot {
+        match self {
+            Self::Partial { slot, .. }
+            | Self::Request { slot }
+            | Self::Show { first: slot, .. }
+            | Self::Shown { slot, .. } => *slot,
+        }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -29,7 +29,10 @@ use crypto_core::context::Context;
 use crypto_core::drand::{Randomness, RoundNumber};
 use crypto_core::threshold::{self, Committee, Message, Partial, PartialError, Purpose, Signer};
 
-use super::{KeyError, QuorumError, Random, Scheme, ShapeError, ShownError, Statement};
+use super::{
+    Contained, ContentError, KeyError, OtherGroupKey, QuorumError, Random, Scheme, ShapeError,
+    ShownError, Statement, disjoint,
+};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
 use crate::slot::{Slot, Value};
@@ -63,6 +66,7 @@ impl Scheme for Bls {
     type Committee = Committee<MinSig>;
     type Secret = Signer<MinSig>;
     type LateKey = Infallible;
+    type Content = Infallible;
     type Input = Message<MinSig>;
     type Partial = Partial<MinSig>;
     type Output = min_sig::Signature;
@@ -104,6 +108,14 @@ impl Scheme for Bls {
         }
     }
 
+    fn contained(
+        _: &Committee<MinSig>,
+        _: &Context,
+        content: Infallible,
+    ) -> Result<Contained<Self>, ContentError> {
+        match content {}
+    }
+
     fn evaluate(secret: &Signer<MinSig>, input: &Message<MinSig>) -> Option<Partial<MinSig>> {
         secret.partial(input).ok()
     }
@@ -115,9 +127,9 @@ impl Scheme for Bls {
     ) -> Result<(), ShapeError> {
         partial.check_shape(committee, party).map_err(|error| match error {
             PartialError::ShareCount { got, .. } => {
-                ShapeError { got, need: committee.access().weight(party) }
+                ShapeError::Points { got, need: committee.access().weight(party) }
             }
-            _ => ShapeError { got: partial.points().len(), need: 0 },
+            _ => ShapeError::Points { got: partial.points().len(), need: 0 },
         })
     }
 
@@ -204,15 +216,25 @@ impl Scheme for Bls {
         if fast.threshold().t() == NonZeroU32::MIN {
             return Ok(());
         }
-        let own = |committee: &Committee<MinSig>| -> BTreeSet<_> {
+        let own = |committee: &Committee<MinSig>| {
             let keys = committee.share_keys().get(committee.access().range(me));
-            keys.unwrap_or_default().iter().map(|key| key.to_bytes()).collect()
+            keys.unwrap_or_default().to_vec()
         };
-        if own(slow).is_disjoint(&own(fast)) {
-            Ok(())
-        } else {
-            Err(ConfigError::SharedShare { party: me })
-        }
+        disjoint(me, &own(slow), &own(fast))
+    }
+
+    /// Rounds of one chain have one key. Certificates name their epoch, and so do their keys.
+    fn check_handover(
+        before: &Committee<MinSig>,
+        after: &Committee<MinSig>,
+    ) -> Result<(), OtherGroupKey> {
+        let rounds = before.purpose() == Purpose::Rounds;
+        if rounds && before.group_key() != after.group_key() { Err(OtherGroupKey) } else { Ok(()) }
+    }
+
+    fn public_keys(committee: &Committee<MinSig>) -> BTreeSet<Vec<u8>> {
+        let shares = committee.share_keys().iter().map(|key| key.to_bytes().to_vec());
+        shares.chain([committee.group_key().to_bytes().to_vec()]).collect()
     }
 }
 

@@ -23,7 +23,7 @@
 //!
 //! Elsewhere: adding up and naming culprits (`crypto_core::certificate`), certificates in a constant size
 //! ([`Bls`](super::Bls) with [`Binding::Value`]).
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -34,7 +34,7 @@ use crypto_core::certificate::{
 };
 use crypto_core::context::Context;
 
-use super::{KeyError, QuorumError, Scheme, ShapeError, ShownError};
+use super::{Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
 use crate::slot::{Slot, Value};
@@ -85,6 +85,7 @@ impl Scheme for MultiSig {
     type Committee = Electorate<MinSig>;
     type Secret = min_sig::SecretKey;
     type LateKey = Infallible;
+    type Content = Infallible;
     type Input = Statement;
     type Partial = min_sig::Signature;
     type Output = Statement;
@@ -117,6 +118,14 @@ impl Scheme for MultiSig {
 
     fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Statement> {
         Some(Statement { context: *context, slot, value: value? })
+    }
+
+    fn contained(
+        _: &Electorate<MinSig>,
+        _: &Context,
+        content: Infallible,
+    ) -> Result<Contained<Self>, ContentError> {
+        match content {}
     }
 
     fn evaluate(secret: &min_sig::SecretKey, input: &Statement) -> Option<min_sig::Signature> {
@@ -205,6 +214,11 @@ impl Scheme for MultiSig {
         _: &Electorate<MinSig>,
     ) -> Result<(), ConfigError> {
         Err(ConfigError::OnePath)
+    }
+
+    fn public_keys(electorate: &Electorate<MinSig>) -> BTreeSet<Vec<u8>> {
+        let electors = (0..).map(Party::new).map_while(|party| electorate.elector(party));
+        electors.map(|elector| elector.key.to_bytes().to_vec()).collect()
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! The trap: a partial is `H(m)^(1/r)` whatever the shares are. With one blinding `r` for both paths
 //! the fast partial *is* the slow partial.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
@@ -15,7 +16,9 @@ use crypto_core::wvuf::{
     self, AdmittedKey, Committee, EvaluationKey, Input, InsertError, Output, Partial,
 };
 
-use super::{KeyError, QuorumError, Random, Scheme, ShapeError, ShownError};
+use super::{
+    Contained, ContentError, KeyError, QuorumError, Random, Scheme, ShapeError, ShownError,
+};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
 use crate::slot::{Slot, Value};
@@ -29,6 +32,7 @@ impl Scheme for Wvuf {
     type Committee = Committee;
     type Secret = EvaluationKey;
     type LateKey = AdmittedKey;
+    type Content = Infallible;
     type Input = Input;
     type Partial = Partial;
     type Output = Output;
@@ -64,6 +68,14 @@ impl Scheme for Wvuf {
 
     fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Input> {
         Some(Input::new(context, slot, value.map(Value::to_bytes)))
+    }
+
+    fn contained(
+        _: &Committee,
+        _: &Context,
+        content: Infallible,
+    ) -> Result<Contained<Self>, ContentError> {
+        match content {}
     }
 
     fn evaluate(secret: &EvaluationKey, input: &Input) -> Option<Partial> {
@@ -153,6 +165,10 @@ impl Scheme for Wvuf {
             }
             _ => Ok(()),
         }
+    }
+
+    fn public_keys(committee: &Committee) -> BTreeSet<Vec<u8>> {
+        committee.public().iter().map(|key| key.to_bytes().to_vec()).collect()
     }
 }
 

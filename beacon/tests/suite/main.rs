@@ -30,6 +30,7 @@ mod bounds;
 mod certificates;
 mod contract;
 mod crashes;
+mod decryption;
 mod faults;
 mod fixture;
 mod instances;

@@ -78,7 +78,7 @@ fn a_partial_has_as_many_points_as_its_party_has_shares() {
         let partial = partial(&vec![G1Projective::generator(); got]);
         let message = Message::Partial { path: Path::Slow, slot: slot(1), value: None, partial };
         let outputs = step(&mut beacon, ms(0), received(party, message.clone()));
-        let (path, error) = (Path::Slow, ShapeError { got, need });
+        let (path, error) = (Path::Slow, ShapeError::Points { got, need });
         assert_eq!(accused(&outputs), [(party, Fault::Shape { path, error })]);
         assert!(step(&mut beacon, ms(0), received(party, message)).is_empty(), "accused once");
         assert_eq!(beacon.pending_partials(), 0);
@@ -88,7 +88,7 @@ fn a_partial_has_as_many_points_as_its_party_has_shares() {
     let partial = partial(&[G1Projective::generator()]);
     let message = Message::Partial { path: Path::Fast, slot: slot(1), value: None, partial };
     let outputs = step(&mut beacon, ms(0), received(A, message));
-    let (path, error) = (Path::Fast, ShapeError { got: 1, need: 2 });
+    let (path, error) = (Path::Fast, ShapeError::Points { got: 1, need: 2 });
     assert_eq!(accused(&outputs), [(A, Fault::Shape { path, error })]);
 }
 

@@ -1,0 +1,60 @@
+//! What of a value the function needs beside its hash, from the host.
+//!
+//! A scheme whose function depends on what is in a value (slot decryption) evaluates nothing before the
+//! host has handed the content over. It may come before the value is prefinalized, which is best, or any
+//! time later: what had to wait for it then happens. A few contents of a slot are kept, for a proposer can
+//! make several values; once the slot is final only that of its value.
+use std::sync::Arc;
+
+use super::Beacon;
+use crate::event::{Output, Refusal};
+use crate::job::Subject;
+use crate::schemes::{Contained, ContentError, Scheme};
+use crate::slot::{Slot, Value};
+
+/// The most contents of one slot that are kept before it is final.
+const MOST: usize = 4;
+
+impl<S: Scheme> Beacon<S> {
+    pub(super) fn content(&mut self, content: S::Content) {
+        if let Err(error) = self.enter_content(content) {
+            self.outputs.push_back(Output::Refused(Refusal::Content(error)));
+        }
+    }
+
+    fn enter_content(&mut self, content: S::Content) -> Result<(), ContentError> {
+        let Some(committee) = self.keys.committee(self.plan.late()) else { return Ok(()) };
+        let contained = S::contained(committee, &self.context, content)?;
+        let Contained { slot, value, input } = contained;
+        let limit = self.local.after(self.limits.window);
+        if slot > limit {
+            return Err(ContentError::TooFar { slot, limit });
+        }
+        if slot < self.head {
+            return Ok(());
+        }
+        let open = self.open.entry(slot).or_default();
+        if let Some(last) = open.value().filter(|last| *last != Some(value)) {
+            return Err(ContentError::OtherValue { slot, last, got: value });
+        }
+        let known = open.subjects.contains_key(&Some(value));
+        if !known && open.subjects.len() >= MOST {
+            return Err(ContentError::TooMany { slot, most: MOST });
+        }
+        if !known {
+            let subject = Subject::of_content(&self.context, slot, value, input);
+            open.subjects.insert(Some(value), Arc::new(subject));
+            self.after_content(slot, value);
+        }
+        Ok(())
+    }
+
+    fn after_content(&mut self, slot: Slot, value: Value) {
+        let open = self.open.get(&slot);
+        let waits = open.and_then(|open| open.finality.as_ref());
+        if waits.is_some_and(|last| last.value == Some(value) && last.partial.is_none()) {
+            self.release_late(slot);
+        }
+        self.advance(slot);
+    }
+}

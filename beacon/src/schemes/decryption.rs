@@ -1,0 +1,340 @@
+//! Slot decryption: the ciphertexts of a slot's value, opened together with its finality.
+//!
+//! | step     | what                                                                    | by whom |
+//! |----------|-------------------------------------------------------------------------|---------|
+//! | content  | ciphertexts of the value, valid under the label (chain, epoch, slot)     | host    |
+//! | evaluate | `Dⱼ = U^f(j)` for each valid ciphertext and each share index of the party | party   |
+//! | combine  | `D = ∏ Dⱼ^λⱼ`, `e(D, g₂) = e(U, Ŷ)`, the plaintext from `KDF(U, D)`       | anyone  |
+//!
+//! Shares are points of 𝔾₁. The function depends on what is in the value, so the host hands the slot's
+//! content to the beacon ([`Input::Content`](crate::Input::Content)), best before it prefinalizes the
+//! value; without it nothing is released and nothing is counted. A [`Batch`] is bound to the value by its
+//! hash, so a content that is not the value's is refused, and all parties have the same one.
+//!
+//! A share that leaves for a value that does not become final opens an orphaned block. The contract
+//! ([`contract`](crate::contract)) applies as it is:
+//!
+//! | path  | who can open early                              | why nobody does                                   |
+//! |-------|--------------------------------------------------|---------------------------------------------------|
+//! | slow  | more than `t` weight, `t` of it faulty           | an honest share leaves when the value is final    |
+//! | fast  | secrecy threshold `≥ f_fin`                      | so much weight has prefinalized: the value is final |
+//! | tight | the same, `f_fin`                                | the same                                          |
+//!
+//! A share of a ciphertext does not know its value: if two values of a slot contain one ciphertext, shares
+//! released for the one count, outside of this beacon, for the other. On finalize there is one value. On
+//! prefinalize parties must not release for two values in the declared view, and honest ones do not: each
+//! engine's prefinalizing vote follows a quorum of an earlier phase in the same view (a polka, a QC, a
+//! notarization, a prepared certificate), of which there is one. So the early shares of honest parties are
+//! for one value, and a later final value that has the same ciphertext opens what is to be opened at this
+//! slot anyway. An engine without that property must not declare a view (rule 7). The label keeps all this
+//! within one slot: a ciphertext copied to another slot is not valid there, and no share is given.
+//!
+//! The trap: a share is its own blinding, as for [`Bls`](super::Bls), so a party with one share on both
+//! paths would release on prefinalize what opens on the slow path. It refuses such a key. And one secret,
+//! one purpose: `U` is anybody's choice, so a key that signs slots would sign what a ciphertext says.
+//!
+//! A plaintext that does not open, or an entry that is no valid ciphertext, is its maker's doing and part of
+//! the output. Decryption *to a slot* needs no scheme: the randomness of the slot opens it
+//! (`crypto_core::timelock`), whoever it was sent to and whether or not it is in a block.
+//!
+//! Elsewhere: the equations and why they are secure (`crypto_core::elgamal`).
+mod batch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::Context;
+use crypto_core::elgamal::{
+    self, CombineError, DecryptionKey, DecryptionShare, Opened, Opening, Unopenable,
+    ValidCiphertext,
+};
+
+pub use self::batch::{Batch, Bounds, Decrypting, Unusable};
+use super::{
+    Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError, disjoint,
+};
+use crate::config::{Binding, ConfigError};
+use crate::job::Combined;
+use crate::slot::{Slot, Value};
+use crate::wire::Path;
+
+/// Threshold decryption of `crypto_core::elgamal`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decryption;
+
+/// One party's shares: one for each valid ciphertext of the slot, in order.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct DecryptionShares(Vec<DecryptionShare>);
+
+/// What became of each entry of a slot, in the block's order. Cheap to clone.
+pub type Plaintexts = Arc<[Result<Vec<u8>, Unopened>]>;
+
+/// Why an entry has no plaintext. Its maker's doing, and the same at every party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unopened {
+    /// Nobody gave a share.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
+    /// All shares are right and the body does not open.
+    #[error(transparent)]
+    Broken(#[from] Unopenable),
+}
+
+impl Scheme for Decryption {
+    const OF_CONTENT: bool = true;
+
+    type Committee = Decrypting;
+    type Secret = DecryptionKey;
+    type LateKey = Infallible;
+    type Content = Batch;
+    type Input = Batch;
+    type Partial = DecryptionShares;
+    type Output = Plaintexts;
+    /// What opens each valid ciphertext, in order.
+    type Proof = Vec<Opening>;
+    type Shown = Vec<Opening>;
+
+    fn id(committee: &Decrypting) -> [u8; 32] {
+        committee.id()
+    }
+
+    fn parties(committee: &Decrypting) -> usize {
+        committee.holders().access().len()
+    }
+
+    fn holding(committee: &Decrypting, party: Party) -> u128 {
+        committee.holders().access().weight(party).into()
+    }
+
+    fn weight(committee: &Decrypting, party: Party) -> u128 {
+        Self::holding(committee, party)
+    }
+
+    fn threshold(committee: &Decrypting) -> u128 {
+        committee.holders().threshold().t().get().into()
+    }
+
+    fn admit(_: &mut Decrypting, key: Infallible) -> Result<(), KeyError> {
+        match key {}
+    }
+
+    /// Not without the content.
+    fn input(_: &Context, _: Slot, _: Option<Value>) -> Option<Batch> {
+        None
+    }
+
+    fn contained(
+        committee: &Decrypting,
+        context: &Context,
+        content: Batch,
+    ) -> Result<Contained<Self>, ContentError> {
+        let (slot, value) = (content.slot(), content.value());
+        if content.context() != context || !content.is_of(committee) {
+            return Err(ContentError::Elsewhere { slot });
+        }
+        Ok(Contained { slot, value, input: content })
+    }
+
+    fn evaluate(secret: &DecryptionKey, input: &Batch) -> Option<DecryptionShares> {
+        let shares = input.valid().map(|ciphertext| secret.decrypt_share(ciphertext).ok());
+        shares.collect::<Option<_>>().map(DecryptionShares)
+    }
+
+    /// How many ciphertexts there are is known with the content only.
+    fn check_shape(
+        committee: &Decrypting,
+        party: Party,
+        partial: &DecryptionShares,
+    ) -> Result<(), ShapeError> {
+        let most = committee.bounds().ciphertexts;
+        let got = partial.0.len();
+        if u32::try_from(got).map_or(true, |got| got > most) {
+            return Err(ShapeError::Ciphertexts { got, most });
+        }
+        let need = committee.holders().access().weight(party);
+        let fits = |share: &&DecryptionShare| u32::try_from(share.weight()) == Ok(need);
+        match partial.0.iter().find(|share| !fits(share)) {
+            Some(share) => Err(ShapeError::Points { got: share.weight(), need }),
+            None => Ok(()),
+        }
+    }
+
+    /// As many lists of points as a slot may have ciphertexts.
+    fn partial_bytes(committee: &Decrypting, party: Party) -> usize {
+        let weight = committee.holders().access().range(party).len();
+        4 + (4 + 48 * weight).saturating_mul(ciphertexts(committee))
+    }
+
+    fn verify(
+        committee: &Decrypting,
+        input: &Batch,
+        partials: &BTreeMap<Party, DecryptionShares>,
+    ) -> Result<(), QuorumError> {
+        let mut culprits = miscounted(input, partials);
+        for (ciphertext, shares) in by_ciphertext(input, partials) {
+            match committee.holders().check_all(ciphertext, &shares) {
+                Ok(()) => {}
+                Err(elgamal::QuorumError::Faulty { culprits: found }) => culprits.extend(found),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
+    }
+
+    fn combine(
+        committee: &Decrypting,
+        input: &Batch,
+        partials: &BTreeMap<Party, DecryptionShares>,
+    ) -> Result<Combined<Self>, QuorumError> {
+        let got = partials.keys().map(|party| Self::weight(committee, *party)).sum();
+        let need = Self::threshold(committee);
+        if got < need {
+            return Err(QuorumError::BelowThreshold { got, need });
+        }
+        let mut culprits = miscounted(input, partials);
+        let mut opened = Vec::new();
+        if culprits.is_empty() {
+            for (ciphertext, shares) in by_ciphertext(input, partials) {
+                match committee.holders().optimistic(ciphertext, shares)?.open() {
+                    Ok(one) => opened.push(one),
+                    Err(CombineError::Faulty { culprits: found }) => culprits.extend(found),
+                    // Part of what was opened.
+                    Err(CombineError::Unopenable(_)) => {}
+                }
+            }
+        }
+        if culprits.is_empty() {
+            Ok(outcome(input, opened))
+        } else {
+            Err(QuorumError::Faulty { culprits })
+        }
+    }
+
+    fn prove(
+        _: &Decrypting,
+        _: &Batch,
+        _: &BTreeMap<Party, DecryptionShares>,
+    ) -> Option<Vec<Opening>> {
+        None
+    }
+
+    fn show(_: &Plaintexts, proof: &Vec<Opening>) -> Vec<Opening> {
+        proof.clone()
+    }
+
+    fn shown_bytes(committee: &Decrypting) -> usize {
+        4 + 48 * ciphertexts(committee)
+    }
+
+    /// Two pairings for each ciphertext.
+    fn check_shown(
+        _: &Decrypting,
+        input: &Batch,
+        shown: &Vec<Opening>,
+    ) -> Result<Combined<Self>, ShownError> {
+        if shown.len() != input.valid().count() {
+            return Err(ShownError::False);
+        }
+        let opened = shown.iter().zip(input.valid()).map(|(one, ciphertext)| one.open(ciphertext));
+        let opened = opened.collect::<Result<_, _>>().map_err(|_| ShownError::False)?;
+        Ok(outcome(input, opened))
+    }
+
+    fn check_binding(_: &Decrypting, _: Path, binding: Binding) -> Result<(), ConfigError> {
+        if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
+    }
+
+    fn check_secret(
+        committee: &Decrypting,
+        (me, secret): (Party, &DecryptionKey),
+        path: Path,
+        _: &Context,
+    ) -> Result<(), ConfigError> {
+        if (secret.party(), secret.committee()) == (me, committee.holders().id()) {
+            Ok(())
+        } else {
+            Err(ConfigError::WrongKey { path })
+        }
+    }
+
+    fn check_paths(me: Party, slow: &Decrypting, fast: &Decrypting) -> Result<(), ConfigError> {
+        let (slow_holders, fast_holders) = (slow.holders(), fast.holders());
+        if slow_holders.key() != fast_holders.key() {
+            return Err(ConfigError::GroupKeys);
+        }
+        if slow.bounds() != fast.bounds() {
+            return Err(ConfigError::Bounds);
+        }
+        if fast_holders.threshold().t() == NonZeroU32::MIN {
+            return Ok(());
+        }
+        let own = |holders: &elgamal::Committee| {
+            let keys = holders.share_keys().get(holders.access().range(me));
+            keys.unwrap_or_default().to_vec()
+        };
+        disjoint(me, &own(slow_holders), &own(fast_holders))
+    }
+
+    fn public_keys(committee: &Decrypting) -> BTreeSet<Vec<u8>> {
+        let holders = committee.holders();
+        let shares = holders.share_keys().iter().chain([]).map(|key| key.to_bytes().to_vec());
+        shares.chain([holders.key().y_hat().to_bytes().to_vec()]).collect()
+    }
+}
+
+/// Every entry with what became of it.
+fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
+    let proof = opened.iter().map(|one| one.opening).collect();
+    let mut opened = opened.into_iter();
+    let entry = |entry: &Result<ValidCiphertext, Unusable>| match entry {
+        Err(unusable) => Some(Err((*unusable).into())),
+        Ok(_) => opened.next().map(|one| match one.plaintext {
+            // No secret any more.
+            Ok(plaintext) => Ok(plaintext.expose().clone()),
+            Err(broken) => Err(broken.into()),
+        }),
+    };
+    let output = input.entries().iter().filter_map(entry).collect();
+    Combined { output, proof }
+}
+
+/// The most of a slot.
+fn ciphertexts(committee: &Decrypting) -> usize {
+    usize::try_from(committee.bounds().ciphertexts).unwrap_or(usize::MAX)
+}
+
+/// Who gave another number of shares than there are ciphertexts.
+fn miscounted(input: &Batch, partials: &BTreeMap<Party, DecryptionShares>) -> BTreeSet<Party> {
+    let need = input.valid().count();
+    let wrong = partials.iter().filter(|(_, partial)| partial.0.len() != need);
+    wrong.map(|(party, _)| *party).collect()
+}
+
+/// Turns shares by party into shares by ciphertext; who gave too few is missing in the last.
+fn by_ciphertext<'b>(
+    input: &'b Batch,
+    partials: &'b BTreeMap<Party, DecryptionShares>,
+) -> impl Iterator<Item = (&'b ValidCiphertext, BTreeMap<Party, DecryptionShare>)> {
+    input.valid().enumerate().map(|(position, ciphertext)| {
+        let share = |(party, partial): (&Party, &DecryptionShares)| {
+            Some((*party, partial.0.get(position)?.clone()))
+        };
+        (ciphertext, partials.iter().filter_map(share).collect())
+    })
+}
+
+impl From<elgamal::QuorumError> for QuorumError {
+    fn from(error: elgamal::QuorumError) -> Self {
+        match error {
+            elgamal::QuorumError::OtherKey(_) => Self::Input,
+            elgamal::QuorumError::BelowThreshold { got, need } => {
+                Self::BelowThreshold { got: got.into(), need: need.get().into() }
+            }
+            elgamal::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a slot has to decrypt, taken from its value.
+//!
+//! | bound to                 | by                                                                |
+//! |--------------------------|-------------------------------------------------------------------|
+//! | the slot's value         | `value = H(block ‖ H(ciphertexts))`, [`Batch::value`]             |
+//! | chain, epoch and slot    | the label that each ciphertext is valid under                     |
+//! | the committee            | the key that each ciphertext is valid under                       |
+//!
+//! `block` stands for everything else that the engine agrees on: its own hash of the block, whatever the
+//! function. A chain with a decrypting beacon hands `H(block ‖ H(ciphertexts))` to all its beacons where
+//! it would have handed `block`; a block has one such value, and who knows a block's hash and the digest of
+//! its ciphertexts computes it.
+//!
+//! Whatever a proposer puts into a block has an outcome, the same at every party, and never stops the slot:
+//! what is too long, of no ciphertext's form, or not valid under the slot's label is an entry without
+//! plaintext; so is what comes after as many as are decrypted. Nobody gives a share for such an entry.
+use std::sync::Arc;
+
+use crypto_core::challenge::Transcript;
+use crypto_core::context::Context;
+use crypto_core::elgamal::{self, Ciphertext, EncryptionKey, Label, ValidCiphertext};
+use crypto_core::wire::Object;
+
+use crate::slot::{Slot, Value};
+
+const VALUE_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-VALUE";
+const BATCH_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-BATCH";
+const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-COMMITTEE";
+
+/// How much a slot decrypts: agreed on by the committee, since every party must judge alike. A partial has
+/// `ciphertexts · w · 48` bytes at most for a party with `w` shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The most ciphertexts of one slot.
+    pub ciphertexts: u32,
+    /// The most bytes of one ciphertext.
+    pub bytes: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { ciphertexts: 64, bytes: 4096 }
+    }
+}
+
+/// Who decrypts, and how much in a slot.
+#[derive(Clone, Debug)]
+pub struct Decrypting {
+    id: [u8; 32],
+    holders: elgamal::Committee,
+    bounds: Bounds,
+}
+
+impl Decrypting {
+    /// The holders of the key's shares, who decrypt within bounds.
+    #[must_use]
+    pub fn new(holders: elgamal::Committee, bounds: Bounds) -> Self {
+        let mut transcript = Transcript::new(COMMITTEE_TAG);
+        transcript.append(b"holders", holders.id());
+        transcript.append_u64(b"ciphertexts", bounds.ciphertexts.into());
+        transcript.append_u64(b"bytes", bounds.bytes.into());
+        Self { id: transcript.bytes(b"id"), holders, bounds }
+    }
+
+    /// Digest of the holders and the bounds.
+    #[must_use]
+    pub const fn id(&self) -> [u8; 32] {
+        self.id
+    }
+
+    /// Who holds which shares.
+    #[must_use]
+    pub const fn holders(&self) -> &elgamal::Committee {
+        &self.holders
+    }
+
+    /// How much a slot decrypts.
+    #[must_use]
+    pub const fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+}
+
+/// Why an entry of a slot is not decrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// A slot decrypts no more than this.
+    #[error("entry {position}, a slot decrypts {most}")]
+    TooMany {
+        /// Its place, from zero.
+        position: usize,
+        /// Entries that are decrypted.
+        most: u32,
+    },
+    /// Not looked at.
+    #[error("{got} bytes, a ciphertext has at most {most}")]
+    TooLong {
+        /// Its bytes.
+        got: usize,
+        /// The most.
+        most: u32,
+    },
+    /// Not the encoding of a ciphertext.
+    #[error("not a ciphertext")]
+    Undecodable,
+    /// For another key, chain, epoch or slot, or altered: nobody gives a share for it.
+    #[error("ciphertext is not valid for this slot and committee")]
+    Invalid,
+}
+
+/// The ciphertexts of a slot's value, each checked. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Batch(Arc<Checked>);
+
+#[derive(Debug)]
+struct Checked {
+    context: Context,
+    slot: Slot,
+    value: Value,
+    key: EncryptionKey,
+    bounds: Bounds,
+    entries: Vec<Result<ValidCiphertext, Unusable>>,
+}
+
+impl Batch {
+    /// Takes the ciphertexts out of a block, in the wire format of `crypto_core::wire`, in the block's
+    /// order. Costs four multiplications in 𝔾₁ for each, so not on a thread that others wait for.
+    #[must_use]
+    pub fn new(
+        committee: &Decrypting,
+        context: &Context,
+        slot: Slot,
+        block: [u8; 32],
+        ciphertexts: &[impl AsRef<[u8]>],
+    ) -> Self {
+        let (key, bounds) = (*committee.holders.key(), committee.bounds);
+        let label = Label::slot(context, slot);
+        let judge = |(position, bytes): (usize, &[u8])| {
+            let got = bytes.len();
+            if u32::try_from(position).map_or(true, |position| position >= bounds.ciphertexts) {
+                return Err(Unusable::TooMany { position, most: bounds.ciphertexts });
+            }
+            if u32::try_from(got).map_or(true, |got| got > bounds.bytes) {
+                return Err(Unusable::TooLong { got, most: bounds.bytes });
+            }
+            let ciphertext = Ciphertext::from_wire(bytes).map_err(|_| Unusable::Undecodable)?;
+            ciphertext.validate(&key, &label).map_err(|_| Unusable::Invalid)
+        };
+        let entries = ciphertexts.iter().map(AsRef::as_ref).enumerate().map(judge).collect();
+        let value = Self::value_of(block, &Self::digest(ciphertexts));
+        Self(Arc::new(Checked { context: *context, slot, value, key, bounds, entries }))
+    }
+
+    /// `H(ciphertexts)`: of their number, lengths and bytes.
+    #[must_use]
+    pub fn digest(ciphertexts: &[impl AsRef<[u8]>]) -> [u8; 32] {
+        let mut transcript = Transcript::new(BATCH_TAG);
+        for bytes in ciphertexts {
+            transcript.append(b"ciphertext", bytes.as_ref());
+        }
+        transcript.bytes(b"digest")
+    }
+
+    /// `H(block ‖ digest)`: what the engine's block is called in all beacons of a chain that decrypts.
+    #[must_use]
+    pub fn value_of(block: [u8; 32], digest: &[u8; 32]) -> Value {
+        let mut transcript = Transcript::new(VALUE_TAG);
+        transcript.append(b"block", &block);
+        transcript.append(b"ciphertexts", digest);
+        Value::new(transcript.bytes(b"value"))
+    }
+
+    /// The value that these are of, and nothing else can be.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        self.0.value
+    }
+
+    /// The slot.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        self.0.slot
+    }
+
+    /// Chain and epoch.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// What became of each entry, in the block's order.
+    pub fn entries(&self) -> &[Result<ValidCiphertext, Unusable>] {
+        &self.0.entries
+    }
+
+    /// Those that are decrypted.
+    pub(super) fn valid(&self) -> impl Iterator<Item = &ValidCiphertext> {
+        self.0.entries.iter().flatten()
+    }
+
+    pub(super) fn is_of(&self, committee: &Decrypting) -> bool {
+        (self.0.key, self.0.bounds) == (*committee.holders.key(), committee.bounds)
+    }
+}
