@@ -21,6 +21,7 @@
 //! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
 mod content;
 mod footprint;
+mod handover;
 mod missed;
 mod peers;
 mod restore;

@@ -20,6 +20,8 @@
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
 //! | `known`     | what a driver of many parties need not compute twice              |
 //! | `schemes`   | the functions: threshold BLS, the weighted VUF, multi-signatures, slot decryption |
+//! | [`epochs`]  | committee after committee, without a gap                          |
+//! | [`stack`]   | several schemes side by side, under one stream of events          |
 //! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `event`     | inputs and outputs, faults and refusals                           |
@@ -58,6 +60,7 @@ mod collector;
 mod config;
 pub mod contract;
 mod effect;
+pub mod epochs;
 mod event;
 pub mod guide;
 mod history;
@@ -65,6 +68,7 @@ mod job;
 mod known;
 mod schemes;
 mod slot;
+pub mod stack;
 mod switch;
 mod wire;
 

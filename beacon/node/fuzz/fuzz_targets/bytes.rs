@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use beacon::stack::Envelope;
 use borsh::{BorshDeserialize, BorshSerialize};
 use libfuzzer_sys::fuzz_target;
 use prefinal_node::chronicle::Chronicle;
@@ -19,7 +20,7 @@ use weighted_rounding::{Ratio, Stake};
 
 fuzz_target!(|data: &[u8]| {
     let Some((decoder, bytes)) = data.split_first() else { return };
-    match decoder % 9 {
+    match decoder % 11 {
         0 => canonical::<Vec<Message<Wvuf>>>(bytes),
         1 => canonical::<SignedKeys>(bytes),
         2 => canonical::<KeyRegistration>(bytes),
@@ -40,6 +41,8 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!(dealing.to_bytes(), bytes);
             }
         }
+        8 => canonical::<Envelope<Bls>>(bytes),
+        9 => canonical::<Envelope<Wvuf>>(bytes),
         _ => {
             if let Ok(text) = std::str::from_utf8(bytes) {
                 drop(StakeTable::parse("fuzz", text));

@@ -1,0 +1,58 @@
+//! A beacon at the end of its epoch, and what its successor has to know.
+use crypto_core::context::Context;
+
+use super::Beacon;
+use crate::collector::Lane;
+use crate::contract::bound_value;
+use crate::schemes::Scheme;
+use crate::slot::{Slot, View};
+
+impl<S: Scheme> Beacon<S> {
+    /// Whether this party can still evaluate anything.
+    #[must_use]
+    pub fn holds_secrets(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The slot after the last final one.
+    pub(crate) const fn local(&self) -> Slot {
+        self.local
+    }
+
+    /// The latest view that was given up.
+    pub(crate) const fn gave_up(&self) -> Option<View> {
+        self.standing.abandoned
+    }
+
+    /// Who releases on finalize.
+    pub(crate) fn late_committee(&self) -> Option<&S::Committee> {
+        self.keys.committee(self.plan.late())
+    }
+
+    /// The first slot above all that this party released for or knows to be final.
+    pub(crate) fn unspoken(&self) -> Slot {
+        let released =
+            self.standing.released.keys().next_back().map_or(self.head, |last| last.next());
+        released.max(self.local).max(self.head)
+    }
+
+    /// Makes ready what finished slots may still be asked for, then wipes the secrets. Costs an
+    /// evaluation for each slot of the history that has none ready, as after a restart.
+    pub(crate) fn retire(&mut self) {
+        let path = self.plan.late();
+        for (slot, value) in self.history.values().collect::<Vec<_>>() {
+            let ready = self.history.get_mut(slot).is_some_and(|answer| answer.partial.is_some());
+            let Some(value) = bound_value(self.binding, value).filter(|_| !ready) else { continue };
+            let partial = self.evaluate(Lane { path, value }, slot);
+            if let Some(answer) = self.history.get_mut(slot) {
+                answer.partial = partial;
+            }
+        }
+        self.secrets.clear();
+        self.open.clear();
+    }
+}

@@ -1,0 +1,573 @@
+//! Committee after committee, without a gap and without a slot that has two outputs.
+//!
+//! ```text
+//!                 hand over: first slot b of the next committee
+//!  slots … b−2  b−1 │ b  b+1 …
+//!  epoch e ─────────┤····· answers only        retired once b−1 is revealed
+//!  epoch e+1  keys ─┼──────────────────►       collects at once, reveals from b−1 on
+//! ```
+//! A slot belongs to one epoch: below the boundary to the old one, from there on to the new one. Its
+//! partials, records and jobs carry the epoch, so a partial of the one never counts in the other; parties
+//! are numbered anew in each, so whoever drives this has a name for every (epoch, party).
+//!
+//! | event of the engine   | goes to                                                          |
+//! |-----------------------|------------------------------------------------------------------|
+//! | prefinalize, finalize | the epoch of the slot                                            |
+//! | abandoned             | all: giving up on a later view holds back earlier slots too (rule 4) |
+//! | switch                | the epoch of its slot, and all after it                          |
+//!
+//! What holds back later slots is handed over as well: the next epoch starts with the latest view that was
+//! given up and with all switches, durable under its own name.
+//!
+//! Both epochs are live until the last old slot is revealed. What the new one has by then waits, together
+//! with the records that it was handed out, so outputs come in one order: as many as the engine is ahead. Then the old secrets are wiped;
+//! partials that finished slots may still be asked for are kept ready, for as many slots as
+//! [`Limits::history`](crate::Limits) says, until the next handover.
+//!
+//! The slots go on counting. With a key that was handed over (`pvss_dkg::field::Handover`) so do the
+//! rounds of threshold BLS: one chain for drand's clients, whoever the committee is. A committee of rounds
+//! with another group key is refused; a fresh key starts another chain, and another value of this type.
+//!
+//! The boundary has to be known before anything is said about a slot above it; later it is refused, since
+//! the slot would have two committees. Ours: the papers fix one committee.
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::{ChainId, EpochId};
+use machine::{Duty, Instant, Machine, Recorded};
+
+use crate::beacon::Beacon;
+use crate::config::{Config, ConfigError};
+use crate::effect;
+use crate::event;
+use crate::job::Verdict;
+use crate::schemes::{OtherGroupKey, Scheme};
+use crate::slot::{Slot, Value, View};
+use crate::switch::Switch;
+use crate::wire::{self, Path};
+
+/// What happens to the epochs.
+#[derive(Clone, Debug)]
+pub enum Input<S: Scheme> {
+    /// As [`event::Input::Prefinalized`](crate::Input::Prefinalized).
+    Prefinalized {
+        /// Whose value.
+        slot: Slot,
+        /// Where the vote is cast.
+        view: View,
+        /// The value.
+        value: Value,
+    },
+    /// As [`event::Input::Finalized`](crate::Input::Finalized).
+    Finalized {
+        /// The slot.
+        slot: Slot,
+        /// Its value.
+        value: Option<Value>,
+    },
+    /// As [`event::Input::Abandoned`](crate::Input::Abandoned).
+    Abandoned {
+        /// The view.
+        view: View,
+    },
+    /// A message of a peer, which is this party in the epoch that the message names.
+    Received {
+        /// The peer.
+        from: Party,
+        /// What it sent.
+        message: Message<S>,
+    },
+    /// A job of an epoch ended.
+    Checked {
+        /// Whose.
+        epoch: EpochId,
+        /// What came of it.
+        verdict: Verdict<S>,
+    },
+    /// A party counts from now on.
+    Admitted {
+        /// In which epoch.
+        epoch: EpochId,
+        /// For which path.
+        path: Path,
+        /// The key.
+        key: S::LateKey,
+    },
+    /// What is in the value of a slot of an epoch.
+    Content {
+        /// The slot's.
+        epoch: EpochId,
+        /// What.
+        content: S::Content,
+    },
+    /// As [`event::Input::Switch`](crate::Input::Switch), in every epoch.
+    Switch(Switch),
+    /// [`wake_at`](machine::Machine::wake_at) passed.
+    Tick,
+}
+
+/// What the epochs want done.
+#[derive(Clone, Debug)]
+pub enum Output<S: Scheme> {
+    /// What the beacon of an epoch wants done; parties are those of the epoch.
+    Of {
+        /// Which.
+        epoch: EpochId,
+        /// What.
+        output: event::Output<S>,
+    },
+    /// The last slot of the epoch is revealed, and its secrets are gone. Its records are of no more use
+    /// than to answer who asks late.
+    Retired {
+        /// Which.
+        epoch: EpochId,
+    },
+    /// No committee of this party's has the slot: it joined later, or left before.
+    Elsewhere {
+        /// The slot.
+        slot: Slot,
+    },
+}
+
+/// What the epochs want done, their records aside. The variants are those of [`Output`].
+#[derive(Clone, Debug)]
+pub enum Effect<S: Scheme> {
+    /// See [`Output::Of`].
+    Of {
+        /// Which.
+        epoch: EpochId,
+        /// What.
+        effect: effect::Effect<S>,
+    },
+    /// See [`Output::Retired`].
+    Retired {
+        /// Which.
+        epoch: EpochId,
+    },
+    /// See [`Output::Elsewhere`].
+    Elsewhere {
+        /// The slot.
+        slot: Slot,
+    },
+}
+
+/// What beacons of one epoch send each other: epoch (8 bytes) ‖ [`Message`](crate::Message).
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Message<S: Scheme> {
+    /// Whose slot it is about.
+    pub epoch: EpochId,
+    /// What is said.
+    #[borsh(bound(serialize = "", deserialize = ""))]
+    pub message: wire::Message<S>,
+}
+
+/// What must be found again after a crash: epoch (8 bytes) ‖ [`Record`](crate::Record).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Record {
+    /// Of whose beacon.
+    pub epoch: EpochId,
+    /// The record.
+    pub record: wire::Record,
+}
+
+/// Why a committee does not follow another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandoverError {
+    /// There is nothing to follow.
+    #[error("no epoch to begin with")]
+    NoEpoch,
+    /// The configuration contradicts itself.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Another chain has slots of its own.
+    #[error("next epoch is of {got}, expected {expected}")]
+    Chain {
+        /// The next one's.
+        got: ChainId,
+        /// Ours.
+        expected: ChainId,
+    },
+    /// Epochs count up.
+    #[error("{got} cannot follow {last}")]
+    Epoch {
+        /// The next one.
+        got: EpochId,
+        /// The last one.
+        last: EpochId,
+    },
+    /// The slots before are spoken about already, or of an earlier epoch.
+    #[error("next epoch starts with {first}, it must not start before {earliest}")]
+    TooLate {
+        /// Where it is to start.
+        first: Slot,
+        /// Where it could.
+        earliest: Slot,
+    },
+    /// The boundary stands.
+    #[error("epoch ends with {end} already, not with {first}")]
+    Ended {
+        /// The first slot of others, as it stands.
+        end: Slot,
+        /// What was said now.
+        first: Slot,
+    },
+    /// Rounds of one chain have one key; a fresh one starts another chain.
+    #[error("rounds of the next epoch have another group key")]
+    GroupKey,
+}
+
+impl<S: Scheme> Recorded for Output<S> {
+    type Record = Record;
+    type Effect = Effect<S>;
+
+    fn duty(self) -> Duty<Record, Effect<S>> {
+        match self {
+            Self::Of { epoch, output } => match output.duty() {
+                Duty::Keep(record) => Duty::Keep(Record { epoch, record }),
+                Duty::Note(record) => Duty::Note(Record { epoch, record }),
+                Duty::Do(effect) => Duty::Do(Effect::Of { epoch, effect }),
+            },
+            Self::Retired { epoch } => Duty::Do(Effect::Retired { epoch }),
+            Self::Elsewhere { slot } => Duty::Do(Effect::Elsewhere { slot }),
+        }
+    }
+}
+
+/// Beacons of one scheme, one for each committee, under one stream of slots.
+#[derive(Debug)]
+pub struct Epochs<S: Scheme> {
+    /// The last is the newest; one that is retired, one whose slots are not all revealed, the next.
+    terms: BTreeMap<EpochId, Term<S>>,
+    outputs: VecDeque<Output<S>>,
+}
+
+#[derive(Debug)]
+struct Term<S: Scheme> {
+    beacon: Beacon<S>,
+    first: Slot,
+    /// The first slot that is not its own any more.
+    end: Option<Slot>,
+    retired: bool,
+    /// Outputs for which the time has not come.
+    held: VecDeque<event::Output<S>>,
+}
+
+impl<S: Scheme> Term<S> {
+    fn new(config: Config<S>, records: &[wire::Record]) -> Result<Self, ConfigError> {
+        let first = config.first;
+        let beacon = Beacon::new(config, records)?;
+        Ok(Self { beacon, first, end: None, retired: false, held: VecDeque::new() })
+    }
+
+    fn has(&self, slot: Slot) -> bool {
+        slot >= self.first && self.end.is_none_or(|end| slot < end)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.end.is_some_and(|end| self.beacon.head() >= end)
+    }
+}
+
+impl<S: Scheme> Machine for Epochs<S> {
+    type Input = Input<S>;
+    type Output = Output<S>;
+
+    fn handle(&mut self, now: Instant, input: Input<S>) {
+        match input {
+            Input::Prefinalized { slot, view, value } => {
+                self.tell_owner(now, slot, event::Input::Prefinalized { slot, view, value });
+            }
+            Input::Finalized { slot, value } => {
+                self.tell_owner(now, slot, event::Input::Finalized { slot, value });
+            }
+            Input::Abandoned { view } => self.abandoned(now, view),
+            Input::Received { from, message: Message { epoch, message } } => {
+                // Of an epoch that is over, or that this party has not been told of.
+                let own = self.terms.get(&epoch).is_some_and(|term| term.has(message.slot()));
+                if own {
+                    self.tell(now, epoch, event::Input::Received { from, message });
+                }
+            }
+            Input::Checked { epoch, verdict } => {
+                self.tell(now, epoch, event::Input::Checked(verdict));
+            }
+            Input::Admitted { epoch, path, key } => {
+                self.tell(now, epoch, event::Input::Admitted { path, key });
+            }
+            Input::Content { epoch, content } => {
+                self.tell(now, epoch, event::Input::Content(content));
+            }
+            Input::Switch(switch) => self.switch(now, switch),
+            Input::Tick => self.tell_all(now, &event::Input::Tick),
+        }
+        self.settle();
+    }
+
+    fn poll(&mut self) -> Option<Output<S>> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.terms.values().filter_map(|term| term.beacon.wake_at()).min()
+    }
+}
+
+impl<S: Scheme> Epochs<S> {
+    /// Epochs that go on after `records`, oldest first; none at the very start. One configuration for
+    /// each epoch that is not over, in order, where `first` of each but the first is a boundary. An epoch
+    /// that is over may be among them, to answer who asks late.
+    ///
+    /// # Errors
+    /// [`HandoverError`] says which configuration does not follow.
+    pub fn new(
+        configs: impl IntoIterator<Item = Config<S>>,
+        records: &[Record],
+    ) -> Result<Self, HandoverError> {
+        let mut epochs = Self { terms: BTreeMap::new(), outputs: VecDeque::new() };
+        for config in configs {
+            let (epoch, first) = (config.context.epoch, config.first);
+            epochs.check(&config)?;
+            let own = |it: &&Record| it.epoch == epoch || it.epoch < epoch && lasts(&it.record);
+            let own: Vec<wire::Record> = records.iter().filter(own).map(|it| it.record).collect();
+            let term = Term::new(config, &own)?;
+            epochs.append(epoch, term, first)?;
+        }
+        if epochs.terms.is_empty() {
+            return Err(HandoverError::NoEpoch);
+        }
+        for epoch in epochs.ids() {
+            epochs.drain(epoch);
+        }
+        epochs.settle();
+        Ok(epochs)
+    }
+
+    /// The next committee, with this party in it; its slots start with `config.first`. Comes before
+    /// anything is said about them, and after nothing has been.
+    ///
+    /// # Errors
+    /// [`HandoverError`]; nothing has changed then.
+    pub fn hand_over(&mut self, config: Config<S>) -> Result<(), HandoverError> {
+        self.check(&config)?;
+        let (epoch, first) = (config.context.epoch, config.first);
+        let newest = self.newest().ok_or(HandoverError::NoEpoch)?;
+        let inherited: Vec<wire::Record> =
+            newest.beacon.snapshot().into_iter().filter(lasts).collect();
+        let term = Term::new(config, &inherited)?;
+        self.append(epoch, term, first)?;
+        for record in inherited {
+            self.emit(epoch, event::Output::Persist(record));
+        }
+        self.drain(epoch);
+        self.settle();
+        Ok(())
+    }
+
+    /// The next committee is without this party: from this slot on there is nothing to do. Who comes back
+    /// after an absence starts anew.
+    ///
+    /// # Errors
+    /// If the slot is spoken about already, or another boundary was given.
+    pub fn leave(&mut self, first: Slot) -> Result<(), HandoverError> {
+        self.check_boundary(first)?;
+        if let Some(mut last) = self.terms.last_entry() {
+            last.get_mut().end = Some(first);
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// The next slot to be revealed.
+    #[must_use]
+    pub fn head(&self) -> Slot {
+        let current = self.terms.values().find(|term| !term.is_finished());
+        current.or_else(|| self.newest()).map_or(Slot::new(0), |term| term.beacon.head())
+    }
+
+    /// The beacon of an epoch, as long as it is here.
+    #[must_use]
+    pub fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
+        self.terms.get(&epoch).map(|term| &term.beacon)
+    }
+
+    /// The fewest records that restore what must not be forgotten.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<Record> {
+        let of = |(epoch, term): (&EpochId, &Term<S>)| {
+            let epoch = *epoch;
+            term.beacon.snapshot().into_iter().map(move |record| Record { epoch, record })
+        };
+        self.terms.iter().flat_map(of).collect()
+    }
+
+    /// Encodings of the public keys of all epochs that are here.
+    pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
+        self.terms.values().flat_map(|term| term.beacon.keys().public_keys()).collect()
+    }
+
+    fn ids(&self) -> Vec<EpochId> {
+        self.terms.keys().copied().collect()
+    }
+
+    fn newest(&self) -> Option<&Term<S>> {
+        self.terms.values().next_back()
+    }
+
+    fn check(&self, config: &Config<S>) -> Result<(), HandoverError> {
+        let Some((&last, newest)) = self.terms.last_key_value() else { return Ok(()) };
+        let (got, expected) = (config.context.chain, newest.beacon.context().chain);
+        if got != expected {
+            return Err(HandoverError::Chain { got, expected });
+        }
+        let got = config.context.epoch;
+        if got <= last {
+            return Err(HandoverError::Epoch { got, last });
+        }
+        self.check_boundary(config.first)
+    }
+
+    fn check_boundary(&self, first: Slot) -> Result<(), HandoverError> {
+        let newest = self.newest().ok_or(HandoverError::NoEpoch)?;
+        if let Some(end) = newest.end.filter(|end| *end != first) {
+            return Err(HandoverError::Ended { end, first });
+        }
+        // An epoch without slots would be no committee's.
+        let earliest = newest.beacon.unspoken().max(newest.first.next());
+        if first < earliest {
+            return Err(HandoverError::TooLate { first, earliest });
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, epoch: EpochId, term: Term<S>, first: Slot) -> Result<(), HandoverError> {
+        if let Some(mut last) = self.terms.last_entry() {
+            let before = last.get_mut();
+            if let (Some(old), Some(new)) =
+                (before.beacon.late_committee(), term.beacon.late_committee())
+            {
+                S::check_handover(old, new).map_err(|OtherGroupKey| HandoverError::GroupKey)?;
+            }
+            before.end = Some(first);
+        }
+        self.terms.insert(epoch, term);
+        Ok(())
+    }
+
+    fn tell_owner(&mut self, now: Instant, slot: Slot, input: event::Input<S>) {
+        let owner = self.terms.iter().find(|(_, term)| term.has(slot)).map(|(epoch, _)| *epoch);
+        match owner {
+            Some(epoch) => self.tell(now, epoch, input),
+            None => self.outputs.push_back(Output::Elsewhere { slot }),
+        }
+    }
+
+    fn tell(&mut self, now: Instant, epoch: EpochId, input: event::Input<S>) {
+        if let Some(term) = self.terms.get_mut(&epoch) {
+            term.beacon.handle(now, input);
+        }
+        self.drain(epoch);
+    }
+
+    fn tell_all(&mut self, now: Instant, input: &event::Input<S>) {
+        for epoch in self.ids() {
+            self.tell(now, epoch, input.clone());
+        }
+    }
+
+    /// The epoch of its first slot decides whether it comes too late; those after it are switched from
+    /// their own first slot on.
+    fn switch(&mut self, now: Instant, switch: Switch) {
+        let Switch { from, mode } = switch;
+        let ahead = self
+            .terms
+            .iter()
+            .filter(|(_, term)| !term.retired && term.end.is_none_or(|end| from < end));
+        let mut ahead = ahead.map(|(epoch, term)| (*epoch, term.first.max(from)));
+        let Some((epoch, _)) = ahead.next() else {
+            self.outputs.push_back(Output::Elsewhere { slot: from });
+            return;
+        };
+        let later: Vec<_> = ahead.collect();
+        let in_time = self.terms.get(&epoch).is_some_and(|term| from >= term.beacon.local());
+        self.tell(now, epoch, event::Input::Switch(switch));
+        for (epoch, from) in later.into_iter().filter(|_| in_time) {
+            self.tell(now, epoch, event::Input::Switch(Switch { from, mode }));
+        }
+    }
+
+    /// A beacon without early releases need not remember this, but its successor may.
+    fn abandoned(&mut self, now: Instant, view: View) {
+        let news = self.newest().is_some_and(|term| term.beacon.gave_up() < Some(view));
+        let said = self.outputs.len();
+        self.tell_all(now, &event::Input::Abandoned { view });
+        let durable =
+            self.outputs.iter().skip(said).any(|output| {
+                matches!(output, Output::Of { output: event::Output::Persist(_), .. })
+            });
+        if let Some(&newest) = self.terms.keys().next_back().filter(|_| news && !durable) {
+            self.emit(newest, event::Output::Persist(wire::Record::Abandoned { view }));
+        }
+    }
+
+    fn emit(&mut self, epoch: EpochId, output: event::Output<S>) {
+        self.outputs.push_back(Output::Of { epoch, output });
+    }
+
+    /// Hands on what the epoch's beacon wants done; its reveals wait for all slots before.
+    fn drain(&mut self, epoch: EpochId) {
+        let early = self.terms.range(..epoch).any(|(_, before)| !before.is_finished());
+        let Some(term) = self.terms.get_mut(&epoch) else { return };
+        while let Some(output) = term.beacon.poll() {
+            if early && is_ordered(&output) {
+                term.held.push_back(output);
+            } else {
+                self.outputs.push_back(Output::Of { epoch, output });
+            }
+        }
+    }
+
+    /// Retires what is finished, and lets the next go on.
+    fn settle(&mut self) {
+        for epoch in self.ids() {
+            let Some(term) = self.terms.get_mut(&epoch) else { continue };
+            let held = std::mem::take(&mut term.held);
+            self.outputs.extend(held.into_iter().map(|output| Output::Of { epoch, output }));
+            if !term.is_finished() {
+                return;
+            }
+            if !term.retired {
+                term.retired = true;
+                term.beacon.retire();
+                self.outputs.push_back(Output::Retired { epoch });
+                // Who was retired before has answered long enough.
+                self.terms.retain(|other, _| *other >= epoch);
+            }
+        }
+    }
+}
+
+/// What a record says of later slots too.
+fn lasts(record: &wire::Record) -> bool {
+    match record {
+        wire::Record::Abandoned { .. } | wire::Record::Switched(_) => true,
+        wire::Record::Released { .. }
+        | wire::Record::Finalized { .. }
+        | wire::Record::Revealed { .. } => false,
+    }
+}
+
+/// What has a place in the order of slots. The record of a reveal is not durable before the reveal is out.
+fn is_ordered<S: Scheme>(output: &event::Output<S>) -> bool {
+    match output {
+        event::Output::Reveal(_) | event::Output::Skipped { .. } | event::Output::Off { .. } => {
+            true
+        }
+        event::Output::Persist(record) => matches!(record, wire::Record::Revealed { .. }),
+        event::Output::Send { .. }
+        | event::Output::Check(_)
+        | event::Output::Lookup { .. }
+        | event::Output::Accuse { .. }
+        | event::Output::Refused(_) => false,
+    }
+}

@@ -1,0 +1,188 @@
+//! A key that one committee dealt and handed over to the next, by the real key generation: other people,
+//! other weights, other thresholds, the same group key.
+use std::sync::{Arc, OnceLock};
+
+use beacon::{Binding, Bls, Config, Limits, Paths, Sharing};
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{MinSig, min_sig};
+use crypto_core::context::{Context, EpochId};
+use crypto_core::secret::Secret;
+use crypto_core::threshold::{Committee, Signer};
+use pvss_dkg::field::{self, Handover, Key, Paths as PerPath, Predecessor};
+use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Session, Shape};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use weighted_rounding::Stake;
+
+use crate::fixture::{CONTEXT, RETRY, slot};
+
+/// Somebody, whatever their number in a committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Person(pub(crate) u64);
+
+/// People and weights, and the thresholds of both paths.
+pub(crate) struct Plan {
+    pub(crate) people: &'static [(u64, u32)],
+    slow: u32,
+    fast: u32,
+}
+
+/// The first is who leaves; the last two join.
+pub(crate) const PLANS: [Plan; 3] = [
+    Plan { people: &[(0, 2), (1, 1), (2, 1), (3, 1)], slow: 3, fast: 4 },
+    Plan { people: &[(4, 1), (3, 2), (2, 0), (1, 1), (5, 2)], slow: 3, fast: 5 },
+    Plan { people: &[(5, 1), (1, 1), (3, 1), (4, 1)], slow: 2, fast: 3 },
+];
+/// Where the epochs after the first begin.
+pub(crate) const BOUNDARIES: [u64; 2] = [4, 7];
+
+/// An epoch's key with all its secrets.
+pub(crate) struct Term {
+    config: Arc<pvss_dkg::Config>,
+    key: Key,
+    signers: Vec<min_sig::SecretKey>,
+    decryption: Vec<DecryptionKey>,
+}
+
+fn shape(plan: &Plan) -> Shape {
+    let weights: Vec<u32> = plan.people.iter().map(|(_, weight)| *weight).collect();
+    let access = Access::new(&weights).unwrap();
+    let threshold = |t| Threshold::new(t, access.total()).unwrap();
+    let (slow, fast) = (threshold(plan.slow), threshold(plan.fast));
+    Shape::new(access, slow, Some(fast)).unwrap()
+}
+
+fn session(epoch: u64) -> Session {
+    Session { context: context(epoch), attempt: 0 }
+}
+
+pub(crate) fn context(epoch: u64) -> Context {
+    Context { epoch: EpochId::new(epoch), ..CONTEXT }
+}
+
+fn recruit(
+    count: usize,
+    rng: &mut ChaCha20Rng,
+) -> (Vec<min_sig::SecretKey>, Vec<DecryptionKey>, Vec<Member>) {
+    let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..count {
+        let (signer, key) = (min_sig::SecretKey::random(rng), DecryptionKey::random(rng));
+        let public = signer.public_key();
+        members.push(Member {
+            stake: Stake::new(1),
+            encryption: key.register(&signer, rng).verify(&public).unwrap(),
+            signer: public.verify_possession(&signer.prove_possession()).unwrap(),
+        });
+        signers.push(signer);
+        keys.push(key);
+    }
+    (signers, keys, members)
+}
+
+impl Term {
+    fn first(plan: &Plan, rng: &mut ChaCha20Rng) -> Self {
+        let (signers, decryption, members) = recruit(plan.people.len(), rng);
+        let config = pvss_dkg::Config::new(session(0), shape(plan), members, Stake::new(1));
+        let config = Arc::new(config.unwrap());
+        let mut dkg = Dkg::new(config.clone());
+        for dealer in 0..2_u32 {
+            let party = Party::new(dealer);
+            let dealing = field::deal(&config, party, &signers[party.index()], rng).unwrap();
+            dkg.add(Arc::new(field::verify(&config, dealing).unwrap())).unwrap();
+        }
+        let key = dkg.key().unwrap();
+        Self { config, key, signers, decryption }
+    }
+
+    fn hand_over(&self, plan: &Plan, epoch: u64, rng: &mut ChaCha20Rng) -> Self {
+        let (signers, decryption, members) = recruit(plan.people.len(), rng);
+        let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
+        let dealers = self.config.members().iter().map(dealer).collect();
+        let config = pvss_dkg::Config::handover(
+            session(epoch),
+            shape(plan),
+            members,
+            dealers,
+            Stake::new(0),
+        );
+        let config = Arc::new(config.unwrap());
+        let before = Predecessor::new(&self.config, &self.key);
+        let mut handover = Handover::new(config.clone(), before).unwrap();
+        let access = self.config.shape().access().clone();
+        for party in access.parties() {
+            let own = &self.decryption[party.index()];
+            let shares = self.key.decrypt(&self.config, party, own).unwrap();
+            for (index, share) in access.indices(party).zip(shares.slow.expose()) {
+                if handover.remaining().0 > 0 {
+                    let signer = &self.signers[party.index()];
+                    let share = Secret::new(*share);
+                    let dealing = handover.deal(party, signer, (index, &share), rng).unwrap();
+                    handover.add(Arc::new(handover.verify(dealing).unwrap())).unwrap();
+                }
+            }
+        }
+        let key = handover.key().unwrap();
+        Self { config, key, signers, decryption }
+    }
+
+    pub(crate) fn committees(&self) -> PerPath<Committee<MinSig>> {
+        self.key.signing(&self.config, Bls::purpose(Binding::Slot)).unwrap()
+    }
+
+    pub(crate) fn signer(&self, party: Party) -> Option<PerPath<Signer<MinSig>>> {
+        let shares = self.key.decrypt(&self.config, party, &self.decryption[party.index()]);
+        shares.unwrap().signing(party, &self.committees()).ok()
+    }
+}
+
+/// Three epochs of one key; made once.
+pub(crate) fn terms() -> &'static [Term] {
+    static TERMS: OnceLock<Vec<Term>> = OnceLock::new();
+    TERMS.get_or_init(|| {
+        let mut rng = ChaCha20Rng::seed_from_u64(900);
+        let mut terms = vec![Term::first(&PLANS[0], &mut rng)];
+        for epoch in 1..PLANS.len() {
+            let next =
+                terms[epoch - 1].hand_over(&PLANS[epoch], u64::try_from(epoch).unwrap(), &mut rng);
+            terms.push(next);
+        }
+        terms
+    })
+}
+
+pub(crate) fn epoch(number: usize) -> EpochId {
+    EpochId::new(u64::try_from(number).unwrap())
+}
+
+pub(crate) fn party(number: usize, person: Person) -> Option<Party> {
+    let at = PLANS[number].people.iter().position(|(name, _)| *name == person.0)?;
+    Some(Party::new(u32::try_from(at).unwrap()))
+}
+
+pub(crate) fn person(number: usize, party: Party) -> Person {
+    Person(PLANS[number].people[party.index()].0)
+}
+
+/// `None` if the person is not of the epoch.
+pub(crate) fn config(number: usize, person: Person) -> Option<Config<Bls>> {
+    let me = party(number, person)?;
+    let (term, mut secrets) = (&terms()[number], None);
+    let PerPath { slow, fast } = term.committees();
+    if PLANS[number].people[me.index()].1 > 0 {
+        secrets = term.signer(me);
+    }
+    let (slow_key, fast_key) = secrets.map_or((None, None), |keys| (Some(keys.slow), keys.fast));
+    Some(Config {
+        context: context(u64::try_from(number).unwrap()),
+        me,
+        paths: Paths::FastAndSlow {
+            slow: Sharing { committee: slow, secret: slow_key },
+            fast: Sharing { committee: fast.unwrap(), secret: fast_key },
+            fast_from: slot(0),
+        },
+        binding: Binding::Slot,
+        fast_attempt: Some(0),
+        first: slot(number.checked_sub(1).map_or(1, |before| BOUNDARIES[before])),
+        limits: Limits { window: 16, history: 8, retry: RETRY, ..Limits::default() },
+    })
+}

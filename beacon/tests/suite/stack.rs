@@ -1,0 +1,356 @@
+//! Randomness, certificates and decryption of one slot, from one vote and in one message.
+use std::collections::{BTreeMap, VecDeque};
+
+use beacon::epochs::{self, Epochs};
+use beacon::stack::{Channel, Channels, Envelope, Input, Message, On, Output, Record, Stack};
+use beacon::stack::{StackError, records_of};
+use beacon::{Batch, Bls, Config, Decryption, Mode, MultiSig, Path, Recipient, Switch, View};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use machine::Machine;
+
+use crate::decryption::Holders;
+use crate::fixture::*;
+
+const EPOCH: EpochId = CONTEXT.epoch;
+const ALL: [Party; 4] = [A, B, C, D];
+
+struct Chain {
+    randomness: World<Bls>,
+    certificates: World<MultiSig>,
+    decryption: Holders,
+}
+
+impl Chain {
+    fn new(seed: u64) -> Self {
+        Self {
+            randomness: World::demanding(seed),
+            certificates: World::demanding(seed + 1),
+            decryption: Holders::four(seed + 2),
+        }
+    }
+
+    fn randomness(&self, me: Party) -> Config<Bls> {
+        self.randomness.config(me, &TIGHT)
+    }
+
+    fn certificates(&self, me: Party) -> Config<MultiSig> {
+        self.certificates.config(me, &TIGHT_VALUE)
+    }
+
+    fn decryption(&self, me: Party) -> Config<Decryption> {
+        self.decryption.config(me, Algorithm::Tight)
+    }
+
+    fn channels(&self, me: Party, records: &[Record]) -> Channels<Bls> {
+        let own = |channel| records_of(records, channel);
+        Channels {
+            randomness: Epochs::new([self.randomness(me)], &own(Channel::Randomness)).ok(),
+            certificates: Epochs::new([self.certificates(me)], &own(Channel::Certificates)).ok(),
+            decryption: Epochs::new([self.decryption(me)], &own(Channel::Decryption)).ok(),
+        }
+    }
+
+    fn stack(&self, me: Party, records: &[Record]) -> Stack<Bls> {
+        Stack::new(self.channels(me, records)).unwrap()
+    }
+
+    fn batch(&self, at: u64) -> Batch {
+        self.decryption.two(at)
+    }
+}
+
+fn content(batch: &Batch) -> Input<Bls> {
+    Input::Of(On::Decryption(epochs::Input::Content { epoch: EPOCH, content: batch.clone() }))
+}
+
+fn prefinalized(at: u64, batch: &Batch) -> Input<Bls> {
+    Input::Prefinalized { slot: slot(at), view: View::new(slot(at), 0), value: batch.value() }
+}
+
+fn finalized(at: u64, batch: &Batch) -> Input<Bls> {
+    Input::Finalized { slot: slot(at), value: Some(batch.value()) }
+}
+
+/// One input, and all that follows; jobs are handed back at once.
+fn step(stack: &mut Stack<Bls>, input: Input<Bls>) -> Vec<Output<Bls>> {
+    stack.handle(ms(0), input);
+    let mut outputs = Vec::new();
+    while let Some(output) = stack.poll() {
+        if let Output::Check(job) = &output {
+            stack.handle(ms(0), Input::Checked(job.run()));
+        }
+        outputs.push(output);
+    }
+    outputs
+}
+
+fn channel(message: &Message<Bls>) -> Channel {
+    match message {
+        On::Randomness(_) => Channel::Randomness,
+        On::Certificates(_) => Channel::Certificates,
+        On::Decryption(_) => Channel::Decryption,
+    }
+}
+
+fn envelopes(outputs: &[Output<Bls>]) -> Vec<(Recipient, Envelope<Bls>)> {
+    let sent = outputs.iter().filter_map(|output| match output {
+        Output::Send { to, envelope } => Some((*to, envelope.clone())),
+        _ => None,
+    });
+    sent.collect()
+}
+
+fn records(outputs: &[Output<Bls>]) -> Vec<Record> {
+    let records = outputs.iter().filter_map(|output| match output {
+        Output::Persist(record) => Some(*record),
+        _ => None,
+    });
+    records.collect()
+}
+
+/// Which channels revealed which slot.
+fn revealed(outputs: &[Output<Bls>]) -> Vec<(Channel, u64)> {
+    let slot_of = |output: &Output<Bls>| -> Option<(Channel, u64)> {
+        match output {
+            Output::Of(On::Randomness(epochs::Output::Of {
+                output: beacon::Output::Reveal(reveal),
+                ..
+            })) => Some((Channel::Randomness, reveal.slot.get())),
+            Output::Of(On::Certificates(epochs::Output::Of {
+                output: beacon::Output::Reveal(reveal),
+                ..
+            })) => Some((Channel::Certificates, reveal.slot.get())),
+            Output::Of(On::Decryption(epochs::Output::Of {
+                output: beacon::Output::Reveal(reveal),
+                ..
+            })) => Some((Channel::Decryption, reveal.slot.get())),
+            _ => None,
+        }
+    };
+    outputs.iter().filter_map(slot_of).collect()
+}
+
+const EVERY: [Channel; 3] = [Channel::Randomness, Channel::Certificates, Channel::Decryption];
+
+/// The critical path has one write and one message, however many channels there are.
+#[test]
+fn what_a_vote_releases_leaves_in_one_envelope_behind_all_its_records() {
+    let chain = Chain::new(1101);
+    let mut stack = chain.stack(A, &[]);
+    step(&mut stack, content(&chain.batch(1)));
+    let outputs = step(&mut stack, prefinalized(1, &chain.batch(1)));
+    let kinds: Vec<_> = outputs.iter().map(|output| matches!(output, Output::Persist(_))).collect();
+    assert_eq!(kinds, [true, true, true, false]);
+    assert_eq!(records(&outputs).map_channels(), EVERY);
+    let [(to, envelope)] = &envelopes(&outputs)[..] else { panic!("one envelope") };
+    assert_eq!((*to, envelope.epoch()), (Recipient::All, EPOCH));
+    assert_eq!(envelope.messages().iter().map(channel).collect::<Vec<_>>(), EVERY);
+}
+
+trait MapChannels {
+    fn map_channels(&self) -> Vec<Channel>;
+}
+
+impl MapChannels for Vec<Record> {
+    fn map_channels(&self) -> Vec<Channel> {
+        self.iter().map(|record| record.channel).collect()
+    }
+}
+
+/// Four parties, bytes between them: every channel has its output with finality.
+#[test]
+fn every_channel_has_its_output_with_finality() {
+    let chain = Chain::new(1111);
+    let mut stacks: BTreeMap<Party, Stack<Bls>> =
+        ALL.map(|party| (party, chain.stack(party, &[]))).into();
+    let mut shown: BTreeMap<Party, Vec<(Channel, u64)>> = BTreeMap::new();
+    for at in 1..=3 {
+        let batch = chain.batch(at);
+        let mut queue = VecDeque::new();
+        for party in ALL {
+            let stack = stacks.get_mut(&party).unwrap();
+            step(stack, content(&batch));
+            for (_, envelope) in envelopes(&step(stack, prefinalized(at, &batch))) {
+                queue.push_back((party, borsh::to_vec(&envelope).unwrap()));
+            }
+        }
+        while let Some((from, bytes)) = queue.pop_front() {
+            for party in ALL.into_iter().filter(|party| *party != from) {
+                let envelope = borsh::from_slice(&bytes).unwrap();
+                let received = Input::Received { from, envelope };
+                let outputs = step(stacks.get_mut(&party).unwrap(), received);
+                assert!(envelopes(&outputs).is_empty());
+                shown.entry(party).or_default().extend(revealed(&outputs));
+            }
+        }
+        for party in ALL {
+            let outputs = step(stacks.get_mut(&party).unwrap(), finalized(at, &batch));
+            assert!(envelopes(&outputs).is_empty(), "tight: all has left with the vote");
+            shown.entry(party).or_default().extend(revealed(&outputs));
+        }
+        for party in ALL {
+            let mut last: Vec<_> = shown[&party].iter().filter(|(_, slot)| *slot == at).collect();
+            last.sort();
+            let expected = EVERY.map(|channel| (channel, at));
+            assert_eq!(last, expected.iter().collect::<Vec<_>>(), "{party}");
+        }
+    }
+}
+
+/// The host has lost a block: its ciphertexts wait, and nothing else does.
+#[test]
+fn a_channel_without_output_delays_no_other() {
+    let chain = Chain::new(1121);
+    let mut stack = chain.stack(A, &[]);
+    let mut shown = Vec::new();
+    for at in 1..=2 {
+        let batch = chain.batch(at);
+        if at == 2 {
+            step(&mut stack, content(&batch));
+        }
+        shown.extend(revealed(&step(&mut stack, prefinalized(at, &batch))));
+        for peer in [B, C] {
+            let mut other = chain.stack(peer, &[]);
+            step(&mut other, content(&batch));
+            for (_, envelope) in envelopes(&step(&mut other, prefinalized(at, &batch))) {
+                let received = Input::Received { from: peer, envelope };
+                shown.extend(revealed(&step(&mut stack, received)));
+            }
+        }
+        shown.extend(revealed(&step(&mut stack, finalized(at, &batch))));
+    }
+    let [randomness, certificates, _] = EVERY;
+    shown.sort();
+    assert_eq!(shown, [(randomness, 1), (randomness, 2), (certificates, 1), (certificates, 2)]);
+    let mut late = revealed(&step(&mut stack, content(&chain.batch(1))));
+    late.sort();
+    assert_eq!(late, [(Channel::Decryption, 1), (Channel::Decryption, 2)]);
+}
+
+#[test]
+fn a_channel_is_switched_off_alone() {
+    let chain = Chain::new(1131);
+    let mut stack = chain.stack(A, &[]);
+    let switch = Switch { from: slot(2), mode: Mode::Off };
+    let outputs = step(&mut stack, Input::Of(On::Certificates(epochs::Input::Switch(switch))));
+    assert_eq!(records(&outputs).map_channels(), [Channel::Certificates]);
+    for (at, expected) in [(1, &EVERY[..]), (2, &[Channel::Randomness, Channel::Decryption])] {
+        let batch = chain.batch(at);
+        step(&mut stack, content(&batch));
+        let outputs = step(&mut stack, prefinalized(at, &batch));
+        let [(_, envelope)] = &envelopes(&outputs)[..] else { panic!("one envelope") };
+        assert_eq!(envelope.messages().iter().map(channel).collect::<Vec<_>>(), expected);
+    }
+}
+
+/// What a channel that is not in use is sent leaves no trace.
+#[test]
+fn a_chain_does_without_what_it_does_not_want() {
+    let chain = Chain::new(1141);
+    let channels = Channels { certificates: None, decryption: None, ..chain.channels(A, &[]) };
+    let mut stack = Stack::new(channels).unwrap();
+    let mut other = chain.stack(B, &[]);
+    step(&mut other, content(&chain.batch(1)));
+    let sent = envelopes(&step(&mut other, prefinalized(1, &chain.batch(1)))).remove(0).1;
+    assert!(step(&mut stack, Input::Received { from: B, envelope: sent }).is_empty());
+    let kept = stack.channels().randomness.as_ref().unwrap().beacon(EPOCH).unwrap();
+    assert_eq!(kept.pending_partials(), 1);
+    let next = On::Certificates(chain.certificates(A));
+    assert_eq!(stack.hand_over(next).unwrap_err(), StackError::Unused(Channel::Certificates));
+}
+
+/// One secret, one purpose: shares of a signing key that decrypt would sign what a ciphertext says.
+#[test]
+fn two_channels_with_one_key_are_refused() {
+    let chain = Chain::new(1151);
+    let holders = Holders::of(1152, &chain.randomness.paths[&Path::Tight].secret);
+    let decryption = Epochs::new([holders.config(A, Algorithm::Tight)], &[]).ok();
+    let channels = Channels { decryption, ..chain.channels(A, &[]) };
+    let (first, second) = (Channel::Randomness, Channel::Decryption);
+    let error = StackError::SharedKey { first, second };
+    assert_eq!(Stack::new(channels).map(|_| ()).unwrap_err(), error);
+    // Nor does a handover bring it in.
+    let mut stack = chain.stack(A, &[]);
+    let mut next = holders.config(A, Algorithm::Tight);
+    next.context.epoch = CONTEXT.epoch.next();
+    next.first = slot(5);
+    assert_eq!(stack.hand_over(On::Decryption(next)).unwrap_err(), error);
+}
+
+/// A crash after any output: what left is said again, and every message had its record.
+#[test]
+fn a_restart_says_the_same_in_one_envelope() {
+    let chain = Chain::new(1161);
+    let mut stack = chain.stack(A, &[]);
+    step(&mut stack, content(&chain.batch(1)));
+    let outputs = step(&mut stack, prefinalized(1, &chain.batch(1)));
+    let first = envelopes(&outputs).remove(0).1;
+    for written in 0..=3 {
+        let log = &records(&outputs)[..written];
+        let mut second = chain.stack(A, log);
+        let mut said = envelopes(&std::iter::from_fn(|| second.poll()).collect::<Vec<_>>());
+        step(&mut second, content(&chain.batch(1)));
+        said.extend(envelopes(&step(&mut second, prefinalized(1, &chain.batch(1)))));
+        let said: Vec<_> = said.iter().flat_map(|(_, envelope)| envelope.messages()).collect();
+        for message in first.messages() {
+            assert!(said.contains(&message), "{written} records");
+        }
+        assert!(said.iter().all(|message| first.messages().contains(message)));
+    }
+    let mut restored: Vec<_> = stack.snapshot().map_channels();
+    restored.dedup();
+    assert_eq!(restored, EVERY);
+}
+
+#[test]
+fn envelopes_have_the_documented_bytes() {
+    let request = |at| On::Certificates(beacon::Message::Request { slot: slot(at) });
+    let envelope = Envelope::<Bls>::new(EPOCH, vec![request(3), request(4)]).unwrap();
+    let bytes = borsh::to_vec(&envelope).unwrap();
+    let one = |at| [vec![1, 1, at], vec![0; 7]].concat();
+    let head = [vec![1, 0, 0, 0, 0, 0, 0, 0], vec![2, 0, 0, 0]].concat();
+    assert_eq!(bytes, [head.clone(), one(3), one(4)].concat());
+    assert_eq!(borsh::from_slice::<Envelope<Bls>>(&bytes).unwrap(), envelope);
+    for len in 0..bytes.len() {
+        assert!(borsh::from_slice::<Envelope<Bls>>(&bytes[..len]).is_err(), "{len} bytes");
+    }
+    for (position, byte) in [(8, 0), (8, 1), (8, 3), (11, 1), (12, 3), (13, 9)] {
+        let mut bad = bytes.clone();
+        bad[position] = byte;
+        assert!(borsh::from_slice::<Envelope<Bls>>(&bad).is_err(), "byte {position}");
+    }
+    let many =
+        |count: u8| [vec![1, 0, 0, 0, 0, 0, 0, 0, count, 0, 0, 0], one(3).repeat(count.into())];
+    assert!(borsh::from_slice::<Envelope<Bls>>(&many(16).concat()).is_ok());
+    assert!(borsh::from_slice::<Envelope<Bls>>(&many(17).concat()).is_err());
+    assert!(Envelope::<Bls>::new(EPOCH, vec![]).is_none());
+    assert!(Envelope::<Bls>::new(EPOCH, vec![request(1); 17]).is_none());
+    let record = Record {
+        channel: Channel::Decryption,
+        record: epochs::Record { epoch: EPOCH, record: beacon::Record::Revealed { slot: slot(2) } },
+    };
+    let bytes = borsh::to_vec(&record).unwrap();
+    assert_eq!(bytes, [2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+/// Late partials of a backlog go to all at once, and no envelope is longer than others decode.
+#[test]
+fn a_long_backlog_leaves_in_envelopes_that_others_accept() {
+    let chain = Chain::new(1171);
+    let mut stack = chain.stack(A, &[]);
+    let mut log = Vec::new();
+    for at in 1..=12 {
+        log.extend(records(&step(&mut stack, finalized(at, &chain.batch(at)))));
+    }
+    let mut second = chain.stack(A, &log);
+    let outputs: Vec<_> = std::iter::from_fn(|| second.poll()).collect();
+    let sizes: Vec<_> =
+        envelopes(&outputs).iter().map(|(_, envelope)| envelope.messages().len()).collect();
+    assert_eq!(sizes.iter().sum::<usize>(), 24, "decryption waits for its content");
+    assert!(sizes.iter().all(|size| *size <= Envelope::<Bls>::MOST), "{sizes:?}");
+    for (_, envelope) in envelopes(&outputs) {
+        let bytes = borsh::to_vec(&envelope).unwrap();
+        assert!(borsh::from_slice::<Envelope<Bls>>(&bytes).is_ok());
+    }
+}
