@@ -71,6 +71,24 @@ impl Terms {
     }
 }
 
+/// What an integration tells the beacon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The engine is about to cast a vote that is, or implies, the vote for this value.
+    Prefinalized {
+        /// Whose value.
+        slot: u8,
+        /// Where the vote is cast.
+        view: At,
+        /// The value.
+        value: u8,
+    },
+    /// The engine is about to give up this view.
+    Abandoned(At),
+    /// The party went down and came up again.
+    Restarted,
+}
+
 /// One honest party's memory, and its partials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Desk {
@@ -81,8 +99,23 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// The engine is about to cast the vote.
-    pub fn prefinalized(&mut self, terms: &Terms, slot: u8, view: At, value: u8) {
+    /// What the contract makes of it.
+    pub fn told(&mut self, terms: &Terms, told: Told) {
+        match told {
+            Told::Prefinalized { slot, view, value } => {
+                self.prefinalized(terms, slot, view, value);
+            }
+            Told::Abandoned(view) => self.abandoned = self.abandoned.max(Some(view)),
+            // With its records it is what it was.
+            Told::Restarted if terms.has(Rule::Durable) => {}
+            Told::Restarted => {
+                self.abandoned = None;
+                self.released = [None; SLOTS];
+            }
+        }
+    }
+
+    fn prefinalized(&mut self, terms: &Terms, slot: u8, view: At, value: u8) {
         let claim = Claim {
             slot: Slot::new(slot.into()),
             view: named(view),
@@ -97,19 +130,6 @@ impl Desk {
         let at = usize::from(slot);
         self.released[at].get_or_insert(value);
         self.out[at] |= 1 << value;
-    }
-
-    /// The engine is about to give up a view.
-    pub fn abandoned(&mut self, view: At) {
-        self.abandoned = self.abandoned.max(Some(view));
-    }
-
-    /// Goes down and comes up again. With its records it is what it was.
-    pub fn restart(&mut self, terms: &Terms) {
-        if !terms.has(Rule::Durable) {
-            self.abandoned = None;
-            self.released = [None; SLOTS];
-        }
     }
 
     /// Which values' partials of a slot left early, one bit each.
@@ -138,7 +158,9 @@ impl Desk {
     }
 }
 
-fn named((slot, attempt): At) -> View {
+/// A view as the beacon knows it.
+#[must_use]
+pub fn named((slot, attempt): At) -> View {
     View::new(Slot::new(slot.into()), attempt.into())
 }
 

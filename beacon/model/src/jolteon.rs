@@ -26,7 +26,7 @@ use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
-use crate::desk::{Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: genesis, those of the bound, and a synchronous one.
@@ -207,42 +207,35 @@ impl Jolteon {
 
     fn act(&self, state: &State, action: Action) -> State {
         let mut next = *state;
+        let (party, told) = self.told(state, &action);
+        let party = &mut next.0[party];
+        told.into_iter().for_each(|told| party.desk.told(&self.terms, told));
         match action {
-            Action::Vote(party, round, parent, twin) => {
-                let party = &mut next.0[party];
-                self.implied(state, &mut party.desk, parent, round);
+            Action::Vote(_, round, parent, twin) => {
                 party.votes[usize::from(round)] = block(parent, twin) + 1;
                 party.high = party.high.max(parent);
             }
-            Action::Timeout(party, round) => {
-                let party = &mut next.0[party];
-                party.desk.abandoned((round, 0));
+            Action::Timeout(_, round) => {
                 let hidden = self.bug == Some(Bug::TimeoutsHideCertificates);
                 let carried = if hidden { 0 } else { party.high };
                 party.timeouts[usize::from(round)] = carried + 1;
             }
-            Action::Order(party, round) => {
-                let party = &mut next.0[party];
-                self.implied(state, &mut party.desk, round, round);
+            Action::Order(_, round) => {
                 let block = self.certified(state, round).map_or(0, |block| block + 1);
                 party.orders[usize::from(round)] = block;
                 party.high = party.high.max(round);
             }
-            Action::Late(party, round) => {
-                let party = &mut next.0[party];
-                self.implied(state, &mut party.desk, round, round);
-                party.high = party.high.max(round);
-            }
-            Action::Restart(party) => next.0[party].desk.restart(&self.terms),
+            Action::Late(_, round) => party.high = party.high.max(round),
+            Action::Restart(_) => {}
         }
         next
     }
 
-    /// Tells the beacon of the block of `tip` and its ancestors, on what is done in round `view`.
-    fn implied(&self, state: &State, desk: &mut Desk, tip: u8, view: u8) {
-        for (slot, block) in self.chain(state, tip) {
-            desk.prefinalized(&self.terms, slot, (view, 0), block);
-        }
+    /// The block of `tip` and its ancestors, on what is done in round `view`.
+    fn implied(&self, state: &State, tip: u8, view: u8) -> Vec<Told> {
+        let blocks = self.chain(state, tip);
+        let told = |(slot, value)| Told::Prefinalized { slot, view: (view, 0), value };
+        blocks.map(told).collect()
     }
 
     /// The block of a round that has a QC, and its ancestors.
@@ -319,6 +312,17 @@ impl Engine for Jolteon {
 
     fn desks<'a>(&self, state: &'a State) -> [&'a Desk; HONEST] {
         state.0.each_ref().map(|party| &party.desk)
+    }
+
+    fn told(&self, state: &State, action: &Action) -> (usize, Vec<Told>) {
+        match *action {
+            Action::Vote(party, round, parent, _) => (party, self.implied(state, parent, round)),
+            Action::Timeout(party, round) => (party, vec![Told::Abandoned((round, 0))]),
+            Action::Order(party, round) | Action::Late(party, round) => {
+                (party, self.implied(state, round, round))
+            }
+            Action::Restart(party) => (party, vec![Told::Restarted]),
+        }
     }
 
     fn decisions(&self, state: &State) -> Vec<Decision> {

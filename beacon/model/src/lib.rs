@@ -14,6 +14,9 @@
 //! | [`simplex`]    | a chain with notarizations, nullifications and finalize votes        |
 //! | [`search`]     | running the checker, and what it says                                |
 //!
+//! An engine's step says what an integration tells the beacon ([`desk::Told`]): everything that it could
+//! take for a prefinalize. In the tests the real beacon is told the same and must release the same.
+//!
 //! # The network
 //! Messages are a set that only grows, and a party may act on any of it at any later time, or never. So
 //! nothing is in a state but what honest parties have *said*: how votes travel, in which order, and

@@ -21,7 +21,7 @@ use beacon::contract::{Rule, bound_value, late};
 use beacon::{Binding, Path, Value};
 use stateright::{Model, Property};
 
-use crate::desk::{At, Desk, HONEST, T_FIN, Terms, hash};
+use crate::desk::{At, Desk, HONEST, T_FIN, Terms, Told, hash};
 
 /// See the module.
 pub const AGREEMENT: &str = "agreement";
@@ -59,6 +59,9 @@ pub trait Engine:
 
     /// The honest parties' beacons.
     fn desks<'a>(&self, state: &'a Self::State) -> [&'a Desk; HONEST];
+
+    /// Whose beacon is told what when this is done.
+    fn told(&self, state: &Self::State, action: &Self::Action) -> (usize, Vec<Told>);
 
     /// All that is final.
     fn decisions(&self, state: &Self::State) -> Vec<Decision>;

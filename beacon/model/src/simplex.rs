@@ -19,7 +19,7 @@ use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
-use crate::desk::{Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for views: genesis, those of the bound, and a synchronous one.
@@ -185,35 +185,25 @@ impl Simplex {
 
     fn act(&self, state: &State, action: Action) -> State {
         let mut next = *state;
+        let (party, told) = self.told(state, &action);
+        let party = &mut next.0[party];
+        told.into_iter().for_each(|told| party.desk.told(&self.terms, told));
         match action {
-            Action::Notarize(party, view, parent, twin) => {
-                let party = &mut next.0[party];
-                self.implied(state, &mut party.desk, parent, view);
+            Action::Notarize(_, view, parent, twin) => {
                 party.notarized[usize::from(view)] = block(parent, twin) + 1;
             }
-            Action::Nullify(party, view) => {
-                let party = &mut next.0[party];
-                party.desk.abandoned((view, 0));
-                party.nullified[usize::from(view)] = true;
-            }
-            Action::Finalize(party, view) => {
-                let party = &mut next.0[party];
-                self.implied(state, &mut party.desk, view, view);
-                party.finalized[usize::from(view)] = true;
-            }
-            Action::Late(party, view) => {
-                self.implied(state, &mut next.0[party].desk, view, view);
-            }
-            Action::Restart(party) => next.0[party].desk.restart(&self.terms),
+            Action::Nullify(_, view) => party.nullified[usize::from(view)] = true,
+            Action::Finalize(_, view) => party.finalized[usize::from(view)] = true,
+            Action::Late(..) | Action::Restart(_) => {}
         }
         next
     }
 
-    /// Tells the beacon of the block of `tip` and its ancestors, on what is done in `view`.
-    fn implied(&self, state: &State, desk: &mut Desk, tip: u8, view: u8) {
-        for (slot, block) in self.chain(state, tip) {
-            desk.prefinalized(&self.terms, slot, (view, 0), block);
-        }
+    /// The block of `tip` and its ancestors, on what is done in `view`.
+    fn implied(&self, state: &State, tip: u8, view: u8) -> Vec<Told> {
+        let blocks = self.chain(state, tip);
+        let told = |(slot, value)| Told::Prefinalized { slot, view: (view, 0), value };
+        blocks.map(told).collect()
     }
 
     /// The notarized block of a view, and its ancestors.
@@ -300,6 +290,17 @@ impl Engine for Simplex {
 
     fn desks<'a>(&self, state: &'a State) -> [&'a Desk; HONEST] {
         state.0.each_ref().map(|party| &party.desk)
+    }
+
+    fn told(&self, state: &State, action: &Action) -> (usize, Vec<Told>) {
+        match *action {
+            Action::Notarize(party, view, parent, _) => (party, self.implied(state, parent, view)),
+            Action::Nullify(party, view) => (party, vec![Told::Abandoned((view, 0))]),
+            Action::Finalize(party, view) | Action::Late(party, view) => {
+                (party, self.implied(state, view, view))
+            }
+            Action::Restart(party) => (party, vec![Told::Restarted]),
+        }
     }
 
     fn decisions(&self, state: &State) -> Vec<Decision> {

@@ -17,7 +17,7 @@ use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
-use crate::desk::{Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: of the bound, and three synchronous ones.
@@ -99,13 +99,6 @@ impl Validator {
         }
     }
 
-    /// Whoever votes in a round has given up those before.
-    fn enter(&mut self, round: u8) {
-        if let Some(before) = round.checked_sub(1) {
-            self.desk.abandoned((SLOT, before));
-        }
-    }
-
     /// Round and value.
     fn lock(&self) -> Option<(u8, u8)> {
         let votes = (0..).zip(self.precommits);
@@ -158,21 +151,19 @@ impl Tendermint {
 
     fn act(&self, state: &State, action: Action) -> State {
         let mut next = *state;
+        let (party, told) = self.told(state, &action);
+        let party = &mut next.0[party];
+        told.into_iter().for_each(|told| party.desk.told(&self.terms, told));
         match action {
-            Action::Prevote(party, round, value) => {
-                let party = &mut next.0[party];
-                party.enter(round);
+            Action::Prevote(_, round, value) => {
                 party.prevotes[usize::from(round)] = value + 1;
                 party.step = 2 * round + 1;
             }
-            Action::Precommit(party, round, value) => {
-                let party = &mut next.0[party];
-                party.enter(round);
-                party.desk.prefinalized(&self.terms, SLOT, (SLOT, round), value);
+            Action::Precommit(_, round, value) => {
                 party.precommits[usize::from(round)] = value + 1;
                 party.step = 2 * round + 2;
             }
-            Action::Restart(party) => next.0[party].desk.restart(&self.terms),
+            Action::Restart(_) => {}
         }
         next
     }
@@ -230,6 +221,19 @@ impl Engine for Tendermint {
 
     fn desks<'a>(&self, state: &'a State) -> [&'a Desk; HONEST] {
         state.0.each_ref().map(|party| &party.desk)
+    }
+
+    fn told(&self, _state: &State, action: &Action) -> (usize, Vec<Told>) {
+        // Whoever votes in a round has given up those before.
+        let left = |round: u8| round.checked_sub(1).map(|before| Told::Abandoned((SLOT, before)));
+        match *action {
+            Action::Prevote(party, round, _) => (party, left(round).into_iter().collect()),
+            Action::Precommit(party, round, value) => {
+                let vote = Told::Prefinalized { slot: SLOT, view: (SLOT, round), value };
+                (party, left(round).into_iter().chain([vote]).collect())
+            }
+            Action::Restart(party) => (party, vec![Told::Restarted]),
+        }
     }
 
     fn decisions(&self, state: &State) -> Vec<Decision> {
