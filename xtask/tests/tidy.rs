@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -52,12 +52,17 @@ const ARROWS: [(&str, &[&str]); 13] = [
         &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
     ),
     (
+        "prefinal-malachite",
+        &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
+    ),
+    (
         "prefinal-node",
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
             "prefinal-jolteon",
             "prefinal-machine",
+            "prefinal-malachite",
             "prefinal-pvss-dkg",
             "prefinal-sim",
             "prefinal-timelock",

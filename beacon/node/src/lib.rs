@@ -7,6 +7,7 @@
 //! | [`stakes`]    | stake tables from files                                             |
 //! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
 //! | [`setup`]     | what a committee agrees on, and what each party keeps to itself      |
+//! | [`engine`]    | what a consensus engine says, in the beacon's words                 |
 //! | [`validator`] | engine, key generation and beacon as one machine                    |
 //! | [`keygen`]    | from ordered transactions to the epoch's keys                       |
 //! | [`scheme`]    | what threshold BLS and the weighted VUF need for that               |
@@ -27,6 +28,7 @@ pub mod chronicle;
 pub mod cli;
 pub mod committee;
 pub mod devnet;
+pub mod engine;
 pub mod failure;
 pub mod keygen;
 pub mod round;

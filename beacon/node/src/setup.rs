@@ -142,6 +142,8 @@ pub struct Setup {
     pub context: Context,
     /// What the engine counts.
     pub members: Vec<jolteon::Member>,
+    /// What the same members sign with in Malachite.
+    pub ed25519: Vec<malachite::PublicKey>,
     /// What dealers deal for.
     pub keygen: Arc<pvss_dkg::Config>,
     /// Which algorithm runs.
@@ -174,6 +176,14 @@ impl Identity {
     #[must_use]
     pub fn rng(&self, purpose: &[u8], session: &[u8; 32]) -> ChaCha20Rng {
         rng(b"PREFINAL-V1-NODE-PURPOSE", &[self.seed.expose(), purpose, session])
+    }
+
+    /// What signs in Malachite.
+    #[must_use]
+    pub fn ed25519(&self) -> malachite::SecretKey {
+        let mut seed = [0; 32];
+        rand_core::Rng::fill_bytes(&mut self.rng(b"ed25519", &[0; 32]), &mut seed);
+        malachite::SecretKey::from_seed(seed)
     }
 }
 
@@ -215,6 +225,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
     let setup = Setup {
         context,
         members,
+        ed25519: identities.iter().map(|identity| identity.ed25519().public_key()).collect(),
         keygen: Arc::new(keygen),
         choice: plan.choice,
         fast_after: 0,

@@ -2,15 +2,18 @@
 //!
 //! ```text
 //!              ┌──────── ordered transactions ────────► keygen ── epoch ──┐
-//!   message ─► jolteon ── prefinalized · finalized · abandoned ───────────► beacon ─► value
-//!              └──────── order vote ─┐      ┌─ fast partial ──────────────┘
-//!                                    └──────┴─► one envelope
+//!   message ─► engine ─── prefinalized · finalized · abandoned ───────────► beacon ─► value
+//!              └──────── vote ─┐            ┌─ fast partial ──────────────┘
+//!                              └────────────┴─► one envelope
 //! ```
-//! The engine says that it prefinalizes before it sends its order vote, and the beacon is asked in
-//! between. So vote and partial leave in one step, behind the records of both, and the fast path
-//! costs no message of its own. In Jolteon a round is the slot and its only view.
+//! The engine says that it prefinalizes before it sends its vote, and the beacon is asked in between.
+//! So vote and partial leave in one step, behind the records of both, and the fast path costs no
+//! message of its own. An engine whose votes have room carries the partial inside ([`Engine::carry`]);
+//! then the engine's record of the vote is the record of the release as well, so that no crash can come
+//! between the two.
 //!
-//! Elsewhere: who carries the outputs out (`devnet` in real time, `simulate` in virtual time).
+//! Elsewhere: engines in the beacon's words ([`crate::engine`]), who carries the outputs out (`devnet`
+//! in real time, `simulate` in virtual time).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,11 +21,11 @@ use std::sync::Arc;
 use ::beacon::{Beacon, Binding, Limits, Path, Paths, Sharing, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
 use jolteon::Jolteon;
 use machine::{Instant, Machine};
 use pvss_dkg::Progress;
 
+use crate::engine::{self, Block, Engine, Work};
 use crate::keygen::{self, Keygen};
 use crate::scheme::{AdmittedKeys, Fixed, Keyed, PerPath};
 use crate::setup::{Algorithm, Identity, Setup};
@@ -33,9 +36,9 @@ const EARLY: usize = 128;
 
 /// What validators send each other.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
-pub enum Message<S: Keyed> {
+pub enum Message<S: Keyed, M = jolteon::Message> {
     /// Between engines.
-    Engine(jolteon::Message),
+    Engine(M),
     /// Between beacons.
     Beacon(#[borsh(bound(serialize = "", deserialize = ""))] ::beacon::Message<S>),
 }
@@ -51,9 +54,9 @@ pub enum Recipient {
 
 /// What is durable before what follows it leaves.
 #[derive(Clone, Debug)]
-pub enum Record {
+pub enum Record<R = jolteon::Record> {
     /// The engine's.
-    Engine(jolteon::Record),
+    Engine(R),
     /// The key generation's.
     Keygen(pvss_dkg::protocol::Record),
     /// The beacon's.
@@ -70,9 +73,9 @@ pub enum Record {
 }
 
 /// Work for a pool.
-pub enum Job<S: Keyed> {
+pub enum Job<S: Keyed, J = jolteon::Job> {
     /// Signatures.
-    Engine(jolteon::Job),
+    Engine(J),
     /// Dealings and keys.
     Keygen(keygen::Job<S>),
     /// Partials.
@@ -80,9 +83,9 @@ pub enum Job<S: Keyed> {
 }
 
 /// What came of it.
-pub enum Verdict<S: Keyed> {
+pub enum Verdict<S: Keyed, V = jolteon::Verdict> {
     /// See [`Job::Engine`].
-    Engine(jolteon::Verdict),
+    Engine(V),
     /// See [`Job::Keygen`].
     Keygen(keygen::Verdict<S>),
     /// See [`Job::Beacon`].
@@ -90,7 +93,7 @@ pub enum Verdict<S: Keyed> {
 }
 
 /// What happens to a validator.
-pub enum Input<S: Keyed> {
+pub enum Input<S: Keyed, E: Engine = Jolteon> {
     /// The driver is ready.
     Start,
     /// A peer's message, from an authenticated link.
@@ -98,27 +101,27 @@ pub enum Input<S: Keyed> {
         /// The peer.
         from: Party,
         /// What it sent.
-        message: Message<S>,
+        message: Message<S, E::Message>,
     },
     /// A job ended.
-    Checked(Verdict<S>),
+    Checked(Verdict<S, E::Verdict>),
     /// A deadline passed.
     Tick,
 }
 
 /// What a validator wants done.
-pub enum Output<S: Keyed> {
+pub enum Output<S: Keyed, E: Engine = Jolteon> {
     /// Make this durable before anything that follows leaves.
-    Persist(Record),
+    Persist(Record<E::Record>),
     /// Send this.
     Send {
         /// To whom.
         to: Recipient,
         /// What.
-        message: Message<S>,
+        message: Message<S, E::Message>,
     },
     /// Run this and bring the verdict back.
-    Run(Job<S>),
+    Run(Job<S, E::Job>),
     /// For logs, statistics and checkers.
     Note(Event<S>),
 }
@@ -167,25 +170,25 @@ pub enum Event<S: Keyed> {
 /// Why a validator does not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// The engine refuses its configuration.
-    #[error(transparent)]
-    Engine(#[from] jolteon::ConfigError),
+    /// The engine refuses its configuration or its records; in words.
+    #[error("the engine does not start: {0}")]
+    Engine(String),
     /// The records are of another epoch, or not what was written.
     #[error(transparent)]
     Keygen(#[from] pvss_dkg::protocol::RecordError),
 }
 
 /// Engine, key generation and beacon of one party.
-pub struct Validator<S: Keyed> {
+pub struct Validator<S: Keyed, E: Engine = Jolteon> {
     setup: Arc<Setup>,
     me: Party,
-    engine: Jolteon,
+    engine: E,
     keygen: Keygen<S>,
     /// The last slot whose transactions were ordered: the engine may report it again after a crash,
     /// and what did not count the first time must not count the second.
     ordered: Option<Slot>,
     stage: Stage<S>,
-    outputs: VecDeque<Output<S>>,
+    outputs: VecDeque<Output<S, E>>,
 }
 
 enum Stage<S: Keyed> {
@@ -202,7 +205,7 @@ struct Backlog<S: Keyed> {
     messages: BTreeMap<Party, Vec<::beacon::Message<S>>>,
 }
 
-impl<S: Keyed> Validator<S> {
+impl<S: Keyed, E: Engine> Validator<S, E> {
     /// A validator that goes on where its records end; none for a fresh start.
     ///
     /// # Errors
@@ -210,10 +213,9 @@ impl<S: Keyed> Validator<S> {
     pub fn new(
         setup: Arc<Setup>,
         identity: Arc<Identity>,
-        records: Vec<Record>,
+        records: Vec<Record<E::Record>>,
     ) -> Result<Self, StartError> {
         let me = identity.me;
-        let mut promised = jolteon::Records::default();
         let mut backlog = Backlog::default();
         let dealings = records.iter().filter_map(|record| match record {
             Record::Keygen(record) => Some(record.clone()),
@@ -221,17 +223,11 @@ impl<S: Keyed> Validator<S> {
         });
         let mut keygen = Keygen::new(Arc::clone(&setup), me, dealings.collect())?;
         let mut ordered = None;
+        let mut promised = Vec::new();
         for record in records {
             match record {
                 Record::Keygen(_) => {}
-                Record::Engine(record) => {
-                    if let jolteon::Record::Safety(promises) = &record {
-                        // Without keys there was no beacon to write down what was given up.
-                        let gave_up = view(promises.safety.highest_timeout());
-                        backlog.abandoned = backlog.abandoned.max(Some(gave_up));
-                    }
-                    promised.apply(record);
-                }
+                Record::Engine(record) => promised.push(record),
                 Record::Beacon(record) => backlog.records.push(record),
                 Record::Ordered { slot, block, transactions } => {
                     keygen.ordered(slot.get(), &transactions);
@@ -240,13 +236,11 @@ impl<S: Keyed> Validator<S> {
                 }
             }
         }
-        let mut config = jolteon::Config::new(setup.context, me, setup.members.clone());
-        config.timeout = setup.timeout;
-        config.max_block_bytes = setup.max_block_bytes;
-        let signer = identity.signer.to_secret_bytes();
-        let signer = min_sig::SecretKey::from_secret_bytes(&signer)
-            .map_err(|_| jolteon::ConfigError::WrongKey { me })?;
-        let engine = Jolteon::new(config, signer, promised)?;
+        let (engine, past) = E::start(&setup, &identity, promised)?;
+        backlog.abandoned = past.abandoned;
+        let released = past.released.into_iter();
+        let released = released.map(|(slot, value)| ::beacon::Record::Released { slot, value });
+        backlog.records.extend(released);
         Ok(Self {
             setup,
             me,
@@ -269,7 +263,7 @@ impl<S: Keyed> Validator<S> {
     }
 
     /// Carries outputs from part to part until all are at rest. The engine's are taken one by one,
-    /// so that what the beacon answers to a prefinalization leaves before the order vote.
+    /// so that what the beacon answers to a prefinalization leaves before the vote, or in it.
     fn settle(&mut self, now: Instant) {
         while let Some(output) = self.engine.poll() {
             self.take_engine_output(now, output);
@@ -280,46 +274,76 @@ impl<S: Keyed> Validator<S> {
         self.drain_beacon();
     }
 
-    fn take_engine_output(&mut self, now: Instant, output: jolteon::Output) {
+    fn take_engine_output(&mut self, now: Instant, output: engine::Output<E>) {
         match output {
-            jolteon::Output::Persist(record) => {
+            engine::Output::Persist(record) => {
                 self.outputs.push_back(Output::Persist(Record::Engine(record)));
             }
-            jolteon::Output::Send { to, message } => {
-                let to = match to {
-                    jolteon::Recipient::All => Recipient::All,
-                    jolteon::Recipient::One(party) => Recipient::One(party),
-                };
+            engine::Output::Send { to, message } => {
                 self.outputs.push_back(Output::Send { to, message: Message::Engine(message) });
             }
-            jolteon::Output::Check(job) => self.outputs.push_back(Output::Run(Job::Engine(job))),
-            jolteon::Output::Prefinalized { round, block } => {
-                let value = Value::new(block.to_bytes());
-                let view = view(round);
+            engine::Output::Run(job) => self.outputs.push_back(Output::Run(Job::Engine(job))),
+            engine::Output::Prefinalized { view, value } => {
                 self.tell(now, ::beacon::Input::Prefinalized { slot: view.slot, view, value });
+                self.carry();
             }
-            jolteon::Output::Finalized { round, block } => self.finalized(now, round, block),
-            jolteon::Output::Abandoned { round } => {
-                self.tell(now, ::beacon::Input::Abandoned { view: view(round) });
+            engine::Output::Carried { from, partial } => match borsh::from_slice(&partial) {
+                Ok(message) => self.tell(now, ::beacon::Input::Received { from, message }),
+                // The slot takes the slow path as far as this party is needed.
+                Err(error) => {
+                    let fault = format!("undecodable partial in a vote: {error}");
+                    self.note(Event::Accused { party: from, fault });
+                }
+            },
+            engine::Output::Finalized { slot, block } => self.finalized(now, slot, block),
+            engine::Output::Abandoned { view } => {
+                self.tell(now, ::beacon::Input::Abandoned { view });
             }
-            jolteon::Output::Accuse { party, fault } => {
-                self.note(Event::Accused { party, fault: fault.to_string() });
+            engine::Output::Accused { party, fault } => {
+                self.note(Event::Accused { party, fault });
             }
+            engine::Output::Refused(why) => self.note(Event::Refused(why)),
         }
     }
 
-    fn finalized(&mut self, now: Instant, round: jolteon::Round, block: Option<jolteon::Block>) {
-        let slot = Slot::new(round.get());
-        let value = block
-            .as_ref()
-            .map(|block| Value::new(block.id(self.engine.committee().context()).to_bytes()));
+    /// Hands what the beacon released on a prefinalization to the engine, if its votes have room. Its
+    /// record of the vote then says what was released, and the beacon's own is left out.
+    fn carry(&mut self) {
+        let Stage::Running(beacon) = &mut self.stage else { return };
+        let answer: Vec<_> = std::iter::from_fn(|| beacon.poll()).collect();
+        let mut record = None;
+        for output in answer {
+            match output {
+                ::beacon::Output::Persist(released @ ::beacon::Record::Released { .. }) => {
+                    record = Some(released);
+                }
+                ::beacon::Output::Send {
+                    to: ::beacon::Recipient::All,
+                    message: message @ ::beacon::Message::Partial { .. },
+                } => {
+                    // Writing into memory does not fail.
+                    let bytes = borsh::to_vec(&message).unwrap_or_default();
+                    let carried = self.engine.carry(bytes).is_ok();
+                    let record = record.take().filter(|_| !carried);
+                    self.outputs.extend(record.map(|own| Output::Persist(Record::Beacon(own))));
+                    if !carried {
+                        let message = Message::Beacon(message);
+                        self.outputs.push_back(Output::Send { to: Recipient::All, message });
+                    }
+                }
+                output => self.take_beacon_output(output),
+            }
+        }
+        self.outputs.extend(record.map(|own| Output::Persist(Record::Beacon(own))));
+    }
+
+    fn finalized(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
+        let value = block.as_ref().map(|block| block.value);
         self.note(Event::Finalized { slot, block: value });
         if self.ordered.is_some_and(|last| slot <= last) {
             return;
         }
-        let payload = block.iter().flat_map(|block| block.payload());
-        let transactions: Vec<Arc<[u8]>> =
-            payload.map(|transaction| Arc::clone(transaction.bytes())).collect();
+        let transactions = block.map(|block| block.transactions).unwrap_or_default();
         // Without keys nobody else remembers the slot; with them the beacon does.
         if matches!(self.stage, Stage::Before(_)) || !transactions.is_empty() {
             let transactions = transactions.clone();
@@ -365,8 +389,7 @@ impl<S: Keyed> Validator<S> {
                     self.note(Event::Accused { party, fault });
                 }
                 keygen::Output::Submit(transaction) => {
-                    let transaction = jolteon::Transaction::new(transaction);
-                    self.engine.handle(now, jolteon::Input::Submit(transaction));
+                    self.engine.handle(now, engine::Input::Submit(transaction));
                 }
                 keygen::Output::Dealing { dealings, progress } => {
                     self.note(Event::Dealing { dealings, progress });
@@ -396,7 +419,7 @@ impl<S: Keyed> Validator<S> {
             me: self.me,
             paths: paths(&self.setup, epoch),
             binding: Binding::Slot,
-            fast_attempt: Some(0),
+            fast_attempt: E::FAST_ATTEMPT,
             first: first_slot,
             limits: Limits::default(),
         };
@@ -426,66 +449,68 @@ impl<S: Keyed> Validator<S> {
     }
 
     fn drain_beacon(&mut self) {
-        let Stage::Running(beacon) = &mut self.stage else { return };
-        while let Some(output) = beacon.poll() {
-            self.outputs.push_back(match output {
-                ::beacon::Output::Persist(record) => Output::Persist(Record::Beacon(record)),
-                ::beacon::Output::Send { to, message } => {
-                    let to = match to {
-                        ::beacon::Recipient::All => Recipient::All,
-                        ::beacon::Recipient::One(party) => Recipient::One(party),
-                    };
-                    Output::Send { to, message: Message::Beacon(message) }
-                }
-                ::beacon::Output::Check(job) => Output::Run(Job::Beacon(job)),
-                ::beacon::Output::Reveal(reveal) => Output::Note(Event::Revealed(reveal)),
-                ::beacon::Output::Skipped { slot } | ::beacon::Output::Off { slot } => {
-                    Output::Note(Event::Skipped(slot))
-                }
-                ::beacon::Output::Accuse { party, fault } => {
-                    Output::Note(Event::Accused { party, fault: fault.to_string() })
-                }
-                // The devnet keeps no archive for its validators.
-                ::beacon::Output::Lookup { .. } => continue,
-                // Normal: the fast path is off, the slot is not beaconed, a view was given up.
-                ::beacon::Output::Refused(::beacon::Refusal::Withheld(_)) => continue,
-                ::beacon::Output::Refused(refusal) => {
-                    Output::Note(Event::Refused(refusal.to_string()))
-                }
-            });
+        while let Stage::Running(beacon) = &mut self.stage {
+            let Some(output) = beacon.poll() else { return };
+            self.take_beacon_output(output);
         }
+    }
+
+    fn take_beacon_output(&mut self, output: ::beacon::Output<S>) {
+        self.outputs.push_back(match output {
+            ::beacon::Output::Persist(record) => Output::Persist(Record::Beacon(record)),
+            ::beacon::Output::Send { to, message } => {
+                let to = match to {
+                    ::beacon::Recipient::All => Recipient::All,
+                    ::beacon::Recipient::One(party) => Recipient::One(party),
+                };
+                Output::Send { to, message: Message::Beacon(message) }
+            }
+            ::beacon::Output::Check(job) => Output::Run(Job::Beacon(job)),
+            ::beacon::Output::Reveal(reveal) => Output::Note(Event::Revealed(reveal)),
+            ::beacon::Output::Skipped { slot } | ::beacon::Output::Off { slot } => {
+                Output::Note(Event::Skipped(slot))
+            }
+            ::beacon::Output::Accuse { party, fault } => {
+                Output::Note(Event::Accused { party, fault: fault.to_string() })
+            }
+            // The devnet keeps no archive for its validators.
+            ::beacon::Output::Lookup { .. } => return,
+            // Normal: the fast path is off, the slot is not beaconed, a view was given up.
+            ::beacon::Output::Refused(::beacon::Refusal::Withheld(_)) => return,
+            ::beacon::Output::Refused(refusal) => Output::Note(Event::Refused(refusal.to_string())),
+        });
     }
 }
 
-impl<S: Keyed> Machine for Validator<S> {
-    type Input = Input<S>;
-    type Output = Output<S>;
+impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
+    type Input = Input<S, E>;
+    type Output = Output<S, E>;
 
-    fn handle(&mut self, now: Instant, input: Input<S>) {
+    fn handle(&mut self, now: Instant, input: Input<S, E>) {
         match input {
-            Input::Start => self.engine.handle(now, jolteon::Input::Start),
+            Input::Start => self.engine.handle(now, engine::Input::Start),
             Input::Received { from, message: Message::Engine(message) } => {
-                self.engine.handle(now, jolteon::Input::Received { from, message });
+                self.engine.handle(now, engine::Input::Received { from, message });
             }
             Input::Received { from, message: Message::Beacon(message) } => {
                 self.tell(now, ::beacon::Input::Received { from, message });
             }
             Input::Checked(Verdict::Engine(verdict)) => {
-                self.engine.handle(now, jolteon::Input::Checked(verdict));
+                self.engine.handle(now, engine::Input::Checked(verdict));
             }
             Input::Checked(Verdict::Keygen(verdict)) => self.keygen.checked(verdict),
             Input::Checked(Verdict::Beacon(verdict)) => {
                 self.tell(now, ::beacon::Input::Checked(verdict));
             }
             Input::Tick => {
-                self.engine.handle(now, jolteon::Input::Tick);
+                self.engine.handle(now, engine::Input::Tick);
                 self.tell(now, ::beacon::Input::Tick);
             }
         }
         self.settle(now);
     }
 
-    fn poll(&mut self) -> Option<Output<S>> {
+    fn poll(&mut self) -> Option<Output<S, E>> {
         self.outputs.pop_front()
     }
 
@@ -498,21 +523,16 @@ impl<S: Keyed> Machine for Validator<S> {
     }
 }
 
-impl<S: Keyed> Job<S> {
+impl<S: Keyed, J: Work> Job<S, J> {
     /// Does the work; see the parts for what is secret in it.
     #[must_use]
-    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict<S> {
+    pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict<S, J::Verdict> {
         match self {
             Self::Engine(job) => Verdict::Engine(job.run()),
             Self::Keygen(job) => Verdict::Keygen(job.run(setup, identity)),
             Self::Beacon(job) => Verdict::Beacon(job.run()),
         }
     }
-}
-
-/// In Jolteon a round is a slot and its only view.
-fn view(round: jolteon::Round) -> View {
-    View::new(Slot::new(round.get()), 0)
 }
 
 fn paths<S: Keyed>(setup: &Setup, epoch: keygen::Epoch<S>) -> Paths<S> {
@@ -558,11 +578,9 @@ mod tests {
 
     /// What the engine says when it finalizes a block of round 1 with these.
     fn finalize(validator: &mut Validator<Wvuf>, transactions: &[Vec<u8>]) {
-        let genesis = (jolteon::Round::GENESIS, validator.engine.committee().genesis());
-        let payload = transactions.iter().cloned().map(jolteon::Transaction::new).collect();
-        let round = jolteon::Round::new(1);
-        let block = jolteon::Block::new(round, genesis, Party::new(1), payload);
-        validator.finalized(Instant::START, round, Some(block));
+        let transactions = transactions.iter().map(|one| one.as_slice().into()).collect();
+        let block = Block { value: Value::new([1; 32]), transactions };
+        validator.finalized(Instant::START, Slot::new(1), Some(block));
     }
 
     /// Runs every job of the key generation; what was persisted, and whether the keys sufficed.
@@ -612,7 +630,9 @@ mod tests {
         let seats = committee();
         let mut validator = validator(&seats, Vec::new());
         let mut receive = |from, slot| {
-            let message = Message::Beacon(::beacon::Message::Request { slot: Slot::new(slot) });
+            let message = Message::<_, jolteon::Message>::Beacon(::beacon::Message::Request {
+                slot: Slot::new(slot),
+            });
             validator.handle(Instant::START, Input::Received { from: Party::new(from), message });
         };
         (0..10_000).for_each(|slot| receive(3, slot));

@@ -1,21 +1,35 @@
 //! `prefinal devnet`: a committee in one process, in real time.
 //!
-//! Tasks exchange bytes through real encodings, delayed by the distance between their regions;
-//! pairings run on one thread pool. The committee rounds its stake, makes its key, and reveals one
+//! Parties talk over TCP on the loopback, delayed by the distance between their regions; pairings run on
+//! one thread pool. The committee rounds its stake, makes its key, and reveals one
 //! value per slot. At the end every value of every party is compared, and checked once more from
 //! public data by code that shares nothing with what computed it.
 //!
-//! Elsewhere: one party (`party`), its links (`network`), what the run showed (`ledger`).
+//! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what the run showed
+//! (`ledger`).
 
+mod handshake;
 mod ledger;
+mod link;
 mod network;
 mod party;
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::beacon::{Bls, Wvuf};
+use ::jolteon::Jolteon;
+use ::malachite::Malachite;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use pvss_dkg::Progress;
@@ -23,9 +37,10 @@ use sim::Placement;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::ledger::Ledger;
-use self::network::Network;
+use self::network::Seats;
 use self::party::{Noticed, Shared};
 use crate::committee::CommitteeOptions;
+use crate::engine::{self, Engine};
 use crate::failure::Failure;
 use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Setup};
@@ -51,6 +66,9 @@ pub struct Options {
     /// What the committee evaluates
     #[arg(long, value_enum, default_value_t)]
     scheme: scheme::Name,
+    /// Which consensus orders the blocks
+    #[arg(long, value_enum, default_value_t)]
+    engine: engine::Name,
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -61,13 +79,15 @@ pub struct Options {
 /// # Errors
 /// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    match options.scheme {
-        scheme::Name::Bls => run_scheme::<Bls>(options),
-        scheme::Name::Wvuf => run_scheme::<Wvuf>(options),
+    match (options.scheme, options.engine) {
+        (scheme::Name::Bls, engine::Name::Jolteon) => run_with::<Bls, Jolteon>(options),
+        (scheme::Name::Bls, engine::Name::Malachite) => run_with::<Bls, Malachite>(options),
+        (scheme::Name::Wvuf, engine::Name::Jolteon) => run_with::<Wvuf, Jolteon>(options),
+        (scheme::Name::Wvuf, engine::Name::Malachite) => run_with::<Wvuf, Malachite>(options),
     }
 }
 
-fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
+fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
     let (plan, placement) = options.committee.gather(Some(options.parties), options.path)?;
     let (mut setup, identities) =
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
@@ -78,7 +98,8 @@ fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::bad_input(format_args!("no thread pool: {error}")))?;
-    let ledger = runtime.block_on(watch::<S>(options, Arc::new(setup), identities, placement))?;
+    let ledger =
+        runtime.block_on(watch::<S, E>(options, Arc::new(setup), identities, placement))?;
     // Tasks that still sleep are of no interest any more.
     runtime.shutdown_background();
     ledger.print_summary();
@@ -91,14 +112,14 @@ fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or Ctrl-C.
-async fn watch<S: Keyed>(
+async fn watch<S: Keyed, E: Engine>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     placement: Option<Placement>,
 ) -> Result<Ledger<S>, Failure> {
     let mut ledger = Ledger::new(&setup, options.slots);
-    let mut noticed = start::<S>(setup, identities, placement)?;
+    let mut noticed = start::<S, E>(setup, identities, placement).await?;
     let progress = KeyProgress::new();
     loop {
         let next = tokio::select! {
@@ -127,26 +148,52 @@ async fn watch<S: Keyed>(
 }
 
 /// One task per party.
-fn start<S: Keyed>(
+async fn start<S: Keyed, E: Engine>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     placement: Option<Placement>,
 ) -> Result<UnboundedReceiver<Noticed<S>>, Failure> {
-    let (inboxes, receivers): (Vec<_>, Vec<_>) =
-        identities.iter().map(|_| unbounded_channel()).unzip();
+    make_room(identities.len())?;
+    let mut seats = Seats::bind(identities.len(), placement)
+        .await
+        .map_err(|error| Failure::bad_input(format_args!("no sockets on the loopback: {error}")))?;
     let (events, noticed) = unbounded_channel();
-    let shared = Arc::new(Shared {
-        setup: Arc::clone(&setup),
-        network: Network::new(inboxes, placement),
-        started: tokio::time::Instant::now(),
-        events,
-    });
-    for (identity, inbox) in identities.into_iter().map(Arc::new).zip(receivers) {
-        let validator = Validator::new(Arc::clone(&setup), Arc::clone(&identity), Vec::new())
-            .map_err(Failure::bad_input)?;
-        tokio::spawn(party::run(Arc::clone(&shared), identity, validator, inbox));
+    let started = tokio::time::Instant::now();
+    let shared = Arc::new(Shared { setup: Arc::clone(&setup), started, events });
+    for identity in identities.into_iter().map(Arc::new) {
+        let validator =
+            Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), Vec::new())
+                .map_err(Failure::bad_input)?;
+        let links = seats.connect(&setup, &identity);
+        tokio::spawn(party::run(Arc::clone(&shared), identity, validator, links));
     }
     Ok(noticed)
+}
+
+/// Raises the number of files that this process may open, if its sockets need more: a listener for each
+/// party, two ends for each pair, and some to spare.
+#[cfg(unix)]
+fn make_room(parties: usize) -> Result<(), Failure> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const SPARE: usize = 64;
+    let sockets = parties.saturating_mul(parties).saturating_add(SPARE);
+    let need = u64::try_from(sockets).map_err(Failure::bad_input)?;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= need) {
+        return Ok(());
+    }
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(need), maximum });
+    raised.map_err(|_| {
+        Failure::bad_input(format_args!(
+            "--parties {parties} takes {need} open files, the limit is {}: raise it with ulimit -n",
+            maximum.unwrap_or(u64::MAX)
+        ))
+    })
+}
+
+#[cfg(not(unix))]
+fn make_room(_parties: usize) -> Result<(), Failure> {
+    Ok(())
 }
 
 /// The bar while the key is made.

@@ -1,94 +1,108 @@
-//! Links between the parties of one process: bytes in, the same bytes out some time later.
+//! The parties' sockets: one listener each, one TCP connection on the loopback for each pair.
 //!
-//! A frame is what one step of a party sends to one peer, encoded once for all recipients. It waits
-//! for half of the round trip between the two regions, as the simulator's model has it, and is
-//! decoded by who receives it. Nothing else connects the parties.
+//! A frame is what one step of a party sends to one peer, encoded once for all recipients. It waits for
+//! half of the round trip between the two regions, as the simulator's model has it, and is decoded by who
+//! receives it. Nothing else connects the parties.
 //!
-//! Elsewhere: distances (`sim`), what a frame says ([`crate::validator`]).
+//! Elsewhere: one connection (`link`), who is at its other end (`handshake`), distances (`sim`).
 
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use borsh::BorshDeserialize;
 use crypto_core::access::Party;
 use sim::{Placement, Seat};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::Instant as Clock;
 
-use crate::scheme::Keyed;
-use crate::validator::{Message, Recipient};
+use super::handshake;
+use super::link::{Due, Incoming, Link, Source};
+use crate::setup::{Identity, Setup};
+use crate::validator::Recipient;
 
-/// No honest step sends more: a block and its certificates, or an answer to a party that lags.
-const MAX_FRAME: usize = 80 << 20;
+/// Frames that wait for a peer, or for this party. A party that is this far behind asks for what it lacks.
+const QUEUE: usize = 4096;
+/// Strangers that may say hello at a time.
+const GREETINGS: usize = 64;
 
-/// Bytes of a peer; the link knows whose.
-pub(super) struct Frame {
-    pub(super) from: Party,
-    pub(super) bytes: Arc<[u8]>,
+/// A party's end of all its links.
+pub(super) struct Outbox {
+    me: Party,
+    /// By party; the own one is never used.
+    peers: Vec<Peer>,
 }
 
-/// Everybody's inbox, and how far it is.
-pub(super) struct Network {
-    inboxes: Vec<UnboundedSender<Frame>>,
+struct Peer {
+    queue: Sender<Due>,
+    delay: Duration,
+}
+
+/// A party's sockets before anybody dials.
+pub(super) struct Seats {
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
     /// `None`: everybody sits in one room.
     placement: Option<Placement>,
 }
 
-/// Why a frame was not understood.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FrameError {
-    #[error("frame of {got} bytes, at most {MAX_FRAME} are taken")]
-    TooLarge { got: usize },
-    #[error("undecodable frame: {0}")]
-    Undecodable(#[from] std::io::Error),
-}
-
-impl Frame {
-    /// The messages of a frame.
-    pub(super) fn decode<S: Keyed>(&self) -> Result<Vec<Message<S>>, FrameError> {
-        if self.bytes.len() > MAX_FRAME {
-            return Err(FrameError::TooLarge { got: self.bytes.len() });
+impl Seats {
+    /// One listener for each party, so that nobody is dialled in vain.
+    pub(super) async fn bind(parties: usize, placement: Option<Placement>) -> io::Result<Self> {
+        let mut listeners = Vec::with_capacity(parties);
+        for _ in 0..parties {
+            listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?);
         }
-        Ok(borsh::from_slice(&self.bytes)?)
-    }
-}
-
-impl Network {
-    pub(super) fn new(inboxes: Vec<UnboundedSender<Frame>>, placement: Option<Placement>) -> Self {
-        Self { inboxes, placement }
+        let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
+        // Popped from the last party to the first.
+        listeners.reverse();
+        Ok(Self { listeners, addresses, placement })
     }
 
-    /// Sends what one step of `from` had to send: one frame for everybody, one for each who gets
-    /// more than that.
-    pub(super) fn deliver<S: Keyed>(&self, from: Party, letters: Vec<(Recipient, Message<S>)>) {
-        if letters.is_empty() {
-            return;
-        }
-        let broadcast = encode(letters.iter().filter(|(to, _)| *to == Recipient::All));
-        let everybody = (0..).map(Party::new).take(self.inboxes.len());
-        for to in everybody.filter(|to| *to != from) {
-            let own = Recipient::One(to);
-            let bytes = if letters.iter().any(|(to, _)| *to == own) {
-                encode(letters.iter().filter(|(to, _)| *to == own || *to == Recipient::All))
-            } else {
-                broadcast.clone()
-            };
-            if let Some(bytes) = bytes {
-                self.post(to, Frame { from, bytes });
+    /// Starts the links of the next party, from the first to the last.
+    pub(super) fn connect<T: BorshDeserialize + Send + 'static>(
+        &mut self,
+        setup: &Arc<Setup>,
+        identity: &Arc<Identity>,
+    ) -> (Outbox, Receiver<Incoming<T>>) {
+        let me = identity.me;
+        let (inbox, incoming) = channel(QUEUE);
+        let mut doors = Vec::new();
+        let mut peers = Vec::new();
+        for (peer, address) in (0..).map(Party::new).zip(&self.addresses) {
+            let (queue, waiting) = channel(QUEUE);
+            peers.push(Peer { queue, delay: self.delay(me, peer) });
+            // One connection at a time may wait for a link that still serves an older one.
+            let (door, streams) = channel(1);
+            doors.push(door);
+            if peer == me {
+                continue;
             }
+            let source = if me < peer { Source::Dial(*address) } else { Source::Accept(streams) };
+            let (setup, identity) = (Arc::clone(setup), Arc::clone(identity));
+            let inbox = inbox.clone();
+            let link = Link { setup, identity, peer, source, queue: waiting, inbox };
+            tokio::spawn(link.run());
         }
+        if let Some(listener) = self.listeners.pop() {
+            tokio::spawn(listen(listener, Arc::clone(setup), Arc::clone(identity), doors));
+        }
+        (Outbox { me, peers }, incoming)
     }
 
-    fn post(&self, to: Party, frame: Frame) {
-        let Some(inbox) = self.inboxes.get(to.index()).cloned() else { return };
-        let delay = self.delay(frame.from, to);
-        // A closed inbox is a party that has stopped, at the end of the run.
-        if delay.is_zero() {
-            drop(inbox.send(frame));
-            return;
-        }
-        tokio::spawn(async move {
-            tokio::time::sleep(delay).await;
-            drop(inbox.send(frame));
-        });
+    /// Where a party listens.
+    #[cfg(test)]
+    pub(super) fn address(&self, party: Party) -> Option<SocketAddr> {
+        self.addresses.get(party.index()).copied()
+    }
+
+    /// Leaves the next party out.
+    #[cfg(test)]
+    pub(super) fn skip(&mut self) {
+        drop(self.listeners.pop());
     }
 
     fn delay(&self, from: Party, to: Party) -> Duration {
@@ -98,10 +112,67 @@ impl Network {
     }
 }
 
-fn encode<'a, S: Keyed>(
-    letters: impl Iterator<Item = &'a (Recipient, Message<S>)>,
+/// Hands connections that have said hello to their links. Who cannot prove to be of the committee is
+/// turned away; nobody of it is to blame.
+async fn listen(
+    listener: TcpListener,
+    setup: Arc<Setup>,
+    identity: Arc<Identity>,
+    doors: Vec<Sender<TcpStream>>,
+) {
+    let doors = Arc::new(doors);
+    let greetings = Arc::new(Semaphore::new(GREETINGS));
+    while let Ok(permit) = Arc::clone(&greetings).acquire_owned().await {
+        if doors.iter().all(Sender::is_closed) {
+            return;
+        }
+        // Out of descriptors, perhaps: others may end.
+        let Ok((mut stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let (setup, identity) = (Arc::clone(&setup), Arc::clone(&identity));
+        let doors = Arc::clone(&doors);
+        tokio::spawn(async move {
+            if stream.set_nodelay(true).is_ok()
+                && let Ok(peer) = handshake::accept(&mut stream, &setup, &identity).await
+                && let Some(door) = doors.get(peer.index())
+            {
+                // Closed if the party has stopped, full if the peer dials faster than it is served.
+                drop(door.try_send(stream));
+            }
+            drop(permit);
+        });
+    }
+}
+
+impl Outbox {
+    /// Sends what one step had to send: one frame for everybody, one for each who gets more than that.
+    pub(super) fn deliver<T: borsh::BorshSerialize>(&self, letters: &[(Recipient, T)]) {
+        if letters.is_empty() {
+            return;
+        }
+        let broadcast = encode(letters.iter().filter(|(to, _)| *to == Recipient::All));
+        let now = Clock::now();
+        for (to, peer) in (0..).map(Party::new).zip(&self.peers).filter(|(to, _)| *to != self.me) {
+            let own = Recipient::One(to);
+            let bytes = if letters.iter().any(|(to, _)| *to == own) {
+                encode(letters.iter().filter(|(to, _)| *to == own || *to == Recipient::All))
+            } else {
+                broadcast.clone()
+            };
+            if let Some(bytes) = bytes {
+                // Full: the peer does not read. Closed: it has stopped, at the end of the run.
+                drop(peer.queue.try_send(Due { at: now + peer.delay, bytes }));
+            }
+        }
+    }
+}
+
+fn encode<'a, T: borsh::BorshSerialize + 'a>(
+    letters: impl Iterator<Item = &'a (Recipient, T)>,
 ) -> Option<Arc<[u8]>> {
-    let messages: Vec<&Message<S>> = letters.map(|(_, message)| message).collect();
+    let messages: Vec<&T> = letters.map(|(_, message)| message).collect();
     if messages.is_empty() {
         return None;
     }

@@ -1,7 +1,7 @@
-//! One party as a task: frames, verdicts and deadlines in, outputs carried out in their order.
+//! One party as a task: messages, verdicts and deadlines in, outputs carried out in their order.
 //!
-//! Jobs run on the runtime's blocking threads, of which there are as many as cores; the task itself
-//! only decodes, hands over and encodes. The journal is kept in memory: the devnet's parties live and
+//! Jobs run on the runtime's blocking threads, of which there are as many as cores, and links decode;
+//! the task itself only hands over and encodes. The journal is kept in memory: the devnet's parties live and
 //! die together.
 //!
 //! Elsewhere: what a party decides ([`crate::validator`]), when the run ends (`devnet`).
@@ -11,13 +11,15 @@ use std::time::Duration;
 
 use crypto_core::access::Party;
 use machine::{Instant, Machine};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
-use super::network::{Frame, Network};
+use super::link::Incoming;
+use super::network::Outbox;
+use crate::engine::Engine;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
-use crate::validator::{Event, Input, Output, Validator, Verdict};
+use crate::validator::{Event, Input, Message, Output, Validator, Verdict};
 
 /// What a party noticed, and when.
 pub(super) struct Noticed<S: Keyed> {
@@ -29,33 +31,37 @@ pub(super) struct Noticed<S: Keyed> {
 /// What all tasks share.
 pub(super) struct Shared<S: Keyed> {
     pub(super) setup: Arc<Setup>,
-    pub(super) network: Network,
     pub(super) started: Clock,
     pub(super) events: UnboundedSender<Noticed<S>>,
 }
 
-struct Task<S: Keyed> {
+struct Task<S: Keyed, E: Engine> {
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
-    validator: Validator<S>,
-    verdicts: UnboundedSender<Verdict<S>>,
+    validator: Validator<S, E>,
+    outbox: Outbox,
+    verdicts: UnboundedSender<Verdict<S, E::Verdict>>,
 }
 
+/// A party's links.
+pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine>::Message>>>);
+
 /// Runs a party until its inbox closes or the task is dropped.
-pub(super) async fn run<S: Keyed>(
+pub(super) async fn run<S: Keyed, E: Engine>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
-    validator: Validator<S>,
-    mut inbox: UnboundedReceiver<Frame>,
+    validator: Validator<S, E>,
+    links: Links<S, E>,
 ) {
     let (verdicts, mut done) = unbounded_channel();
-    let mut task = Task { shared, identity, validator, verdicts };
+    let (outbox, mut inbox) = links;
+    let mut task = Task { shared, identity, validator, outbox, verdicts };
     task.take(Input::Start);
     loop {
         let deadline = task.deadline();
         tokio::select! {
-            frame = inbox.recv() => match frame {
-                Some(frame) => task.receive(&frame),
+            incoming = inbox.recv() => match incoming {
+                Some(incoming) => task.receive(incoming),
                 None => return,
             },
             Some(verdict) = done.recv() => task.take(Input::Checked(verdict)),
@@ -64,7 +70,7 @@ pub(super) async fn run<S: Keyed>(
     }
 }
 
-impl<S: Keyed> Task<S> {
+impl<S: Keyed, E: Engine> Task<S, E> {
     fn now(&self) -> Instant {
         Instant::at(self.shared.started.elapsed())
     }
@@ -77,20 +83,21 @@ impl<S: Keyed> Task<S> {
         }
     }
 
-    fn receive(&mut self, frame: &Frame) {
-        let from = frame.from;
-        match frame.decode() {
-            Ok(messages) => {
+    fn receive(&mut self, incoming: Incoming<Message<S, E::Message>>) {
+        match incoming {
+            Incoming::Frame { from, messages } => {
                 for message in messages {
                     self.validator.handle(self.now(), Input::Received { from, message });
                 }
                 self.carry_out();
             }
-            Err(error) => self.note(Event::Accused { party: from, fault: error.to_string() }),
+            Incoming::Dropped { peer, reason } => {
+                self.note(Event::Accused { party: peer, fault: reason.to_string() });
+            }
         }
     }
 
-    fn take(&mut self, input: Input<S>) {
+    fn take(&mut self, input: Input<S, E>) {
         self.validator.handle(self.now(), input);
         self.carry_out();
     }
@@ -114,7 +121,7 @@ impl<S: Keyed> Task<S> {
                 Output::Note(event) => self.note(event),
             }
         }
-        self.shared.network.deliver(self.identity.me, letters);
+        self.outbox.deliver(&letters);
     }
 
     fn note(&self, event: Event<S>) {

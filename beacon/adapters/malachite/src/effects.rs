@@ -1,0 +1,260 @@
+//! What Malachite's effects do.
+//!
+//! Elsewhere: who is asked and resumed (`engine`), what is signed (`sign`).
+use std::sync::Arc;
+
+use malachitebft_core_consensus::{
+    self as consensus, ConsensusMsg, Effect, LivenessMsg, MisbehaviorEvidence, ProposedValue,
+    Resume, SignedConsensusMsg, VoteExtensionError,
+};
+use malachitebft_core_types::{
+    CommitCertificate, ExtendedCommitCertificate, NilOrVal, Round, SignedExtension, SignedMessage,
+    Timeout, TimeoutKind, Validity, ValueOrigin, ValueResponse, VoteExtensions, VoteType,
+};
+
+use crate::context::{Address, Block, Height, Tendermint, Vote};
+use crate::engine::{Malachite, Output, Recipient, Task};
+use crate::message::{Decision, MAX_EXTENSION, Message};
+use crate::record::{Entry, Record, keep};
+use crate::sign::{PublicKey, Scope, SignatureError, Statement, Tally};
+
+type Answer = Resume<Tendermint>;
+
+impl Malachite {
+    /// Carries an effect out.
+    ///
+    /// # Errors
+    /// Whose extension is wanted: the beacon is asked first.
+    pub(crate) fn carry_out(&mut self, effect: Effect<Tendermint>) -> Result<Answer, Scope> {
+        match effect {
+            Effect::ExtendVote(height, round, block, _, _) => {
+                let number = round.as_u32().unwrap_or(0);
+                self.outputs.push_back(Output::Prefinalized { height, round: number, block });
+                self.carried = None;
+                return Err(Scope { height, round, block, voter: Address::new(self.config.me) });
+            }
+            Effect::SignVote(vote, _) => return Ok(Resume::SignedVote(self.sign_vote(vote))),
+            Effect::SignProposal(proposal, _) => {
+                let signature = self.secret.sign_proposal(&self.committee, &proposal);
+                return Ok(Resume::SignedProposal(SignedMessage::new(proposal, signature)));
+            }
+            Effect::VerifySignature(signed, key, _) => {
+                return Ok(Resume::SignatureValidity(self.verify(&signed, &key).is_ok()));
+            }
+            Effect::VerifyVoteExtension(height, round, block, voter, extension, key, _) => {
+                let scope = Scope { height, round, block, voter };
+                let verdict = self.take_extension(scope, &extension, &key);
+                return Ok(Resume::VoteExtensionValidity(verdict));
+            }
+            Effect::VerifyCommitCertificate(certificate, validators, thresholds, _) => {
+                let tally = Tally::new(self.committee.context(), &validators);
+                return Ok(Resume::CertificateValidity(tally.commit(&certificate, thresholds)));
+            }
+            Effect::VerifyExtendedCommitCertificate(certificate, validators, thresholds, _, _) => {
+                let tally = Tally::new(self.committee.context(), &validators);
+                let verdict = tally.extended(&certificate, thresholds);
+                if verdict.is_ok() {
+                    self.take_extensions(certificate);
+                }
+                return Ok(Resume::CertificateValidity(verdict));
+            }
+            Effect::VerifyPolkaCertificate(certificate, validators, thresholds, _) => {
+                let tally = Tally::new(self.committee.context(), &validators);
+                return Ok(Resume::CertificateValidity(tally.polka(&certificate, thresholds)));
+            }
+            Effect::VerifyRoundCertificate(certificate, validators, thresholds, _) => {
+                let tally = Tally::new(self.committee.context(), &validators);
+                return Ok(Resume::CertificateValidity(tally.round(&certificate, thresholds)));
+            }
+            effect => self.continue_with(effect),
+        }
+        Ok(Resume::Continue)
+    }
+
+    /// Effects that want no answer.
+    fn continue_with(&mut self, effect: Effect<Tendermint>) {
+        match effect {
+            Effect::CancelAllTimeouts(_) => self.timers.clear(),
+            Effect::CancelTimeout(timeout, _) => drop(self.timers.remove(&key(timeout))),
+            Effect::ScheduleTimeout(timeout, _) => {
+                let at = self.now + self.span(timeout);
+                self.timers.insert(key(timeout), (at, timeout));
+            }
+            Effect::StartRound(height, round, ..) => {
+                // Whoever is in a later round casts no precommit in an earlier one.
+                if let Some(left) = round.as_u32().and_then(|round| round.checked_sub(1)) {
+                    self.outputs.push_back(Output::Abandoned { height, round: left });
+                }
+            }
+            Effect::PublishConsensusMsg(SignedConsensusMsg::Vote(vote), _)
+            | Effect::RepublishVote(vote, _)
+            | Effect::PublishLivenessMsg(LivenessMsg::Vote(vote), _) => {
+                self.send(Recipient::All, Message::Vote(vote));
+            }
+            Effect::PublishConsensusMsg(SignedConsensusMsg::Proposal(proposal), _) => {
+                self.send(Recipient::All, Message::Proposal(proposal));
+            }
+            Effect::PublishLivenessMsg(LivenessMsg::PolkaCertificate(certificate), _) => {
+                self.send(Recipient::All, Message::Polka(certificate));
+            }
+            Effect::PublishLivenessMsg(LivenessMsg::SkipRoundCertificate(certificate), _)
+            | Effect::RepublishRoundCertificate(certificate, _) => {
+                self.send(Recipient::All, Message::Round(certificate));
+            }
+            Effect::GetValue(height, round, ..) => self.propose(height, round),
+            Effect::WalAppend(height, input, _) => self.append(height, input),
+            Effect::CertVerifiedSyncValue(response, proposer, _) => {
+                self.decided_elsewhere(&response, proposer);
+            }
+            Effect::CertRejectedSyncValue(_, _, error, _) => self.accuse_asked(&error.to_string()),
+            Effect::Decide(certificate, extensions, _) => self.decide(certificate, extensions),
+            Effect::Finalize(_, _, evidence, _) => {
+                self.accuse(&evidence);
+                self.tasks.push_back(Task::Begin(self.height.next()));
+            }
+            // Proposals carry their blocks; the others were answered.
+            _ => {}
+        }
+    }
+
+    fn sign_vote(&mut self, vote: Vote) -> SignedMessage<Tendermint, Vote> {
+        if let (VoteType::Precommit, NilOrVal::Nil, Some(round)) =
+            (vote.kind, vote.value, vote.round.as_u32())
+        {
+            self.outputs.push_back(Output::Abandoned { height: vote.height, round });
+        }
+        let signature = self.secret.sign_vote(&self.committee, &vote);
+        SignedMessage::new(vote, signature)
+    }
+
+    fn verify(
+        &self,
+        signed: &SignedMessage<Tendermint, ConsensusMsg<Tendermint>>,
+        key: &PublicKey,
+    ) -> Result<(), SignatureError> {
+        let context = self.committee.context();
+        let statement = match &signed.message {
+            ConsensusMsg::Vote(vote) => Statement::vote(context, vote),
+            ConsensusMsg::Proposal(proposal) => Statement::proposal(context, proposal),
+        };
+        key.verify(&statement, &signed.signature)
+    }
+
+    /// Whether the voter signed these bytes for this vote. What they say is the beacon's to find out,
+    /// late; a vote counts whatever it carries.
+    pub(crate) fn take_extension(
+        &mut self,
+        scope: Scope,
+        extension: &SignedMessage<Tendermint, Vec<u8>>,
+        key: &PublicKey,
+    ) -> Result<(), VoteExtensionError> {
+        let SignedMessage { message: bytes, signature } = extension;
+        if bytes.len() > MAX_EXTENSION {
+            return Err(VoteExtensionError::InvalidVoteExtension);
+        }
+        let statement = Statement::extension(self.committee.context(), scope, bytes);
+        key.verify(&statement, signature).map_err(|_| VoteExtensionError::InvalidSignature)?;
+        self.hand_over(scope.round, scope.voter, bytes);
+        Ok(())
+    }
+
+    fn take_extensions(&mut self, certificate: ExtendedCommitCertificate<Tendermint>) {
+        let round = certificate.round;
+        for signature in certificate.commit_signatures {
+            if let Some(extension) = signature.extension {
+                self.hand_over(round, signature.address, &extension.message);
+            }
+        }
+    }
+
+    /// Only round 0 releases anything; what others say in later rounds is no partial of an honest party.
+    fn hand_over(&mut self, round: Round, voter: Address, bytes: &[u8]) {
+        let from = voter.party();
+        if round == Round::ZERO && from != self.config.me && !bytes.is_empty() {
+            self.outputs.push_back(Output::Carried { from, partial: bytes.to_vec() });
+        }
+    }
+
+    fn append(&mut self, height: Height, input: consensus::Input<Tendermint>) {
+        let block = match &input {
+            consensus::Input::Proposal(proposal) => Some(&proposal.message.block),
+            consensus::Input::ProposedValue(value, _) => Some(&value.value),
+            _ => None,
+        };
+        if let Some(block) = block {
+            self.blocks.insert(block.id(), block.clone());
+        }
+        // What the log did not hold when it ended is said for the first time, and logged like anything.
+        if self.log.contains(&input) {
+            return;
+        }
+        match Entry::of(input) {
+            Some(entry) => self.outputs.push_back(Output::Persist(Record::Entry { height, entry })),
+            None => {
+                let why = "an input was to be logged that no log can hold";
+                self.outputs.push_back(Output::Refused(why.to_owned()));
+            }
+        }
+    }
+
+    fn decided_elsewhere(&mut self, response: &ValueResponse<Tendermint>, proposer: Address) {
+        // These are the bytes that `catch_up` has made of a block.
+        let Ok(block) = borsh::from_slice::<Block>(&response.value_bytes) else { return };
+        let value = ProposedValue {
+            height: response.certificate.height,
+            round: response.certificate.round,
+            valid_round: Round::Nil,
+            proposer,
+            value: block,
+            validity: Validity::Valid,
+        };
+        let input = consensus::Input::ProposedValue(value, ValueOrigin::Sync);
+        self.tasks.push_front(Task::Feed(input));
+    }
+
+    fn decide(
+        &mut self,
+        certificate: CommitCertificate<Tendermint>,
+        extensions: VoteExtensions<Tendermint>,
+    ) {
+        let Some(block) = self.blocks.get(&certificate.value_id).cloned() else {
+            let why = format!("{} decided a block that was never logged", certificate.height);
+            self.outputs.push_back(Output::Refused(why));
+            return;
+        };
+        self.pool.retain(|waiting| !block.transactions().contains(waiting));
+        self.outputs.push_back(Output::Finalized { block: block.clone() });
+        let extensions: Vec<(Address, SignedExtension<Tendermint>)> = extensions.extensions;
+        // Of those that voted late there is more to come.
+        let read = extensions.iter().map(|(voter, _)| (certificate.height, voter.party()));
+        self.late.extend(read.collect::<Vec<_>>());
+        let decision = Decision { block, certificate, extensions };
+        let record = Record::Decided(Box::new(decision.clone()));
+        keep(&mut self.decided, Arc::new(decision));
+        if let Some(first) = self.decided.keys().next().copied() {
+            self.late.retain(|(height, _)| *height >= first);
+        }
+        self.outputs.push_back(Output::Persist(record));
+    }
+
+    fn accuse(&mut self, evidence: &MisbehaviorEvidence<Tendermint>) {
+        let votes = evidence.votes.iter().map(|(who, _)| (who, "votes"));
+        let proposals = evidence.proposals.iter().map(|(who, _)| (who, "proposals"));
+        for (who, what) in votes.chain(proposals) {
+            let fault = format!("signed two different {what} for one round of {}", self.height);
+            self.outputs.push_back(Output::Accuse { party: who.party(), fault });
+        }
+    }
+}
+
+/// One timer of a kind runs for a round.
+const fn key(timeout: Timeout) -> (u8, Round) {
+    let kind = match timeout.kind {
+        TimeoutKind::Propose => 0,
+        TimeoutKind::Prevote => 1,
+        TimeoutKind::Precommit => 2,
+        TimeoutKind::Rebroadcast => 3,
+        TimeoutKind::FinalizeHeight(_) => 4,
+    };
+    (kind, timeout.round)
+}

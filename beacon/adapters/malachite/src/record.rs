@@ -1,0 +1,171 @@
+//! What survives a crash: Malachite's write-ahead log, and decisions.
+//!
+//! | record    | written                                   | because                                   |
+//! |-----------|-------------------------------------------|-------------------------------------------|
+//! | `Entry`   | before what follows from the input leaves | the same inputs lead to the same votes again |
+//! | `Decided` | after it was reported                     | a report may repeat, but is never lost; and peers that lag ask |
+//!
+//! The entry of this party's own precommit holds the extension as well. It is the record of the release,
+//! so it is told to the beacon on a restart ([`Log::released`]); see the crate's head. [`Log`] is the log
+//! read back; a decision ends what was logged for its height.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use malachitebft_core_consensus::{Input, ProposedValue};
+use malachitebft_core_types::{
+    NilOrVal, PolkaCertificate, Round, Timeout, TimeoutKind, ValueOrigin, VoteType,
+};
+
+use crate::context::{BlockId, Height, Tendermint, Vote};
+use crate::message::{Decision, SignedProposal, SignedVote};
+
+/// Decisions that are kept for peers that lag.
+pub(crate) const KEPT: u64 = 64;
+
+/// Something to be made durable before the outputs that follow it are carried out.
+#[allow(clippy::large_enum_variant, reason = "nearly all are entries")]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Record {
+    /// An input that Malachite took at a height.
+    Entry {
+        /// The height.
+        height: Height,
+        /// The input.
+        entry: Entry,
+    },
+    /// What a height decided.
+    Decided(Box<Decision>),
+}
+
+/// The inputs that Malachite logs.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Entry {
+    /// A vote, own or a peer's.
+    Vote(SignedVote),
+    /// A proposal, own or a peer's.
+    Proposal(SignedProposal),
+    /// A block, before it is proposed here or after it was decided elsewhere.
+    Block {
+        /// The block and who proposed it.
+        value: ProposedValue<Tendermint>,
+        /// Whether it was decided elsewhere.
+        caught_up: bool,
+    },
+    /// A step of a round took too long.
+    Timeout {
+        /// Which step.
+        step: Step,
+        /// Of which round.
+        round: Round,
+    },
+    /// A quorum of prevotes.
+    Polka(PolkaCertificate<Tendermint>),
+}
+
+/// A step that has a timeout which decides something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Step {
+    /// Waiting for a proposal.
+    Propose,
+    /// Waiting for prevotes that agree.
+    Prevote,
+    /// Waiting for precommits that agree.
+    Precommit,
+}
+
+impl Entry {
+    /// `None` for what Malachite does not log.
+    pub(crate) fn of(input: Input<Tendermint>) -> Option<Self> {
+        Some(match input {
+            Input::Vote(vote) => Self::Vote(vote),
+            Input::Proposal(proposal) => Self::Proposal(proposal),
+            Input::ProposedValue(value, origin) => {
+                Self::Block { value, caught_up: origin.is_sync() }
+            }
+            Input::TimeoutElapsed(Timeout { kind, round }) => {
+                let step = match kind {
+                    TimeoutKind::Propose => Step::Propose,
+                    TimeoutKind::Prevote => Step::Prevote,
+                    TimeoutKind::Precommit => Step::Precommit,
+                    TimeoutKind::Rebroadcast | TimeoutKind::FinalizeHeight(_) => return None,
+                };
+                Self::Timeout { step, round }
+            }
+            Input::PolkaCertificate(certificate) => Self::Polka(certificate),
+            Input::StartHeight(..)
+            | Input::RoundCertificate(_)
+            | Input::Propose(_)
+            | Input::SyncValueResponse(_) => return None,
+        })
+    }
+
+    pub(crate) fn into_input(self) -> Input<Tendermint> {
+        match self {
+            Self::Vote(vote) => Input::Vote(vote),
+            Self::Proposal(proposal) => Input::Proposal(proposal),
+            Self::Block { value, caught_up } => {
+                let origin = if caught_up { ValueOrigin::Sync } else { ValueOrigin::Consensus };
+                Input::ProposedValue(value, origin)
+            }
+            Self::Timeout { step, round } => Input::TimeoutElapsed(match step {
+                Step::Propose => Timeout::propose(round),
+                Step::Prevote => Timeout::prevote(round),
+                Step::Precommit => Timeout::precommit(round),
+            }),
+            Self::Polka(certificate) => Input::PolkaCertificate(certificate),
+        }
+    }
+}
+
+/// What a log of records amounts to.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    pub(crate) decided: BTreeMap<Height, Arc<Decision>>,
+    pub(crate) entries: Vec<(Height, Entry)>,
+}
+
+impl Log {
+    /// Takes the next record.
+    pub fn apply(&mut self, record: Record) {
+        match record {
+            Record::Entry { height, entry } => self.entries.push((height, entry)),
+            Record::Decided(decision) => {
+                let height = decision.block.height();
+                self.entries.retain(|(at, _)| *at > height);
+                keep(&mut self.decided, decision.into());
+            }
+        }
+    }
+
+    /// The height at which this party goes on.
+    #[must_use]
+    pub fn height(&self) -> Height {
+        self.decided.keys().next_back().map_or(Height::new(1), |last| last.next())
+    }
+
+    /// The block of a round-0 precommit of this party that is not decided yet and carried a partial.
+    #[must_use]
+    pub fn released(&self, me: Party) -> Option<(Height, BlockId)> {
+        self.entries.iter().find_map(|(height, entry)| match entry {
+            Entry::Vote(vote) => Some((*height, carried(&vote.message, me)?)),
+            _ => None,
+        })
+    }
+}
+
+fn carried(vote: &Vote, me: Party) -> Option<BlockId> {
+    let NilOrVal::Val(block) = vote.value else { return None };
+    let own = vote.voter.party() == me && vote.kind == VoteType::Precommit;
+    let bytes = vote.extension.as_ref().map_or(0, |extension| extension.message.len());
+    (own && vote.round == Round::ZERO && bytes > 0).then_some(block)
+}
+
+/// Enters a decision and forgets those that are long past.
+pub(crate) fn keep(decided: &mut BTreeMap<Height, Arc<Decision>>, decision: Arc<Decision>) {
+    let height = decision.block.height();
+    decided.insert(height, decision);
+    let first = Height::new(height.get().saturating_sub(KEPT));
+    *decided = decided.split_off(&first);
+}
