@@ -29,7 +29,8 @@
 //! with another group key is refused; a fresh key starts another chain, and another value of this type.
 //!
 //! The boundary has to be known before anything is said about a slot above it; later it is refused, since
-//! the slot would have two committees. Ours: the papers fix one committee.
+//! the slot would have two committees. What peers say of an epoch that this party was not told of yet is
+//! dropped, and asked for again once its slots are final: told a window ahead, nobody waits. Ours: the papers fix one committee.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};

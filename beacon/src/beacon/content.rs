@@ -3,7 +3,9 @@
 //! A scheme whose function depends on what is in a value (slot decryption) evaluates nothing before the
 //! host has handed the content over. It may come before the value is prefinalized, which is best, or any
 //! time later: what had to wait for it then happens. A few contents of a slot are kept, for a proposer can
-//! make several values; once the slot is final only that of its value.
+//! make several values; once the slot is final only that of its value. So the host, and nobody else, makes
+//! the beacon keep the contents of at most four values for each slot of the window, and of one for each
+//! final slot without output.
 use std::sync::Arc;
 
 use super::Beacon;

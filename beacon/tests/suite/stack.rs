@@ -354,3 +354,45 @@ fn a_long_backlog_leaves_in_envelopes_that_others_accept() {
         assert!(borsh::from_slice::<Envelope<Bls>>(&bytes).is_ok());
     }
 }
+
+/// What a journal must have on disk before it goes on, and what it may write some time.
+#[test]
+fn a_journal_sees_every_record_with_its_channel_and_epoch() {
+    use machine::{Duty, Recorded};
+    let chain = Chain::new(1181);
+    let mut stack = chain.stack(A, &[]);
+    step(&mut stack, content(&chain.batch(1)));
+    let mut outputs = step(&mut stack, prefinalized(1, &chain.batch(1)));
+    for peer in [B, C] {
+        let mut other = chain.stack(peer, &[]);
+        step(&mut other, content(&chain.batch(1)));
+        for (_, envelope) in envelopes(&step(&mut other, prefinalized(1, &chain.batch(1)))) {
+            outputs.extend(step(&mut stack, Input::Received { from: peer, envelope }));
+        }
+    }
+    outputs.extend(step(&mut stack, finalized(1, &chain.batch(1))));
+    assert_eq!(revealed(&outputs).len(), 3);
+    let written = records(&outputs);
+    let (mut kept, mut noted) = (Vec::new(), Vec::new());
+    for output in outputs {
+        match output.duty() {
+            Duty::Keep(record) => kept.push(record),
+            Duty::Note(record) => noted.push(record),
+            Duty::Do(_) => {}
+        }
+    }
+    let is_reveal =
+        |record: &Record| matches!(record.record.record, beacon::Record::Revealed { .. });
+    let (reveals, promises): (Vec<_>, Vec<_>) = written.into_iter().partition(is_reveal);
+    assert_eq!((noted.as_slice(), kept.as_slice()), (&reveals[..], &promises[..]));
+    assert_eq!((kept.len(), noted.len()), (6, 3));
+    // The same of one channel alone.
+    let record = beacon::Record::Revealed { slot: slot(1) };
+    let output =
+        epochs::Output::<Bls>::Of { epoch: EPOCH, output: beacon::Output::Persist(record) };
+    assert!(matches!(output.duty(), Duty::Note(noted) if noted.epoch == EPOCH));
+    let record = beacon::Record::Finalized { slot: slot(1), value: None };
+    let output =
+        epochs::Output::<Bls>::Of { epoch: EPOCH, output: beacon::Output::Persist(record) };
+    assert!(matches!(output.duty(), Duty::Keep(kept) if kept.record == record));
+}
