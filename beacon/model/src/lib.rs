@@ -45,6 +45,7 @@
 //! | Jolteon    | 2 rounds, 2 blocks a round and parent                       | 123 543   | 19    | tests |
 //! | Jolteon    | 3 rounds, 1 block a round and parent, timeouts of rounds 1, 2 | 1 490 759 | 25    | tests |
 //! | Jolteon    | 3 rounds, 1 block a round and parent, timeouts of all        | 11 819 682 | 28   | `jolteon --views 3 --twins 1` |
+//! | Jolteon    | 3 rounds, 2 blocks a round and parent, timeouts of rounds 1, 2 | 15 888 853 | 25 | `jolteon --views 3 --timeouts 2` |
 //! | Simplex    | 2 views, 2 blocks a view and parent                         | 35 026    | 13    | tests |
 //! | Simplex    | 3 views, 1 block a view and parent                          | 2 381 986 | 19    | `simplex --views 3 --twins 1` |
 //!
