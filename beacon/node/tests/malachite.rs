@@ -5,6 +5,7 @@
 //! | delays between finality and value: tight 0, fast 0, slow 1              | constant delay, zero compute |
 //! | a round that fails takes the slow path, and only that height            | a proposer that is down      |
 //! | extensions that are withheld or garbled cost no value                   | the slow path                |
+//! | after a crash anywhere the same extensions leave, and the same values come | records cut at every kind |
 //!
 //! Elsewhere: the engine alone (`beacon/adapters/malachite/tests`), Jolteon (`faults`).
 
@@ -24,12 +25,12 @@ use std::time::Duration;
 use beacon::{Path, Reveal, Slot, Value, Wvuf};
 use crypto_core::access::Party;
 use machine::Instant;
-use malachite::{Malachite, NilOrVal, SignedVote, VoteType};
+use malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
 use prefinal_node::engine::Engine;
 use prefinal_node::keygen;
 use prefinal_node::setup::{self, Algorithm, Identity, Plan, Setup};
 use prefinal_node::validator::{self, Event, Recipient};
-use sim::{Host, Network, Seat, Simulation, Step};
+use sim::{Disk, Host, Network, Seat, Simulation, Step};
 use weighted_rounding::{Ratio, Stake};
 
 type Message = validator::Message<Wvuf, <Malachite as Engine>::Message>;
@@ -61,6 +62,7 @@ enum Seen {
     Revealed(Box<Reveal<Wvuf>>),
     Accused(Party, String),
     Refused(String),
+    Precommit(SignedVote),
     EarlyOnItsOwn,
 }
 
@@ -174,6 +176,9 @@ impl Host for Committee {
         match output {
             Output::Persist(record) => step.persist(record),
             Output::Send { to, message } => {
+                if let Some(vote) = precommit(&message) {
+                    step.note(Seen::Precommit(vote.clone()));
+                }
                 if let Message::Beacon(beacon::Message::Partial { path, .. }) = &message
                     && *path != Path::Slow
                 {
@@ -298,6 +303,18 @@ impl Run {
         }
         waits
     }
+
+    /// Every precommit for a block that left, by seat and height.
+    fn precommits(&self) -> BTreeMap<(Seat, u64, Round), Vec<SignedVote>> {
+        let mut all = BTreeMap::<_, Vec<SignedVote>>::new();
+        for note in self.simulation.notes() {
+            if let Seen::Precommit(vote) = &note.event {
+                let at = (note.seat, vote.message.height.get(), vote.message.round);
+                all.entry(at).or_default().push(vote.clone());
+            }
+        }
+        all
+    }
 }
 
 fn delays(algorithm: Algorithm, expected: Path) -> BTreeSet<u128> {
@@ -356,4 +373,47 @@ fn who_withholds_or_garbles_its_extensions_costs_no_value() {
     let honest = run.seats[..4].to_vec();
     run.reveal(&honest, 5);
     assert!(run.waits(&honest).iter().all(|(_, path, _)| *path == Path::Fast));
+}
+
+#[test]
+fn after_a_crash_the_same_extension_leaves_and_the_same_values_come() {
+    let crashing = Seat::new(2);
+    let mut steady = stage(Algorithm::Fast, NOBODY);
+    steady.reveal(&steady.seats.clone(), 6);
+    let all = steady.simulation.records(crashing);
+    let own = |record: &Record| match record {
+        Record::Engine(malachite::Record::Entry {
+            entry: malachite::Entry::Vote(vote), ..
+        }) => {
+            let vote = &vote.message;
+            let carried =
+                vote.extension.as_ref().is_some_and(|carried| !carried.message.is_empty());
+            carried && vote.voter.party() == Party::new(2)
+        }
+        _ => false,
+    };
+    // The vote is the record of the release; there is no other.
+    let separate =
+        |record: &Record| matches!(record, Record::Beacon(beacon::Record::Released { .. }));
+    assert!(!all.iter().any(separate));
+    let votes: Vec<usize> = (0..all.len()).filter(|at| own(&all[*at])).collect();
+    assert!(votes.len() >= 5);
+    // Around the first and the last of them: before the record, behind it, and a little later.
+    for cut in [votes[0], votes[0] + 1, votes[3], votes[3] + 1] {
+        let mut run = stage(Algorithm::Fast, NOBODY);
+        run.simulation.crash_after_records(crashing, u64::try_from(cut).unwrap()).unwrap();
+        let mut now = Instant::START;
+        loop {
+            now = now + DELAY;
+            run.simulation.run(now);
+            if run.simulation.machine(crashing).is_none() {
+                break;
+            }
+        }
+        run.simulation.restart(crashing, now + DELAY * 10, Disk::Kept).unwrap();
+        run.reveal(&run.seats.clone(), 10);
+        for (at, votes) in run.precommits() {
+            assert!(votes.iter().all(|vote| *vote == votes[0]), "{at:?} differs between lives");
+        }
+    }
 }

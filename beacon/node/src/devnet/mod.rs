@@ -93,6 +93,10 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
     // The first half of the slots shows what the fast path is compared with.
     setup.fast_after = options.slots / 2;
+    if options.engine == engine::Name::Malachite {
+        // Its heights do not wait for the pool that opens shares, as Jolteon's rounds do.
+        setup.lead = setup.lead.saturating_mul(4);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .max_blocking_threads(std::thread::available_parallelism().map_or(1, usize::from))
         .enable_all()
