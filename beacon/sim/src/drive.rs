@@ -11,7 +11,7 @@ use crate::network::Fate;
 use crate::rule::{Chain, Letter, Scene};
 use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
-use crate::time::{instant, nanos, since_start};
+use crate::time::{Leap, instant, nanos, since_start};
 
 /// All that one step sends to one seat. Shared by the recipients of a broadcast.
 pub(crate) struct Envelope<M> {
@@ -29,6 +29,7 @@ pub(crate) enum Event<H: Host> {
     Input { seat: Seat, input: Box<InputOf<H>> },
     Crash { seat: Seat },
     Boot { seat: Seat, disk: Disk },
+    Leap { seat: Seat, leap: Leap },
 }
 
 impl<H: Host> Event<H> {
@@ -43,6 +44,7 @@ impl<H: Host> Event<H> {
             Self::Input { seat, .. } => (5, seat, 0),
             Self::Crash { seat } => (6, seat, 0),
             Self::Boot { seat, .. } => (7, seat, 0),
+            Self::Leap { seat, .. } => (8, seat, 0),
         };
         // Seats are at most 2¹⁶, so the three do not overlap.
         kind << 56 | u64::from(seat.get()) << 32 | u64::from(other)
@@ -72,6 +74,7 @@ impl<H: Host> Simulation<H> {
             Event::Input { seat, input } => self.arrive(seat, *input),
             Event::Crash { seat } => self.crash_now(seat),
             Event::Boot { seat, disk } => self.boot(seat, disk),
+            Event::Leap { seat, leap } => self.leap_now(seat, leap),
         }
     }
 
@@ -96,6 +99,7 @@ impl<H: Host> Simulation<H> {
         self.counters.arrived += 1;
         for message in &envelope.messages {
             self.counters.delivered += 1;
+            self.host.arrives(instant(self.now), to, envelope.from, message);
             let input = self.host.received(to, envelope.from, message);
             station.inbox.push_back(Item::Input(input));
         }
@@ -139,6 +143,13 @@ impl<H: Host> Simulation<H> {
         }
     }
 
+    fn leap_now(&mut self, seat: Seat, leap: Leap) {
+        if let Some(station) = self.stations.get_mut(seat.index()) {
+            station.clock.leap(leap);
+        }
+        self.arm(seat);
+    }
+
     fn arm(&mut self, seat: Seat) {
         let Some(station) = self.stations.get_mut(seat.index()) else { return };
         if let Some(at) = station.arm(self.now) {
@@ -174,7 +185,7 @@ impl<H: Host> Simulation<H> {
         };
         let mut step = Step::begin(seat, self.now, &mut station.pending);
         step.spend(self.host.input_cost(seat, &input));
-        machine.handle(instant(self.now), input);
+        machine.handle(instant(station.clock.read(self.now)), input);
         while let Some(output) = machine.poll() {
             self.host.carry_out(output, &mut step);
         }

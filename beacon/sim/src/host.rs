@@ -86,6 +86,10 @@ pub trait Host {
         None
     }
 
+    /// A message arrives at a seat that is up. For hosts that measure links; before
+    /// [`received`](Self::received).
+    fn arrives(&mut self, _now: Instant, _at: Seat, _from: Seat, _message: &Self::Message) {}
+
     /// The input for a message that arrived at seat `at`.
     fn received(&mut self, at: Seat, from: Seat, message: &Self::Message) -> InputOf<Self>;
 

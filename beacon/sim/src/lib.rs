@@ -22,9 +22,10 @@
 //!   was already paid for has happened, so a record after the send that needs it is found out.
 //! - A **rule** stands between a Byzantine seat and the network and rewrites what leaves.
 //!
-//! Every scheduling number is a `u64` of nanoseconds; there are no floats. Not modelled: bandwidth,
-//! preemption of a running job, clocks that drift. Elsewhere: what the machines do (`beacon`,
-//! `jolteon`), what crypto costs (`node` measures it and tells through its [`Host`]).
+//! Every scheduling number is a `u64` of nanoseconds; there are no floats. A seat's clock runs as fast
+//! as virtual time and may be set ([`Simulation::leap`]). Not modelled: bandwidth, preemption of a
+//! running job, clocks that drift. Elsewhere: what the machines do (`beacon`, `jolteon`), what crypto
+//! costs (`node` measures it and tells through its [`Host`]).
 #![forbid(unsafe_code)]
 
 pub mod check;
@@ -48,4 +49,4 @@ pub use placement::{
     DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,
 };
 pub use simulation::{Counters, Disk, Note, Setup, SetupError, Simulation, Stop, UnknownSeat};
-pub use time::Window;
+pub use time::{Leap, Window};

@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
 use crate::station::Station;
-use crate::time::{instant, since_start};
+use crate::time::{Leap, instant, since_start};
 
 /// More seats than any committee has; a bound against slips of the keyboard.
 const MOST_SEATS: u32 = 65_536;
@@ -275,6 +275,30 @@ impl<H: Host> Simulation<H> {
         self.plan(seat, at, Event::Boot { seat, disk })
     }
 
+    /// Sets a seat's clock: its machine sees time leap, its links and work do not. The clock is the
+    /// seat's, so a restart does not put it right.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn leap(&mut self, seat: Seat, at: Instant, leap: Leap) -> Result<(), UnknownSeat> {
+        self.plan(seat, at, Event::Leap { seat, leap })
+    }
+
+    /// Puts records onto a seat's disk, as of an earlier life; before the run begins.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn load(
+        &mut self,
+        seat: Seat,
+        records: impl IntoIterator<Item = H::Record>,
+    ) -> Result<(), UnknownSeat> {
+        let seats = self.stations.len();
+        let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
+        station.disk.extend(records);
+        Ok(())
+    }
+
     /// Makes a seat Byzantine, in addition to the rules that it has.
     ///
     /// # Errors
@@ -370,6 +394,12 @@ impl<H: Host> Simulation<H> {
     /// The host, to change it between two runs.
     pub const fn host_mut(&mut self) -> &mut H {
         &mut self.host
+    }
+
+    /// The host, when the run is over.
+    #[must_use]
+    pub fn into_host(self) -> H {
+        self.host
     }
 
     /// Virtual time.

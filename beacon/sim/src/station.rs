@@ -7,7 +7,7 @@ use machine::{Instant, Machine};
 
 use crate::host::{Host, InputOf, Timed};
 use crate::rule::Chain;
-use crate::time::since_start;
+use crate::time::{Clock, since_start};
 
 /// More wakings than this in one instant, without cost, will not end by themselves.
 const SPIN_LIMIT: u32 = 10_000;
@@ -86,6 +86,8 @@ pub(crate) struct Station<H: Host> {
     pub(crate) rules_armed: Option<u64>,
     /// Nanoseconds of work charged to its lanes.
     pub(crate) busy: u64,
+    /// What the machine is told the time is.
+    pub(crate) clock: Clock,
     armed: Option<u64>,
     tick_waits: bool,
     spins: (u64, u32),
@@ -105,13 +107,14 @@ impl<H: Host> Station<H> {
             rules: Chain::new(),
             rules_armed: None,
             busy: 0,
+            clock: Clock::default(),
             armed: None,
             tick_waits: false,
             spins: (0, 0),
         }
     }
 
-    /// Forgets everything but disk and rules.
+    /// Forgets everything but disk, rules and clock.
     pub(crate) fn stop(&mut self) {
         self.machine = None;
         self.life = self.life.wrapping_add(1);
@@ -181,7 +184,7 @@ impl<H: Host> Station<H> {
     /// When the machine wants to be woken; the end of time is never.
     fn deadline(&self) -> Option<u64> {
         let wake: Option<Instant> = self.machine.as_ref().and_then(Machine::wake_at);
-        wake.map(since_start).filter(|&at| at < u64::MAX)
+        wake.map(since_start).filter(|&at| at < u64::MAX).map(|at| self.clock.when(at))
     }
 }
 

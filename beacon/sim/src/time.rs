@@ -17,6 +17,41 @@ pub(crate) const fn instant(nanos: u64) -> Instant {
     Instant::at(Duration::from_nanos(nanos))
 }
 
+/// A clock that somebody sets, or that was wrong and is put right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leap {
+    /// The clock jumps ahead.
+    Ahead(Duration),
+    /// The clock jumps back, at most to its start.
+    Back(Duration),
+}
+
+/// How a seat's clock differs from virtual time: it runs as fast, and was set now and then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clock {
+    ahead: u64,
+    behind: u64,
+}
+
+impl Clock {
+    pub(crate) fn leap(&mut self, leap: Leap) {
+        match leap {
+            Leap::Ahead(by) => self.ahead = self.ahead.saturating_add(nanos(by)),
+            Leap::Back(by) => self.behind = self.behind.saturating_add(nanos(by)),
+        }
+    }
+
+    /// What it shows at this virtual time.
+    pub(crate) fn read(self, now: u64) -> u64 {
+        now.saturating_add(self.ahead).saturating_sub(self.behind)
+    }
+
+    /// When it shows this, if nobody sets it before.
+    pub(crate) fn when(self, shown: u64) -> u64 {
+        shown.saturating_add(self.behind).saturating_sub(self.ahead)
+    }
+}
+
 /// A stretch of virtual time: `from` belongs to it, `until` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {

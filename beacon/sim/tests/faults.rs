@@ -12,8 +12,8 @@ use bracha::{Broadcast, Message, Quorums};
 use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
 use sim::rule::{self, Letter};
 use sim::{
-    Blocked, Chance, Disk, Host, Loss, Network, Partition, Recipient, Seat, Setup, Simulation,
-    Stop, Window, check,
+    Blocked, Chance, Disk, Host, Leap, Loss, Network, Partition, Recipient, Seat, Setup,
+    Simulation, Stop, Window, check,
 };
 
 const TO_ALL: Recipient = Recipient::All;
@@ -129,6 +129,39 @@ fn running_jobs_and_deadlines_die_with_the_machine() {
     let boots = [0, 10].map(|at| (at, 0, Event::Booted(vec![])));
     assert_eq!(seen(&simulation)[..2], boots);
     assert_eq!(seen(&simulation)[2..], [(16, 0, Event::Done(5))]);
+}
+
+#[test]
+fn a_clock_that_is_set_moves_the_deadline_and_nothing_else() {
+    for (leap, woken) in [
+        (None, 60),
+        (Some(Leap::Ahead(Duration::from_millis(30))), 30),
+        (Some(Leap::Back(Duration::from_millis(20))), 80),
+    ] {
+        let mut simulation = stage(setup(2));
+        give(&mut simulation, A, 0, &[Act::Wake(Some(60)), Act::Job(7), Act::Send(TO_ALL, 1)]);
+        if let Some(leap) = leap {
+            simulation.leap(A, ms(5), leap).unwrap();
+        }
+        simulation.run(FOREVER);
+        let expected = [(7, 0, Event::Done(7)), (10, 1, Event::Got(A, 1)), (woken, 0, Event::Woke)];
+        assert_eq!(seen(&simulation)[2..], expected, "{leap:?}");
+    }
+    // Ahead of a deadline: it has passed.
+    let mut simulation = stage(setup(1));
+    give(&mut simulation, A, 0, &[Act::Wake(Some(60))]);
+    simulation.leap(A, ms(5), Leap::Ahead(Duration::from_millis(100))).unwrap();
+    simulation.run(FOREVER);
+    assert_eq!(seen(&simulation)[1..], [(5, 0, Event::Woke)]);
+}
+
+#[test]
+fn a_disk_of_an_earlier_life_is_found_at_the_first_boot() {
+    let mut simulation = stage(setup(2));
+    simulation.load(B, [4, 5]).unwrap();
+    simulation.run(FOREVER);
+    let boots = [(0, 0, Event::Booted(vec![])), (0, 1, Event::Booted(vec![4, 5]))];
+    assert_eq!(seen(&simulation), boots);
 }
 
 #[test]
