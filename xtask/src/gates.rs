@@ -30,7 +30,11 @@ pub(crate) const STAGES: [Stage; 11] = [
     },
     Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
     Stage { name: "fuzz", about: "each fuzz target for 20 seconds", gates: fuzz },
-    Stage { name: "runs", about: "a seeded simulation and a devnet in each scheme", gates: runs },
+    Stage {
+        name: "runs",
+        about: "a seeded simulation and a devnet in each scheme, a campaign",
+        gates: runs,
+    },
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
@@ -62,7 +66,9 @@ const SIMULATION: &str = "run --release --locked -- simulate --parties 16 --slot
 /// The main job in real time, without emulated distance so that it takes seconds.
 const DEVNET: &str =
     "run --release --locked -- devnet --parties 7 --slots 8 --regions none --seed 7";
-/// Both are run in each of these.
+/// Small committees under attack, in both schemes.
+const CAMPAIGN: &str = "run --release --locked -- simulate --campaign --executions 200 --seed 7";
+/// The other two are run in each of these.
 const SCHEMES: [&str; 2] = ["bls", "wvuf"];
 
 /// Benches are among all targets, so that they compile.
@@ -197,5 +203,5 @@ fn runs() -> Result<Vec<Gate>, Failed> {
     let runs = SCHEMES.iter().flat_map(|scheme| {
         [SIMULATION, DEVNET].map(|run| Gate::cargo(&format!("{run} --scheme {scheme}")))
     });
-    Ok(runs.collect())
+    Ok(runs.chain([Gate::cargo(CAMPAIGN)]).collect())
 }

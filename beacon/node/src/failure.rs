@@ -20,6 +20,14 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadInput(what) | Self::Disagreement(what) => f.write_str(what),
+        }
+    }
+}
+
 impl From<StakesError> for Failure {
     fn from(error: StakesError) -> Self {
         Self::bad_input(error)

@@ -385,7 +385,11 @@ impl<S: Keyed> Job<S> {
         match self {
             Self::Dealings(job) => Verdict::Dealings(run_dealings::<S>(job, setup, identity)),
             Self::Fix { key, sum } => Verdict::Fixed(S::fix(key, sum).map(Arc::new)),
-            Self::Open { key } => Verdict::Opened(S::open(setup, identity, key)),
+            Self::Open { key } => {
+                let shares = S::decrypt(setup, identity, key);
+                let opened = shares.and_then(|shares| S::open(setup, identity, key, &shares));
+                Verdict::Opened(opened)
+            }
             Self::Admit { transactions, key } => {
                 Verdict::Admitted(S::admit_all(setup, transactions, key))
             }

@@ -76,6 +76,8 @@ pub trait Keyed: Random {
     const NAME: Name;
     /// What dealers publish, and what it adds up to.
     type Collect: Collect<Held = ()>;
+    /// What a party decrypts out of the sum: its shares.
+    type Shares: Send + Sync;
 
     /// No dealing yet.
     fn collect(config: Arc<Config>) -> Self::Collect;
@@ -89,11 +91,26 @@ pub trait Keyed: Random {
     /// Whose secrets are in the sum, ascending.
     fn dealers(sum: &Sum<Self>) -> Vec<Party>;
 
-    /// Decrypts this party's shares and makes its keys of them.
+    /// Decrypts this party's shares.
     ///
     /// # Errors
     /// If they cannot be decrypted.
-    fn open(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Opened<Self>, String>;
+    fn decrypt(
+        setup: &Setup,
+        identity: &Identity,
+        key: &Fixed<Self>,
+    ) -> Result<Self::Shares, String>;
+
+    /// Makes this party's keys of its shares: the same at each call.
+    ///
+    /// # Errors
+    /// If the shares are not the party's.
+    fn open(
+        setup: &Setup,
+        identity: &Identity,
+        key: &Fixed<Self>,
+        shares: &Self::Shares,
+    ) -> Result<Opened<Self>, String>;
 
     /// The exact length of the transaction that publishes keys for shares of this number; `None` if
     /// there is none.

@@ -258,6 +258,15 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.keygen.key()
     }
 
+    /// The beacon, once there are keys.
+    #[must_use]
+    pub fn beacon(&self) -> Option<&Beacon<S>> {
+        match &self.stage {
+            Stage::Before(_) => None,
+            Stage::Running(beacon) => Some(beacon),
+        }
+    }
+
     fn note(&mut self, event: Event<S>) {
         self.outputs.push_back(Output::Note(event));
     }

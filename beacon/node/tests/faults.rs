@@ -1,6 +1,7 @@
 //! Whole committees under faults: crashes, lost disks, silence, lies, floods, loss, partitions.
 //!
-//! Elsewhere: what must hold of every run (`committee`), attacks on the key generation (`attacks`).
+//! Elsewhere: what must hold of every run (`committee`), attacks on the key generation (`attacks`),
+//! checkers that find what is broken (`bites`).
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -10,17 +11,16 @@
 )]
 
 mod attacks;
+mod bites;
 mod committee;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use beacon::{Path, Slot};
-use committee::{Message, Run, Scene, Seen, ground, partial_of, seats};
+use beacon::{Path, Slot, Wvuf};
+use committee::{Lab, Message, Run, Scene, Seen, partial_of, seats};
 use crypto_core::access::Party;
-use crypto_core::curve::{G2Affine, Scalar};
-use crypto_core::wvuf::Partial;
 use machine::Instant;
 use prefinal_node::setup::Algorithm;
 use prefinal_node::validator::Record;
@@ -44,12 +44,11 @@ fn ms(count: u64) -> Duration {
 
 // No faults.
 
-#[test]
-fn without_faults_everybody_reveals_the_same_and_the_fast_path_is_used() {
+fn without_faults_everybody_reveals_the_same_and_the_fast_path_is_used<S: Lab>() {
     for seed in SEEDS {
         let mut scene = Scene::new("no faults", seed);
         scene.alone = seed == SEEDS[0];
-        let mut run = scene.stage();
+        let mut run = scene.stage::<S>();
         run.finish();
         assert_eq!(run.accusations(), BTreeSet::new(), "{}", run.label);
         assert_eq!(run.refusals(), BTreeSet::new(), "{}", run.label);
@@ -58,8 +57,7 @@ fn without_faults_everybody_reveals_the_same_and_the_fast_path_is_used() {
     }
 }
 
-#[test]
-fn the_slow_path_costs_one_delay_and_the_others_none() {
+fn the_slow_path_costs_one_delay_and_the_others_none<S: Lab>() {
     const DELAY: Duration = Duration::from_millis(40);
     let expected = [
         (Algorithm::Slow, Path::Slow, DELAY),
@@ -71,7 +69,7 @@ fn the_slow_path_costs_one_delay_and_the_others_none() {
         scene.algorithm = algorithm;
         scene.network = Network::constant(DELAY);
         scene.compute = Duration::ZERO;
-        let mut run = scene.stage();
+        let mut run = scene.stage::<S>();
         run.finish();
         assert!(run.reveals().all(|(.., reveal)| reveal.path == path), "{}", run.label);
         assert!(run.waits().iter().all(|one| *one == wait), "{}: {:?}", run.label, run.waits());
@@ -81,22 +79,21 @@ fn the_slow_path_costs_one_delay_and_the_others_none() {
 // Crashes.
 
 /// A run without faults, for its times.
-fn rehearsal(seed: u64) -> Run {
-    let mut run = Scene::new("rehearsal", seed).stage();
+fn rehearsal<S: Lab>(seed: u64) -> Run<S> {
+    let mut run = Scene::new("rehearsal", seed).stage::<S>();
     run.finish();
     run
 }
 
-#[test]
-fn who_crashes_and_comes_back_with_its_disk_ends_with_the_same_values() {
+fn who_crashes_and_comes_back_with_its_disk_ends_with_the_same_values<S: Lab>() {
     for seed in SEEDS {
         let crashing = seat(u32::try_from(seed).unwrap());
-        let run = rehearsal(seed);
+        let run = rehearsal::<S>(seed);
         let (ready, first) = (run.ready_at(crashing), run.first_value_at(crashing));
         let times = [ready / 4, ready / 2, ready * 9 / 10, ready, first, first + ms(150)];
         for (at, down) in times.into_iter().zip([SECOND * 4, ms(1)].into_iter().cycle()) {
             let name = format!("{crashing} is down for {down:?} at {at:?}");
-            let mut run = Scene::new(name, seed).stage();
+            let mut run = Scene::new(name, seed).stage::<S>();
             run.simulation.crash(crashing, Instant::at(at)).unwrap();
             run.simulation.restart(crashing, Instant::at(at + down), Disk::Kept).unwrap();
             run.finish();
@@ -104,12 +101,11 @@ fn who_crashes_and_comes_back_with_its_disk_ends_with_the_same_values() {
     }
 }
 
-#[test]
-fn tight_thresholds_survive_a_crash_and_a_silent_third() {
+fn tight_thresholds_survive_a_crash_and_a_silent_third<S: Lab>() {
     for seed in SEEDS {
         let mut scene = Scene::new("tight, two silent, one crashes", seed).faulty(SOME);
         scene.algorithm = Algorithm::Tight;
-        let mut run = scene.stage();
+        let mut run = scene.stage::<S>();
         for silent in SOME {
             run.simulation.rule(seat(silent), rule::mute()).unwrap();
         }
@@ -122,12 +118,11 @@ fn tight_thresholds_survive_a_crash_and_a_silent_third() {
 }
 
 /// The worst moments: what was promised is on the disk, and nobody has heard of it.
-#[test]
-fn a_crash_between_writing_and_sending_changes_nothing() {
+fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
     let mut moments = 0;
     for seed in SEEDS {
         let crashing = seat(0);
-        let run = rehearsal(seed);
+        let run = rehearsal::<S>(seed);
         let records = run.simulation.records(crashing);
         let kind = |record: &Record| match record {
             Record::Engine(jolteon::Record::Safety(_)) => 0,
@@ -149,7 +144,8 @@ fn a_crash_between_writing_and_sending_changes_nothing() {
         for (kind, places) in places {
             moments += 1;
             let count = places[places.len() / 2];
-            let mut run = Scene::new(format!("crash at record {count}, kind {kind}"), seed).stage();
+            let mut run =
+                Scene::new(format!("crash at record {count}, kind {kind}"), seed).stage::<S>();
             run.simulation.crash_after_records(crashing, count).unwrap();
             run.run_until_down(crashing);
             run.restart(crashing, ms(100), Disk::Kept);
@@ -159,11 +155,10 @@ fn a_crash_between_writing_and_sending_changes_nothing() {
     assert!(moments >= 9 * SEEDS.len(), "only {moments} kinds of records were written");
 }
 
-#[test]
-fn who_crashes_again_and_again_comes_through() {
+fn who_crashes_again_and_again_comes_through<S: Lab>() {
     for seed in SEEDS {
         let crashing = seat(2);
-        let mut run = Scene::new("crashes again and again", seed).stage();
+        let mut run = Scene::new("crashes again and again", seed).stage::<S>();
         for records in [3, 9, 17, 6, 30] {
             run.simulation.crash_after_records(crashing, records).unwrap();
             run.run_until_down(crashing);
@@ -174,13 +169,12 @@ fn who_crashes_again_and_again_comes_through() {
     }
 }
 
-#[test]
-fn all_may_crash_at_once() {
+fn all_may_crash_at_once<S: Lab>() {
     for seed in SEEDS {
-        let run = rehearsal(seed);
+        let run = rehearsal::<S>(seed);
         let times = [run.ready_at(seat(0)) / 2, run.first_value_at(seat(0)) + ms(70)];
         for at in times {
-            let mut run = Scene::new(format!("all crash at {at:?}"), seed).stage();
+            let mut run = Scene::new(format!("all crash at {at:?}"), seed).stage::<S>();
             for (wait, seat) in (1..).zip(seats()) {
                 run.simulation.crash(seat, Instant::at(at)).unwrap();
                 let back = Instant::at(at + ms(100) * wait);
@@ -191,15 +185,14 @@ fn all_may_crash_at_once() {
     }
 }
 
-#[test]
-fn a_lost_disk_harms_nobody_else() {
+fn a_lost_disk_harms_nobody_else<S: Lab>() {
     for seed in SEEDS {
-        let run = rehearsal(seed);
+        let run = rehearsal::<S>(seed);
         let losing = seat(1);
         for at in [run.ready_at(losing) / 2, run.first_value_at(losing) + ms(50)] {
             // Who forgets its promises may break them, so it counts as faulty.
             let scene = Scene::new(format!("{losing} loses its disk at {at:?}"), seed);
-            let mut run = scene.faulty([losing.get()]).stage();
+            let mut run = scene.faulty([losing.get()]).stage::<S>();
             run.simulation.crash(losing, Instant::at(at)).unwrap();
             run.simulation.restart(losing, Instant::at(at + SECOND), Disk::Lost).unwrap();
             run.finish();
@@ -215,7 +208,8 @@ fn a_lost_disk_harms_nobody_else() {
 }
 
 /// A fast partial is on the disk but has not left; the restarted party gives the round up while it
-/// still reads its keys from the log. Then the partial must not leave any more.
+/// still reads its keys from the log. Then the partial must not leave any more. (With
+/// threshold BLS there is nothing to wait for behind the log.)
 #[test]
 fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_later() {
     for seed in SEEDS {
@@ -226,10 +220,10 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
             scene.compute = ms(60);
             scene
         };
-        let mut run = scene().stage();
+        let mut run = scene().stage::<Wvuf>();
         run.finish();
         let (at, slot) = run.find(crashing, |seen| match seen {
-            Seen::Early(slot) => Some(*slot),
+            Seen::Released(Path::Fast, slot) => Some(*slot),
             _ => None,
         });
         let released = |record: &Record| matches!(record, Record::Beacon(beacon::Record::Released { slot: one, .. }) if *one == slot);
@@ -242,12 +236,12 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
             groups: vec![BTreeSet::from([crashing])],
             blocked: Blocked::Dropped,
         });
-        let mut run = scene.stage();
+        let mut run = scene.stage::<Wvuf>();
         run.simulation.crash_after_records(crashing, count).unwrap();
         run.run_until_down(crashing);
         run.restart(crashing, ms(500), Disk::Kept);
         run.finish();
-        let gave_up = |seen: &Seen| matches!(seen, Seen::TimedOut(_)).then_some(());
+        let gave_up = |seen: &Seen<Wvuf>| matches!(seen, Seen::TimedOut(_)).then_some(());
         let (gave_up, ()) = run.find(crashing, gave_up);
         let readies = run.notes().filter(|note| {
             note.seat == crashing && matches!(note.event, Seen::Ready { .. }) && note.at > at
@@ -259,10 +253,9 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
 
 // Silence and lies.
 
-#[test]
-fn a_third_may_be_silent_from_the_start() {
+fn a_third_may_be_silent_from_the_start<S: Lab>() {
     for seed in SEEDS {
-        let mut run = Scene::new("two are silent", seed).faulty(SOME).stage();
+        let mut run = Scene::new("two are silent", seed).faulty(SOME).stage::<S>();
         for silent in SOME {
             run.simulation.rule(seat(silent), rule::mute()).unwrap();
         }
@@ -271,13 +264,12 @@ fn a_third_may_be_silent_from_the_start() {
     }
 }
 
-#[test]
-fn fast_partials_that_are_withheld_from_some_cost_them_a_delay_and_no_value() {
+fn fast_partials_that_are_withheld_from_some_cost_them_a_delay_and_no_value<S: Lab>() {
     for seed in SEEDS {
         let victims = [seat(0), seat(3)];
-        let mut run = Scene::new("fast partials are withheld", seed).faulty(SOME).stage();
+        let mut run = Scene::new("fast partials are withheld", seed).faulty(SOME).stage::<S>();
         for one in SOME {
-            let withheld = rule::drop_when(move |_, letter: &Letter<Arc<Message>>| {
+            let withheld = rule::drop_when(move |_, letter: &Letter<Arc<Message<S>>>| {
                 let fast = matches!(partial_of(&letter.message), Some((Path::Fast, _)));
                 fast && victims.contains(&letter.to)
             });
@@ -291,43 +283,38 @@ fn fast_partials_that_are_withheld_from_some_cost_them_a_delay_and_no_value() {
     }
 }
 
-fn partial(path: Path, slot: Slot, partial: Partial) -> Arc<Message> {
+fn partial<S: Lab>(path: Path, slot: Slot, partial: S::Partial) -> Arc<Message<S>> {
     Arc::new(Message::Beacon(beacon::Message::Partial { path, slot, value: None, partial }))
 }
 
 /// What leaves instead of a party's own partial.
-fn lying(
-    mut lie: impl FnMut(Path, Slot, Partial) -> Vec<Arc<Message>> + 'static,
-) -> impl rule::Rule<Arc<Message>> {
-    rule::from_fn(move |_, letter: Letter<Arc<Message>>, leaves| match &*letter.message {
+fn lying<S: Lab>(
+    mut lie: impl FnMut(Path, Slot, S::Partial) -> Vec<Arc<Message<S>>> + 'static,
+) -> impl rule::Rule<Arc<Message<S>>> {
+    rule::from_fn(move |_, letter: Letter<Arc<Message<S>>>, leaves| match &*letter.message {
         Message::Beacon(beacon::Message::Partial { path, slot, partial, .. }) => {
-            let lies = lie(*path, *slot, *partial);
+            let lies = lie(*path, *slot, partial.clone());
             leaves.extend(lies.into_iter().map(|message| Letter { message, ..letter.clone() }));
         }
         _ => leaves.push(letter),
     })
 }
 
-/// A point that is nobody's evaluation of anything.
-fn some_point() -> Partial {
-    static POINT: LazyLock<Partial> = LazyLock::new(|| {
-        let point = (G2Affine::generator() * Scalar::from_u64(77)).to_affine();
-        borsh::from_slice(&point.to_bytes()).unwrap()
-    });
-    *POINT
+/// A partial of the same shape that is nobody's evaluation of anything.
+fn junk_for<S: Lab>(own: &S::Partial) -> S::Partial {
+    S::junk(S::points(own))
 }
 
-#[test]
-fn false_partials_are_found_out_and_only_their_sender_is_accused() {
+fn false_partials_are_found_out_and_only_their_sender_is_accused<S: Lab>() {
     for seed in SEEDS {
-        let mut run = Scene::new("one lies", seed).faulty(SOME).stage();
+        let mut run = Scene::new("one lies", seed).faulty(SOME).stage::<S>();
         // A point of nothing, the partial of another slot, of the other path.
         let [random, stale] = SOME;
-        let junk = lying(|path, slot, _| vec![partial(path, slot, some_point())]);
+        let junk = lying::<S>(|path, slot, own| vec![partial(path, slot, junk_for::<S>(&own))]);
         run.simulation.rule(seat(random), junk).unwrap();
-        let mut first: BTreeMap<Path, Partial> = BTreeMap::new();
-        let replayed = lying(move |path, slot, own| {
-            let old = *first.entry(path).or_insert(own);
+        let mut first: BTreeMap<Path, S::Partial> = BTreeMap::new();
+        let replayed = lying::<S>(move |path, slot, own| {
+            let old = first.entry(path).or_insert_with(|| own.clone()).clone();
             let other = if path == Path::Fast { Path::Slow } else { Path::Fast };
             vec![partial(path, slot, old), partial(other, slot, own)]
         });
@@ -339,16 +326,16 @@ fn false_partials_are_found_out_and_only_their_sender_is_accused() {
     }
 }
 
-#[test]
-fn one_false_partial_beside_the_right_one_is_an_equivocation() {
+fn one_false_partial_beside_the_right_one_is_an_equivocation<S: Lab>() {
     for seed in SEEDS {
         let liar = 4;
         let mut scene = Scene::new("one says two things", seed).faulty([liar]);
         // Both arrive before the slot has its value.
         scene.network = Network::constant(ms(40));
-        let mut run = scene.stage();
-        let twice = lying(|path, slot, own| {
-            vec![partial(path, slot, own), partial(path, slot, some_point())]
+        let mut run = scene.stage::<S>();
+        let twice = lying::<S>(|path, slot, own| {
+            let junk = junk_for::<S>(&own);
+            vec![partial(path, slot, own), partial(path, slot, junk)]
         });
         run.simulation.rule(seat(liar), twice).unwrap();
         run.finish();
@@ -362,12 +349,11 @@ fn one_false_partial_beside_the_right_one_is_an_equivocation() {
     }
 }
 
-#[test]
-fn messages_may_come_many_times_and_late() {
+fn messages_may_come_many_times_and_late<S: Lab>() {
     for seed in SEEDS {
-        let mut run = Scene::new("everything is repeated", seed).stage();
+        let mut run = Scene::new("everything is repeated", seed).stage::<S>();
         for at in seats() {
-            let repeated = rule::repeat_when(2, ms(900), |_, _: &Letter<Arc<Message>>| true);
+            let repeated = rule::repeat_when(2, ms(900), |_, _: &Letter<Arc<Message<S>>>| true);
             run.simulation.rule(at, repeated).unwrap();
         }
         run.finish();
@@ -377,9 +363,9 @@ fn messages_may_come_many_times_and_late() {
 
 /// Junk in every place where a party may put something, before and after there are keys. Some of it
 /// is as long as a dealing, so that it takes a look inside to refuse it.
-fn flood(to: Seat, burst: u64) -> Vec<Letter<Arc<Message>>> {
+fn flood<S: Lab>(to: Seat, burst: u64) -> Vec<Letter<Arc<Message<S>>>> {
     let letter = |message| Letter { to, message: Arc::new(message), delay: Duration::ZERO };
-    let dealing = ground(Algorithm::Fast).setup.keygen.dealing_bytes();
+    let dealing = S::ground(Algorithm::Fast).setup().keygen.dealing_bytes();
     let transactions: Vec<jolteon::Transaction> = (0..60_u8)
         .map(|one| {
             let mut junk = vec![one % 3; if one % 2 == 0 { 1 + dealing } else { 600 }];
@@ -394,7 +380,7 @@ fn flood(to: Seat, burst: u64) -> Vec<Letter<Arc<Message>>> {
         let message = beacon::Message::Request { slot };
         letters.push(letter(Message::Beacon(message)));
         for path in [Path::Slow, Path::Fast, Path::Tight] {
-            let partial = some_point();
+            let partial = S::junk(1);
             let message = beacon::Message::Partial { path, slot, value: None, partial };
             letters.push(letter(Message::Beacon(message)));
         }
@@ -402,15 +388,14 @@ fn flood(to: Seat, burst: u64) -> Vec<Letter<Arc<Message>>> {
     letters
 }
 
-#[test]
-fn a_flood_keeps_nobody_from_revealing() {
+fn a_flood_keeps_nobody_from_revealing<S: Lab>() {
     for seed in SEEDS {
         let flooding = 4;
-        let mut run = Scene::new("one floods", seed).faulty([flooding]).stage();
+        let mut run = Scene::new("one floods", seed).faulty([flooding]).stage::<S>();
         for burst in 0..12 {
             let at = Instant::at(ms(1) + ms(200) * u32::try_from(burst).unwrap());
             let honest = seats().filter(|at| at.get() != flooding);
-            let letters = honest.flat_map(|to| flood(to, burst)).collect();
+            let letters = honest.flat_map(|to| flood::<S>(to, burst)).collect();
             run.simulation.rule(seat(flooding), rule::inject(at, letters)).unwrap();
         }
         run.finish();
@@ -421,23 +406,21 @@ fn a_flood_keeps_nobody_from_revealing() {
 
 // Links.
 
-#[test]
-fn a_tenth_of_the_messages_may_be_lost() {
+fn a_tenth_of_the_messages_may_be_lost<S: Lab>() {
     for seed in SEEDS {
         let mut scene = Scene::new("a tenth is lost", seed);
         let loss = Loss { window: Window::ALWAYS, chance: Chance::percent(10) };
         scene.network = scene.network.with_loss(loss);
-        let mut run = scene.stage();
+        let mut run = scene.stage::<S>();
         run.finish();
         assert_eq!(run.accusations(), BTreeSet::new(), "{}", run.label);
         assert!(run.simulation.counters().lost > 0, "{}", run.label);
     }
 }
 
-#[test]
-fn a_partition_stops_what_it_must_and_heals() {
+fn a_partition_stops_what_it_must_and_heals<S: Lab>() {
     for seed in SEEDS {
-        let run = rehearsal(seed);
+        let run = rehearsal::<S>(seed);
         let mut times = [run.ready_at(seat(0)) / 2, run.first_value_at(seat(0))];
         times.rotate_left(usize::try_from(seed % 2).unwrap());
         // Without a quorum on either side, and with one.
@@ -452,7 +435,7 @@ fn a_partition_stops_what_it_must_and_heals() {
                     groups: vec![group.clone()],
                     blocked,
                 });
-                let mut run = scene.stage();
+                let mut run = scene.stage::<S>();
                 run.finish();
                 assert_eq!(run.accusations(), BTreeSet::new(), "{}", run.label);
             }
@@ -463,7 +446,7 @@ fn a_partition_stops_what_it_must_and_heals() {
 // Everything at once.
 
 /// Loss, a partition, a liar, and crashes, all drawn from the seed.
-fn chaos(seed: u64) {
+fn chaos<S: Lab>(seed: u64) {
     let mut dice = Dice::new(seed);
     let liar = seat(4);
     let mut scene = Scene::new("everything at once", seed).faulty([liar.get()]);
@@ -475,13 +458,14 @@ fn chaos(seed: u64) {
         groups: vec![BTreeSet::from([cut_off])],
         blocked: Blocked::Dropped,
     });
-    let mut run = scene.stage();
+    let mut run = scene.stage::<S>();
     run.simulation
         .rule(
             liar,
-            lying(|path, slot, own| {
-                let second = if slot.get().is_multiple_of(2) { own } else { some_point() };
-                vec![partial(path, slot, some_point()), partial(path, slot, second)]
+            lying::<S>(|path, slot, own| {
+                let junk = junk_for::<S>(&own);
+                let second = if slot.get().is_multiple_of(2) { own } else { junk.clone() };
+                vec![partial(path, slot, junk), partial(path, slot, second)]
             }),
         )
         .unwrap();
@@ -507,7 +491,46 @@ fn chaos(seed: u64) {
     run.finish();
 }
 
-#[test]
-fn everything_at_once_changes_nothing() {
-    (100..106).for_each(chaos);
+fn everything_at_once_changes_nothing<S: Lab>() {
+    (100..106).for_each(chaos::<S>);
+}
+
+use bites::{
+    a_partial_that_leaves_after_a_timeout_is_found,
+    shares_that_suffice_without_anybody_else_are_found, what_is_changed_in_a_run_is_found,
+};
+
+/// Every test above, in each scheme.
+macro_rules! in_each_scheme {
+    ($($test:ident)*) => {
+        mod bls {
+            $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
+        }
+        mod wvuf {
+            $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
+        }
+    };
+}
+
+in_each_scheme! {
+    without_faults_everybody_reveals_the_same_and_the_fast_path_is_used
+    the_slow_path_costs_one_delay_and_the_others_none
+    who_crashes_and_comes_back_with_its_disk_ends_with_the_same_values
+    tight_thresholds_survive_a_crash_and_a_silent_third
+    a_crash_between_writing_and_sending_changes_nothing
+    who_crashes_again_and_again_comes_through
+    all_may_crash_at_once
+    a_lost_disk_harms_nobody_else
+    a_third_may_be_silent_from_the_start
+    fast_partials_that_are_withheld_from_some_cost_them_a_delay_and_no_value
+    false_partials_are_found_out_and_only_their_sender_is_accused
+    one_false_partial_beside_the_right_one_is_an_equivocation
+    messages_may_come_many_times_and_late
+    a_flood_keeps_nobody_from_revealing
+    a_tenth_of_the_messages_may_be_lost
+    a_partition_stops_what_it_must_and_heals
+    everything_at_once_changes_nothing
+    a_partial_that_leaves_after_a_timeout_is_found
+    what_is_changed_in_a_run_is_found
+    shares_that_suffice_without_anybody_else_are_found
 }

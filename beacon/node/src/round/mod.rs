@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::stakes::StakeTable;
 use elsewhere::Method;
 pub use report::guarantees;
+pub(crate) use report::parts_of;
 use report::{Compared, Report};
 
 /// What `round` is asked.

@@ -245,7 +245,7 @@ fn percent(ratio: Ratio) -> String {
 
 /// `⌊ratio · parts⌋` for at most 10 000 parts, or next to it where the stake fills 128 bits; all parts
 /// only of one.
-pub(super) fn parts_of(ratio: Ratio, parts: u32) -> u128 {
+pub(crate) fn parts_of(ratio: Ratio, parts: u32) -> u128 {
     // Stakes may fill 128 bits; 10 000 needs 14 of them, and the digits shown do not need the lowest.
     let shift = 14_u32.saturating_sub(ratio.denominator().leading_zeros());
     let least = (ratio.numerator() >> shift) * u128::from(parts);

@@ -5,8 +5,10 @@ use ::beacon::{Binding, Bls, Reveal};
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::context::Context;
+use crypto_core::curve::Scalar;
+use crypto_core::secret::Secret;
 use crypto_core::threshold::Committee;
-use pvss_dkg::field::{Dealing, Key};
+use pvss_dkg::field::{Dealing, Key, Shares};
 use pvss_dkg::protocol::{EpochKey, Field};
 use pvss_dkg::{Config, Dkg};
 
@@ -17,6 +19,7 @@ use crate::setup::{Identity, Setup};
 impl Keyed for Bls {
     const NAME: Name = Name::Bls;
     type Collect = Dkg<Dealing>;
+    type Shares = Shares;
 
     fn collect(config: Arc<Config>) -> Dkg<Dealing> {
         Dkg::new(config)
@@ -32,13 +35,20 @@ impl Keyed for Bls {
         sum.dealers().collect()
     }
 
-    fn open(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Opened<Self>, String> {
-        let shares = key
-            .sum
-            .decrypt(&setup.keygen, identity.me, &identity.decryption)
-            .map_err(|error| error.to_string())?;
-        let keys =
-            shares.signing(identity.me, &key.committees).map_err(|error| error.to_string())?;
+    fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
+        let opened = key.sum.decrypt(&setup.keygen, identity.me, &identity.decryption);
+        opened.map_err(|error| error.to_string())
+    }
+
+    fn open(
+        _: &Setup,
+        identity: &Identity,
+        key: &Fixed<Self>,
+        shares: &Shares,
+    ) -> Result<Opened<Self>, String> {
+        let again = |own: &Secret<Vec<Scalar>>| Secret::new(own.expose().clone());
+        let own = Shares { slow: again(&shares.slow), fast: shares.fast.as_ref().map(again) };
+        let keys = own.signing(identity.me, &key.committees).map_err(|error| error.to_string())?;
         Ok(Opened { keys, transaction: None })
     }
 

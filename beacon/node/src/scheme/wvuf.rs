@@ -8,7 +8,7 @@ use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::wvuf::{self, AdmittedKey, BlindedKey, Committee};
 use pvss_dkg::protocol::{EpochKey, Group};
-use pvss_dkg::{Aggregate, Config, Dealing, Dkg, Verified};
+use pvss_dkg::{Aggregate, Config, Dealing, Dkg, Shares, Verified};
 
 use super::{Admissions, AdmittedKeys, Fixed, Keyed, Name, Opened, PerPath};
 use crate::chronicle::{Chronicle, Evaluations};
@@ -18,6 +18,7 @@ use crate::transaction::{self, SignedKeys};
 impl Keyed for Wvuf {
     const NAME: Name = Name::Wvuf;
     type Collect = Dkg<Dealing>;
+    type Shares = Shares;
 
     fn collect(config: Arc<Config>) -> Dkg<Dealing> {
         Dkg::new(config)
@@ -35,11 +36,17 @@ impl Keyed for Wvuf {
         sum.dealers().collect()
     }
 
-    fn open(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Opened<Self>, String> {
-        let shares = key
-            .sum
-            .decrypt(&setup.keygen, identity.me, &identity.decryption)
-            .map_err(|error| error.to_string())?;
+    fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
+        let opened = key.sum.decrypt(&setup.keygen, identity.me, &identity.decryption);
+        opened.map_err(|error| error.to_string())
+    }
+
+    fn open(
+        setup: &Setup,
+        identity: &Identity,
+        key: &Fixed<Self>,
+        shares: &Shares,
+    ) -> Result<Opened<Self>, String> {
         // Another sum, another factor: a partial counts for all shares ever blinded with its factor.
         let mut rng = identity.rng(b"blind", key.key.name());
         // Two calls, two factors: with one factor a fast partial would be a slow partial.

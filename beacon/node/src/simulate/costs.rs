@@ -16,7 +16,7 @@
 //! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
 //!
 //! What is independent per partial or per share is spread over the party's cores. Elsewhere: what is
-//! really computed ([`super::host`]).
+//! charged when (`prices`), what is really computed (`committee`, `ground`).
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub(super) struct Work {
 /// Primitive costs in nanoseconds on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Costs {
+pub struct Costs {
     /// Multiplication in 𝔾₁ by a secret.
     pub(super) g1_multiplication: u64,
     /// Multiplication in 𝔾₂ by a secret.
@@ -87,7 +87,7 @@ impl Costs {
     /// Measures them; takes about a second. Each is the least of several rounds, as what disturbs a
     /// measurement only ever adds to it.
     #[must_use]
-    pub(super) fn measure() -> Self {
+    pub fn measure() -> Self {
         const TERMS: usize = 64;
         let scalars: Vec<Scalar> = (1..=64).map(secret).collect();
         let g1: Vec<G1Affine> =
@@ -156,6 +156,20 @@ impl Costs {
                 let spread = parties * (self.g1_short + 2 * self.miller_loop) + sum;
                 let serial = self.g2_hash + self.miller_loop + 2 * self.final_exponentiation;
                 serial + spread / cores.min(parties).max(1)
+            }
+        })
+    }
+
+    /// What one partial's terms take when it is combined as it comes. With threshold BLS this is not
+    /// spread: a sum of few terms is one core's work.
+    #[must_use]
+    pub(super) fn add(&self, work: Work) -> Duration {
+        let Work { parties, shares, cores, .. } = work;
+        nanos(match work.scheme {
+            Name::Bls => shares * self.g1_term,
+            Name::Wvuf => {
+                let pairings = parties * (self.g1_short + 2 * self.miller_loop);
+                pairings / cores.clamp(1, 2) + shares * self.g1_term
             }
         })
     }

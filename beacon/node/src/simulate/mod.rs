@@ -1,14 +1,29 @@
-//! `prefinal simulate`: the paper's latency experiment, in virtual time.
+//! `prefinal simulate`: committees in virtual time.
 //!
-//! The same committee runs twice with one seed: once with the slow path alone (Algorithm 1), once
-//! with both paths (Algorithm 3). Engine, key generation, beacon and cryptography are the real ones;
-//! the network is the simulator's, and cryptography costs what it was measured to cost at the start.
+//! | module      | what                                                                      |
+//! |-------------|---------------------------------------------------------------------------|
+//! | `latency`   | the paper's experiment: slow path against fast path                        |
+//! | `campaign`  | thousands of executions under attack; `check`, `view`: what must hold       |
+//! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys     |
+//! | `committee` | the host: real machines in the simulator, each thing computed once         |
+//! | `ground`    | keys, and what the key generation has computed                             |
+//! | `seen`      | what is noted of a run                                                     |
+//! | `prices`    | what work is charged; `costs`: primitives, measured                        |
 //!
-//! Elsewhere: what is computed once for all parties (`host`), prices (`costs`), links (`sim`).
+//! Engine, key generation, beacon and cryptography are the real ones; the network is the simulator's,
+//! and cryptography costs what it was measured to cost at the start. Elsewhere: links (`sim`).
 
+mod campaign;
+pub mod check;
+pub mod committee;
 mod costs;
-mod host;
+mod ground;
+mod latency;
 mod memo;
+mod prices;
+mod seen;
+mod thresholds;
+mod view;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -18,13 +33,17 @@ use std::time::{Duration, Instant as Clock};
 use ::beacon::{Bls, Wvuf};
 use clap::Args;
 use sim::{Jitter, Network, Placement};
+use weighted_rounding::Ratio;
 
-use self::costs::Costs;
-use self::host::{Experiment, Outcome};
+use self::campaign::Order;
+use self::committee::{Ground, Prices};
+pub use self::costs::Costs;
+use self::latency::{Experiment, Outcome};
 use crate::committee::CommitteeOptions;
 use crate::failure::Failure;
 use crate::scheme::{self, Keyed};
-use crate::setup::{self, Algorithm, Plan};
+use crate::setup::{Algorithm, Plan};
+use crate::stakes::StakeTable;
 use crate::waits::{self, milliseconds};
 
 /// Aptos mainnet with about 130 validators, as the paper reports it (section 7.4).
@@ -39,9 +58,9 @@ pub struct Options {
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
-    /// What the committee evaluates
-    #[arg(long, value_enum, default_value_t)]
-    scheme: scheme::Name,
+    /// What the committee evaluates [default: bls; with --campaign drawn from the seed]
+    #[arg(long, value_enum)]
+    scheme: Option<scheme::Name>,
     /// How many slots get a value
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     slots: u64,
@@ -57,6 +76,52 @@ pub struct Options {
     /// Folder for the waits (CSV), their plot (SVG) and the costs (JSON)
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
+    /// Compare tight thresholds with ramps instead, and total weights with each other
+    #[arg(long, conflicts_with = "campaign")]
+    thresholds: bool,
+    /// Play executions of small committees under attack instead, one for each seed from --seed on
+    #[arg(long)]
+    campaign: bool,
+    /// How many executions a campaign has
+    #[arg(long, value_name = "COUNT", requires = "campaign", default_value_t = 200,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    executions: u64,
+    /// Play the execution of this seed alone
+    #[arg(long, value_name = "SEED", requires = "campaign", conflicts_with = "executions")]
+    only: Option<u64>,
+}
+
+impl Options {
+    /// The links between parties that are placed.
+    fn network(&self, placement: Option<Placement>) -> Network {
+        match placement {
+            Some(placement) => Network::placed(placement, Jitter::Percent(self.jitter)),
+            None => Network::constant(Duration::ZERO),
+        }
+    }
+
+    /// The campaign that is asked for, and how to ask for it again.
+    fn order(&self) -> Result<Order, Failure> {
+        let table = self.committee.stakes.as_deref().map(StakeTable::read).transpose()?;
+        let mut command = "prefinal simulate --campaign".to_owned();
+        if let Some(scheme) = self.scheme {
+            command += if scheme == scheme::Name::Bls { " --scheme bls" } else { " --scheme wvuf" };
+        }
+        if let Some(file) = &self.committee.stakes {
+            command += &format!(" --stakes {}", file.display());
+        }
+        if self.committee.fast != Ratio::FIVE_SIXTHS {
+            command += &format!(" --fast {}", self.committee.fast);
+        }
+        Ok(Order {
+            first: self.only.unwrap_or(self.committee.seed),
+            executions: if self.only.is_some() { 1 } else { self.executions },
+            scheme: self.scheme,
+            table,
+            fast: self.committee.fast,
+            command,
+        })
+    }
 }
 
 /// Runs the experiment.
@@ -64,9 +129,14 @@ pub struct Options {
 /// # Errors
 /// If the input is bad, the parties disagree, or they do not finish.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    match options.scheme {
-        scheme::Name::Bls => run_scheme::<Bls>(options),
-        scheme::Name::Wvuf => run_scheme::<Wvuf>(options),
+    if options.campaign {
+        return options.order()?.run();
+    }
+    match (options.scheme.unwrap_or_default(), options.thresholds) {
+        (scheme::Name::Bls, false) => run_scheme::<Bls>(options),
+        (scheme::Name::Wvuf, false) => run_scheme::<Wvuf>(options),
+        (scheme::Name::Bls, true) => thresholds::run::<Bls>(options),
+        (scheme::Name::Wvuf, true) => thresholds::run::<Wvuf>(options),
     }
 }
 
@@ -76,7 +146,7 @@ fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
     let costs = costs(options.costs.as_deref())?;
     let experiment = experiment::<S>(options, &plan, placement, costs)?;
     let (slow, fast) = both(&experiment)?;
-    experiment.compare(&slow, &fast)?;
+    slow.compare(&fast)?;
     print_table(&slow, &fast);
     write(options, costs, &slow, &fast)?;
     println!("{:.1} s", started.elapsed().as_secs_f64());
@@ -98,23 +168,21 @@ fn experiment<S: Keyed>(
     placement: Option<Placement>,
     costs: Costs,
 ) -> Result<Experiment<S>, Failure> {
-    let (setup, identities) =
-        setup::found(plan, options.committee.seed).map_err(Failure::bad_input)?;
-    let network = match placement {
-        Some(placement) => Network::placed(placement, Jitter::Percent(options.jitter)),
-        None => Network::constant(Duration::ZERO),
-    };
-    Ok(Experiment::new(
-        setup,
-        identities.into_iter().map(Arc::new).collect(),
-        host::World { network, costs, cores: options.cores, seed: options.committee.seed },
-        options.slots,
-    ))
+    let ground = Ground::new(plan, options.committee.seed).map_err(Failure::bad_input)?;
+    let network = options.network(placement);
+    Ok(Experiment {
+        ground: Arc::new(ground),
+        prices: Prices::Measured { costs, cores: options.cores },
+        network,
+        cores: options.cores,
+        seed: options.committee.seed,
+        slots: options.slots,
+    })
 }
 
 /// Both runs, each on a thread of its own; what one has computed the other need not.
 fn both<S: Keyed>(experiment: &Experiment<S>) -> Result<(Outcome, Outcome), Failure> {
-    experiment.deal();
+    experiment.ground.deal();
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| experiment.run(Algorithm::Slow));
         let fast = experiment.run(Algorithm::Fast);

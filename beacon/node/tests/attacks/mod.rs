@@ -1,9 +1,11 @@
 //! Attacks on the key generation: dealings that are none or too many, keys that are somebody else's.
+//! In the scheme whose key generation has more stages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use beacon::Wvuf;
 use borsh::BorshDeserialize;
 use crypto_core::access::Party;
 use crypto_core::curve::Scalar;
@@ -17,10 +19,13 @@ use pvss_dkg::{Dealing, Dkg};
 use sim::Seat;
 use sim::rule::{self, Letter};
 
-use crate::committee::{Ground, Message, Run, Scene, Seen, Tamper, ground, plan, seats};
+use crate::committee::{self, Ground, Lab, Scene, Seen, plan, seats};
 use crate::{SEEDS, SOME, ms, seat};
 
 type Change = fn(&mut Vec<u8>);
+type Message = committee::Message<Wvuf>;
+type Run = committee::Run<Wvuf>;
+type Tamper = committee::Tamper<Wvuf>;
 
 #[test]
 fn a_corrupted_dealing_does_not_count() {
@@ -37,7 +42,7 @@ fn a_corrupted_dealing_does_not_count() {
     ];
     let mut refused = 0;
     for ((name, change), seed) in changes.into_iter().zip(1..) {
-        let mut run = Scene::new(format!("a dealing {name}"), seed).faulty(SOME).stage();
+        let mut run = Scene::new(format!("a dealing {name}"), seed).faulty(SOME).stage::<Wvuf>();
         for one in SOME {
             run.simulation.host_mut().tampers.insert(
                 seat(one),
@@ -68,11 +73,11 @@ fn a_corrupted_dealing_does_not_count() {
 fn a_dealer_of_two_dealings_is_counted_once() {
     for seed in SEEDS {
         let twice = seat(0);
-        let mut run = Scene::new("two dealings", seed).faulty([0]).stage();
-        let ground = ground(Algorithm::Fast);
-        let identity = &ground.identities[0];
-        let mut rng = identity.rng(b"another dealing", ground.setup.keygen.digest());
-        let blank = Arc::new(Dkg::<Dealing>::new(Arc::clone(&ground.setup.keygen)));
+        let mut run = Scene::new("two dealings", seed).faulty([0]).stage::<Wvuf>();
+        let ground = Wvuf::ground(Algorithm::Fast);
+        let identity = &ground.identities()[0];
+        let mut rng = identity.rng(b"another dealing", ground.setup().keygen.digest());
+        let blank = Arc::new(Dkg::<Dealing>::new(Arc::clone(&ground.setup().keygen)));
         let deal = protocol::Job::Deal { places: blank.owed(identity.me), blank };
         let (signer, decryption) = (&identity.signer, &identity.decryption);
         let dealt = deal.run(&Keys { signer, decryption, held: &() }, &mut rng);
@@ -108,17 +113,17 @@ fn blinded_again(key: &BlindedKey) -> BlindedKey {
 }
 
 /// What a thief publishes instead of its own keys: the victim's, blinded again, signed by `forger`.
-fn stealing(ground: &'static Ground, victim: usize, forger: Identity) -> Tamper {
+fn stealing(ground: Arc<Ground<Wvuf>>, victim: usize, forger: Identity) -> Tamper {
     Box::new(move |job, verdict| match verdict {
         Verdict::Opened(Ok(mut own)) => {
-            let Verdict::Opened(Ok(robbed)) = job.run(&ground.setup, &ground.identities[victim])
+            let Verdict::Opened(Ok(robbed)) = job.run(ground.setup(), &ground.identities()[victim])
             else {
                 panic!("the victim opens its shares")
             };
             let stolen = SignedKeys::try_from_slice(&robbed.transaction.unwrap()[1..]).unwrap();
             let (slow, fast) = (&stolen.slow, stolen.fast.as_ref());
             let (slow, fast) = (blinded_again(slow), fast.map(blinded_again));
-            let forged = SignedKeys::new(&ground.setup, &forger, slow, fast);
+            let forged = SignedKeys::new(ground.setup(), &forger, slow, fast);
             own.transaction = Some(transaction::keys(&forged));
             Verdict::Opened(Ok(own))
         }
@@ -141,14 +146,14 @@ fn is_admitted(run: &Run, at: Seat, party: Party) -> bool {
 #[test]
 fn nobody_is_pushed_out_by_who_publishes_its_keys_as_its_own_or_for_it() {
     let (thief, victim) = (Party::new(4), Party::new(2));
-    let ground = ground(Algorithm::Fast);
+    let ground = Wvuf::ground(Algorithm::Fast);
     for (named, seed) in [(thief, 1), (victim, 2), (thief, 3), (victim, 4)] {
         let name = format!("keys of {victim} are published for {named}");
-        let mut run = Scene::new(name, seed).faulty([thief.get()]).stage();
+        let mut run = Scene::new(name, seed).faulty([thief.get()]).stage::<Wvuf>();
         let (_, mut identities) = setup::found(&plan(Algorithm::Fast), 1).unwrap();
         let mut forger = identities.swap_remove(thief.index());
         forger.me = named;
-        let steals = stealing(ground, victim.index(), forger);
+        let steals = stealing(Arc::clone(&ground), victim.index(), forger);
         run.simulation.host_mut().tampers.insert(seat(thief.get()), steals);
         // The thief is first.
         let late = rule::delay_when(ms(700), |_, letter: &Letter<Arc<Message>>| {

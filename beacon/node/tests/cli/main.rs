@@ -313,6 +313,75 @@ fn a_seed_and_the_costs_of_a_run_give_the_same_run_again() {
     }
 }
 
+/// A campaign's report without how long it took, and its exit code.
+fn campaign(arguments: &[&str]) -> (String, Option<i32>) {
+    let output = prefinal([&["simulate", "--campaign"], arguments].concat());
+    let printed = text(&output.stdout);
+    let lines = printed.lines().filter(|line| !line.ends_with(" s"));
+    (lines.collect::<Vec<_>>().join("\n"), output.status.code())
+}
+
+#[test]
+fn a_campaign_reports_what_was_done_and_is_the_same_again() {
+    for scheme in ["bls", "wvuf"] {
+        let arguments = ["--scheme", scheme, "--executions", "6", "--seed", "11"];
+        let (report, code) = campaign(&arguments);
+        assert_eq!(code, Some(0), "{report}");
+        assert!(report.contains("6 executions") && report.contains(" 0 violations"), "{report}");
+        assert_eq!(campaign(&arguments).0, report);
+        // One of them alone.
+        let (alone, code) = campaign(&["--scheme", scheme, "--only", "13"]);
+        assert_eq!(code, Some(0), "{alone}");
+        assert_eq!(campaign(&["--scheme", scheme, "--only", "13"]).0, alone);
+    }
+}
+
+#[test]
+fn a_campaign_plays_the_largest_of_a_table() {
+    let folder = Folder::new();
+    let table = folder.file("seven.csv", SEVEN);
+    let (report, code) = campaign(&["--stakes", utf8(&table), "--executions", "3"]);
+    assert!(code == Some(0) && report.contains("3 executions"), "{report}");
+    let three = folder.file("three.csv", "stake\n5\n6\n7\n");
+    refused(&["simulate", "--campaign", "--stakes", utf8(&three)], &["three.csv", "4", "3"]);
+}
+
+#[test]
+fn options_of_a_campaign_do_not_stand_alone() {
+    misused(&["simulate", "--only", "3"], &["--campaign"]);
+    misused(&["simulate", "--executions", "3"], &["--campaign"]);
+    misused(&["simulate", "--campaign", "--executions", "0"], &["--executions", "0"]);
+    misused(&["simulate", "--campaign", "--only", "1", "--executions", "3"], &["--only"]);
+    misused(&["simulate", "--campaign", "--thresholds"], &["--thresholds"]);
+}
+
+#[test]
+fn thresholds_are_compared_and_written() {
+    let folder = Folder::new();
+    let (table, costs) = (folder.file("seven.csv", SEVEN), folder.file("costs.json", COSTS));
+    let out = folder.path("thresholds");
+    let arguments = ["simulate", "--thresholds", "--slots", "3", "--stakes", utf8(&table)];
+    let files = ["--costs", utf8(&costs), "--out", utf8(&out)];
+    let output = prefinal([&arguments[..], &files].concat());
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", text(&output.stderr));
+    let row = |name: &str| {
+        let line = printed.lines().find(|line| line.contains(name));
+        let line = line.unwrap_or_else(|| panic!("no {name} in {printed}"));
+        line.split_whitespace().filter_map(|cell| cell.parse().ok()).collect::<Vec<f64>>()
+    };
+    // Delays in synchrony, and as in the proof of the theorem.
+    assert_eq!(row("ramp, slow path alone"), [1.0, 1.0]);
+    let fast = row("ramp, fast and slow");
+    assert!(fast[0] == 0.0 && fast[1] > 0.0, "{fast:?}");
+    assert_eq!(row(" tight  "), [0.0, 0.0]);
+    for file in ["thresholds.svg", "thresholds-waits.svg"] {
+        assert!(text(&fs::read(out.join(file)).unwrap()).contains("<svg"), "{file}");
+    }
+    let csv = text(&fs::read(out.join("thresholds.csv")).unwrap());
+    assert!(csv.lines().count() > 10 && csv.contains("\"tight, in exact stake\",-,-,0.0"), "{csv}");
+}
+
 /// A short devnet; what it wrote and what it printed.
 fn devnet(folder: &Folder, scheme: &str, path: &str) -> (PathBuf, String) {
     let table = folder.file("seven.csv", SEVEN);

@@ -1,0 +1,252 @@
+//! What Byzantine parties do: rules between their honest machine and the network.
+//!
+//! | vice        | what                                                                              |
+//! |-------------|-----------------------------------------------------------------------------------|
+//! | `Mute`      | says nothing, from some time on                                                   |
+//! | `Withhold`  | keeps its partials from some, or all of its messages                              |
+//! | `TwoFaced`  | tells some the right partial and others a wrong one, or the same ones both         |
+//! | `Wrong`     | sends partials of another slot or path, or points that are nobody's                |
+//! | `Cancel`    | with its accomplices, adds to its points what the others subtract from theirs       |
+//! | `Flood`     | partials, requests and transactions without end, for slots far ahead               |
+//! | `Replay`    | sends again what it has sent long ago                                              |
+//! | `Delay`     | keeps everybody waiting as long as a round allows                                  |
+//! | `Twins`     | runs twice: two honest machines with one key, each for a part of the others         |
+//! | `Forget`    | crashes and comes back without its disk                                            |
+//!
+//! Twins equivocate with proposals, votes, order votes and timeouts, all of them properly signed and
+//! each consistent with what its half of the world saw. `Twins` and `Forget` are not rules: they are
+//! set up in `execution`.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::beacon::{Path, Slot};
+use machine::Instant;
+use sim::rule::{Letter, Rule, Scene};
+use sim::{Chance, Seat};
+
+use super::forge::Forge;
+use super::tally::{Kind, Tally};
+use crate::validator::Message;
+
+/// Letters that a replaying party remembers.
+const REMEMBERED: usize = 256;
+
+/// How often a flood comes, and a replay.
+const PERIOD: Duration = Duration::from_millis(300);
+
+/// What one does.
+#[derive(Clone, Debug)]
+pub(super) enum Vice {
+    Mute { from: Instant },
+    Withhold { from: BTreeSet<Seat>, all: bool },
+    TwoFaced { to: BTreeSet<Seat>, both: bool },
+    Wrong,
+    Cancel { adds: bool },
+    Flood { until: Instant },
+    Replay { until: Instant },
+    Delay { most: Duration },
+    Twins { side: BTreeSet<Seat> },
+    Forget { at: Instant, back: Duration },
+}
+
+impl Vice {
+    /// How the report counts it.
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Self::Mute { .. } => Kind::Mute,
+            Self::Withhold { .. } => Kind::Withhold,
+            Self::TwoFaced { .. } => Kind::TwoFaced,
+            Self::Wrong => Kind::Wrong,
+            Self::Cancel { .. } => Kind::Cancel,
+            Self::Flood { .. } => Kind::Flood,
+            Self::Replay { .. } => Kind::Replay,
+            Self::Delay { .. } => Kind::Delay,
+            Self::Twins { .. } => Kind::Twins,
+            Self::Forget { .. } => Kind::Forget,
+        }
+    }
+}
+
+type Post<S> = Arc<Message<S>>;
+
+/// One vice of one seat.
+pub(super) struct Sinner<S: Forge> {
+    vice: Vice,
+    tally: Rc<RefCell<Tally>>,
+    /// The last partial of each path, and its slot.
+    own: BTreeMap<Path, (Slot, S::Partial)>,
+    sent: VecDeque<Post<S>>,
+    due: Instant,
+}
+
+impl<S: Forge> Sinner<S> {
+    pub(super) fn new(vice: Vice, tally: &Rc<RefCell<Tally>>) -> Self {
+        let due = Instant::at(PERIOD);
+        let (own, sent) = (BTreeMap::new(), VecDeque::new());
+        Self { vice, tally: Rc::clone(tally), own, sent, due }
+    }
+
+    fn count(&self, times: u64) {
+        self.tally.borrow_mut().add(self.vice.kind(), times);
+    }
+
+    /// A partial that is not this party's of this slot and path.
+    fn wrong(&self, scene: &mut Scene<'_>, path: Path, slot: Slot, own: &S::Partial) -> S::Partial {
+        let other = if path == Path::Fast { Path::Slow } else { Path::Fast };
+        let stale = self.own.get(&path).filter(|(last, _)| *last != slot);
+        let crossed = self.own.get(&other);
+        let instead = match scene.dice.below(3) {
+            0 => stale.map(|(_, partial)| partial.clone()),
+            1 => crossed.map(|(_, partial)| partial.clone()),
+            _ => None,
+        };
+        instead.unwrap_or_else(|| S::shifted(own, 1 + scene.dice.below(1000), true))
+    }
+
+    /// What leaves in place of a partial.
+    fn partials(
+        &self,
+        scene: &mut Scene<'_>,
+        to: Seat,
+        (path, slot, own): (Path, Slot, &S::Partial),
+    ) -> Vec<S::Partial> {
+        match &self.vice {
+            Vice::TwoFaced { to: fooled, both } if fooled.contains(&to) => {
+                let wrong = self.wrong(scene, path, slot, own);
+                if *both { vec![own.clone(), wrong] } else { vec![wrong] }
+            }
+            Vice::Wrong => vec![self.wrong(scene, path, slot, own)],
+            // By the slot alone, so that the sum over the accomplices is what it should be.
+            Vice::Cancel { adds } => vec![S::shifted(own, 1 + slot.get(), *adds)],
+            _ => vec![own.clone()],
+        }
+    }
+
+    fn flood(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Post<S>>>) {
+        let mut messages = Vec::new();
+        let junk = (0..8).map(|_| {
+            let bytes: Vec<u8> = scene.dice.below(u64::MAX).to_be_bytes().repeat(40);
+            jolteon::Transaction::new(bytes)
+        });
+        messages.push(Message::Engine(jolteon::Message::Transactions(junk.collect())));
+        for (path, (last, partial)) in &self.own {
+            for _ in 0..8 {
+                // Inside of the window, behind it, and past.
+                let slot = match scene.dice.below(3) {
+                    0 => last.after(scene.dice.below(64)),
+                    1 => last.after(scene.dice.below(1 << 20)),
+                    _ => Slot::new(scene.dice.below(last.get() + 1)),
+                };
+                let (path, partial) = (*path, partial.clone());
+                messages.push(Message::Beacon(::beacon::Message::Partial {
+                    path,
+                    slot,
+                    value: None,
+                    partial,
+                }));
+                messages.push(Message::Beacon(::beacon::Message::Request { slot }));
+            }
+        }
+        for message in messages.into_iter().map(Arc::new) {
+            for to in (0..scene.seats).map(Seat::new).filter(|to| *to != scene.seat) {
+                self.count(1);
+                let message = Arc::clone(&message);
+                leaves.push(Letter { to, message, delay: Duration::ZERO });
+            }
+        }
+    }
+
+    fn replay(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Post<S>>>) {
+        let most = u64::try_from(self.sent.len()).unwrap_or(0);
+        for _ in 0..most.min(16) {
+            let place = usize::try_from(scene.dice.below(most)).unwrap_or(0);
+            let to = Seat::new(u32::try_from(scene.dice.below(scene.seats.into())).unwrap_or(0));
+            if let Some(message) = self.sent.get(place).filter(|_| to != scene.seat) {
+                self.count(1);
+                leaves.push(Letter { to, message: Arc::clone(message), delay: Duration::ZERO });
+            }
+        }
+    }
+
+    /// What is done about any letter; `None` if it does not leave.
+    fn pass(&self, scene: &mut Scene<'_>, mut letter: Letter<Post<S>>) -> Option<Letter<Post<S>>> {
+        let partial = is_partial(&letter.message);
+        let dropped = match &self.vice {
+            Vice::Mute { from } => scene.now >= *from,
+            Vice::Withhold { from, all } => from.contains(&letter.to) && (*all || partial),
+            Vice::Twins { side } => !side.contains(&letter.to),
+            _ => false,
+        };
+        if dropped {
+            self.count(1);
+            return None;
+        }
+        if let Vice::Delay { most } = &self.vice
+            && scene.dice.happens(Chance::percent(50))
+        {
+            self.count(1);
+            letter.delay += scene.dice.duration(*most / 2, *most);
+        }
+        Some(letter)
+    }
+}
+
+impl<S: Forge> Rule<Post<S>> for Sinner<S> {
+    fn outgoing(
+        &mut self,
+        scene: &mut Scene<'_>,
+        letter: Letter<Post<S>>,
+        leaves: &mut Vec<Letter<Post<S>>>,
+    ) {
+        if self.sent.len() >= REMEMBERED {
+            self.sent.pop_front();
+        }
+        if matches!(self.vice, Vice::Replay { .. }) {
+            self.sent.push_back(Arc::clone(&letter.message));
+        }
+        let Some(letter) = self.pass(scene, letter) else { return };
+        let Message::Beacon(::beacon::Message::Partial { path, slot, value, partial }) =
+            &*letter.message
+        else {
+            return leaves.push(letter);
+        };
+        let told = self.partials(scene, letter.to, (*path, *slot, partial));
+        for partial in &told {
+            let (path, slot, value) = (*path, *slot, *value);
+            let message =
+                ::beacon::Message::Partial { path, slot, value, partial: partial.clone() };
+            let message = Arc::new(Message::Beacon(message));
+            leaves.push(Letter { message, ..letter.clone() });
+        }
+        if told.as_slice() != std::slice::from_ref(partial) {
+            self.count(1);
+        }
+        self.own.insert(*path, (*slot, partial.clone()));
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        match self.vice {
+            Vice::Flood { until } | Vice::Replay { until } => {
+                Some(self.due).filter(|due| *due < until)
+            }
+            _ => None,
+        }
+    }
+
+    fn wake(&mut self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Post<S>>>) {
+        self.due = self.due + PERIOD;
+        match self.vice {
+            Vice::Flood { .. } => self.flood(scene, leaves),
+            Vice::Replay { .. } => self.replay(scene, leaves),
+            _ => {}
+        }
+    }
+}
+
+fn is_partial<S: Forge>(message: &Message<S>) -> bool {
+    matches!(message, Message::Beacon(::beacon::Message::Partial { .. }))
+}
