@@ -1,8 +1,10 @@
 //! A beacon from its configuration and its records, and records from a beacon.
 //!
-//! Rule 5 across a crash: what was released is released again, for the same value; what was given up
-//! since stays back, for nobody knows whether the partial had left before the crash. Final slots send
-//! their late partial again. The same keys and inputs give the same bytes, so peers see duplicates.
+//! Rule 5 across a crash: what was released early stays on record and is released again when the engine
+//! casts that vote again, for the same value and no other. It does not leave by itself: nobody knows
+//! whether the vote was cast, and a partial without a vote is a leak ([`contract`](crate::contract)).
+//! What is final needs no vote, so final slots send their late partial again at once. The same keys and
+//! inputs give the same bytes, so peers see duplicates.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
 use crate::contract::Standing;
 use crate::history::{Answer, Given, History};
 use crate::schemes::Scheme;
-use crate::slot::{Slot, View};
+use crate::slot::Slot;
 use crate::wire::Record;
 
 impl<S: Scheme> Beacon<S> {
@@ -110,19 +112,7 @@ impl<S: Scheme> Beacon<S> {
             self.enter_final(slot, value, Instant::START);
             self.release_late(slot);
         }
-        self.repeat_early();
         self.advance_all();
         self.reveal();
-    }
-
-    /// What was released for slots that are not final, unless their view was given up since.
-    fn repeat_early(&mut self) {
-        let Some(attempt) = self.fast_attempt else { return };
-        for (slot, value) in self.standing.released.clone() {
-            if self.open.get(&slot).is_none_or(|open| open.finality.is_none()) {
-                // Withheld if the contract says so, and then there is nothing to tell the engine.
-                let _repeated = self.release_early(slot, View::new(slot, attempt), value);
-            }
-        }
     }
 }

@@ -164,7 +164,7 @@ fn rule_5_after_a_crash_the_same_answer_and_no_other<S: Instance>() {
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
         let (log, first) = (records(&outputs), sent(&outputs));
         let mut second = world.restart(A, &profile, &log);
-        assert_eq!(sent(&drain(&mut second, ms(1))), first, "repeated at once");
+        assert!(drain(&mut second, ms(1)).is_empty(), "nobody knows whether the vote was cast");
         let outputs = step(&mut second, ms(1), prefinalized(1, 0, V));
         assert_eq!(sent(&outputs), first, "repeated for the engine");
         assert!(records(&outputs).is_empty(), "the record is durable already");

@@ -3,7 +3,7 @@
 //!
 //! Four parties of equal weight, `D` is faulty. A value is final with three votes of one view, and
 //! three partials give the output.
-use beacon::{Message, Path, QuorumError, Slot, Value};
+use beacon::{Message, Path, QuorumError, Record, Slot, Value};
 use crypto_core::access::Party;
 
 use crate::fixture::*;
@@ -13,6 +13,7 @@ suite! {
     fast_partials_do_not_open_the_slow_path
     ; with values:
     tendermint_cross_round_leak
+    tendermint_crash_between_record_and_vote
     tendermint_split_rounds
     jolteon_union_of_order_vote_and_vote_for_a_child
     jolteon_implicit_ancestors
@@ -73,6 +74,28 @@ fn tendermint_cross_round_leak<S: Instance>() {
     network.run_until(4000);
     agreed(&network, slot(1), Some(W), Some(W));
     one_partial_short(&network, (Path::Tight, slot(1), Some(V)), &[B]);
+}
+
+/// `A` writes that it releases for v and crashes before its precommit is written: it comes back without
+/// a lock. `B` precommits v, `C` nil. In round 1 `D` proposes v', and all decide it.
+fn tendermint_crash_between_record_and_vote<S: Instance>() {
+    let world = World::<S>::demanding(106);
+    for profile in profiles::<S>(&[TIGHT, TIGHT_VALUE]) {
+        let mut network = Network::new(&world, &profile, &[D]);
+        network.logs.insert(A, vec![Record::Released { slot: slot(1), value: V }]);
+        network.restart(A);
+        network.at(0, B, prefinalized(1, 0, V));
+        network.run_until(500);
+        let bound = (profile.binding == TIGHT_VALUE.binding).then_some(V);
+        one_partial_short(&network, (Path::Tight, slot(1), bound), &[A]);
+        network.at(600, A, abandoned(1, 0));
+        network.at(600, C, abandoned(1, 0));
+        network.run_until(1000);
+        one_partial_short(&network, (Path::Tight, slot(1), bound), &[A]);
+        network.all(1000, &HONEST, &finalized(1, Some(W)));
+        network.run_until(2000);
+        agreed(&network, slot(1), Some(W), bound.map(|_| W));
+    }
 }
 
 /// `A` decides v with a certificate of round 0, `B` and `C` with one of round 1. An input with the

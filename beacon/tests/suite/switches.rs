@@ -175,9 +175,9 @@ fn switched_on_again_a_slot_is_released_for_the_same_value_or_not_at_all<S: Inst
         let (mut log, first) = (records(&outputs), sent(&outputs));
         log.extend(records(&step(&mut beacon, ms(0), switch(1, Mode::Off))));
         assert!(sent(&step(&mut beacon, ms(0), prefinalized(1, 0, V))).is_empty());
-        // Off across a crash: nothing is repeated.
+        // Off across a crash.
         let mut beacon = world.restart(A, &profile, &log);
-        assert!(sent(&drain(&mut beacon, ms(1))).is_empty());
+        assert!(sent(&step(&mut beacon, ms(1), prefinalized(1, 0, V))).is_empty());
         log.extend(records(&step(&mut beacon, ms(1), switch(1, Mode::On))));
         for _ in 0..2 {
             let outputs = step(&mut beacon, ms(1), prefinalized(1, 0, W));
@@ -189,7 +189,7 @@ fn switched_on_again_a_slot_is_released_for_the_same_value_or_not_at_all<S: Inst
             assert_eq!(sent(&outputs), first);
             assert!(records(&outputs).is_empty());
             beacon = world.restart(A, &profile, &log);
-            assert_eq!(sent(&drain(&mut beacon, ms(2))), first);
+            assert!(sent(&drain(&mut beacon, ms(2))).is_empty());
         }
     }
 }
