@@ -23,7 +23,7 @@ use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for views: genesis, those of the bound, and a synchronous one.
-const VIEWS: usize = 6;
+const VIEWS: usize = 7;
 
 /// Blocks of one view and parent.
 const TWINS: u8 = 2;

@@ -130,6 +130,8 @@ impl Log {
     /// Takes the next record.
     pub fn apply(&mut self, record: Record) {
         match record {
+            // Malachite goes on logging what was in its queue when the height was decided.
+            Record::Entry { height, .. } if height < self.height() => {}
             Record::Entry { height, entry } => self.entries.push((height, entry)),
             Record::Decided(decision) => {
                 let height = decision.block.height();

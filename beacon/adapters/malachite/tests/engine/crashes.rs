@@ -135,6 +135,23 @@ fn a_crash_at_every_record_changes_nothing() {
     }
 }
 
+/// A vote that waited behind the one that decides is logged after the decision.
+#[test]
+fn a_log_may_end_with_votes_of_a_decided_height() {
+    let mut net = Net::all(&STAKES);
+    net.run_until(&ALL, 3);
+    let log = &net.logs[2];
+    let decided = log.iter().position(|record| matches!(record, Record::Decided(_))).unwrap();
+    let mut late = log[..=decided].to_vec();
+    late.push(log[decided - 1].clone());
+    assert!(matches!(&late[decided + 1], Record::Entry { height, .. } if height.get() == 1));
+    net.logs[2] = late;
+    net.seen[2].retain(|(_, seen)| !matches!(seen, Seen::Finalized(height, ..) if *height > 1));
+    net.boot(ME);
+    net.run_until(&ALL, 5);
+    net.blocks();
+}
+
 #[test]
 fn who_was_away_is_told_what_was_decided() {
     let mut net = Net::all(&STAKES);
