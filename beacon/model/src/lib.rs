@@ -35,6 +35,11 @@
 //!   the hash of a state; paths are of real states. The checker tells states apart by 64 bits.
 //! - Finality that a party knows of only adds objections, so a party never knows while it may release.
 //!
+//! # What is left out and is not covered
+//! A vote, its record and its partial are one step here, and a restart loses nothing of the engine. What a
+//! crash between them does is tested on the real beacon (`beacon/tests/suite/crashes.rs`, and the schedule
+//! `tendermint_crash_between_record_and_vote`). Late release is not lost on its way either.
+//!
 //! # What is visited
 //! The bound is the number of views. The tests stay within a minute; the rest is
 //! `cargo run --release -p prefinal-model -- jolteon --views 3 --twins 1`, and so on.
