@@ -200,6 +200,14 @@ impl<S: Scheme> Collector<S> {
         Some(evidence)
     }
 
+    /// Drops what a party has sent under a path, for good.
+    pub(crate) fn disown(&mut self, path: Path, party: Party, committee: &S::Committee) {
+        let lanes = self.lanes.iter_mut().filter(|(lane, _)| lane.path == path);
+        for (_, tally) in lanes.filter(|(_, tally)| tally.entries.contains_key(&party)) {
+            tally.set(party, Entry::Rejected, committee);
+        }
+    }
+
     /// A key was admitted: what is held of its party counts from now on.
     pub(crate) fn recount(&mut self, path: Path, committee: &S::Committee) {
         let lanes = self.lanes.iter_mut().filter(|(lane, _)| lane.path == path);

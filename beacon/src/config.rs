@@ -335,6 +335,9 @@ pub(crate) fn split<S: Scheme>(
         }
         committees.insert(path, committee);
     }
+    if let (Some(slow), Some(fast)) = (secrets.get(&Path::Slow), secrets.get(&Path::Fast)) {
+        S::check_secrets(me, slow, fast, context)?;
+    }
     Ok(Split { plan, schedule: Schedule::new(early_from), keys: Keys { committees }, secrets })
 }
 

@@ -242,6 +242,13 @@ pub enum Refusal {
     /// A content that is not the slot's, or not kept.
     #[error("content refused: {0}")]
     Content(#[from] ContentError),
+    /// This party's own partial failed its check: its secret is not the one of its key. It evaluates no
+    /// more under this path.
+    #[error("own secret of the {path} path does not fit its key")]
+    OwnSecret {
+        /// Which path.
+        path: Path,
+    },
     /// A late key that does not enter its committee.
     #[error("key refused: {0}")]
     Key(#[from] KeyError),

@@ -209,6 +209,20 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
         fast: &Self::Committee,
     ) -> Result<(), ConfigError>;
 
+    /// Checks that this party's own secrets of the two paths have nothing in common, where its public
+    /// keys may not be known yet.
+    ///
+    /// # Errors
+    /// If a fast partial would be a slow one.
+    fn check_secrets(
+        _me: Party,
+        _slow: &Self::Secret,
+        _fast: &Self::Secret,
+        _context: &Context,
+    ) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
     /// Checks that outputs of the next epoch's committee are what users of this one's expect.
     ///
     /// # Errors

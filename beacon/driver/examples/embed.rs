@@ -195,7 +195,8 @@ impl Engine {
         self.log.log().batch.push(Entry::Commit(view, value));
         // BEACON 7: one write makes the vote and its partial's record durable; then both leave.
         let partial = self.driver.on_prefinalize(view.slot, view, value)?;
-        if partial.is_none() {
+        // What was released before is not written again; the vote is.
+        if !self.log.log().batch.is_empty() {
             self.log.sync()?;
         }
         self.broadcast(&Wire::Commit(view, value, partial));

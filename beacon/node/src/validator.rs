@@ -296,14 +296,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 self.tell(now, ::beacon::Input::Prefinalized { slot: view.slot, view, value });
                 self.carry();
             }
-            engine::Output::Carried { from, partial } => match borsh::from_slice(&partial) {
-                Ok(message) => self.tell(now, ::beacon::Input::Received { from, message }),
-                // The slot takes the slow path as far as this party is needed.
-                Err(error) => {
-                    let fault = format!("undecodable partial in a vote: {error}");
-                    self.note(Event::Accused { party: from, fault });
-                }
-            },
+            engine::Output::Carried { from, partial } => self.carried(now, from, &partial),
             engine::Output::Finalized { slot, block } => self.finalized(now, slot, block),
             engine::Output::Abandoned { view } => {
                 self.tell(now, ::beacon::Input::Abandoned { view });
@@ -313,6 +306,26 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             }
             engine::Output::Refused(why) => self.note(Event::Refused(why)),
         }
+    }
+
+    /// Takes the partial that came in a vote. If it is none, the slot takes the slow path as far as its
+    /// sender is needed.
+    fn carried(&mut self, now: Instant, from: Party, partial: &[u8]) {
+        // Points are costly to decode, so that there are no more than an honest party sends.
+        let longest = match &self.stage {
+            Stage::Running(beacon) => beacon.longest_message(from),
+            Stage::Before(_) => usize::MAX,
+        };
+        let got = partial.len();
+        let fault = match borsh::from_slice(partial) {
+            _ if got > longest => format!("partial of {got} bytes in a vote, at most {longest}"),
+            Ok(message @ ::beacon::Message::Partial { .. }) => {
+                return self.tell(now, ::beacon::Input::Received { from, message });
+            }
+            Ok(_) => "something else than a partial in a vote".to_owned(),
+            Err(error) => format!("undecodable partial in a vote: {error}"),
+        };
+        self.note(Event::Accused { party: from, fault });
     }
 
     /// Hands what the beacon released on a prefinalization to the engine, if its votes have room. Its

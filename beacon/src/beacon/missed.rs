@@ -11,7 +11,8 @@
 //! An output is believed for its proof and nothing else: under the group key, or as a qualified set of
 //! partials. It is looked at only if the slot is final here, lacks its output, and was asked of this
 //! peer; so it cannot precede finality, nor take part in deciding a value, and a peer that shows what is
-//! false costs one check for each slot that it was asked for, once. Peers are asked in turn.
+//! false costs one check for each slot that it was asked for, once. What rests on parties that do not count
+//! here yet ends the asking as well, without blame. Peers are asked in turn.
 //!
 //! Shown is what this beacon keeps of finished slots, or what the driver's archive has
 //! ([`Output::Lookup`]); to one peer a bounded number in a pause. A skipped slot with an input is as
@@ -152,7 +153,11 @@ impl<S: Scheme> Beacon<S> {
                     self.reveal();
                 }
             }
-            Err(ShownError::NotCounted) => {}
+            // It may be right and cannot be told here: another peer's may rest on other parties.
+            Err(ShownError::NotCounted) => {
+                self.missed.asked.remove(&from);
+                self.missed.again = Instant::START;
+            }
             Err(ShownError::False) => {
                 self.missed.again = Instant::START;
                 if self.missed.liars.insert(from) {

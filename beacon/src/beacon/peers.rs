@@ -8,7 +8,7 @@ use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};
 use crate::config::Binding;
 use crate::contract::bound_value;
-use crate::event::{Fault, Output, Recipient};
+use crate::event::{Fault, Output, Recipient, Refusal};
 use crate::history::Answer;
 use crate::schemes::{Scheme, parties};
 use crate::slot::Slot;
@@ -177,6 +177,21 @@ impl<S: Scheme> Beacon<S> {
                 self.outputs.push_back(Output::Accuse { party, fault });
             }
         }
+        if culprits.contains(&self.me) {
+            self.disown(path);
+        }
+    }
+
+    /// This party's own secret is not the one of its key: it evaluates no more under this path.
+    fn disown(&mut self, path: Path) {
+        let Some(committee) = self.keys.committee(path) else { return };
+        if self.secrets.remove(&path).is_none() {
+            return;
+        }
+        for open in self.open.values_mut() {
+            open.collector.disown(path, self.me, committee);
+        }
+        self.outputs.push_back(Output::Refused(Refusal::OwnSecret { path }));
     }
 
     pub(super) fn accuse_once(&mut self, party: Party, fault: Fault<S>) {

@@ -158,13 +158,22 @@ impl Scheme for Wvuf {
         committee.verify(me, &input, &partial).map_err(|_| ConfigError::WrongKey { path })
     }
 
-    fn check_paths(me: Party, slow: &Committee, fast: &Committee) -> Result<(), ConfigError> {
-        match (slow.keys().get(&me), fast.keys().get(&me)) {
-            (Some(slow), Some(fast)) if slow.pi() == fast.pi() => {
-                Err(ConfigError::SharedBlinding { party: me })
-            }
-            _ => Ok(()),
+    /// What is shared is the blinding, which is in the secrets.
+    fn check_paths(_: Party, _: &Committee, _: &Committee) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn check_secrets(
+        me: Party,
+        slow: &EvaluationKey,
+        fast: &EvaluationKey,
+        context: &Context,
+    ) -> Result<(), ConfigError> {
+        let input = Input::new(context, Slot::new(0), None);
+        if slow.evaluate(&input) == fast.evaluate(&input) {
+            return Err(ConfigError::SharedBlinding { party: me });
         }
+        Ok(())
     }
 
     fn public_keys(committee: &Committee) -> BTreeSet<Vec<u8>> {

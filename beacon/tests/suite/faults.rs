@@ -362,6 +362,53 @@ fn keys_admitted_later_join() {
     ));
 }
 
+/// The trap of the weighted VUF, before anybody has admitted the keys that would show it.
+#[test]
+fn one_blinding_for_both_paths_is_refused_without_its_keys() {
+    let world = World::<Wvuf>::four(315);
+    let empty = |path| world.paths[&path].empty.clone();
+    let secret = |path| world.sharing(path, A, Binding::Slot).secret;
+    let beacon = |other| {
+        let mut config = world.config(A, &BOTH);
+        config.paths = Paths::FastAndSlow {
+            slow: Sharing { committee: empty(Path::Slow), secret: secret(Path::Slow) },
+            fast: Sharing { committee: empty(Path::Fast), secret: secret(other) },
+            fast_from: slot(0),
+        };
+        beacon::Beacon::new(config, &[]).map(drop)
+    };
+    assert_eq!(beacon(Path::Slow), Err(ConfigError::SharedBlinding { party: A }));
+    assert_eq!(beacon(Path::Fast), Ok(()));
+}
+
+/// A key of its own that came late and is not that of its secret: what it evaluates fails with every
+/// batch, so it stops instead of trying for ever, and the others suffice without it.
+#[test]
+fn a_late_own_key_of_another_secret_is_noticed() {
+    let world = World::<Wvuf>::demanding(312);
+    let dealt = &world.paths[&Path::Slow];
+    let mut config = world.config(A, &SLOW);
+    let secret = world.sharing(Path::Fast, A, Binding::Slot).secret;
+    config.paths = Paths::Slow(Sharing { committee: dealt.empty.clone(), secret });
+    let mut beacon = beacon::Beacon::new(config, &[]).unwrap();
+    step(&mut beacon, ms(0), finalized(1, Some(V)));
+    for party in [A, B, C, D] {
+        let key = dealt.admitted[&party].clone();
+        step(&mut beacon, ms(0), Input::Admitted { path: Path::Slow, key });
+    }
+    let from = |party| received(party, world.message(party, Path::Slow, slot(1), None));
+    let mut outputs = step(&mut beacon, ms(0), from(B));
+    outputs.extend(step(&mut beacon, ms(0), from(C)));
+    let own = |output: &Output<Wvuf>| {
+        matches!(output, Output::Refused(Refusal::OwnSecret { path: Path::Slow }))
+    };
+    assert_eq!(outputs.iter().filter(|output| own(output)).count(), 1);
+    assert_eq!((jobs(&outputs).len(), accused(&outputs).len()), (1, 0));
+    let outputs = step(&mut beacon, ms(0), from(D));
+    assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
+    assert!(sent(&step(&mut beacon, ms(0), finalized(2, Some(V)))).is_empty());
+}
+
 fn equal_work_has_equal_fingerprints_and_verdicts<S: Instance>() {
     let world = World::<S>::four(311);
     let job = |me: Party| {

@@ -370,9 +370,14 @@ fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
         let partial = |party: &Party| (*party, world.partial(*party, Path::Slow, slot(1), None));
         parties.iter().map(partial).collect()
     };
-    let of = |partials| received(B, shown::<Wvuf>(Path::Slow, 1, partials));
-    let outputs = step(&mut beacon, ms(501), of(proof(&[B, C])));
+    let of = |from, partials| received(from, shown::<Wvuf>(Path::Slow, 1, partials));
+    let outputs = step(&mut beacon, ms(501), of(B, proof(&[B, C])));
     assert_eq!((jobs(&outputs).len(), accused(&outputs).len()), (1, 0));
+    // It was asked once and is looked at once; the next is asked.
+    assert_eq!(asked(&outputs), [(C, 1, 1)]);
+    for _ in 0..100 {
+        assert!(step(&mut beacon, ms(501), of(B, proof(&[B, C]))).is_empty());
+    }
     for party in [B, C] {
         let key = dealt.admitted[&party].clone();
         step(&mut beacon, ms(501), Input::Admitted { path: Path::Slow, key });
@@ -386,6 +391,6 @@ fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
             <Wvuf as Scheme>::check_shown(&committee, &input::<Wvuf>(slot(1), None), &wrong);
         assert_eq!(opened, Err(beacon::ShownError::False));
     }
-    let outputs = step(&mut beacon, ms(502), of(proof(&[B, C])));
+    let outputs = step(&mut beacon, ms(502), of(C, proof(&[B, C])));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
 }

@@ -25,6 +25,8 @@ pub(crate) struct CatchUp {
     heights: BTreeMap<Party, Height>,
     asked: Option<Party>,
     ask_at: Option<Instant>,
+    /// For which height a party was answered last, and when.
+    answered: BTreeMap<Party, (Height, Instant)>,
 }
 
 impl CatchUp {
@@ -62,22 +64,28 @@ impl Malachite {
         }
     }
 
-    /// A new height: whoever answered for the last one may have this one as well.
+    /// A new height: after an answer the next in turn is asked at once, so that who answers as late as
+    /// it may holds up one height in as many as there are parties ahead.
     pub(crate) fn catch_up_further(&mut self) {
-        let later = self.now + self.config.catch_up_after;
-        let asked = self.catch_up.asked.take();
-        let ahead: Vec<Party> = self.catch_up.ahead_of(self.height).collect();
-        let further = asked.filter(|asked| ahead.contains(asked));
-        self.catch_up.ask_at = (!ahead.is_empty()).then_some(later);
-        if let Some(party) = further {
-            self.catch_up.asked = further;
-            self.send(Recipient::One(party), Message::Request { height: self.height });
+        if self.catch_up.asked.is_some() {
+            self.catch_up.ask_at = Some(self.now);
+            return self.ask_for_decision();
         }
+        let later = self.now + self.config.catch_up_after;
+        let ahead = self.catch_up.ahead_of(self.height).next().is_some();
+        self.catch_up.ask_at = ahead.then_some(later);
     }
 
+    /// A height is answered for again after half of what an honest party waits before it asks again.
     pub(crate) fn answer(&mut self, to: Party, height: Height) {
+        let rested = |at: Instant| at + self.config.catch_up_after / 2 <= self.now;
+        let last = self.catch_up.answered.get(&to);
+        if last.is_some_and(|(last, at)| height <= *last && !rested(*at)) {
+            return;
+        }
         if let Some(decision) = self.decided.get(&height) {
             let decision = Box::new(Decision::clone(decision));
+            self.catch_up.answered.insert(to, (height, self.now));
             self.send(Recipient::One(to), Message::Decided(decision));
         }
     }

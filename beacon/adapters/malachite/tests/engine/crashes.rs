@@ -1,6 +1,6 @@
 //! A party dies anywhere in a step and goes on from its log.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crypto_core::access::Party;
@@ -164,8 +164,19 @@ fn who_was_away_is_told_what_was_decided() {
     }
     net.run_until(&[0, 1, 3], 12);
     assert_eq!(net.decided(ME), 1);
+    // Nobody is asked twice in a row: who answers late holds up one height and not all.
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let note = Rc::clone(&asked);
+    net.rule = Box::new(move |_, to, message| {
+        if let Message::Request { .. } = message {
+            note.borrow_mut().push(to);
+        }
+        Some(message)
+    });
     net.boot(ME);
     net.run_until(&ALL, 16);
+    assert!(asked.borrow().len() >= 10, "{asked:?}");
+    assert!(asked.borrow().windows(2).all(|pair| pair[0] != pair[1]), "{asked:?}");
     net.blocks();
     // It is back for good: it votes itself again.
     assert!(!sent(&net, 15).is_empty());

@@ -222,3 +222,30 @@ fn strangers_and_echoes_are_ignored() {
     let answered = |seen: &Seen| matches!(seen, Seen::Sent(Message::Decided(_)));
     assert!(!net.of(0).iter().any(|(_, seen)| answered(seen)));
 }
+
+#[test]
+fn a_height_is_answered_for_once_in_a_while() {
+    let mut net = Net::all(&STAKES);
+    net.run_until(&ALL, 3);
+    let answers = |net: &Net| {
+        let answer = |seen: &Seen| matches!(seen, Seen::Sent(Message::Decided(_)));
+        net.of(0).iter().filter(|(_, seen)| answer(seen)).count()
+    };
+    let ask = |net: &mut Net, height: u64| {
+        let message = Message::Request { height: Height::new(height) };
+        net.handle(0, Input::Received { from: LIAR, message });
+    };
+    let before = answers(&net);
+    for _ in 0..1000 {
+        ask(&mut net, 2);
+        ask(&mut net, 1);
+    }
+    assert_eq!(answers(&net), before + 1);
+    // Who catches up goes from height to height.
+    ask(&mut net, 3);
+    assert_eq!(answers(&net), before + 2);
+    // An answer may be lost.
+    net.now = net.now + std::time::Duration::from_secs(1);
+    ask(&mut net, 2);
+    assert_eq!(answers(&net), before + 3);
+}
