@@ -126,7 +126,6 @@ impl Profile {
 
 /// Why pairs are no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ProfileError {
     /// Nothing is asked for.
     NoPairs,

@@ -173,7 +173,6 @@ const fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 
 /// Why two numbers, or a text, are no fraction of a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum RatioError {
     /// Nothing is divided by zero.
     ZeroDenominator {

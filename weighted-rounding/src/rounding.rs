@@ -185,7 +185,6 @@ impl Guarantee {
 
 /// Why there is no rounding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum SolveError {
     /// The list of stakes is empty.
     NoParties,

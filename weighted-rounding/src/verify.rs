@@ -304,7 +304,6 @@ impl fmt::Display for Counterexample {
 
 /// Why weights and thresholds were not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum VerifyError {
     /// Not one weight per stake.
     Lengths {

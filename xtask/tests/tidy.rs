@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -65,6 +65,16 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "prefinal-malachite",
             "prefinal-pvss-dkg",
             "prefinal-sim",
+            "prefinal-timelock",
+            "prefinal-weighted-rounding",
+        ],
+    ),
+    (
+        "prefinal-codes",
+        &[
+            "prefinal-beacon",
+            "prefinal-crypto-core",
+            "prefinal-pvss-dkg",
             "prefinal-timelock",
             "prefinal-weighted-rounding",
         ],

@@ -1,0 +1,32 @@
+//! One stable code for each error, the same in Rust, Python and JavaScript.
+//!
+//! An error's text is for people and may change; its code is for programs and does not. Bindings raise
+//! one exception with the code and these fields, each where it has a meaning:
+//!
+//! | field      | what                                                                        |
+//! |------------|-----------------------------------------------------------------------------|
+//! | `party`    | whose input it is, by position in the committee                             |
+//! | `index`    | where: position in a list from zero, byte of an encoding, number of a share |
+//! | `need`     | how much was expected                                                       |
+//! | `got`      | how much there was                                                          |
+//! | `culprits` | who, or which entries of a batch, failed a check                            |
+//!
+//! What means the same has one code, whatever the scheme: `below-threshold` says of signatures, of
+//! decryption and of the weighted VUF that more partials are needed. Each match is exhaustive, so that
+//! a new variant without a code does not compile.
+//!
+//! Elsewhere: [`CODES`] as a document (`docs/error-codes.md`, compared by a test); the exceptions
+//! (`bindings/python`, `bindings/wasm`). Left out: what machines report of peers and engines (`Fault`,
+//! `Refusal`, `Ignored`, `Abort`), for bindings run no machines.
+mod beacons;
+mod dealings;
+mod detail;
+mod rounding;
+mod schemes;
+mod signatures;
+mod table;
+#[cfg(feature = "timelock")]
+mod timelock;
+
+pub use crate::detail::{Coded, Detail};
+pub use crate::table::CODES;
