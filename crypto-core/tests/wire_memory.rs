@@ -1,7 +1,7 @@
 //! What a peer's bytes can make a decoder allocate. Alone in its program, for it counts every byte.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-#[path = "wire/codecs.rs"]
+#[path = "suite/wire/codecs.rs"]
 mod codecs;
 
 use crypto_core::wire::Kind;

@@ -24,7 +24,7 @@
 //! both are on, blst computes. With `parallel`, sums of products, products of pairings and decoding of
 //! many points use the rayon pool that the caller is in, and never make one; results stay the same.
 //!
-//! What released libraries leave to their callers is done here, and tested by name (`tests/curve`):
+//! What released libraries leave to their callers is done here, and tested by name (`tests/suite/curve`):
 //!
 //! | library  | pitfall                                   | test                                            |
 //! |----------|-------------------------------------------|-------------------------------------------------|

@@ -1,7 +1,7 @@
 """BLS by py_ecc, a library that shares nothing with this crate or its backends.
 
 From a seed this draws keys and messages, lets py_ecc sign, verify and aggregate, in both variants and
-with true and false statements, and hands keys, bytes and verdicts to `tests/external_bls.rs`, which
+with true and false statements, and hands keys, bytes and verdicts to `tests/suite/external_bls.rs`, which
 must come to the same. Signatures are deterministic, so equal bytes mean that each side accepts what
 the other signs.
 
@@ -137,7 +137,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "cases.json"
         path.write_text(json.dumps(file, indent=1))
-        command = ["cargo", "test", "--quiet", "--test", "external_bls", "--", "--ignored"]
+        command = ["cargo", "test", "--quiet", "--test", "suite", "external_bls", "--", "--ignored"]
         environment = dict(os.environ, PREFINAL_EXTERNAL_BLS=str(path))
         subprocess.run(command, cwd=CRATE, env=environment, check=True)
 

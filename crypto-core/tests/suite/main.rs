@@ -1,0 +1,20 @@
+//! Everything that needs no program of its own, in one, so that it is linked once.
+#[macro_use]
+mod variants;
+
+mod access;
+mod bls;
+mod bls_standard;
+mod certificate;
+mod curve;
+mod drand;
+mod elgamal;
+mod external_bls;
+mod kat;
+mod points;
+mod sharing;
+mod threshold;
+mod timelock;
+mod transcript;
+mod wire;
+mod wvuf;

@@ -1,0 +1,38 @@
+//! Threshold BLS, in both variants and at both kinds of points.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
+
+mod attacks;
+mod fixture;
+mod setup;
+mod signing;
+
+/// Each test once for every variant and placement.
+macro_rules! placed_suite {
+    ($($test:ident),* $(,)?) => {
+        mod min_sig_consecutive {
+            $(#[test] fn $test() {
+                super::$test::<crypto_core::bls::MinSig>(crypto_core::polynomial::Placement::Consecutive);
+            })*
+        }
+        mod min_sig_roots {
+            $(#[test] fn $test() {
+                super::$test::<crypto_core::bls::MinSig>(crypto_core::polynomial::Placement::RootsOfUnity);
+            })*
+        }
+        mod min_pk_consecutive {
+            $(#[test] fn $test() {
+                super::$test::<crypto_core::bls::MinPk>(crypto_core::polynomial::Placement::Consecutive);
+            })*
+        }
+        mod min_pk_roots {
+            $(#[test] fn $test() {
+                super::$test::<crypto_core::bls::MinPk>(crypto_core::polynomial::Placement::RootsOfUnity);
+            })*
+        }
+    };
+}
+use placed_suite;
