@@ -22,18 +22,15 @@
 //! Left out: parties know no more than what they acted on, for knowing a higher QC only makes their
 //! timeouts more careful. A party may time out of a round as soon as anybody could be in it.
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
+use crate::chain::{self, TWINS, block, mark, parent};
 use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: genesis, those of the bound, and a synchronous one.
 const ROUNDS: usize = 6;
-
-/// Blocks of one round and parent.
-const TWINS: u8 = 2;
 
 /// A fault in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +75,7 @@ pub struct Replica {
 }
 
 /// What the honest parties have said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State([Replica; HONEST]);
+pub type State = chain::State<Replica>;
 
 /// What an honest party does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,14 +92,6 @@ pub enum Action {
     Restart(usize),
 }
 
-impl Hash for State {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let mut parties = self.0;
-        parties.sort_unstable();
-        parties.hash(hasher);
-    }
-}
-
 impl Replica {
     fn last_voted(&self) -> u8 {
         last(&self.votes).max(last(&self.timeouts))
@@ -113,14 +101,6 @@ impl Replica {
 /// The last round in which something was said.
 fn last(said: &[u8; ROUNDS]) -> u8 {
     (0..).zip(said).filter(|(_, said)| **said > 0).map(|(round, _)| round).last().unwrap_or(0)
-}
-
-const fn block(parent: u8, twin: u8) -> u8 {
-    parent * TWINS + twin
-}
-
-const fn parent(block: u8) -> u8 {
-    block / TWINS
 }
 
 impl Jolteon {
@@ -231,17 +211,9 @@ impl Jolteon {
         next
     }
 
-    /// The block of `tip` and its ancestors, on what is done in round `view`.
-    fn implied(&self, state: &State, tip: u8, view: u8) -> Vec<Told> {
-        let blocks = self.chain(state, tip);
-        let told = |(slot, value)| Told::Prefinalized { slot, view: (view, 0), value };
-        blocks.map(told).collect()
-    }
-
     /// The block of a round that has a QC, and its ancestors.
-    fn chain(&self, state: &State, tip: u8) -> impl Iterator<Item = (u8, u8)> {
-        let named = |round| Some((round, self.certified(state, round)?));
-        std::iter::successors(named(tip), move |(_, block)| named(parent(*block)))
+    fn chain(&self, state: &State, tip: u8) -> impl Iterator<Item = chain::Certified> {
+        chain::chain(tip, |view| self.certified(state, view))
     }
 
     /// Rounds whose blocks are committed by the quorum of order votes, or by two QCs, and in which view.
@@ -316,25 +288,20 @@ impl Engine for Jolteon {
 
     fn told(&self, state: &State, action: &Action) -> (usize, Vec<Told>) {
         match *action {
-            Action::Vote(party, round, parent, _) => (party, self.implied(state, parent, round)),
+            Action::Vote(party, round, parent, _) => {
+                (party, chain::implied(self.chain(state, parent), round))
+            }
             Action::Timeout(party, round) => (party, vec![Told::Abandoned((round, 0))]),
             Action::Order(party, round) | Action::Late(party, round) => {
-                (party, self.implied(state, round, round))
+                (party, chain::implied(self.chain(state, round), round))
             }
             Action::Restart(party) => (party, vec![Told::Restarted]),
         }
     }
 
     fn decisions(&self, state: &State) -> Vec<Decision> {
-        let mut decisions = Vec::new();
-        for (tip, view) in self.commits(state) {
-            let chain: Vec<(u8, u8)> = self.chain(state, tip).collect();
-            decisions.extend((1..=tip).map(|slot| {
-                let block = chain.iter().find(|(round, _)| *round == slot);
-                Decision { slot, value: block.map(|(_, block)| *block), view: (view, 0) }
-            }));
-        }
-        decisions
+        let commits = self.commits(state);
+        commits.flat_map(|(tip, view)| chain::decided(self.chain(state, tip), view)).collect()
     }
 
     fn prefinalized(&self, state: &State, slot: u8, value: u8) -> usize {
@@ -371,7 +338,7 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Vote(party, round, parent, twin) => {
-                let mark = if twin == 0 { "" } else { "'" };
+                let mark = mark(twin);
                 write!(f, "{} votes {round}{mark} on {parent}", name(party))
             }
             Self::Timeout(party, round) => write!(f, "{} times out {round}", name(party)),

@@ -64,6 +64,7 @@
     reason = "arrays are as long as the bound allows; a model that leaves its bound must stop"
 )]
 
+mod chain;
 pub mod desk;
 pub mod jolteon;
 pub mod properties;

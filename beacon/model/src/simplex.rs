@@ -15,18 +15,15 @@
 //! told: finalize votes, the ancestors that they and notarize votes imply, and notarizations that
 //! arrive after a nullify.
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
+use crate::chain::{self, TWINS, block, mark, parent};
 use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for views: genesis, those of the bound, and a synchronous one.
 const VIEWS: usize = 7;
-
-/// Blocks of one view and parent.
-const TWINS: u8 = 2;
 
 /// A fault in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +62,7 @@ pub struct Node {
 }
 
 /// What the honest parties have said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State([Node; HONEST]);
+pub type State = chain::State<Node>;
 
 /// What an honest party does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,14 +79,6 @@ pub enum Action {
     Restart(usize),
 }
 
-impl Hash for State {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let mut parties = self.0;
-        parties.sort_unstable();
-        parties.hash(hasher);
-    }
-}
-
 impl Node {
     /// The first view that this party has not left.
     fn view(&self) -> u8 {
@@ -100,14 +88,6 @@ impl Node {
         });
         views.max().unwrap_or(0).max(1)
     }
-}
-
-const fn block(parent: u8, twin: u8) -> u8 {
-    parent * TWINS + twin
-}
-
-const fn parent(block: u8) -> u8 {
-    block / TWINS
 }
 
 impl Simplex {
@@ -199,17 +179,9 @@ impl Simplex {
         next
     }
 
-    /// The block of `tip` and its ancestors, on what is done in `view`.
-    fn implied(&self, state: &State, tip: u8, view: u8) -> Vec<Told> {
-        let blocks = self.chain(state, tip);
-        let told = |(slot, value)| Told::Prefinalized { slot, view: (view, 0), value };
-        blocks.map(told).collect()
-    }
-
     /// The notarized block of a view, and its ancestors.
-    fn chain(&self, state: &State, tip: u8) -> impl Iterator<Item = (u8, u8)> {
-        let named = |view| Some((view, self.notarized(state, view)?));
-        std::iter::successors(named(tip), move |(_, block)| named(parent(*block)))
+    fn chain(&self, state: &State, tip: u8) -> impl Iterator<Item = chain::Certified> {
+        chain::chain(tip, |view| self.notarized(state, view))
     }
 
     /// Whether honest parties have the notarization of a view they left, for where both certificates can
@@ -294,26 +266,20 @@ impl Engine for Simplex {
 
     fn told(&self, state: &State, action: &Action) -> (usize, Vec<Told>) {
         match *action {
-            Action::Notarize(party, view, parent, _) => (party, self.implied(state, parent, view)),
+            Action::Notarize(party, view, parent, _) => {
+                (party, chain::implied(self.chain(state, parent), view))
+            }
             Action::Nullify(party, view) => (party, vec![Told::Abandoned((view, 0))]),
             Action::Finalize(party, view) | Action::Late(party, view) => {
-                (party, self.implied(state, view, view))
+                (party, chain::implied(self.chain(state, view), view))
             }
             Action::Restart(party) => (party, vec![Told::Restarted]),
         }
     }
 
     fn decisions(&self, state: &State) -> Vec<Decision> {
-        let mut decisions = Vec::new();
-        let views = (1_u8..).take(VIEWS - 1);
-        for tip in views.filter(|view| self.quorum(finalized(state, *view))) {
-            let chain: Vec<(u8, u8)> = self.chain(state, tip).collect();
-            decisions.extend((1..=tip).map(|slot| {
-                let block = chain.iter().find(|(view, _)| *view == slot);
-                Decision { slot, value: block.map(|(_, block)| *block), view: (tip, 0) }
-            }));
-        }
-        decisions
+        let views = (1_u8..).take(VIEWS - 1).filter(|view| self.quorum(finalized(state, *view)));
+        views.flat_map(|view| chain::decided(self.chain(state, view), view)).collect()
     }
 
     fn prefinalized(&self, state: &State, slot: u8, value: u8) -> usize {
@@ -339,7 +305,7 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Notarize(party, view, parent, twin) => {
-                let mark = if twin == 0 { "" } else { "'" };
+                let mark = mark(twin);
                 write!(f, "{} notarizes {view}{mark} on {parent}", name(party))
             }
             Self::Nullify(party, view) => write!(f, "{} nullifies {view}", name(party)),
