@@ -11,10 +11,14 @@ pub(crate) struct Stage {
     pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
 }
 
-pub(crate) const STAGES: [Stage; 11] = [
+pub(crate) const STAGES: [Stage; 10] = [
     Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
-    Stage { name: "tests", about: "unit, integration and documentation tests", gates: tests },
+    Stage {
+        name: "tests",
+        about: "unit, integration and documentation tests, and a campaign of attacks",
+        gates: tests,
+    },
     Stage {
         name: "vectors",
         about: "a model and a library in Python come to the same",
@@ -29,12 +33,7 @@ pub(crate) const STAGES: [Stage; 11] = [
         gates: platforms,
     },
     Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
-    Stage { name: "fuzz", about: "each fuzz target for 20 seconds", gates: fuzz },
-    Stage {
-        name: "runs",
-        about: "a seeded simulation and a devnet in each scheme, a campaign",
-        gates: runs,
-    },
+    Stage { name: "fuzz", about: "each fuzz target for 10 seconds", gates: fuzz },
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
@@ -53,7 +52,7 @@ const FUZZ: [(&str, &[&str]); 4] = [
     ("beacon/node/fuzz", &["bytes", "timelock"]),
     ("weighted-rounding/fuzz", &["solve"]),
 ];
-const FUZZ_SECONDS: u32 = 20;
+const FUZZ_SECONDS: u32 = 10;
 
 /// What is not on by default: linted and tested with all of it, so that one build serves; without it
 /// the tests run on the other backend, and everything compiles under `features`.
@@ -61,15 +60,8 @@ const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,pref
 
 const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabihf"];
 
-/// The simulation that every test run repeats: small, seeded, both paths.
-const SIMULATION: &str = "run --release --locked -- simulate --parties 16 --slots 20 --seed 7";
-/// The main job in real time, without emulated distance so that it takes seconds.
-const DEVNET: &str =
-    "run --release --locked -- devnet --parties 7 --slots 8 --regions none --seed 7";
-/// Small committees under attack, in both schemes.
-const CAMPAIGN: &str = "run --release --locked -- simulate --campaign --executions 200 --seed 7";
-/// The other two are run in each of these.
-const SCHEMES: [&str; 2] = ["bls", "wvuf"];
+/// Small committees under attack, in both schemes, by the program that the tests were built with.
+const CAMPAIGN: &str = "simulate --campaign --executions 100 --seed";
 
 /// Benches are among all targets, so that they compile.
 fn source() -> Result<Vec<Gate>, Failed> {
@@ -104,7 +96,9 @@ fn tests() -> Result<Vec<Gate>, Failed> {
     // Benches have no tests; `source` looks at them.
     let workspace = "test --workspace --exclude prefinal-bench --locked";
     let all = Gate::cargo(&format!("{workspace} --features {EXTRAS}"));
-    Ok(vec![all.with("RUSTDOC", &rustdoc.to_string_lossy())])
+    let campaign = |seed| Gate::new("target/debug/prefinal", &format!("{CAMPAIGN} {seed}"));
+    let all = all.with("RUSTDOC", &rustdoc.to_string_lossy());
+    Ok(vec![all, campaign(7).beside(campaign(8))])
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
@@ -121,14 +115,15 @@ fn backends() -> Result<Vec<Gate>, Failed> {
     Ok(vec![Gate::cargo(&format!("test {arkworks} arkworks,serde --lib --tests"))])
 }
 
-/// Crates upon curves need a backend. Those above `pvss-dkg` pass one on and have no other feature but
-/// the node's, with and without which `source` and `runs` build it.
+/// Crates upon curves need a backend. Those above `pvss-dkg` pass one on, which `codes` does to all
+/// but the engines, and have few other features.
 fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
     let powerset = "hack clippy --lib --locked --feature-powerset";
     let backends = "--exclude-features default --at-least-one-of blst,arkworks";
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
-    let above = "clippy -p prefinal-node --lib --locked --no-default-features --features arkworks";
+    let above = "clippy -p prefinal-codes -p prefinal-jolteon -p prefinal-malachite --lib --locked \
+                 --no-default-features --features arkworks";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} {upon_curves} -- -D warnings")),
         Gate::cargo(&format!(
@@ -197,11 +192,4 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
         });
     }
     Ok(gates)
-}
-
-fn runs() -> Result<Vec<Gate>, Failed> {
-    let runs = SCHEMES.iter().flat_map(|scheme| {
-        [SIMULATION, DEVNET].map(|run| Gate::cargo(&format!("{run} --scheme {scheme}")))
-    });
-    Ok(runs.chain([Gate::cargo(CAMPAIGN)]).collect())
 }
