@@ -61,6 +61,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "prefinal-beacon",
             "prefinal-crypto-core",
             "prefinal-jolteon",
+            "prefinal-journal",
             "prefinal-machine",
             "prefinal-malachite",
             "prefinal-pvss-dkg",

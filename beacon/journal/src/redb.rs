@@ -142,6 +142,14 @@ impl Redb {
     }
 }
 
+/// Notes of a party that stops in order are not lost. After a failure this fails too, and what is not
+/// durable then was not promised to anybody.
+impl Drop for Redb {
+    fn drop(&mut self) {
+        let _tried = self.sync();
+    }
+}
+
 impl Journal for Redb {
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
         self.fresh.push(record.to_vec());

@@ -53,7 +53,7 @@ pub enum Recipient {
 }
 
 /// What is durable before what follows it leaves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Record<R = jolteon::Record> {
     /// The engine's.
     Engine(R),

@@ -36,10 +36,10 @@ fn records_come_back_in_their_order() {
         }
     }
     assert_eq!(journal.replay().unwrap(), records(0..300));
+    // 294 is the last that was synced; who stops in order loses none.
     drop(journal);
-    // 294 is the last that was synced.
     let mut journal = Redb::open(&path, OWNER).unwrap();
-    assert_eq!(journal.replay().unwrap(), records(0..=294));
+    assert_eq!(journal.replay().unwrap(), records(0..300));
     journal.append(&record(1000)).unwrap();
     journal.replace(&records([7, 8])).unwrap();
     journal.append(&record(9)).unwrap();

@@ -32,7 +32,9 @@ use ::jolteon::Jolteon;
 use ::malachite::Malachite;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use journal::Journaled;
 use pvss_dkg::Progress;
+use sha2::{Digest, Sha256};
 use sim::Placement;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -42,9 +44,13 @@ use self::party::{Noticed, Shared};
 use crate::committee::CommitteeOptions;
 use crate::engine::{self, Engine};
 use crate::failure::Failure;
+use crate::journal::Shelf;
 use crate::scheme::{self, Keyed};
-use crate::setup::{self, Algorithm, Identity, Setup};
+use crate::setup::{self, Algorithm, Identity, Plan, Setup};
 use crate::validator::{Event, Validator};
+
+/// How long parties may take to close their journals.
+const CLOSING: Duration = Duration::from_secs(10);
 
 /// Nothing new for so long means that the committee is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -69,6 +75,10 @@ pub struct Options {
     /// Which consensus orders the blocks
     #[arg(long, value_enum, default_value_t)]
     engine: engine::Name,
+    /// Keep the parties' journals in this folder, and go on where those that are there end: with the
+    /// same options, for as many slots again
+    #[arg(long, value_name = "FOLDER")]
+    journal: Option<PathBuf>,
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -91,6 +101,7 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
     let (plan, placement) = options.committee.gather(Some(options.parties), options.path)?;
     let (mut setup, identities) =
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
+    let shelf = shelf(options, &plan)?;
     // The first half of the slots shows what the fast path is compared with.
     setup.fast_after = options.slots / 2;
     if options.engine == engine::Name::Malachite {
@@ -102,10 +113,15 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::bad_input(format_args!("no thread pool: {error}")))?;
-    let ledger =
-        runtime.block_on(watch::<S, E>(options, Arc::new(setup), identities, placement))?;
-    // Tasks that still sleep are of no interest any more.
-    runtime.shutdown_background();
+    let ledger = runtime.block_on(watch::<S, E>(
+        options,
+        Arc::new(setup),
+        identities,
+        (placement, shelf),
+    ))?;
+    // Tasks that still sleep are of no interest any more, unless they have a journal to close.
+    let patience = options.journal.as_ref().map_or(Duration::ZERO, |_| CLOSING);
+    runtime.shutdown_timeout(patience);
     ledger.print_summary();
     let chronicle = ledger.settle()?;
     if let Some(file) = &options.out {
@@ -120,10 +136,10 @@ async fn watch<S: Keyed, E: Engine>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
-    placement: Option<Placement>,
+    (placement, shelf): (Option<Placement>, Shelf),
 ) -> Result<Ledger<S>, Failure> {
     let mut ledger = Ledger::new(&setup, options.slots);
-    let mut noticed = start::<S, E>(setup, identities, placement).await?;
+    let mut noticed = start::<S, E>(setup, identities, (placement, shelf)).await?;
     let progress = KeyProgress::new();
     loop {
         let next = tokio::select! {
@@ -151,11 +167,25 @@ async fn watch<S: Keyed, E: Engine>(
     }
 }
 
+/// Where the journals are, and whose they are.
+fn shelf(options: &Options, plan: &Plan) -> Result<Shelf, Failure> {
+    if let Some(folder) = &options.journal {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::bad_input(format_args!("{}: {error}", folder.display())))?;
+    }
+    let table = format!("{:?}", (&plan.stakes, &plan.weights, plan.slow, plan.fast));
+    let table = hex::encode(Sha256::digest(table)).chars().take(16).collect::<String>();
+    let Options { path, scheme, engine, .. } = options;
+    let seed = options.committee.seed;
+    let committee = format!("seed {seed}, table {table}, {path:?} path, {scheme:?}, {engine:?}");
+    Ok(Shelf::new(options.journal.clone(), committee))
+}
+
 /// One task per party.
 async fn start<S: Keyed, E: Engine>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
-    placement: Option<Placement>,
+    (placement, shelf): (Option<Placement>, Shelf),
 ) -> Result<UnboundedReceiver<Noticed<S>>, Failure> {
     make_room(identities.len())?;
     let mut seats = Seats::bind(identities.len(), placement)
@@ -165,9 +195,11 @@ async fn start<S: Keyed, E: Engine>(
     let started = tokio::time::Instant::now();
     let shared = Arc::new(Shared { setup: Arc::clone(&setup), started, events });
     for identity in identities.into_iter().map(Arc::new) {
-        let validator =
-            Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), Vec::new())
-                .map_err(Failure::bad_input)?;
+        let journal = shelf.journal(identity.me).map_err(Failure::bad_input)?;
+        let validator = Journaled::open(journal, |records| {
+            Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), records)
+        });
+        let validator = validator.map_err(Failure::bad_input)?;
         let links = seats.connect(&setup, &identity);
         tokio::spawn(party::run(Arc::clone(&shared), identity, validator, links));
     }

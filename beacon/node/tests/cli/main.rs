@@ -6,6 +6,7 @@
 //! Elsewhere: what is changed in a file and found by `verify` (`verify`).
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod journal;
 mod verify;
 
 use std::fs;
