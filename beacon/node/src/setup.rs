@@ -17,6 +17,7 @@ use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
+use machine::Pace;
 use pvss_dkg::{DecryptionKey, EncryptionKey, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -154,6 +155,8 @@ pub struct Setup {
     pub lead: u64,
     /// How long the engine waits for a round before it gives it up.
     pub timeout: Duration,
+    /// When the engine's leaders propose.
+    pub pace: Pace,
     /// The engine's limit for a block.
     pub max_block_bytes: usize,
 }
@@ -231,6 +234,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
         fast_after: 0,
         lead: LEAD,
         timeout: Duration::from_secs(2),
+        pace: Pace::NONE,
         max_block_bytes: MAX_BLOCK_BYTES,
     };
     Ok((setup, identities))

@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
+use machine::Pace;
 use malachitebft_core_types::LinearTimeouts;
 use sha2::{Digest, Sha256};
 use weighted_rounding::Stake;
@@ -37,6 +38,8 @@ pub struct Config {
     pub members: Vec<Member>,
     /// How long Tendermint's steps may take.
     pub timeouts: LinearTimeouts,
+    /// When a height's first proposer proposes; the time for its proposal is counted from then.
+    pub pace: Pace,
     /// Most bytes of transactions in a block.
     pub max_block_bytes: usize,
     /// How long others may be at a later height before one of them is asked for the decision.

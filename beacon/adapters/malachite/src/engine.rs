@@ -19,7 +19,7 @@ use crypto_core::access::Party;
 use machine::{Instant, Machine};
 use malachitebft_core_consensus::{self as consensus, LocallyProposedValue, Params, Resume};
 use malachitebft_core_types::{
-    Round, SignedMessage, ThresholdParams, Timeout, ValuePayload, VoteExtensionPolicy,
+    Round, SignedMessage, ThresholdParams, Timeout, TimeoutKind, ValuePayload, VoteExtensionPolicy,
 };
 
 use crate::catch_up::CatchUp;
@@ -122,6 +122,8 @@ pub(crate) enum Task {
     Begin(Height),
     /// The log is read to its end.
     EndReplay,
+    /// Propose what waited for its time.
+    Propose,
 }
 
 pub(crate) enum Process {
@@ -146,7 +148,9 @@ pub struct Malachite {
     pub(crate) log: Vec<consensus::Input<Tendermint>>,
     /// The height that is being decided.
     pub(crate) height: Height,
-    /// What is proposed once the log is read.
+    /// Since when.
+    pub(crate) since: Instant,
+    /// What is proposed once the log is read and the time has come.
     pub(crate) wanted: Option<(Height, Round)>,
     /// What the next precommit carries.
     pub(crate) carried: Option<Vec<u8>>,
@@ -195,6 +199,7 @@ impl Malachite {
             started: false,
             log: log.entries.into_iter().map(|(_, entry)| entry.into_input()).collect(),
             height,
+            since: Instant::START,
             wanted: None,
             carried: None,
             timers: BTreeMap::new(),
@@ -288,11 +293,16 @@ impl Malachite {
                 self.propose_wanted(&state);
                 self.process = Process::Idle(state);
             }
+            Task::Propose => {
+                self.propose_wanted(&state);
+                self.process = Process::Idle(state);
+            }
         }
     }
 
     fn begin(&mut self, state: State, height: Height) {
         self.height = height;
+        self.since = self.now;
         self.blocks.clear();
         let validators = self.committee.validators().clone();
         let policy = VoteExtensionPolicy::Required;
@@ -347,9 +357,9 @@ impl Malachite {
         }
     }
 
-    /// Answers Malachite's request for a block.
+    /// Answers Malachite's request for a block, now or when it is time.
     pub(crate) fn propose(&mut self, height: Height, round: Round) {
-        if !self.log.is_empty() {
+        if !self.log.is_empty() || self.now < self.proposes_at(round) {
             self.wanted = Some((height, round));
             return;
         }
@@ -364,7 +374,15 @@ impl Malachite {
         self.tasks.push_front(Task::Feed(consensus::Input::Propose(value)));
     }
 
-    /// Unless the log had it.
+    /// A round that follows a failed one has waited long enough.
+    fn proposes_at(&self, round: Round) -> Instant {
+        match round {
+            Round::ZERO => self.config.pace.proposes_at(self.since, self.height.get()),
+            _ => self.since,
+        }
+    }
+
+    /// Unless the log had it, or the round is over.
     fn propose_wanted(&mut self, state: &State) {
         let Some((height, round)) = self.wanted.take() else { return };
         let own = Address::new(self.config.me);
@@ -401,6 +419,9 @@ impl Malachite {
             self.timers.remove(&key);
             self.tasks.push_back(Task::Feed(consensus::Input::TimeoutElapsed(timeout)));
         }
+        if self.wanted.is_some_and(|(_, round)| self.proposes_at(round) <= self.now) {
+            self.tasks.push_back(Task::Propose);
+        }
         self.ask_for_decision();
     }
 
@@ -409,7 +430,11 @@ impl Malachite {
         if timeout.round.is_nil() {
             return Duration::ZERO;
         }
-        self.config.timeouts.duration_for(timeout)
+        let span = self.config.timeouts.duration_for(timeout);
+        match timeout.kind {
+            TimeoutKind::Propose => span + self.proposes_at(timeout.round).since(self.now),
+            _ => span,
+        }
     }
 
     pub(crate) fn send(&mut self, to: Recipient, message: Message) {
@@ -446,6 +471,7 @@ impl Machine for Malachite {
 
     fn wake_at(&self) -> Option<Instant> {
         let timers = self.timers.values().map(|(at, _)| *at);
-        timers.chain(self.catch_up.ask_at()).min()
+        let wanted = self.wanted.map(|(_, round)| self.proposes_at(round));
+        timers.chain(wanted).chain(self.catch_up.ask_at()).min()
     }
 }

@@ -14,6 +14,7 @@ use crypto_core::bls::min_sig::PublicKey;
 use crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
 use crypto_core::context::Context;
 use crypto_core::verified::Verified;
+use machine::Pace;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use weighted_rounding::Stake;
@@ -41,10 +42,11 @@ pub struct Config {
     pub me: Party,
     /// All members, by party.
     pub members: Vec<Member>,
-    /// How long a round may take when the one before it succeeded. Each failed round doubles it.
+    /// How long a round may take from its leader's proposal, when the one before it succeeded. Each
+    /// failed round doubles it.
     pub timeout: Duration,
-    /// How long a leader waits in its round before it proposes. Zero: as fast as the network.
-    pub pace: Duration,
+    /// When a leader proposes.
+    pub pace: Pace,
     /// How long a certified block may be missing before its signers are asked for it.
     pub fetch_after: Duration,
     /// Most bytes of payload in a block.
@@ -60,7 +62,7 @@ impl Config {
             me,
             members,
             timeout: Duration::from_secs(1),
-            pace: Duration::ZERO,
+            pace: Pace::NONE,
             fetch_after: Duration::from_millis(50),
             max_block_bytes: 4 << 20,
         }
@@ -93,14 +95,9 @@ pub enum ConfigError {
         /// Who the engine is to be.
         me: Party,
     },
-    /// A round would end before its leader proposes.
-    #[error("timeout of {timeout:?} leaves no time after a pace of {pace:?}")]
-    Timeout {
-        /// The round's time.
-        timeout: Duration,
-        /// The leader's pause.
-        pace: Duration,
-    },
+    /// A round would end as it begins.
+    #[error("timeout is zero, a round takes time")]
+    Timeout,
     /// Blocks could carry nothing, or more than a frame.
     #[error("max_block_bytes is {got}, it must be 1 to {most}", most = u32::MAX)]
     BlockBytes {

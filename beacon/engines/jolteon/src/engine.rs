@@ -194,8 +194,8 @@ impl Jolteon {
         if *member.key.get() != secret.public_key() {
             return Err(ConfigError::WrongKey { me });
         }
-        if timeout <= pace {
-            return Err(ConfigError::Timeout { timeout, pace });
+        if timeout.is_zero() {
+            return Err(ConfigError::Timeout);
         }
         if max_block_bytes == 0 || u32::try_from(max_block_bytes).is_err() {
             return Err(ConfigError::BlockBytes { got: max_block_bytes });

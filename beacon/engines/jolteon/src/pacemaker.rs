@@ -1,14 +1,14 @@
 //! When a round has taken too long.
 //!
-//! A round lasts `timeout · 2^k` where `k` is the number of rounds since the highest certificate, so
-//! after `k` failures in a row everyone waits long enough for everyone else, whatever the network's
-//! delay is. `k` is computed from certificates alone and survives a restart. After its end the
-//! timeout is sent again every `timeout` until the round advances, for messages get lost.
+//! A round lasts `timeout · 2^k` from when its leader proposes, where `k` is the number of rounds since
+//! the highest certificate, so after `k` failures in a row everyone waits long enough for everyone else,
+//! whatever the network's delay is. `k` is computed from certificates alone and survives a restart. After
+//! its end the timeout is sent again every `timeout` until the round advances, for messages get lost.
 //!
 //! Elsewhere: entering and leaving rounds (`round`).
 use core::time::Duration;
 
-use machine::Instant;
+use machine::{Instant, Pace};
 
 use crate::block::Round;
 
@@ -18,14 +18,14 @@ const MAX_DOUBLINGS: u32 = 6;
 #[derive(Debug)]
 pub(crate) struct Pacemaker {
     timeout: Duration,
-    pace: Duration,
+    pace: Pace,
     round: Round,
     entered: Instant,
     deadline: Instant,
 }
 
 impl Pacemaker {
-    pub(crate) const fn new(timeout: Duration, pace: Duration) -> Self {
+    pub(crate) const fn new(timeout: Duration, pace: Pace) -> Self {
         let (round, entered) = (Round::GENESIS, Instant::START);
         Self { timeout, pace, round, entered, deadline: entered }
     }
@@ -40,12 +40,12 @@ impl Pacemaker {
         let doublings = u32::try_from(failures).unwrap_or(u32::MAX).min(MAX_DOUBLINGS);
         self.round = round;
         self.entered = now;
-        self.deadline = now + self.timeout.saturating_mul(1 << doublings);
+        self.deadline = self.proposes_at() + self.timeout.saturating_mul(1 << doublings);
     }
 
     /// When the round's leader proposes.
     pub(crate) fn proposes_at(&self) -> Instant {
-        self.entered + self.pace
+        self.pace.proposes_at(self.entered, self.round.get())
     }
 
     pub(crate) const fn deadline(&self) -> Instant {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn failures_double_the_wait_up_to_a_bound() {
-        let mut pacemaker = Pacemaker::new(SECOND, Duration::ZERO);
+        let mut pacemaker = Pacemaker::new(SECOND, Pace::NONE);
         for (round, wait) in [(6, 1), (7, 2), (8, 4), (12, 64), (1000, 64)] {
             pacemaker.enter(at(0), Round::new(round), Round::new(5));
             assert_eq!(pacemaker.deadline(), at(wait), "round {round}");
@@ -82,8 +82,18 @@ mod tests {
     }
 
     #[test]
+    fn nobody_gives_a_round_up_before_its_leader_had_time() {
+        let mut pacemaker = Pacemaker::new(SECOND, Pace { pause: SECOND, period: SECOND * 10 });
+        for (now, proposes) in [(19, 20), (25, 26)] {
+            pacemaker.enter(at(now), Round::new(3), Round::new(2));
+            assert_eq!(pacemaker.proposes_at(), at(proposes));
+            assert_eq!(pacemaker.deadline(), at(proposes + 1));
+        }
+    }
+
+    #[test]
     fn a_timeout_is_repeated_at_the_base_rate() {
-        let mut pacemaker = Pacemaker::new(SECOND, Duration::ZERO);
+        let mut pacemaker = Pacemaker::new(SECOND, Pace::NONE);
         pacemaker.enter(at(0), Round::new(3), Round::new(0));
         assert!(!pacemaker.expired(at(3)));
         assert!(pacemaker.expired(at(4)) && !pacemaker.expired(at(4)));

@@ -55,6 +55,9 @@ const CLOSING: Duration = Duration::from_secs(10);
 /// Nothing new for so long means that the committee is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long Malachite's proposers wait.
+const REST: Duration = Duration::from_millis(100);
+
 /// What a devnet is asked for.
 #[derive(Args, Debug)]
 pub struct Options {
@@ -105,7 +108,9 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
     // The first half of the slots shows what the fast path is compared with.
     setup.fast_after = options.slots / 2;
     if options.engine == engine::Name::Malachite {
-        // Its heights do not wait for the pool that opens shares, as Jolteon's rounds do.
+        // Its heights take milliseconds here and wait for no job, as Jolteon's rounds do: unpaced they
+        // leave behind whoever still opens its shares, and then what computes the values.
+        setup.pace.pause = REST;
         setup.lead = setup.lead.saturating_mul(4);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

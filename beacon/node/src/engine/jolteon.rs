@@ -36,6 +36,7 @@ impl Engine for Jolteon {
         let me = identity.me;
         let mut config = jolteon::Config::new(setup.context, me, setup.members.clone());
         config.timeout = setup.timeout;
+        config.pace = setup.pace;
         config.max_block_bytes = setup.max_block_bytes;
         let refused = |error: ConfigError| StartError::Engine(error.to_string());
         let signer = identity.signer.to_secret_bytes();

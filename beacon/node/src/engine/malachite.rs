@@ -46,6 +46,7 @@ impl Engine for Malachite {
             me: identity.me,
             members: members.collect(),
             timeouts: timeouts(setup.timeout),
+            pace: setup.pace,
             max_block_bytes: setup.max_block_bytes,
             catch_up_after: setup.timeout / 2,
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId};
-use machine::{Instant, Machine};
+use machine::{Instant, Machine, Pace};
 use prefinal_malachite::{
     BlockId, Committee, Config, Input, LinearTimeouts, Log, Malachite, Member, Message, Output,
     Proposal, Recipient, Record, SecretKey, Signature, Vote,
@@ -37,6 +37,7 @@ pub(crate) type Death = Box<dyn FnMut(Party, &Output) -> bool>;
 
 pub(crate) struct Net {
     stakes: Vec<u128>,
+    pub(crate) pace: Pace,
     pub(crate) engines: Vec<Option<Malachite>>,
     pub(crate) logs: Vec<Vec<Record>>,
     pub(crate) seen: Vec<Vec<(Instant, Seen)>>,
@@ -72,6 +73,7 @@ pub(crate) fn config(stakes: &[u128], me: u32) -> Config {
             rebroadcast: span * 2,
             max_timeout: span * 100,
         },
+        pace: Pace::NONE,
         max_block_bytes: 1000,
         catch_up_after: Duration::from_millis(100),
     }
@@ -102,6 +104,7 @@ impl Net {
         let count = stakes.len();
         Self {
             stakes: stakes.to_vec(),
+            pace: Pace::NONE,
             engines: (0..count).map(|_| None).collect(),
             logs: vec![Vec::new(); count],
             seen: vec![Vec::new(); count],
@@ -125,7 +128,8 @@ impl Net {
         let mut log = Log::default();
         let index = usize::try_from(party).unwrap();
         self.logs[index].iter().cloned().for_each(|record| log.apply(record));
-        let engine = Malachite::new(config(&self.stakes, party), secret(party), log).unwrap();
+        let config = Config { pace: self.pace, ..config(&self.stakes, party) };
+        let engine = Malachite::new(config, secret(party), log).unwrap();
         self.engines[index] = Some(engine);
         self.handle(party, Input::Start);
     }

@@ -1,6 +1,8 @@
 //! Runs without liars.
 
-use machine::Instant;
+use std::time::Duration;
+
+use machine::{Instant, Pace};
 use prefinal_malachite::{Message, NilOrVal, VoteType};
 
 use crate::net::{DELAY, Net, Seen, partial};
@@ -36,6 +38,31 @@ fn parties_of_unequal_stake_agree_on_blocks_and_transactions() {
         matches!(seen, Seen::Finalized(_, _, transactions) if transactions.contains(&vec![1, 0]))
     });
     assert_eq!(again.count(), 1);
+}
+
+#[test]
+fn a_proposer_takes_its_time_and_nobody_gives_it_up() {
+    let second = Duration::from_secs(1);
+    let resting = Pace { pause: second, ..Pace::NONE };
+    let due = Pace { period: second, ..Pace::NONE };
+    for (pace, first) in [(resting, 1), (due, 0)] {
+        let mut net = Net::new(&STAKES);
+        net.pace = pace;
+        ALL.iter().for_each(|party| net.boot(*party));
+        net.run_until(&ALL, 6);
+        for (at, seen) in ALL.iter().flat_map(|party| net.of(*party)) {
+            match seen {
+                Seen::Finalized(height, ..) => {
+                    let proposed = Instant::at(second * u32::try_from(height - 1 + first).unwrap());
+                    let late = at.since(proposed);
+                    assert!(*at > proposed, "{height} is final at {at:?}");
+                    assert!(pace == resting || late < DELAY * 5, "{height} comes {late:?} late");
+                }
+                Seen::Abandoned(height, round) => panic!("round {round} of {height} is given up"),
+                _ => {}
+            }
+        }
+    }
 }
 
 #[test]
