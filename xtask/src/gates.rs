@@ -11,7 +11,7 @@ pub(crate) struct Stage {
     pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
 }
 
-pub(crate) const STAGES: [Stage; 10] = [
+pub(crate) const STAGES: [Stage; 11] = [
     Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage {
@@ -32,6 +32,7 @@ pub(crate) const STAGES: [Stage; 10] = [
         about: "one answer in WebAssembly too, run by Node",
         gates: platforms,
     },
+    Stage { name: "python", about: "the Python package: wheel, tests, types", gates: python },
     Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
     Stage { name: "fuzz", about: "each fuzz target for 10 seconds", gates: fuzz },
 ];
@@ -56,7 +57,8 @@ const FUZZ_SECONDS: u32 = 10;
 
 /// What is not on by default: linted and tested with all of it, so that one build serves; without it
 /// the tests run on the other backend, and everything compiles under `features`.
-const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,prefinal-node/timelock";
+const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,prefinal-node/timelock,\
+                      prefinal-codes/timelock";
 
 const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabihf"];
 
@@ -148,6 +150,32 @@ fn platforms() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[Program { name: "node", package: "nodejs" }])?;
     let line = "test -p prefinal-weighted-rounding --test platforms --locked -- --ignored";
     Ok(vec![Gate::cargo(line)])
+}
+
+/// In the profile of the tests, whose dependencies are built. The environment has nothing of the source
+/// tree but the wheel.
+fn python() -> Result<Vec<Gate>, Failed> {
+    setup::programs(&[Program { name: "python3", package: "python3" }])?;
+    setup::venv("target/maturin", "bindings/python/requirements/build.txt")?;
+    setup::venv("target/python", "bindings/python/requirements/test.txt")?;
+    let wheel = "build --profile dev --locked --out target/wheels";
+    let install = "-m pip install --quiet --disable-pip-version-check --no-index --no-deps";
+    let here = |program: &str, line: &str| {
+        Gate::new(&format!("target/python/bin/{program}"), line).inside("bindings/python")
+    };
+    let types = here("mypy", "--cache-dir ../../target/mypy");
+    Ok(vec![
+        Gate::new(
+            "target/maturin/bin/maturin",
+            &format!("{wheel} --manifest-path bindings/python/Cargo.toml"),
+        ),
+        Gate::new(
+            "target/python/bin/python3",
+            &format!("{install} --force-reinstall --find-links target/wheels prefinal"),
+        ),
+        here("python3", "-m pytest -p no:cacheprovider").beside(types),
+        here("pyright", "--pythonpath ../../target/python/bin/python3"),
+    ])
 }
 
 /// What memcheck says in full, the controls' leaks included, is in the log.

@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -77,6 +77,15 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "prefinal-crypto-core",
             "prefinal-pvss-dkg",
             "prefinal-timelock",
+            "prefinal-weighted-rounding",
+        ],
+    ),
+    (
+        "prefinal-python",
+        &[
+            "prefinal-codes",
+            "prefinal-crypto-core",
+            "prefinal-pvss-dkg",
             "prefinal-weighted-rounding",
         ],
     ),

@@ -1,0 +1,101 @@
+"""Threshold cryptography for BFT blockchains, ready the moment a block is final.
+
+==================  ==========================================================================
+``round_stakes``    stake to small weights, exactly (``prefinal.rounding``)
+``stakes``          stake tables of real chains
+``SecretKey`` …     BLS signatures in both variants: single, aggregate, in batches
+``Electorate``      certificates: quorums of exact stake in one signature
+``Committee``       threshold signatures: partials, combined, with culprits
+``VufCommittee``    the weighted verifiable unpredictable function
+``drand``           rounds of beacons: drand's four schemes and ours
+``errors``          exceptions with stable codes and fields
+==================  ==========================================================================
+"""
+
+from prefinal import drand, errors, rounding, stakes
+from prefinal._core import (
+    CODES as _CODES,
+)
+from prefinal._core import (
+    BlindedKey,
+    Certificate,
+    ChainInfo,
+    Committee,
+    Domain,
+    Electorate,
+    EvaluationKey,
+    Partial,
+    Possession,
+    ProvenKey,
+    PublicKey,
+    SecretKey,
+    Signature,
+    Signer,
+    VufCommittee,
+    VufInput,
+    VufOutput,
+    VufPartial,
+    VufShares,
+    __version__,
+    aggregate,
+    verify_aggregate,
+    verify_batch,
+    verify_multi,
+)
+from prefinal.errors import (
+    ArgumentError,
+    EncodingError,
+    FaultError,
+    NotEnoughError,
+    PrefinalError,
+    RoundingError,
+)
+from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
+
+#: What each error code means.
+CODES: "dict[str, str]" = dict(_CODES)
+
+__all__ = [
+    "CODES",
+    "FAST",
+    "SLOW",
+    "ArgumentError",
+    "BlindedKey",
+    "Certificate",
+    "ChainInfo",
+    "Committee",
+    "Domain",
+    "Electorate",
+    "EncodingError",
+    "EvaluationKey",
+    "FaultError",
+    "Guarantee",
+    "NotEnoughError",
+    "Pair",
+    "Partial",
+    "Possession",
+    "PrefinalError",
+    "ProvenKey",
+    "PublicKey",
+    "Rounding",
+    "RoundingError",
+    "SecretKey",
+    "Signature",
+    "Signer",
+    "VufCommittee",
+    "VufInput",
+    "VufOutput",
+    "VufPartial",
+    "VufShares",
+    "__version__",
+    "aggregate",
+    "drand",
+    "errors",
+    "round_stakes",
+    "rounding",
+    "stakes",
+    "verify_aggregate",
+    "verify_batch",
+    "verify_multi",
+    "verify_weights",
+]

@@ -1,0 +1,70 @@
+//! The Python package `prefinal`: Rust's side, the module `prefinal._core`.
+//!
+//! Thin: arguments are read and checked, Rust is called, results are handed over. What is more
+//! pleasant to write in Python (results as dataclasses, plots, tables) is written there.
+//!
+//! | module        | what                                                                 |
+//! |---------------|----------------------------------------------------------------------|
+//! | `input`       | arguments: bytes-like, whole numbers, iterables of any kind          |
+//! | `error`       | errors become exceptions, with their codes                           |
+//! | `work`        | long calls: without the interpreter's lock, with Ctrl-C and progress |
+//! | `random`      | the system's randomness, or a seed                                   |
+//! | `rounding`    | stake to weight                                                      |
+//! | `bls`         | keys and signatures in both variants                                 |
+//! | `many`        | sums of signatures, and many signatures at once                      |
+//! | `threshold`   | committees that sign                                                 |
+//! | `wvuf`        | the weighted VUF                                                     |
+//! | `certificate` | quorums of exact stake                                               |
+//! | `drand`       | rounds of beacons                                                    |
+//! | `tables`      | stake tables                                                         |
+//!
+//! Two rules. Nothing that Python passes panics: a wrong type is a `TypeError`, a wrong value a
+//! `prefinal.PrefinalError`. No secret leaves but by a method that says so in its name.
+//!
+//! Elsewhere: codes and what they mean (`prefinal-codes`), tests (`bindings/python/tests`).
+
+mod bls;
+mod certificate;
+mod drand;
+mod error;
+mod input;
+mod many;
+mod random;
+mod rounding;
+mod tables;
+mod threshold;
+mod work;
+mod wvuf;
+
+use pyo3::prelude::*;
+
+/// Rust's side of the package `prefinal`.
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::bls::{Domain, Possession, ProvenKey, PublicKey, SecretKey, Signature};
+    #[pymodule_export]
+    use crate::certificate::{Certificate, Electorate};
+    #[pymodule_export]
+    use crate::drand::ChainInfo;
+    #[pymodule_export]
+    use crate::many::{aggregate, verify_aggregate, verify_batch, verify_multi};
+    #[pymodule_export]
+    use crate::rounding::{solve, verify, whole_numbers};
+    #[pymodule_export]
+    use crate::tables::{table_names, table_text};
+    #[pymodule_export]
+    use crate::threshold::{Committee, Partial, Signer};
+    #[pymodule_export]
+    use crate::wvuf::{
+        BlindedKey, EvaluationKey, VufCommittee, VufInput, VufOutput, VufPartial, VufShares,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("CODES", codes::CODES.to_vec())
+    }
+}

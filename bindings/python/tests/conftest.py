@@ -1,0 +1,24 @@
+"""Vectors: the same files that Rust's tests read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+VECTORS = ROOT / "crypto-core" / "tests" / "vectors"
+
+
+@pytest.fixture(scope="session")
+def model() -> Callable[[str], Any]:
+    """Reads what the independent model computed."""
+    return lambda name: json.loads((VECTORS / "model" / f"{name}.json").read_text())["content"]
+
+
+@pytest.fixture(scope="session")
+def published() -> Callable[[str], Any]:
+    """Reads vectors that others published."""
+    return lambda name: json.loads((VECTORS / f"{name}.json").read_text())
