@@ -21,6 +21,7 @@
 //! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
 mod content;
 mod footprint;
+mod foresight;
 mod handover;
 mod missed;
 mod peers;
@@ -38,13 +39,14 @@ use crate::config::{Binding, Keys, Limits, Plan, Secrets};
 use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::event::{Input, Output, Recipient, Refusal, Reveal};
 use crate::history::{Answer, Given, History};
-use crate::job::{Combined, Finding, Job, Subject, Verdict, Work};
+use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value, View};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Path, Record};
 
 pub use self::footprint::Footprint;
+pub use self::foresight::Foresights;
 
 /// Final slots without output that are asked for at a time, oldest first.
 const ASKED_AT_ONCE: usize = 16;
@@ -70,6 +72,7 @@ pub struct Beacon<S: Scheme> {
     /// Whom outputs were shown to.
     shown: Given,
     missed: missed::Missed,
+    foresight: foresight::Foresight<S>,
     suspects: BTreeSet<Party>,
     /// Who was accused of what kind of fault that costs nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
@@ -379,12 +382,20 @@ impl<S: Scheme> Beacon<S> {
             let lane = Lane { path, value };
             let Some(open) = self.open.get_mut(&slot) else { continue };
             let singles = open.collector.single_out(lane, &self.suspects, committee);
-            let singles = singles.into_iter().map(|(party, partial)| Work::Verify(party, partial));
-            let batch = open.collector.start(lane, committee).map(Work::Combine);
-            for work in singles.chain(batch).collect::<Vec<_>>() {
+            let alone = |(party, partial)| (Work::Verify(party, partial), Done::default());
+            let mut jobs: Vec<_> = singles.into_iter().map(alone).collect();
+            let expected = self.foresight.expected(path);
+            if let Some(batch) = open.collector.start(lane, committee, expected) {
+                self.foresight.learn(path, &batch.came, batch.foreseen);
+                jobs.push((Work::Combine(batch.partials), batch.done));
+            } else if let Some(portion) = open.collector.prepare(lane, committee, expected) {
+                jobs.push((Work::Prepare(portion.partials), portion.done));
+            }
+            for (work, done) in jobs {
                 // The first slot of a configuration has an input, and so have those after it.
                 let Some(subject) = self.subject(slot, value) else { return };
-                self.outputs.push_back(Output::Check(Job::new(&keys, &subject, path, work)));
+                let job = Job::new(&keys, &subject, path, work).after(done);
+                self.outputs.push_back(Output::Check(job));
             }
         }
     }
@@ -404,7 +415,10 @@ impl<S: Scheme> Beacon<S> {
             Finding::Opened { from, shown, result } => {
                 return self.opened(slot, lane, (from, shown), result);
             }
-            finding => finding,
+            finding => match self.take_ahead(slot, lane, finding) {
+                Some(finding) => finding,
+                None => return,
+            },
         };
         // A slot with a result, or a finished one, needs no second.
         let Some(open) = self.open.get_mut(&slot).filter(|open| open.result.is_none()) else {
@@ -419,7 +433,9 @@ impl<S: Scheme> Beacon<S> {
                     Ok(combined) => {
                         open.result = Some((path, combined));
                         open.collector.clear();
+                        let next = self.look_ahead(lane, slot);
                         self.reveal();
+                        self.outputs.extend(next.map(Output::Check));
                     }
                     Err(QuorumError::Faulty { culprits }) => {
                         self.caught(slot, lane, &culprits);
@@ -437,7 +453,7 @@ impl<S: Scheme> Beacon<S> {
                 self.caught(slot, lane, &BTreeSet::from([party]));
                 self.advance(slot);
             }
-            Finding::Opened { .. } => {}
+            Finding::Opened { .. } | Finding::Foreseen(..) | Finding::Prepared(..) => {}
         }
     }
 

@@ -14,12 +14,18 @@
 //! job; what arrives meanwhile is kept, so that after a failed batch the rest can be tried at once.
 //! Weights are added up as partials arrive: an arrival costs a look-up, not a recount.
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crypto_core::access::{Party, fewest};
 
+use crate::job::{Done, Held};
 use crate::schemes::Scheme;
 use crate::slot::Value;
 use crate::wire::Path;
+
+/// In how many parts at most the expected partials are worked on ahead: each is a job, and one sum of
+/// products over many is cheaper than many sums.
+const PORTIONS: u128 = 4;
 
 /// Partials that can be combined with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,9 +69,54 @@ struct Tally<S: Scheme> {
     /// Of all that is counted and whose key is known.
     weight: u128,
     running: bool,
+    /// Who is expected to suffice, and what was computed ahead for them.
+    expected: Option<Arc<Expected<S>>>,
+    done: Done<S>,
+    /// Of whose partials the terms are there when the job that is out ends.
+    preparing: Option<BTreeSet<Party>>,
+}
+
+/// Who is expected to suffice, with what depends on them alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected<S: Scheme> {
+    pub(crate) parties: BTreeSet<Party>,
+    pub(crate) foreseen: Option<Held<S::Foreseen>>,
+}
+
+/// Partials to be worked on ahead.
+#[derive(Clone, Debug)]
+pub(crate) struct Portion<S: Scheme> {
+    pub(crate) partials: BTreeMap<Party, S::Partial>,
+    pub(crate) done: Done<S>,
+}
+
+/// Partials that suffice.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch<S: Scheme> {
+    pub(crate) partials: BTreeMap<Party, S::Partial>,
+    pub(crate) done: Done<S>,
+    /// Everybody whose partial was here.
+    pub(crate) came: BTreeSet<Party>,
+    /// Whether these were expected; `None` if nobody was.
+    pub(crate) foreseen: Option<bool>,
 }
 
 impl<S: Scheme> Tally<S> {
+    fn counted(&self) -> impl Iterator<Item = (Party, &S::Partial)> {
+        let entries = self.entries.iter();
+        entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
+    }
+
+    /// Who counts, with what weight.
+    fn weighed(&self, committee: &S::Committee) -> impl Iterator<Item = (Party, u128)> {
+        let weighed = self.counted().map(|(party, _)| (party, S::weight(committee, party)));
+        weighed.filter(|(_, weight)| *weight > 0)
+    }
+
+    fn done_for(&self, expected: &Expected<S>) -> Done<S> {
+        Done { foreseen: expected.foreseen.clone(), ..self.done.clone() }
+    }
+
     fn recount(&mut self, committee: &S::Committee) {
         let counted = self.entries.iter().filter(|(_, entry)| entry.counted().is_some());
         self.weight = counted.map(|(party, _)| S::weight(committee, *party)).sum();
@@ -130,21 +181,73 @@ impl<S: Scheme> Collector<S> {
         &mut self,
         lane: Lane,
         committee: &S::Committee,
-    ) -> Option<BTreeMap<Party, S::Partial>> {
+        expected: Option<&Arc<Expected<S>>>,
+    ) -> Option<Batch<S>> {
         let tally = self.lanes.get_mut(&lane)?;
         if tally.running || tally.weight < S::threshold(committee) {
             return None;
         }
-        let counted = || {
-            let entries = tally.entries.iter();
-            entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
+        let came: BTreeSet<Party> = tally.weighed(committee).map(|(party, _)| party).collect();
+        let expected = tally.expected.as_ref().or(expected);
+        let met = expected.filter(|expected| expected.parties.is_subset(&came));
+        let (parties, done) = match met {
+            Some(expected) => (expected.parties.clone(), tally.done_for(expected)),
+            None => (fewest(S::threshold(committee), tally.weighed(committee))?, Done::default()),
         };
-        let weighed = counted().map(|(party, _)| (party, S::weight(committee, party)));
-        let fewest = fewest(S::threshold(committee), weighed)?;
-        let batch = counted().filter(|(party, _)| fewest.contains(party));
-        let batch = batch.map(|(party, partial)| (party, partial.clone())).collect();
+        let foreseen = expected.map(|_| met.is_some());
+        let partials = tally.counted().filter(|(party, _)| parties.contains(party));
+        let partials = partials.map(|(party, partial)| (party, partial.clone())).collect();
         tally.running = true;
-        Some(batch)
+        Some(Batch { partials, done, came, foreseen })
+    }
+
+    /// Partials of those who are expected to suffice that are worth a job of their own before the rest
+    /// is here: a quarter of what is needed, and no more, for what is needed at last may have to wait
+    /// for the thread. At most one such job runs in a lane.
+    pub(crate) fn prepare(
+        &mut self,
+        lane: Lane,
+        committee: &S::Committee,
+        expected: Option<&Arc<Expected<S>>>,
+    ) -> Option<Portion<S>> {
+        let tally = self.lanes.get_mut(&lane)?;
+        let expected = Arc::clone(tally.expected.as_ref().or(expected)?);
+        let lost = |party| matches!(tally.entries.get(party), Some(Entry::Rejected));
+        if tally.preparing.is_some() || tally.running || expected.parties.iter().any(lost) {
+            return None;
+        }
+        let new =
+            |party: &Party| expected.parties.contains(party) && !tally.done.parties.contains(party);
+        let mut missing = S::threshold(committee).div_ceil(PORTIONS);
+        let mut portion = BTreeSet::new();
+        for (party, weight) in tally.weighed(committee).filter(|(party, _)| new(party)) {
+            if missing > 0 {
+                missing = missing.saturating_sub(weight);
+                portion.insert(party);
+            }
+        }
+        if missing > 0 {
+            return None;
+        }
+        let partials = tally.counted().filter(|(party, _)| portion.contains(party));
+        let partials = partials.map(|(party, partial)| (party, partial.clone())).collect();
+        let done = tally.done_for(&expected);
+        tally.preparing = Some(done.parties.union(&portion).copied().collect());
+        tally.expected = Some(expected);
+        Some(Portion { partials, done })
+    }
+
+    /// What came of a job that [`prepare`](Collector::prepare) gave rise to.
+    pub(crate) fn prepared(
+        &mut self,
+        lane: Lane,
+        parties: BTreeSet<Party>,
+        ahead: Option<Held<S::Ahead>>,
+    ) {
+        let awaited = |tally: &&mut Tally<S>| tally.preparing.as_ref() == Some(&parties);
+        let Some(tally) = self.lanes.get_mut(&lane).filter(awaited) else { return };
+        tally.preparing = None;
+        tally.done = Done { foreseen: None, ahead, parties };
     }
 
     /// Notes that the lane's job ended; `false` if none was running.

@@ -98,6 +98,7 @@ pub enum Binding {
 /// |------------------------------------|--------------------------------|-----------------------------|
 /// | answers of finished slots          | `history`                      | a value, the own partial, an output and its proof |
 /// | results that wait for their turn   | `backlog + window + 1`         | an output and its proof     |
+/// | partials that were worked on ahead | once more those of the expected set, in slots that are kept | as above |
 /// | values of final slots without output | as many as the engine is ahead | a value                   |
 ///
 /// No peer adds to the last: an engine that finalizes what the beacon cannot follow is ahead by slots

@@ -9,7 +9,16 @@
 //! | `Combine` | the partials, or the result alone if it suffices | one pairing for each party | two pairings          |
 //! | `Verify`  | one partial of a party that was caught before   | two pairings               | two pairings          |
 //! | `Open`    | an output that a peer has shown                 | one pairing for each party | two pairings          |
-use std::collections::BTreeMap;
+//!
+//! Two more compute ahead, see `beacon::foresight`; their findings are each party's own, and a driver
+//! that keeps verdicts need not keep these.
+//!
+//! | work      | computes                                        | weighted VUF               | threshold BLS         |
+//! |-----------|-------------------------------------------------|----------------------------|-----------------------|
+//! | `Foresee` | what depends on the set of parties alone        | a base for each party      | coefficients          |
+//! | `Prepare` | terms of the partials that are here             | two pairings each          | a sum of products     |
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use borsh::BorshSerialize;
@@ -63,6 +72,41 @@ pub struct Job<S: Scheme> {
     subject: Arc<Subject<S>>,
     path: Path,
     work: Work<S>,
+    done: Done<S>,
+}
+
+/// What was computed ahead of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Done<S: Scheme> {
+    /// What depends on the set alone.
+    pub(crate) foreseen: Option<Held<S::Foreseen>>,
+    /// The terms of some partials.
+    pub(crate) ahead: Option<Held<S::Ahead>>,
+    /// Whose.
+    pub(crate) parties: BTreeSet<Party>,
+}
+
+// Derived, it would ask for defaults of what is in it.
+impl<S: Scheme> Default for Done<S> {
+    fn default() -> Self {
+        Self { foreseen: None, ahead: None, parties: BTreeSet::new() }
+    }
+}
+
+/// Something that is handed around and not looked into: printed, it is `Held(..)`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Held<T>(Arc<T>);
+
+impl<T> fmt::Debug for Held<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Held(..)")
+    }
+}
+
+impl<T> Held<T> {
+    fn new(held: T) -> Self {
+        Self(Arc::new(held))
+    }
 }
 
 /// What a job computes.
@@ -74,6 +118,10 @@ pub enum Work<S: Scheme> {
     Verify(Party, S::Partial),
     /// Check what this peer has shown.
     Open(Party, S::Shown),
+    /// Prepare for partials of these parties.
+    Foresee(BTreeSet<Party>),
+    /// Compute ahead what these partials allow.
+    Prepare(BTreeMap<Party, S::Partial>),
 }
 
 /// What came of a job.
@@ -105,6 +153,11 @@ pub enum Finding<S: Scheme> {
         /// What it is.
         result: Result<Box<Combined<S>>, ShownError>,
     },
+    /// Of [`Work::Foresee`]. Without the second nothing is gained, and nothing lost.
+    Foreseen(BTreeSet<Party>, Option<Held<S::Foreseen>>),
+    /// Of [`Work::Prepare`]: of whose partials the terms are there, and what they come to; nothing if
+    /// the driver knows the output otherwise.
+    Prepared(BTreeSet<Party>, Option<Held<S::Ahead>>),
 }
 
 /// An output and what shows it.
@@ -123,7 +176,23 @@ impl<S: Scheme> Job<S> {
         path: Path,
         work: Work<S>,
     ) -> Self {
-        Self { keys: Arc::clone(keys), subject: Arc::clone(subject), path, work }
+        let (keys, subject, done) = (Arc::clone(keys), Arc::clone(subject), Done::default());
+        Self { keys, subject, path, work, done }
+    }
+
+    pub(crate) fn after(self, done: Done<S>) -> Self {
+        Self { done, ..self }
+    }
+
+    /// Whose partials are still to be worked on: a cost model's question.
+    #[must_use]
+    pub fn left(&self) -> BTreeSet<Party> {
+        let given = match &self.work {
+            Work::Combine(partials) | Work::Prepare(partials) => partials.keys().copied().collect(),
+            Work::Verify(party, _) | Work::Open(party, _) => BTreeSet::from([*party]),
+            Work::Foresee(_) => BTreeSet::new(),
+        };
+        given.difference(&self.done.parties).copied().collect()
     }
 
     /// Of which slot.
@@ -168,6 +237,11 @@ impl<S: Scheme> Job<S> {
                 let result = self.open(shown).map(Box::new);
                 Finding::Opened { from: *from, shown: Box::new(shown.clone()), result }
             }
+            Work::Foresee(parties) => {
+                let foreseen = self.committee().and_then(|known| S::foresee(known, parties));
+                Finding::Foreseen(parties.clone(), foreseen.map(Held::new))
+            }
+            Work::Prepare(partials) => Finding::Prepared(self.there(), self.prepare(partials)),
         };
         self.verdict(finding)
     }
@@ -191,7 +265,34 @@ impl<S: Scheme> Job<S> {
     ) -> Result<Box<Combined<S>>, QuorumError> {
         // Jobs are made for paths in use.
         let committee = self.committee().ok_or(QuorumError::Input)?;
-        Ok(Box::new(S::combine(committee, &self.subject.input, partials)?))
+        let input = &self.subject.input;
+        let combined = match self.begun() {
+            Some(ahead) => S::finish(&ahead, committee, input, partials),
+            None => S::combine(committee, input, partials),
+        };
+        combined.map(Box::new)
+    }
+
+    fn prepare(&self, partials: &BTreeMap<Party, S::Partial>) -> Option<Held<S::Ahead>> {
+        let (mut ahead, committee) = (self.begun()?, self.committee()?);
+        S::add(&mut ahead, committee, partials);
+        Some(Held::new(ahead))
+    }
+
+    /// What is there of the output.
+    fn begun(&self) -> Option<S::Ahead> {
+        match &self.done {
+            Done { ahead: Some(Held(ahead)), .. } => Some(S::Ahead::clone(ahead)),
+            Done { foreseen: Some(Held(foreseen)), .. } => {
+                Some(S::begin(foreseen, &self.subject.input))
+            }
+            _ => None,
+        }
+    }
+
+    /// Of whose partials the terms are there when this job has ended.
+    pub(crate) fn there(&self) -> BTreeSet<Party> {
+        self.done.parties.union(&self.left()).copied().collect()
     }
 
     fn open(&self, shown: &S::Shown) -> Result<Combined<S>, ShownError> {

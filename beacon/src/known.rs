@@ -84,7 +84,7 @@ impl<S: Scheme> Job<S> {
     #[must_use]
     pub fn run_knowing(&self, known: &mut Known<S>) -> Verdict<S> {
         let (Work::Combine(partials), Some(committee)) = (self.work(), self.committee()) else {
-            return self.run();
+            return self.run_unneeded().unwrap_or_else(|| self.run());
         };
         let lane = known.lane((self.slot(), self.path(), self.subject().value()));
         if !lane.has(partials) {
@@ -105,5 +105,15 @@ impl<S: Scheme> Job<S> {
             return self.run();
         };
         self.verdict(Finding::Combined(Ok(Box::new(Combined { output, proof }))))
+    }
+
+    /// Who computes an output once for all need not compute it ahead for each.
+    fn run_unneeded(&self) -> Option<Verdict<S>> {
+        let finding = match self.work() {
+            Work::Foresee(parties) => Finding::Foreseen(parties.clone(), None),
+            Work::Prepare(_) => Finding::Prepared(self.there(), None),
+            Work::Combine(_) | Work::Verify(..) | Work::Open(..) => return None,
+        };
+        Some(self.verdict(finding))
     }
 }

@@ -72,12 +72,12 @@ pub mod stack;
 mod switch;
 mod wire;
 
-pub use crate::beacon::{Beacon, Footprint};
+pub use crate::beacon::{Beacon, Footprint, Foresights};
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::contract::Withheld;
 pub use crate::effect::Effect;
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
-pub use crate::job::{Combined, Finding, Job, Verdict, Work};
+pub use crate::job::{Combined, Finding, Held, Job, Verdict, Work};
 pub use crate::known::Known;
 pub use crate::schemes::{
     Batch, Bls, Bounds, Contained, ContentError, Decrypting, Decryption, DecryptionShares,

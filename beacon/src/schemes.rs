@@ -24,6 +24,7 @@ mod wvuf;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
@@ -72,6 +73,13 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     type Proof: Clone + Debug + Eq + Send + Sync;
     /// How an output travels to who was not there: as itself, or as what it follows from.
     type Shown: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
+    /// What depends on who takes part, but not on the slot.
+    type Foreseen: Clone + Debug + Eq + Send + Sync;
+    /// What is computed of a slot's output before all partials are here.
+    type Ahead: Clone + Debug + Eq + Send + Sync;
+
+    /// Whether there is anything to compute ahead.
+    const FORESIGHT: bool = false;
 
     /// Whether nothing can be evaluated before the slot's content is here.
     const OF_CONTENT: bool = false;
@@ -150,6 +158,32 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     /// # Errors
     /// [`QuorumError`]
     fn combine(
+        committee: &Self::Committee,
+        input: &Self::Input,
+        partials: &BTreeMap<Party, Self::Partial>,
+    ) -> Result<Combined<Self>, QuorumError>;
+
+    /// Prepares for partials of exactly these parties. `None` if they do not suffice.
+    fn foresee(_: &Self::Committee, _: &BTreeSet<Party>) -> Option<Self::Foreseen> {
+        None
+    }
+
+    /// Nothing of the slot's output yet.
+    fn begin(foreseen: &Arc<Self::Foreseen>, input: &Self::Input) -> Self::Ahead;
+
+    /// Takes in partials of parties that were foreseen, right or wrong.
+    fn add(
+        ahead: &mut Self::Ahead,
+        committee: &Self::Committee,
+        partials: &BTreeMap<Party, Self::Partial>,
+    );
+
+    /// As [`combine`](Scheme::combine), and with the same checks, without doing again what is done.
+    ///
+    /// # Errors
+    /// [`QuorumError`]
+    fn finish(
+        ahead: &Self::Ahead,
         committee: &Self::Committee,
         input: &Self::Input,
         partials: &BTreeMap<Party, Self::Partial>,

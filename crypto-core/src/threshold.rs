@@ -29,9 +29,13 @@
 //! pairings whatever the committee; if it fails, the culprits are named. [`Committee::verify_all`]
 //! verifies the partials first: for parties that were caught before.
 //!
+//! Whose partials come first is much the same every time, so [`Ahead`] adds up those of an
+//! expected set as they arrive; the result is verified as ever.
+//!
 //! Elsewhere: where shares come from ([`commitment`](crate::commitment), `pvss_dkg`), where they sit
 //! ([`polynomial`](crate::polynomial)), how culprits are found (`bisect`), when a partial may leave
 //! (`beacon`).
+mod combination;
 mod committee;
 pub(crate) mod degree;
 mod message;
@@ -39,6 +43,7 @@ mod partial;
 mod quorum;
 mod signer;
 
+pub use self::combination::{Ahead, Combination};
 pub use self::committee::{Committee, CommitteeError, Setup};
 pub use self::message::{Message, Purpose, PurposeError};
 pub use self::partial::{Partial, PartialError};

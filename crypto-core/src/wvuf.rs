@@ -39,7 +39,7 @@ mod quorum;
 pub mod audit;
 
 pub use blind::{BlindedKey, EvaluationKey, KeyShares, blind};
-pub use combination::{Combination, CombinationError, combine};
+pub use combination::{Ahead, Combination, CombinationError, combine};
 pub use committee::{Admission, AdmitError, AdmittedKey, Committee, CommitteeError, InsertError};
 pub use input::{Input, Partial};
 pub use quorum::{Output, PartialError, Quorum, QuorumError};

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use machine::Instant;
 
 use super::Beacon;
+use super::foresight::Foresight;
 use super::missed::Missed;
 use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
 use crate::contract::Standing;
@@ -53,6 +54,7 @@ impl<S: Scheme> Beacon<S> {
             given: Given::new(limits.answers, limits.retry / 2),
             shown: Given::new(limits.outputs, limits.retry / 2),
             missed: Missed::default(),
+            foresight: Foresight::default(),
             suspects: BTreeSet::new(),
             accused: BTreeSet::new(),
             outputs: VecDeque::new(),

@@ -22,12 +22,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::bls::{Domain, MinSig, min_sig};
 use crypto_core::context::Context;
 use crypto_core::drand::{Randomness, RoundNumber};
-use crypto_core::threshold::{self, Committee, Message, Partial, PartialError, Purpose, Signer};
+use crypto_core::threshold::{
+    self, Ahead, Combination, Committee, Message, Partial, PartialError, Purpose, Signer,
+};
 
 use super::{
     Contained, ContentError, KeyError, OtherGroupKey, QuorumError, Random, Scheme, ShapeError,
@@ -73,6 +76,10 @@ impl Scheme for Bls {
     /// The output is a signature: nothing else is needed.
     type Proof = ();
     type Shown = min_sig::Signature;
+    type Foreseen = Combination;
+    type Ahead = Ahead<MinSig>;
+
+    const FORESIGHT: bool = true;
 
     fn id(committee: &Committee<MinSig>) -> [u8; 32] {
         committee.id()
@@ -152,6 +159,32 @@ impl Scheme for Bls {
         partials: &BTreeMap<Party, Partial<MinSig>>,
     ) -> Result<Combined<Self>, QuorumError> {
         let output = committee.optimistic(input, partials.clone())?.combine()?;
+        Ok(Combined { output, proof: () })
+    }
+
+    fn foresee(committee: &Committee<MinSig>, parties: &BTreeSet<Party>) -> Option<Combination> {
+        Combination::new(committee, parties.iter().copied())
+    }
+
+    fn begin(foreseen: &Arc<Combination>, _: &Message<MinSig>) -> Ahead<MinSig> {
+        Ahead::new(foreseen)
+    }
+
+    fn add(
+        ahead: &mut Ahead<MinSig>,
+        _: &Committee<MinSig>,
+        partials: &BTreeMap<Party, Partial<MinSig>>,
+    ) {
+        ahead.add(partials);
+    }
+
+    fn finish(
+        ahead: &Ahead<MinSig>,
+        committee: &Committee<MinSig>,
+        input: &Message<MinSig>,
+        partials: &BTreeMap<Party, Partial<MinSig>>,
+    ) -> Result<Combined<Self>, QuorumError> {
+        let output = ahead.finish(committee, input, partials)?;
         Ok(Combined { output, proof: () })
     }
 

@@ -97,6 +97,9 @@ impl Scheme for Decryption {
     /// What opens each valid ciphertext, in order.
     type Proof = Vec<Opening>;
     type Shown = Vec<Opening>;
+    /// Not done: what is opened is a batch of any size.
+    type Foreseen = Infallible;
+    type Ahead = Infallible;
 
     fn id(committee: &Decrypting) -> [u8; 32] {
         committee.id()
@@ -212,6 +215,23 @@ impl Scheme for Decryption {
         } else {
             Err(QuorumError::Faulty { culprits })
         }
+    }
+
+    fn begin(foreseen: &Arc<Infallible>, _: &Batch) -> Infallible {
+        match **foreseen {}
+    }
+
+    fn add(ahead: &mut Infallible, _: &Decrypting, _: &BTreeMap<Party, DecryptionShares>) {
+        match *ahead {}
+    }
+
+    fn finish(
+        ahead: &Infallible,
+        _: &Decrypting,
+        _: &Batch,
+        _: &BTreeMap<Party, DecryptionShares>,
+    ) -> Result<Combined<Self>, QuorumError> {
+        match *ahead {}
     }
 
     fn prove(

@@ -9,11 +9,13 @@
 //! the fast partial *is* the slow partial.
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::wvuf::{
-    self, AdmittedKey, Committee, EvaluationKey, Input, InsertError, Output, Partial,
+    self, AdmittedKey, Ahead, Combination, Committee, EvaluationKey, Input, InsertError, Output,
+    Partial,
 };
 
 use super::{
@@ -38,6 +40,10 @@ impl Scheme for Wvuf {
     type Output = Output;
     type Proof = BTreeMap<Party, Partial>;
     type Shown = BTreeMap<Party, Partial>;
+    type Foreseen = Combination;
+    type Ahead = Ahead;
+
+    const FORESIGHT: bool = true;
 
     fn id(committee: &Committee) -> [u8; 32] {
         committee.id()
@@ -104,6 +110,28 @@ impl Scheme for Wvuf {
         partials: &BTreeMap<Party, Partial>,
     ) -> Result<Combined<Self>, QuorumError> {
         let output = wvuf::combine(&committee.verify_all(input, partials.clone())?);
+        Ok(Combined { output, proof: partials.clone() })
+    }
+
+    fn foresee(committee: &Committee, parties: &BTreeSet<Party>) -> Option<Combination> {
+        Combination::new(committee, parties.iter().copied())
+    }
+
+    fn begin(foreseen: &Arc<Combination>, input: &Input) -> Ahead {
+        Ahead::new(foreseen, input)
+    }
+
+    fn add(ahead: &mut Ahead, committee: &Committee, partials: &BTreeMap<Party, Partial>) {
+        ahead.add(committee, partials);
+    }
+
+    fn finish(
+        ahead: &Ahead,
+        committee: &Committee,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<Combined<Self>, QuorumError> {
+        let output = ahead.finish(committee, input, partials)?;
         Ok(Combined { output, proof: partials.clone() })
     }
 

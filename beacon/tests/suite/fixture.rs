@@ -286,7 +286,14 @@ pub(crate) fn records<S: Scheme>(outputs: &[Output<S>]) -> Vec<Record> {
     records.collect()
 }
 
+/// Work that an output waits for; what is computed ahead is left out.
 pub(crate) fn jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
+    use beacon::Work::{Foresee, Prepare};
+    let ahead = |job: &beacon::Job<S>| matches!(job.work(), Foresee(_) | Prepare(_));
+    all_jobs(outputs).into_iter().filter(|job| !ahead(job)).collect()
+}
+
+pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
     let jobs = outputs.iter().filter_map(|output| match output {
         Output::Check(job) => Some(job.clone()),
         _ => None,

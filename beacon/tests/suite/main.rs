@@ -34,6 +34,7 @@ mod decryption;
 mod epochs;
 mod faults;
 mod fixture;
+mod foresight;
 mod instances;
 mod missed;
 mod network;

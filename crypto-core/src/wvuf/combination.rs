@@ -11,14 +11,16 @@
 //!
 //! Not kept: `λⱼ`, of no use beside the bases; lines of Miller loops, for they belong to points of 𝔾₂,
 //! and every `σᵢ` is new in each slot.
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::committee::Committee;
-use super::input::Partial;
-use super::quorum::{Output, Quorum};
+use super::input::{Input, Partial};
+use super::quorum::{Output, Quorum, QuorumError};
 use crate::access::Party;
-use crate::curve::{Factor, G1Affine, G1Projective, pairing_product, vartime_sums};
+use crate::curve::{Factor, G1Affine, G1Projective, MillerLoop, pairing_product, vartime_sums};
 
 /// Why a [`Combination`] does not serve a quorum: the caller's mistake, or another set came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +63,13 @@ impl Combination {
         self.bases.iter().map(|(party, _)| *party)
     }
 
+    fn loops(&self, partials: &BTreeMap<Party, Partial>) -> MillerLoop {
+        let bases = self.bases.iter();
+        MillerLoop::from_terms(
+            bases.filter_map(|(party, base)| Some((*base, partials.get(party)?.point()))),
+        )
+    }
+
     /// What [`combine`] makes of the quorum, by pairings alone.
     ///
     /// # Errors
@@ -73,6 +82,94 @@ impl Combination {
             Some(party) => Err(CombinationError::Missing { party }),
             None => Ok(output(&self.bases, quorum)),
         }
+    }
+}
+
+/// A slot's product of pairings before all of its partials are there: whose partials come first is much
+/// the same from slot to slot, so those of an expected set are verified and multiplied in as they come,
+/// and when the last is here little is left to do.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    combination: Arc<Combination>,
+    input: Input,
+    verified: BTreeMap<Party, Partial>,
+    product: MillerLoop,
+}
+
+/// The product follows from the rest.
+impl PartialEq for Ahead {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.combination, &self.input, &self.verified)
+            == (&other.combination, &other.input, &other.verified)
+    }
+}
+
+impl Eq for Ahead {}
+
+impl Ahead {
+    /// For this set and slot, with no partials yet.
+    #[must_use]
+    pub fn new(combination: &Arc<Combination>, input: &Input) -> Self {
+        let (combination, input) = (Arc::clone(combination), input.clone());
+        Self { combination, input, verified: BTreeMap::new(), product: MillerLoop::one() }
+    }
+
+    /// Verifies those of these partials that belong to the set and are not in the product yet, and
+    /// multiplies in those that are right. Those that are wrong are named by
+    /// [`finish`](Ahead::finish).
+    pub fn add(&mut self, committee: &Committee, partials: &BTreeMap<Party, Partial>) {
+        if committee.id() != self.combination.committee {
+            return;
+        }
+        let mut new: BTreeMap<Party, Partial> = self
+            .combination
+            .parties()
+            .filter(|party| !self.verified.contains_key(party))
+            .filter_map(|party| Some((party, *partials.get(&party)?)))
+            .collect();
+        match committee.check_all(&self.input, &new) {
+            Ok(()) => {}
+            Err(QuorumError::Faulty { culprits }) => {
+                new.retain(|party, _| !culprits.contains(party));
+            }
+            Err(_) => return,
+        }
+        self.product = self.product * self.combination.loops(&new);
+        self.verified.append(&mut new);
+    }
+
+    /// What [`Committee::verify_all`] and [`combine`] make of these partials, without doing again what
+    /// is done. If they are not what was expected, all is done from the start.
+    ///
+    /// # Errors
+    /// As [`Committee::verify_all`].
+    pub fn finish(
+        &self,
+        committee: &Committee,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<Output, QuorumError> {
+        if !self.fits(committee, input, partials) {
+            return Ok(combine(&committee.verify_all(input, partials.clone())?));
+        }
+        let rest = partials.iter().filter(|(party, _)| !self.verified.contains_key(party));
+        let rest = rest.map(|(party, partial)| (*party, *partial)).collect();
+        committee.check_all(input, &rest)?;
+        let product = self.product * self.combination.loops(&rest);
+        Ok(Output::new(product.final_exponentiation()))
+    }
+
+    /// Whether all of the set are there, with the partials that were verified.
+    fn fits(
+        &self,
+        committee: &Committee,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> bool {
+        committee.id() == self.combination.committee
+            && self.input == *input
+            && self.combination.parties().all(|party| partials.contains_key(&party))
+            && self.verified.iter().all(|(party, known)| partials.get(party) == Some(known))
     }
 }
 

@@ -160,6 +160,16 @@ impl Costs {
         })
     }
 
+    /// What depends on the set of parties alone: bases of the weighted VUF. Coefficients are additions
+    /// and multiplications of numbers, which cost nothing beside points.
+    #[must_use]
+    pub(super) fn foresee(&self, work: Work) -> Duration {
+        nanos(match work.scheme {
+            Name::Bls => 0,
+            Name::Wvuf => work.shares * self.g1_term,
+        })
+    }
+
     /// What one partial's terms take when it is combined as it comes. With threshold BLS this is not
     /// spread: a sum of few terms is one core's work.
     #[must_use]

@@ -10,10 +10,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Path, Slot};
+use ::beacon::{Foresights, Path, Slot};
 use crypto_core::access::Party;
 use machine::Instant;
-use sim::{Network, Note, Simulation, Stop};
+use sim::{Network, Note, Seat, Simulation, Stop};
 
 use super::committee::{Committee, Ground, Prices, Seen};
 use crate::failure::Failure;
@@ -47,6 +47,8 @@ pub(super) struct Outcome {
     pub(super) first_value: Duration,
     /// Mean virtual time from one final slot to the next, as the first party saw it.
     pub(super) slot_time: Duration,
+    /// How often a party combined the set that it expected.
+    pub(super) foresights: Foresights,
     finalized: BTreeMap<(Slot, Party), Instant>,
     values: BTreeMap<Slot, [u8; 32]>,
 }
@@ -100,6 +102,12 @@ impl<S: Keyed> Experiment<S> {
         }
         outcome.waits = outcome.rows.iter().map(|row| row.wait).collect();
         outcome.slot_time = outcome.mean_slot_time();
+        for seat in (0..simulation.host().seats()).map(Seat::new) {
+            let beacon = simulation.machine(seat).and_then(|machine| machine.beacon());
+            let one = beacon.map(::beacon::Beacon::foresights).unwrap_or_default();
+            outcome.foresights.guessed += one.guessed;
+            outcome.foresights.right += one.right;
+        }
         Ok(outcome)
     }
 }

@@ -204,6 +204,10 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
         fast.first_value.as_secs(),
         milliseconds(fast.slot_time)
     );
+    for (name, outcome) in [("slow path only", slow), ("fast path", fast)] {
+        let ::beacon::Foresights { guessed, right } = outcome.foresights;
+        println!("{name}: who would suffice was foreseen in {right} of {guessed} combinations");
+    }
 }
 
 fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 //!
 //! Elsewhere: what is really computed (`ground`, `host`).
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -79,13 +80,16 @@ impl Bill<'_> {
 
     pub(super) fn beacon<S: Keyed>(&self, job: &::beacon::Job<S>) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return self.flat(2) };
-        let parties: Vec<Party> = match job.work() {
-            ::beacon::Work::Combine(partials) => partials.keys().copied().collect(),
-            ::beacon::Work::Verify(party, _) | ::beacon::Work::Open(party, _) => vec![*party],
-        };
         let access = self.shape.access();
-        let shares = parties.iter().map(|party| u64::from(access.weight(*party))).sum();
-        costs.combine(self.work(u64::try_from(parties.len()).unwrap_or(u64::MAX), shares))
+        let work = |parties: &BTreeSet<Party>| {
+            let shares = parties.iter().map(|party| u64::from(access.weight(*party))).sum();
+            self.work(u64::try_from(parties.len()).unwrap_or(u64::MAX), shares)
+        };
+        match job.work() {
+            ::beacon::Work::Foresee(parties) => costs.foresee(work(parties)),
+            ::beacon::Work::Prepare(_) => costs.add(work(&job.left())),
+            _ => costs.combine(work(&job.left())),
+        }
     }
 
     pub(super) fn keygen<S: Keyed>(&self, party: Party, job: &keygen::Job<S>) -> Duration {
