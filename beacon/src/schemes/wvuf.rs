@@ -186,9 +186,9 @@ impl Scheme for Wvuf {
         committee.verify(me, &input, &partial).map_err(|_| ConfigError::WrongKey { path })
     }
 
-    /// What is shared is the blinding, which is in the secrets.
-    fn check_paths(_: Party, _: &Committee, _: &Committee) -> Result<(), ConfigError> {
-        Ok(())
+    /// One secret behind both. What is shared beside it is the blinding, which is in the secrets.
+    fn check_paths(_: Party, slow: &Committee, fast: &Committee) -> Result<(), ConfigError> {
+        if slow.group_key() == fast.group_key() { Ok(()) } else { Err(ConfigError::GroupKeys) }
     }
 
     fn check_secrets(

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::admission;
 use super::blind::BlindedKey;
-use crate::access::{Access, Party, Threshold};
+use crate::access::{Access, Party, ShareIndex, Threshold};
 use crate::challenge::Transcript;
-use crate::curve::G2Affine;
+use crate::curve::{G2Affine, vartime_msm};
 use crate::polynomial::Domain;
 
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
@@ -122,6 +122,7 @@ pub struct Committee {
     access: Access,
     threshold: Threshold,
     public: Vec<G2Affine>,
+    group_key: G2Affine,
     domain: Domain,
     keys: BTreeMap<Party, BlindedKey>,
 }
@@ -146,7 +147,8 @@ impl Committee {
         }
         let id = identify(&access, threshold, &public);
         let domain = Domain::new(need);
-        Ok(Self { id, access, threshold, public, domain, keys: BTreeMap::new() })
+        let group_key = interpolate(&domain, threshold, &public);
+        Ok(Self { id, access, threshold, public, group_key, domain, keys: BTreeMap::new() })
     }
 
     /// Checks the key of one party. Changes nothing: [`Committee::insert`] takes the result.
@@ -228,6 +230,13 @@ impl Committee {
         &self.public
     }
 
+    /// `ĝ^f(0)`, interpolated over the first `t` of the `Aⱼ`: the same in committees that share one
+    /// secret, which alone have the same outputs.
+    #[must_use]
+    pub fn group_key(&self) -> G2Affine {
+        self.group_key
+    }
+
     /// The admitted keys.
     #[must_use]
     pub fn keys(&self) -> &BTreeMap<Party, BlindedKey> {
@@ -271,6 +280,13 @@ impl Committee {
         }
         Ok(public)
     }
+}
+
+/// The first `t` of the indices are distinct and in the domain, for the threshold is of as many shares.
+fn interpolate(domain: &Domain, threshold: Threshold, public: &[G2Affine]) -> G2Affine {
+    let first: Vec<ShareIndex> = (1..=threshold.t().get()).filter_map(ShareIndex::new).collect();
+    let shares = public.get(..first.len()).unwrap_or_default();
+    vartime_msm(shares, &domain.lagrange_at_zero(&first)).to_affine()
 }
 
 fn identify(access: &Access, threshold: Threshold, public: &[G2Affine]) -> [u8; 32] {
