@@ -38,7 +38,7 @@ use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};
 use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::event::{Input, Output, Recipient, Refusal, Reveal};
-use crate::history::{Answer, Given, History};
+use crate::history::{Answer, Given, History, Passed};
 use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
 use crate::slot::{Slot, Value, View};
@@ -69,8 +69,9 @@ pub struct Beacon<S: Scheme> {
     local: Slot,
     history: History<S>,
     given: Given,
-    /// Whom outputs were shown to.
+    /// Whom outputs were shown to of late, and in all.
     shown: Given,
+    passed: Passed,
     missed: missed::Missed,
     foresight: foresight::Foresight<S>,
     suspects: BTreeSet<Party>,
@@ -121,6 +122,7 @@ impl<S: Scheme> Machine for Beacon<S> {
             Input::Received { from, message } => self.received(now, from, message),
             Input::Checked(verdict) => self.checked(verdict),
             Input::Admitted { path, key } => self.admitted(path, key),
+            Input::WasOff { first, last } => self.was_off(first, last),
             Input::Content(content) => self.content(content),
             Input::Switch(switch) => self.switch(switch),
             Input::Tick => {}
@@ -345,6 +347,17 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
+    fn was_off(&mut self, first: Slot, last: Slot) {
+        match self.schedule.close((first, last), self.head) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.persist(Record::WasOff { first, last });
+                self.reveal();
+            }
+            Err(error) => self.outputs.push_back(Output::Refused(Refusal::Switch(error))),
+        }
+    }
+
     fn is_off(&self, slot: Slot) -> bool {
         self.schedule.mode(slot) == Mode::Off
     }
@@ -407,7 +420,7 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn checked(&mut self, verdict: Verdict<S>) {
-        let Verdict { slot, path, value, finding } = verdict;
+        let Verdict { slot, path, value, finding, faulty } = verdict;
         let lane = Lane { path, value };
         let keys = Arc::clone(&self.keys);
         let Some(committee) = keys.committee(path) else { return };
@@ -437,8 +450,8 @@ impl<S: Scheme> Beacon<S> {
                         self.reveal();
                         self.outputs.extend(next.map(Output::Check));
                     }
-                    Err(QuorumError::Faulty { culprits }) => {
-                        self.caught(slot, lane, &culprits);
+                    Err(QuorumError::Faulty { .. }) => {
+                        self.caught(slot, lane, faulty);
                         self.advance_all();
                     }
                     // Nothing was verified: the next arrival tries again.
@@ -449,8 +462,8 @@ impl<S: Scheme> Beacon<S> {
                 open.collector.approve(lane, party, committee);
                 self.advance(slot);
             }
-            Finding::Verified(party, Err(_)) => {
-                self.caught(slot, lane, &BTreeSet::from([party]));
+            Finding::Verified(_, Err(_)) => {
+                self.caught(slot, lane, faulty);
                 self.advance(slot);
             }
             Finding::Opened { .. } | Finding::Foreseen(..) | Finding::Prepared(..) => {}
@@ -484,17 +497,24 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Rule 9: of a finished slot only the answer stays, if there is one to give.
+    /// Rule 9: of a finished slot only the answer stays. There is none to give if it was off, but that
+    /// it was final and off is known as long as that of others.
     fn close(&mut self, slot: Slot) {
-        let answer = self.open.remove(&slot).and_then(|open| open.finality);
-        if let Some(answer) = answer.filter(|_| !self.is_off(slot)) {
+        if let Some(answer) = self.open.remove(&slot).and_then(|open| open.finality) {
             self.history.push(slot, answer);
         }
         self.standing.released.remove(&slot);
         self.head = slot.next();
-        self.schedule.forget_before(self.head);
+        self.forget();
+        self.passed.earn();
         self.missed.reached(self.head);
         self.regain();
+    }
+
+    /// The modes that no slot of the history needs.
+    fn forget(&mut self) {
+        let first = self.history.first().map_or(self.head, |first| first.min(self.head));
+        self.schedule.forget_before(first);
     }
 
     /// Final slots that lack their output, oldest first, as many as are asked for at a time.

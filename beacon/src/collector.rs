@@ -287,20 +287,25 @@ impl<S: Scheme> Collector<S> {
         }
     }
 
-    /// Drops a partial that is wrong, for good. Gives the evidence.
+    /// Drops a partial that is wrong, and all others of its party in the lane. `false` if it is not
+    /// here any more: what is there instead was not checked.
     pub(crate) fn reject(
         &mut self,
         lane: Lane,
-        party: Party,
+        (party, wrong): (Party, &S::Partial),
         committee: &S::Committee,
-    ) -> Option<S::Partial> {
-        let tally = self.lanes.get_mut(&lane)?;
-        let evidence = match tally.entries.get(&party)? {
-            Entry::Held(partial) | Entry::Checking(partial) => partial.clone(),
-            Entry::Verified(_) | Entry::Rejected => return None,
+    ) -> bool {
+        let Some(tally) = self.lanes.get_mut(&lane) else { return false };
+        let held = match tally.entries.get(&party) {
+            Some(Entry::Held(known) | Entry::Checking(known) | Entry::Verified(known)) => {
+                known == wrong
+            }
+            Some(Entry::Rejected) | None => false,
         };
-        tally.set(party, Entry::Rejected, committee);
-        Some(evidence)
+        if held {
+            tally.set(party, Entry::Rejected, committee);
+        }
+        held
     }
 
     /// Drops what a party has sent under a path, for good.

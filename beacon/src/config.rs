@@ -89,7 +89,7 @@ pub enum Binding {
 /// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
 /// | notes when what was sent to it     | `answers`                      | a slot and a time           |
 /// | notes when an output was shown to it | `outputs`                    | a slot and a time           |
-/// | notes that it was caught, accused, asked | 8                        | a word                      |
+/// | notes that it was caught, accused, asked, shown | 9                 | a word                      |
 ///
 /// are kept: two partials of a slot, for there are two paths, or one that is tight with a prefinalized
 /// and a final value. In total the same over all parties, with the total weight in place of `w`, and own:
@@ -103,7 +103,8 @@ pub enum Binding {
 ///
 /// No peer adds to the last: an engine that finalizes what the beacon cannot follow is ahead by slots
 /// that this party has to report one day. Of those behind the backlog nothing is kept but the value;
-/// their partials are asked for again as their turn comes. [`Beacon::footprint`](crate::Beacon::footprint)
+/// their partials are asked for again as their turn comes, and peers that ask for this party's are answered
+/// then. [`Beacon::footprint`](crate::Beacon::footprint)
 /// counts, [`Beacon::most_of`](crate::Beacon::most_of) says the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -115,7 +116,8 @@ pub struct Limits {
     pub history: usize,
     /// How many slots a peer is sent something of again in half of `retry`.
     pub answers: usize,
-    /// How many outputs a peer is asked for at a time, and shown in half of `retry`.
+    /// How many outputs a peer is asked for at a time, and shown in half of `retry`; how many it is
+    /// shown a second time before it has to wait for further slots to finish, one for each.
     pub outputs: usize,
     /// How long a final slot may lack its output before missing partials are asked for.
     pub retry: Duration,

@@ -15,14 +15,15 @@
 //! | prefinalize, finalize | the epoch of the slot                                            |
 //! | abandoned             | all: giving up on a later view holds back earlier slots too (rule 4) |
 //! | switch                | the epoch of its slot, and all after it                          |
+//! | was off               | each epoch that has some of the slots                            |
 //!
 //! What holds back later slots is handed over as well: the next epoch starts with the latest view that was
 //! given up and with all switches, durable under its own name.
 //!
 //! Both epochs are live until the last old slot is revealed. What the new one has by then waits, together
-//! with the records that it was handed out, so outputs come in one order: as many as the engine is ahead. Then the old secrets are wiped;
-//! partials that finished slots may still be asked for are kept ready, for as many slots as
-//! [`Limits::history`](crate::Limits) says, until the next handover.
+//! with the records that it was handed out, so outputs come in one order: as many as the engine is ahead.
+//! Then the old secrets are wiped; partials that finished slots may still be asked for are kept ready, for
+//! as many slots as [`Limits::history`](crate::Limits) says, until the next handover.
 //!
 //! The slots go on counting. With a key that was handed over (`pvss_dkg::field::Handover`) so do the
 //! rounds of threshold BLS: one chain for drand's clients, whoever the committee is. A committee of rounds
@@ -30,7 +31,8 @@
 //!
 //! The boundary has to be known before anything is said about a slot above it; later it is refused, since
 //! the slot would have two committees. What peers say of an epoch that this party was not told of yet is
-//! dropped, and asked for again once its slots are final: told a window ahead, nobody waits. Ours: the papers fix one committee.
+//! dropped, and asked for again once its slots are final: told a window ahead, nobody waits. Ours: the
+//! papers fix one committee.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -104,6 +106,13 @@ pub enum Input<S: Scheme> {
     },
     /// As [`event::Input::Switch`](crate::Input::Switch), in every epoch.
     Switch(Switch),
+    /// As [`event::Input::WasOff`](crate::Input::WasOff), in the epochs that have the slots.
+    WasOff {
+        /// The first of them.
+        first: Slot,
+        /// The last.
+        last: Slot,
+    },
     /// [`wake_at`](machine::Machine::wake_at) passed.
     Tick,
 }
@@ -300,6 +309,7 @@ impl<S: Scheme> Machine for Epochs<S> {
                 self.tell(now, epoch, event::Input::Content(content));
             }
             Input::Switch(switch) => self.switch(now, switch),
+            Input::WasOff { first, last } => self.was_off(now, first, last),
             Input::Tick => self.tell_all(now, &event::Input::Tick),
         }
         self.settle();
@@ -497,6 +507,21 @@ impl<S: Scheme> Epochs<S> {
         }
     }
 
+    fn was_off(&mut self, now: Instant, first: Slot, last: Slot) {
+        let owners = self.terms.iter().filter_map(|(epoch, term)| {
+            let before = term.end.and_then(|end| end.get().checked_sub(1)).map(Slot::new);
+            let own = (first.max(term.first), before.map_or(last, |before| last.min(before)));
+            (own.0 <= own.1).then_some((*epoch, own))
+        });
+        let owners: Vec<_> = owners.collect();
+        if owners.is_empty() {
+            self.outputs.push_back(Output::Elsewhere { slot: first });
+        }
+        for (epoch, (first, last)) in owners {
+            self.tell(now, epoch, event::Input::WasOff { first, last });
+        }
+    }
+
     /// A beacon without early releases need not remember this, but its successor may.
     fn abandoned(&mut self, now: Instant, view: View) {
         let news = self.newest().is_some_and(|term| term.beacon.gave_up() < Some(view));
@@ -551,7 +576,9 @@ impl<S: Scheme> Epochs<S> {
 /// What a record says of later slots too.
 fn lasts(record: &wire::Record) -> bool {
     match record {
-        wire::Record::Abandoned { .. } | wire::Record::Switched(_) => true,
+        wire::Record::Abandoned { .. }
+        | wire::Record::Switched(_)
+        | wire::Record::WasOff { .. } => true,
         wire::Record::Released { .. }
         | wire::Record::Finalized { .. }
         | wire::Record::Revealed { .. } => false,

@@ -55,6 +55,14 @@ pub enum Input<S: Scheme> {
     },
     /// The chain or the operator switches: see [`Mode`](crate::Mode) for what holds from when on.
     Switch(Switch),
+    /// The chain had switched these slots off, and this party was told too late to switch: they are
+    /// final here already. Those before [`Beacon::head`](crate::Beacon::head) are refused.
+    WasOff {
+        /// The first of them.
+        first: Slot,
+        /// The last.
+        last: Slot,
+    },
     /// What is in a slot's value, for a scheme that needs more of it than its hash. Best before it is
     /// prefinalized; after a restart the host hands over again what has no output yet.
     Content(S::Content),

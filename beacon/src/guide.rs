@@ -4,6 +4,9 @@
 //! |--------------|------------------------------------------------------|
 //! | [`contract`] | when may a partial leave, and what breaks if it does otherwise |
 //! | [`operate`]  | what to size, what to watch, what to do when something is wrong |
+//!
+//! How to embed a beacon in an engine, with a complete example, is a chapter of the crate above this one:
+//! `driver::guide`, in `prefinal-driver`.
 
 #[doc = include_str!("guide/contract.md")]
 pub mod contract {}

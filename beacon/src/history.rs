@@ -63,6 +63,57 @@ impl Given {
     }
 }
 
+/// How far peers have been shown outputs, and what some were shown again.
+///
+/// An output is some bytes to ask for and up to a hundred for each party to show. So a peer gets each
+/// once, in ascending order, and what it asks for again is counted: `most` at first, one more for each
+/// slot that finishes here. However often it asks, that is all it gets; who lost an answer, or crashed
+/// before it was used, gets it again, from this party or from the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Passed {
+    most: usize,
+    by: BTreeMap<Party, Progress>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// The slot after the last that was shown.
+    next: Slot,
+    /// How many were shown again, less those that were earned.
+    again: usize,
+}
+
+impl Passed {
+    pub(crate) const fn new(most: usize) -> Self {
+        Self { most, by: BTreeMap::new() }
+    }
+
+    /// Whether this peer may be shown the output; notes that it is.
+    pub(crate) fn give(&mut self, to: Party, slot: Slot) -> bool {
+        let new = Progress { next: Slot::new(0), again: 0 };
+        let progress = self.by.entry(to).or_insert(new);
+        if slot >= progress.next {
+            progress.next = slot.next();
+            return true;
+        }
+        let left = progress.again < self.most;
+        progress.again = progress.again.saturating_add(usize::from(left));
+        left
+    }
+
+    /// Another slot finished.
+    pub(crate) fn earn(&mut self) {
+        for progress in self.by.values_mut() {
+            progress.again = progress.again.saturating_sub(1);
+        }
+    }
+
+    /// How many notes are kept of a peer.
+    pub(crate) fn notes_of(&self, party: Party) -> usize {
+        usize::from(self.by.contains_key(&party))
+    }
+}
+
 /// Answers of the last finished slots.
 #[derive(Clone, Debug)]
 pub(crate) struct History<S: Scheme> {
@@ -80,6 +131,11 @@ impl<S: Scheme> History<S> {
         while self.answers.len() > self.limit {
             self.answers.pop_first();
         }
+    }
+
+    /// The oldest.
+    pub(crate) fn first(&self) -> Option<Slot> {
+        self.answers.first_key_value().map(|(slot, _)| *slot)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -130,6 +186,24 @@ mod tests {
             |now| (0..100).filter(|slot| given.give(party, Slot::new(*slot), now)).count();
         assert_eq!([ask(ms(0)), ask(ms(9)), ask(ms(10))], [3, 0, 3]);
         assert_eq!(given.notes_of(party), 3);
+    }
+
+    #[test]
+    fn an_output_is_shown_once_and_some_again() {
+        let (one, other) = (Party::new(1), Party::new(2));
+        let mut passed = Passed::new(2);
+        let shown = |passed: &mut Passed, party| {
+            (0..9).filter(|slot| passed.give(party, Slot::new(*slot))).count()
+        };
+        assert_eq!([shown(&mut passed, one), shown(&mut passed, one)], [9, 2]);
+        assert_eq!([shown(&mut passed, one), shown(&mut passed, other)], [0, 9]);
+        passed.earn();
+        assert_eq!([shown(&mut passed, one), shown(&mut passed, one)], [1, 0]);
+        // What was not used does not add up.
+        (0..9).for_each(|_| passed.earn());
+        assert_eq!([shown(&mut passed, one), shown(&mut passed, one)], [2, 0]);
+        assert!(passed.give(one, Slot::new(9)), "new slots at any time");
+        assert_eq!(passed.notes_of(one), 1);
     }
 
     #[test]

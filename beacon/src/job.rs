@@ -135,6 +135,8 @@ pub struct Verdict<S: Scheme> {
     pub value: Option<Value>,
     /// The finding.
     pub finding: Finding<S>,
+    /// The partials that are wrong, as they were checked: by now the beacon may hold others.
+    pub faulty: BTreeMap<Party, S::Partial>,
 }
 
 /// What was found.
@@ -256,7 +258,25 @@ impl<S: Scheme> Job<S> {
 
     pub(crate) fn verdict(&self, finding: Finding<S>) -> Verdict<S> {
         let Subject { slot, value, .. } = *self.subject;
-        Verdict { slot, path: self.path, value, finding }
+        let faulty = self.faulty(&finding);
+        Verdict { slot, path: self.path, value, finding, faulty }
+    }
+
+    fn faulty(&self, finding: &Finding<S>) -> BTreeMap<Party, S::Partial> {
+        let (Finding::Combined(Err(QuorumError::Faulty { culprits }))
+        | Finding::Verified(_, Err(QuorumError::Faulty { culprits }))) = finding
+        else {
+            return BTreeMap::new();
+        };
+        match &self.work {
+            Work::Combine(partials) => {
+                let mut faulty = partials.clone();
+                faulty.retain(|party, _| culprits.contains(party));
+                faulty
+            }
+            Work::Verify(party, partial) => BTreeMap::from([(*party, partial.clone())]),
+            Work::Open(..) | Work::Foresee(_) | Work::Prepare(_) => BTreeMap::new(),
+        }
     }
 
     fn combine(

@@ -15,6 +15,12 @@
 //! it is told: further ahead than the engine's parties are apart. A switch that only one party is told
 //! is that party's own: the others go on without its partials.
 //!
+//! A party that was away may know slots to be final before it learns that the chain had switched them off;
+//! nobody sends it partials of these, so it would wait for ever. [`Input::WasOff`](crate::Input::WasOff) is
+//! for that: off for some slots that are not reported yet, final or not, and whatever is planned for others
+//! stays. The other way round nothing is to be done: a slot that was reported as off stays reported. So a
+//! host that goes through the chain's past tells each switch before it tells that its slot is final.
+//!
 //! What left early before its slot was switched off has left. It stays on record, so that switched on
 //! again the slot is released for the same value or not at all; a result that was there before finality
 //! stays inside. A peer may not have been told yet: what it sends for a slot that is off is dropped, and
@@ -52,12 +58,12 @@ pub struct Switch {
 /// Why a switch changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SwitchError {
-    /// What was said of final slots stands.
+    /// What was said of final slots stands; what was reported stands in any case.
     #[error("{from} cannot be switched, the first slot that can is {first}")]
     Final {
         /// Where the switch was to hold from.
         from: Slot,
-        /// The slot after the last final one.
+        /// The slot after the last final one, or after the last that was reported.
         first: Slot,
     },
     /// A bound on what is kept.
@@ -97,10 +103,28 @@ impl Schedule {
         }
         let mut next = self.clone();
         next.apply(switch);
+        self.become_planned(next, first)
+    }
+
+    /// Off from a slot to another, both included, and `first` or later; `false` if it changes nothing.
+    pub(crate) fn close(
+        &mut self,
+        (from, last): (Slot, Slot),
+        first: Slot,
+    ) -> Result<bool, SwitchError> {
+        if from < first {
+            return Err(SwitchError::Final { from, first });
+        }
+        let mut next = self.clone();
+        next.apply_off(from, last);
+        self.become_planned(next, first)
+    }
+
+    fn become_planned(&mut self, next: Self, first: Slot) -> Result<bool, SwitchError> {
         if next.modes == self.modes {
             return Ok(false);
         }
-        if next.modes.len() > MOST {
+        if next.modes.range(first..).count() > MOST {
             return Err(SwitchError::TooMany { most: MOST });
         }
         *self = next;
@@ -114,6 +138,21 @@ impl Schedule {
             self.modes.insert(from, mode);
         }
         self.switched = true;
+    }
+
+    /// Takes a window that was taken before.
+    pub(crate) fn apply_off(&mut self, from: Slot, last: Slot) {
+        if last < from {
+            return;
+        }
+        let end = last.next();
+        let after = self.mode(end);
+        let mut later = self.modes.split_off(&end);
+        later.entry(end).or_insert(after);
+        self.apply(Switch { from, mode: Mode::Off });
+        for (from, mode) in later {
+            self.apply(Switch { from, mode });
+        }
     }
 
     /// Forgets what no slot from this one on needs.
@@ -166,6 +205,26 @@ mod tests {
         assert_eq!(refused, Err(SwitchError::Final { from, first }));
         assert_eq!(schedule.switch(at(5, Mode::Off), first), Ok(true));
         assert_eq!(schedule.mode(from), Mode::On);
+    }
+
+    #[test]
+    fn a_window_leaves_all_else_as_it_was() {
+        let mut schedule = Schedule::new(Slot::new(9));
+        schedule.switch(at(30, Mode::Late), START).unwrap();
+        assert_eq!(schedule.close((Slot::new(5), Slot::new(12)), START), Ok(true));
+        let slots = [4, 5, 12, 13];
+        assert_eq!(modes(&schedule, slots), [Mode::Late, Mode::Off, Mode::Off, Mode::On]);
+        assert_eq!(
+            modes(&schedule, [29, 30, 31, 99]),
+            [Mode::On, Mode::Late, Mode::Late, Mode::Late]
+        );
+        // Again, within, and none at all.
+        for (from, last) in [(5, 12), (6, 8), (20, 19)] {
+            assert_eq!(schedule.close((Slot::new(from), Slot::new(last)), START), Ok(false));
+        }
+        let (from, first) = (Slot::new(13), Slot::new(14));
+        let late = schedule.close((from, Slot::new(20)), first);
+        assert_eq!(late, Err(SwitchError::Final { from, first }));
     }
 
     #[test]

@@ -103,6 +103,13 @@ pub enum Record {
     },
     /// The beacon was switched; earlier switches for the slot and later ones are forgotten.
     Switched(Switch),
+    /// These slots were off; switches for others stand.
+    WasOff {
+        /// The first of them.
+        first: Slot,
+        /// The last.
+        last: Slot,
+    },
 }
 
 impl<S: Scheme> Message<S> {

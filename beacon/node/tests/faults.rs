@@ -132,7 +132,11 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
             Record::Beacon(beacon::Record::Released { .. }) => 4,
             Record::Beacon(beacon::Record::Finalized { .. }) => 5,
             Record::Beacon(beacon::Record::Revealed { .. }) => 6,
-            Record::Beacon(beacon::Record::Abandoned { .. } | beacon::Record::Switched(_)) => 7,
+            Record::Beacon(
+                beacon::Record::Abandoned { .. }
+                | beacon::Record::Switched(_)
+                | beacon::Record::WasOff { .. },
+            ) => 7,
             Record::Keygen(protocol::Record::Dealt { .. }) => 8,
             Record::Keygen(_) => 9,
         };

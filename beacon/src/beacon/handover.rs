@@ -44,7 +44,9 @@ impl<S: Scheme> Beacon<S> {
     /// evaluation for each slot of the history that has none ready, as after a restart.
     pub(crate) fn retire(&mut self) {
         let path = self.plan.late();
-        for (slot, value) in self.history.values().collect::<Vec<_>>() {
+        let finished: Vec<_> =
+            self.history.values().filter(|(slot, _)| !self.is_off(*slot)).collect();
+        for (slot, value) in finished {
             let ready = self.history.get_mut(slot).is_some_and(|answer| answer.partial.is_some());
             let Some(value) = bound_value(self.binding, value).filter(|_| !ready) else { continue };
             let partial = self.evaluate(Lane { path, value }, slot);

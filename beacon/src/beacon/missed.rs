@@ -15,8 +15,10 @@
 //! here yet ends the asking as well, without blame. Peers are asked in turn.
 //!
 //! Shown is what this beacon keeps of finished slots, or what the driver's archive has
-//! ([`Output::Lookup`]); to one peer a bounded number in a pause. A skipped slot with an input is as
-//! good as any; one without has no output, and one that is off is not asked for.
+//! ([`Output::Lookup`]); to one peer a bounded number in a pause, each once, and in all some again
+//! (`history`): a question of 13 bytes is answered with up to `outputs` times as many as an output has.
+//! A skipped slot with an input is as good as any; one without has no output, and one that is off is
+//! neither asked for nor shown.
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::Party;
@@ -72,6 +74,9 @@ impl<S: Scheme> Beacon<S> {
         let Some(peer) = self.next_peer() else { return };
         let end = self.local.min(self.head.after(self.limits.backlog));
         let most = u32::try_from(self.limits.outputs).unwrap_or(u32::MAX);
+        // What is here already is not asked for again, for peers do not show it for ever.
+        let here = self.open.range(first..end).find(|(_, open)| open.result.is_some());
+        let end = here.map_or(end, |(slot, _)| *slot);
         let count = u32::try_from(end.get().saturating_sub(first.get())).unwrap_or(most).min(most);
         let last = first.after(u64::from(count).saturating_sub(1));
         self.missed.asked.insert(peer, (first, last));
@@ -95,7 +100,13 @@ impl<S: Scheme> Beacon<S> {
         let mut archived = Vec::new();
         for ahead in 0..u64::from(count.min(most)) {
             let slot = first.after(ahead);
-            if slot >= self.head || !self.shown.give(to, slot, now) {
+            if slot >= self.head {
+                break;
+            }
+            if self.is_off(slot) {
+                continue;
+            }
+            if !self.shown.give(to, slot, now) || !self.passed.give(to, slot) {
                 break;
             }
             let known = self.history.get(slot).and_then(|answer| answer.shown.clone());

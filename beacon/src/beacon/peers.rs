@@ -1,5 +1,5 @@
 //! The beacon's side towards its peers: what they send, what they are asked for, what they did.
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
 use machine::Instant;
@@ -111,14 +111,16 @@ impl<S: Scheme> Beacon<S> {
         }
         let Some(answer) = self.released_late(slot) else { return };
         let (value, known) = (answer.value, answer.partial.clone());
-        if !self.given.give(to, slot, now) {
+        // Behind the backlog nothing is kept, so every question would cost an evaluation. Who is that
+        // far ahead asks again, or shows this party its outputs.
+        let kept = slot < self.head || self.keeps(slot);
+        if !kept || !self.given.give(to, slot, now) {
             return;
         }
         let Some(bound) = bound_value(self.binding, value) else { return };
         let lane = Lane { path: self.plan.late(), value: bound };
         let Some(partial) = known.or_else(|| self.evaluate(lane, slot)) else { return };
-        let kept = slot < self.head || self.keeps(slot);
-        if let Some(answer) = self.released_late(slot).filter(|_| kept) {
+        if let Some(answer) = self.released_late(slot) {
             answer.partial = Some(partial.clone());
         }
         self.send(Recipient::One(to), partial_message(lane, slot, partial));
@@ -163,21 +165,22 @@ impl<S: Scheme> Beacon<S> {
     }
 
     /// Drops false partials, accuses their senders, and checks them one by one from now on.
-    pub(super) fn caught(&mut self, slot: Slot, lane: Lane, culprits: &BTreeSet<Party>) {
+    pub(super) fn caught(&mut self, slot: Slot, lane: Lane, faulty: BTreeMap<Party, S::Partial>) {
         let Lane { path, value } = lane;
         let (Some(committee), Some(open)) = (self.keys.committee(path), self.open.get_mut(&slot))
         else {
             return;
         };
-        for &party in culprits {
-            if let Some(partial) = open.collector.reject(lane, party, committee) {
+        let own = faulty.contains_key(&self.me);
+        for (party, partial) in faulty.into_iter().filter(|(party, _)| *party != self.me) {
+            if open.collector.reject(lane, (party, &partial), committee) {
                 self.suspects.insert(party);
                 let partial = Box::new(partial);
                 let fault = Fault::FalsePartial { slot, path, value, partial };
                 self.outputs.push_back(Output::Accuse { party, fault });
             }
         }
-        if culprits.contains(&self.me) {
+        if own {
             self.disown(path);
         }
     }

@@ -15,7 +15,7 @@ use super::foresight::Foresight;
 use super::missed::Missed;
 use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
 use crate::contract::Standing;
-use crate::history::{Answer, Given, History};
+use crate::history::{Answer, Given, History, Passed};
 use crate::schemes::Scheme;
 use crate::slot::Slot;
 use crate::wire::Record;
@@ -53,6 +53,7 @@ impl<S: Scheme> Beacon<S> {
             // Half of what an honest peer waits, so that jitter does not turn every other request down.
             given: Given::new(limits.answers, limits.retry / 2),
             shown: Given::new(limits.outputs, limits.retry / 2),
+            passed: Passed::new(limits.outputs),
             missed: Missed::default(),
             foresight: Foresight::default(),
             suspects: BTreeSet::new(),
@@ -98,17 +99,16 @@ impl<S: Scheme> Beacon<S> {
                 }
                 Record::Revealed { slot } => self.head = self.head.max(slot.next()),
                 Record::Switched(switch) => self.schedule.apply(switch),
+                Record::WasOff { first, last } => self.schedule.apply_off(first, last),
             }
         }
         self.local = self.head;
         self.standing.released = self.standing.released.split_off(&self.head);
         let open = finals.split_off(&self.head);
         for (slot, value) in finals {
-            if !self.is_off(slot) {
-                self.history.push(slot, Answer::new(value, None));
-            }
+            self.history.push(slot, Answer::new(value, None));
         }
-        self.schedule.forget_before(self.head);
+        self.forget();
         for (slot, value) in open {
             // Others may have sent their partials while this party was down: ask at once.
             self.enter_final(slot, value, Instant::START);

@@ -1,5 +1,5 @@
 //! Floods: what a peer can make this party keep is bounded by a formula, however long it goes on.
-use beacon::{Footprint, Input, Limits, Message, Output, Path, Value};
+use beacon::{Footprint, Input, Limits, Message, Output, Path, Value, Work};
 use crypto_core::access::Party;
 use machine::Machine;
 
@@ -10,6 +10,7 @@ suite! {
     a_flood_by_all_stays_within_the_sum_whatever_it_lasts
     an_engine_far_ahead_keeps_values_only
     a_backlog_is_worked_off_from_its_head
+    a_verdict_that_comes_late_is_no_evidence_against_what_came_after_it
     requests_are_answered_for_a_few_slots_at_a_time
 }
 
@@ -183,4 +184,52 @@ fn requests_are_answered_for_a_few_slots_at_a_time<S: Instance>() {
     assert_eq!([answers(B, 10), answers(B, 11), answers(C, 11)], [3, 0, 3]);
     let half = u64::try_from((RETRY / 2).as_millis()).unwrap();
     assert_eq!([answers(B, 10 + half), answers(C, 10 + half)], [3, 0]);
+}
+
+/// The slot is dropped, for it lies behind the backlog, while a job of it runs; when it is collected
+/// anew, a right partial stands where a false one was checked.
+fn a_verdict_that_comes_late_is_no_evidence_against_what_came_after_it<S: Instance>() {
+    let world = World::<S>::new(316, &[1, 1, 1], [2, 2, 2]);
+    let limits = Limits { backlog: 2, ..SLOW.limits };
+    for alone in [false, true] {
+        let mut beacon = world.beacon(C, &Profile { limits, ..SLOW });
+        let tell = |beacon: &mut beacon::Beacon<S>, from, at, partial| {
+            let message =
+                Message::Partial { path: Path::Slow, slot: slot(at), value: None, partial };
+            raw_step(beacon, ms(0), received(from, message))
+        };
+        let right = |from, at| world.partial(from, Path::Slow, slot(at), None);
+        if alone {
+            // Caught before, B is checked by itself.
+            raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
+            let job = jobs(&tell(&mut beacon, B, 1, S::wrong_partial(7))).remove(0);
+            let outputs = raw_step(&mut beacon, ms(0), Input::Checked(job.run()));
+            assert_eq!(accused(&outputs).len(), 1);
+        }
+        let mut stale = jobs(&tell(&mut beacon, B, 3, S::wrong_partial(8)));
+        stale.extend(jobs(&tell(&mut beacon, A, 3, right(A, 3))));
+        assert_eq!(stale.len(), 1);
+        assert_eq!(matches!(stale[0].work(), Work::Verify(..)), alone);
+        for at in 1..=3 {
+            raw_step(&mut beacon, ms(0), finalized(at, Some(V)));
+        }
+        for at in [1, 2] {
+            for job in jobs(&tell(&mut beacon, A, at, right(A, at))) {
+                raw_step(&mut beacon, ms(0), Input::Checked(job.run()));
+            }
+        }
+        assert_eq!(beacon.head(), slot(3));
+        let anew = jobs(&tell(&mut beacon, B, 3, right(B, 3)));
+        assert_eq!(anew.len(), 1);
+        let outputs = raw_step(&mut beacon, ms(0), Input::Checked(stale[0].run()));
+        assert!(accused(&outputs).is_empty(), "{:?}", accused(&outputs));
+        let mut last = jobs(&outputs);
+        last.extend(jobs(&raw_step(&mut beacon, ms(0), Input::Checked(anew[0].run()))));
+        let outcomes = last
+            .iter()
+            .flat_map(|job| reveals(&raw_step(&mut beacon, ms(0), Input::Checked(job.run()))));
+        let late: Vec<_> = outcomes.collect();
+        assert!(late.len() <= 1);
+        assert_eq!(beacon.head(), slot(4), "alone: {alone}");
+    }
 }

@@ -487,6 +487,11 @@ fn configurations_that_contradict_themselves_are_refused<S: Instance>() {
     let fast = Sharing { secret: None, ..smaller.sharing(Path::Fast, A, Binding::Slot) };
     let uneven = Paths::FastAndSlow { slow: sharing(Path::Slow, A), fast, fast_from };
     assert_eq!(refuse(A, uneven), ConfigError::Members { slow: 4, fast: 3 });
+    // Each path has a key of its own, as of two key generations: there would be two outputs.
+    let other = World::<S>::four(315);
+    let fast = other.sharing(Path::Fast, A, Binding::Slot);
+    let apart = Paths::FastAndSlow { slow: sharing(Path::Slow, A), fast, fast_from };
+    assert_eq!(refuse(A, apart), ConfigError::GroupKeys);
 }
 
 fn jobs_keep_the_keys_they_were_made_with<S: Instance>() {

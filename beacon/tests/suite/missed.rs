@@ -15,6 +15,8 @@ suite! {
     outputs_are_asked_of_one_peer_after_another
     what_was_not_asked_for_is_not_looked_at
     outputs_are_shown_within_bounds
+    an_output_is_shown_to_a_peer_once_and_a_few_again
+    what_is_here_is_not_asked_for_again
     what_is_no_longer_kept_is_looked_up
     a_slot_that_is_off_is_neither_asked_for_nor_shown
     a_party_that_was_down_for_thousands_of_slots_catches_up
@@ -240,6 +242,54 @@ fn outputs_are_shown_within_bounds<S: Instance>() {
     assert!(answer(C, 3, u64::MAX, u32::MAX).is_empty());
     let half = u64::try_from((RETRY / 2).as_millis()).unwrap();
     assert_eq!(answer(B, 1 + half, 4, 3), [4, 5, 6]);
+}
+
+/// Time buys a peer nothing but what it has not been shown yet.
+fn an_output_is_shown_to_a_peer_once_and_a_few_again<S: Instance>() {
+    let world = World::<S>::four(962);
+    let limits = Limits { outputs: 3, history: 9, ..SLOW.limits };
+    let (mut beacon, _) = informed(&world, &Profile { limits, ..SLOW }, 6);
+    let mut now = 0;
+    let mut answer = |beacon: &mut Beacon<S>, from, first, count| {
+        now += 1000;
+        slots_shown(&world, &step(beacon, ms(now), show(from, first, count))).len()
+    };
+    assert_eq!(answer(&mut beacon, B, 1, 3), 3);
+    assert_eq!([0; 3].map(|_| answer(&mut beacon, B, 2, 2)), [2, 1, 0]);
+    assert_eq!(answer(&mut beacon, B, 4, 3), 3, "of what is new as much as ever");
+    assert_eq!(answer(&mut beacon, C, 1, 3), 3, "and others what is theirs");
+    assert_eq!([0; 9].map(|_| answer(&mut beacon, B, 1, 3)), [0; 9]);
+    // Each slot that finishes earns one.
+    step(&mut beacon, ms(99_000), finalized(7, Some(V)));
+    step(&mut beacon, ms(99_000), received(B, world.message(B, Path::Slow, slot(7), None)));
+    assert_eq!([0; 2].map(|_| answer(&mut beacon, B, 1, 3)), [1, 0]);
+    // Of the archive as well.
+    let (mut beacon, log) = informed(&world, &Profile { limits, ..SLOW }, 6);
+    drop(log);
+    let looked_up = |outputs: &[Output<S>]| {
+        outputs.iter().filter(|output| matches!(output, Output::Lookup { .. })).count()
+    };
+    let revealed = [Record::Revealed { slot: slot(6) }];
+    let mut archive = world.restart(A, &Profile { limits, ..SLOW }, &revealed);
+    for (time, found) in [(1000, 1), (2000, 1), (3000, 0), (9000, 0)] {
+        let outputs = step(&mut archive, ms(time), show(B, 1, 3));
+        assert_eq!(looked_up(&outputs), found);
+    }
+    assert!(beacon.footprint().within(&beacon.most()));
+    step(&mut beacon, ms(0), Input::Tick);
+}
+
+fn what_is_here_is_not_asked_for_again<S: Instance>() {
+    let world = World::<S>::demanding(963);
+    let mut beacon = lacking(&world, &SLOW, 4);
+    for at in [2, 4] {
+        let right = shown(Path::Slow, at, world.shown(Path::Slow, at, None));
+        step(&mut beacon, ms(501), received(B, right));
+    }
+    assert_eq!(asked(&step(&mut beacon, ms(1000), Input::Tick)), [(C, 1, 1)]);
+    let right = shown(Path::Slow, 1, world.shown(Path::Slow, 1, None));
+    let outputs = step(&mut beacon, ms(1001), received(C, right));
+    assert_eq!((reveals(&outputs).len(), asked(&outputs)), (2, vec![(D, 3, 1)]));
 }
 
 fn what_is_no_longer_kept_is_looked_up<S: Instance>() {

@@ -189,7 +189,10 @@ impl<'w, S: Instance> Network<'w, S> {
             Record::Finalized { slot, value } => {
                 watch.finalized.insert(slot, value);
             }
-            Record::Abandoned { .. } | Record::Revealed { .. } | Record::Switched(_) => {}
+            Record::Abandoned { .. }
+            | Record::Revealed { .. }
+            | Record::Switched(_)
+            | Record::WasOff { .. } => {}
         }
         self.logs.entry(party).or_default().push(record);
     }

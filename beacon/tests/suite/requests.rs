@@ -18,6 +18,7 @@ suite! {
     a_party_that_missed_everything_catches_up
     the_log_shrinks_to_a_snapshot
     time_does_not_overflow
+    behind_the_backlog_nothing_is_evaluated_for_peers
     ; with values:
     an_answer_is_the_partial_that_finality_released
     lost_partials_are_recovered
@@ -235,4 +236,20 @@ fn time_does_not_overflow<S: Instance>() {
     step(&mut beacon, end, finalized(1, Some(V)));
     step(&mut beacon, end, finalized(u64::MAX, Some(V)));
     assert_eq!(beacon.wake_at(), Some(end));
+}
+
+fn behind_the_backlog_nothing_is_evaluated_for_peers<S: Instance>() {
+    let world = World::<S>::new(412, &[1, 1, 1], [2, 2, 2]);
+    let limits = beacon::Limits { backlog: 2, ..SLOW.limits };
+    let mut beacon = world.beacon(A, &Profile { limits, ..SLOW });
+    for at in 1..=5 {
+        step(&mut beacon, ms(0), finalized(at, Some(V)));
+    }
+    let answered = |beacon: &mut beacon::Beacon<S>, now| -> Vec<u64> {
+        (1..=5).filter(|at| !sent(&step(beacon, ms(now), request(C, *at))).is_empty()).collect()
+    };
+    assert_eq!(answered(&mut beacon, 1), [1, 2]);
+    // As the head goes on, so does what is answered.
+    step(&mut beacon, ms(2), received(B, world.message(B, Path::Slow, slot(1), None)));
+    assert_eq!(answered(&mut beacon, 1001), [1, 2, 3]);
 }

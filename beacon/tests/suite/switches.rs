@@ -18,6 +18,8 @@ suite! {
     what_was_given_up_while_the_fast_path_was_off_stays_given_up
     parties_that_are_told_at_different_times_report_the_same
     an_operator_alone_switches_off_and_the_others_go_on
+    who_was_away_is_told_which_final_slots_were_off
+    that_a_slot_was_off_is_known_as_long_as_the_history
 }
 
 const ALL: [Profile; 5] = [SLOW, TIGHT, TIGHT_VALUE, BOTH, BOTH_VALUE];
@@ -326,4 +328,96 @@ fn an_operator_alone_switches_off_and_the_others_go_on<S: Instance>() {
     assert_eq!(network.skipped[&D].len(), 3);
     assert!(!network.sent.iter().any(|(from, ..)| *from == D));
     assert!(network.accusations.is_empty());
+}
+
+/// The engine reports a whole stretch of the chain before anybody reads what is in it.
+fn who_was_away_is_told_which_final_slots_were_off<S: Instance>() {
+    let world = World::<S>::demanding(813);
+    for profile in ALL {
+        let mut beacon = world.beacon(A, &profile);
+        let mut log = Vec::new();
+        let mut outputs = Vec::new();
+        for at in 1..=6 {
+            outputs.extend(step(&mut beacon, ms(0), finalized(at, Some(V))));
+        }
+        for peer in [B, C] {
+            let message = world.message(peer, late(&profile), slot(1), bound(&profile));
+            outputs.extend(step(&mut beacon, ms(0), received(peer, message)));
+        }
+        assert_eq!(reported(&outputs), [(1, true)]);
+        log.extend(records(&outputs));
+        // A switch comes too late, and not for these slots alone.
+        let outputs = step(&mut beacon, ms(0), switch(2, Mode::Off));
+        assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(_))]));
+        let was_off = |first, last| Input::WasOff { first: slot(first), last: slot(last) };
+        let outputs = step(&mut beacon, ms(0), was_off(1, 3));
+        let late_word = SwitchError::Final { from: slot(1), first: slot(2) };
+        assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(why))] if why == late_word));
+        let outputs = step(&mut beacon, ms(0), was_off(2, 3));
+        assert_eq!(reported(&outputs), [(2, false), (3, false)]);
+        let record = Record::WasOff { first: slot(2), last: slot(3) };
+        assert_eq!(records(&outputs)[0], record);
+        assert!(step(&mut beacon, ms(0), was_off(5, 4)).is_empty());
+        // Not at the head: in its turn. Nobody gets a partial of it any more.
+        log.extend(records(&outputs));
+        log.extend(records(&step(&mut beacon, ms(0), was_off(5, 5))));
+        let request = beacon::Message::Request { slot: slot(5) };
+        assert!(step(&mut beacon, ms(0), received(B, request)).is_empty());
+        for records_of in [log.clone(), beacon.snapshot()] {
+            let mut second = world.restart(A, &profile, &records_of);
+            let mut outputs = drain(&mut second, ms(1));
+            for at in [4, 6] {
+                for peer in [B, C] {
+                    let message = world.message(peer, late(&profile), slot(at), bound(&profile));
+                    outputs.extend(step(&mut second, ms(1), received(peer, message)));
+                }
+            }
+            assert_eq!(reported(&outputs), [(4, true), (5, false), (6, true)], "{profile:?}");
+        }
+    }
+}
+
+/// Of slots that are off no answer is kept, but their finality is, as that of others.
+fn that_a_slot_was_off_is_known_as_long_as_the_history<S: Instance>() {
+    let world = World::<S>::four(814);
+    let mut beacon = world.beacon(A, &SLOW);
+    for told in [switch(2, Mode::Off), switch(4, Mode::On)] {
+        step(&mut beacon, ms(0), told);
+    }
+    for at in 1..=5 {
+        step(&mut beacon, ms(0), finalized(at, Some(V)));
+        let message = world.message(B, Path::Slow, slot(at), None);
+        step(&mut beacon, ms(0), received(B, message));
+    }
+    assert_eq!(beacon.head(), slot(6));
+    let snapshot = beacon.snapshot();
+    for at in 2..=5 {
+        assert!(snapshot.contains(&Record::Finalized { slot: slot(at), value: Some(V) }));
+    }
+    // As if nothing had been revealed after slot 1.
+    let again: Vec<_> = snapshot
+        .into_iter()
+        .map(|record| match record {
+            Record::Revealed { .. } => Record::Revealed { slot: slot(1) },
+            other => other,
+        })
+        .collect();
+    let mut second = world.restart(A, &SLOW, &again);
+    let mut outputs = drain(&mut second, ms(1));
+    for at in 4..=5 {
+        let message = world.message(B, Path::Slow, slot(at), None);
+        outputs.extend(step(&mut second, ms(1), received(B, message)));
+    }
+    assert_eq!(reported(&outputs), [(2, false), (3, false), (4, true), (5, true)]);
+    // Nothing is repeated of a slot that was off, finished as it is, nor shown, nor looked up.
+    for beacon in [&mut beacon, &mut second] {
+        for at in [2, 3] {
+            let request = beacon::Message::Request { slot: slot(at) };
+            assert!(step(beacon, ms(2), received(B, request)).is_empty());
+        }
+        let show = beacon::Message::Show { first: slot(2), count: 3 };
+        let outputs = step(beacon, ms(2), received(B, show));
+        assert!(!outputs.iter().any(|output| matches!(output, Output::Lookup { .. })));
+        assert_eq!(sent(&outputs).len(), 1);
+    }
 }

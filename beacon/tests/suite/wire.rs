@@ -40,6 +40,8 @@ fn records_have_the_documented_bytes<S: Instance>() {
     assert_eq!(abandoned, [2, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
     let revealed = borsh::to_vec(&Record::Revealed { slot: slot(2) }).unwrap();
     assert_eq!(revealed, [3, 2, 0, 0, 0, 0, 0, 0, 0]);
+    let was_off = borsh::to_vec(&Record::WasOff { first: slot(2), last: slot(3) }).unwrap();
+    assert_eq!(was_off, [[5].as_slice(), &2_u64.to_le_bytes(), &3_u64.to_le_bytes()].concat());
     let switched = Record::Switched(Switch { from: slot(2), mode: Mode::On });
     assert_eq!(borsh::to_vec(&switched).unwrap(), [4, 2, 0, 0, 0, 0, 0, 0, 0, 2]);
 }
