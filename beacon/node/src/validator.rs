@@ -311,21 +311,14 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     /// Takes the partial that came in a vote. If it is none, the slot takes the slow path as far as its
     /// sender is needed.
     fn carried(&mut self, now: Instant, from: Party, partial: &[u8]) {
-        // Points are costly to decode, so that there are no more than an honest party sends.
         let longest = match &self.stage {
             Stage::Running(beacon) => beacon.longest_message(from),
             Stage::Before(_) => usize::MAX,
         };
-        let got = partial.len();
-        let fault = match borsh::from_slice(partial) {
-            _ if got > longest => format!("partial of {got} bytes in a vote, at most {longest}"),
-            Ok(message @ ::beacon::Message::Partial { .. }) => {
-                return self.tell(now, ::beacon::Input::Received { from, message });
-            }
-            Ok(_) => "something else than a partial in a vote".to_owned(),
-            Err(error) => format!("undecodable partial in a vote: {error}"),
-        };
-        self.note(Event::Accused { party: from, fault });
+        match read_carried(partial, longest) {
+            Ok(message) => self.tell(now, ::beacon::Input::Received { from, message }),
+            Err(fault) => self.note(Event::Accused { party: from, fault }),
+        }
     }
 
     /// Hands what the beacon released on a prefinalization to the engine, if its votes have room. Its
@@ -572,6 +565,22 @@ fn paths<S: Keyed>(setup: &Setup, epoch: keygen::Epoch<S>) -> Paths<S> {
     }
 }
 
+/// What came in a vote. Points are costly to decode, so there must not be more than an honest party sends.
+fn read_carried<S: ::beacon::Scheme>(
+    bytes: &[u8],
+    longest: usize,
+) -> Result<::beacon::Message<S>, String> {
+    let got = bytes.len();
+    if got > longest {
+        return Err(format!("partial of {got} bytes in a vote, at most {longest} are read"));
+    }
+    match borsh::from_slice(bytes) {
+        Ok(message @ ::beacon::Message::Partial { .. }) => Ok(message),
+        Ok(_) => Err("something else than a partial in a vote".to_owned()),
+        Err(error) => Err(format!("undecodable partial in a vote: {error}")),
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
@@ -685,5 +694,17 @@ mod tests {
         let mut timely = validator(&seats, Vec::new());
         finalize(&mut timely, &[dealings, keys].concat());
         assert!(rest(&mut timely, &seats).1);
+    }
+
+    #[test]
+    fn what_a_vote_carries_is_measured_before_it_is_read() {
+        let read = |bytes: &[u8], longest| read_carried::<Wvuf>(bytes, longest).map(drop);
+        // Garbage of any length: that it is too long is said, not what is wrong in it.
+        let why = read(&[0xFF; 101], 100).unwrap_err();
+        assert!(why.contains("101 bytes") && why.contains("at most 100"), "{why}");
+        assert!(read(&[0xFF; 100], 100).unwrap_err().starts_with("undecodable"));
+        let request = ::beacon::Message::<Wvuf>::Request { slot: Slot::new(7) };
+        let request = borsh::to_vec(&request).unwrap();
+        assert!(read(&request, 9).unwrap_err().starts_with("something else"));
     }
 }

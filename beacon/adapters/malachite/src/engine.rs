@@ -110,6 +110,9 @@ pub enum Output {
     },
     /// An input led to nothing though it should have, in words.
     Refused(String),
+    /// What the log leads to is not what the log says that this party signed. Signing on would be signing
+    /// twice, so nothing is said or done any more, in this life. Nothing follows.
+    Halted(String),
 }
 
 /// What waits to be done.
@@ -130,6 +133,8 @@ pub(crate) enum Process {
     Idle(State),
     /// A precommit waits for its extension.
     Asking(Routine, Scope),
+    /// For good.
+    Halted,
     /// Only while it is taken out.
     Running,
 }
@@ -308,9 +313,12 @@ impl Malachite {
         let policy = VoteExtensionPolicy::Required;
         let input = consensus::Input::StartHeight(height, validators, false, None, policy);
         self.follow(Routine::start(state, input));
-        if let Process::Idle(mut state) = std::mem::replace(&mut self.process, Process::Running) {
-            self.replay(&mut state);
-            self.process = Process::Idle(state);
+        match std::mem::replace(&mut self.process, Process::Running) {
+            Process::Idle(mut state) => {
+                self.replay(&mut state);
+                self.process = Process::Idle(state);
+            }
+            waiting => self.process = waiting,
         }
         self.take_early(height);
         self.catch_up_further();
@@ -328,14 +336,26 @@ impl Malachite {
                     }
                 },
                 Progress::Complete(state, ended) => {
-                    if let Err(error) = ended {
-                        self.outputs.push_back(Output::Refused(error.to_string()));
-                    }
                     self.process = Process::Idle(state);
+                    match ended {
+                        Ok(()) => {}
+                        Err(error @ consensus::Error::ReplayDivergence(..)) => {
+                            self.halt(error.to_string());
+                        }
+                        Err(error) => self.outputs.push_back(Output::Refused(error.to_string())),
+                    }
                     return;
                 }
             }
         }
+    }
+
+    /// What waits to leave rests on the same log, so it stays.
+    fn halt(&mut self, why: String) {
+        self.process = Process::Halted;
+        self.tasks.clear();
+        self.outputs.clear();
+        self.outputs.push_back(Output::Halted(why));
     }
 
     /// The precommit goes on with what it carries.
@@ -448,6 +468,9 @@ impl Machine for Malachite {
 
     fn handle(&mut self, now: Instant, input: Input) {
         self.now = now;
+        if matches!(self.process, Process::Halted) {
+            return;
+        }
         match input {
             Input::Start => self.start(),
             Input::Submit(transaction) => self.submit(transaction),
@@ -470,6 +493,9 @@ impl Machine for Malachite {
     }
 
     fn wake_at(&self) -> Option<Instant> {
+        if matches!(self.process, Process::Halted) {
+            return None;
+        }
         let timers = self.timers.values().map(|(at, _)| *at);
         let wanted = self.wanted.map(|(_, round)| self.proposes_at(round));
         timers.chain(wanted).chain(self.catch_up.ask_at()).min()

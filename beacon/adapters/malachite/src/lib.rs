@@ -37,7 +37,8 @@
 //! ```
 //! A crash before `Persist` leaves nothing: the vote never left, neither did the partial. After it the
 //! log has the precommit, and with it the extension: the replay sends the same bytes again, and asks
-//! nobody for a new extension. That is why no second record is needed, and why one would be harmful if
+//! nobody for a new extension. If the replay leads to another vote than the log holds, the engine is
+//! [`Output::Halted`]: it signs nothing any more, and the operator has a log to look at. That is why no second record is needed, and why one would be harmful if
 //! it came first: a release on record, without the lock, would be repeated after the crash.
 //!
 //! # For integrators

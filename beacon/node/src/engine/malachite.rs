@@ -92,6 +92,7 @@ impl Engine for Malachite {
             }
             malachite::Output::Accuse { party, fault } => Output::Accused { party, fault },
             malachite::Output::Refused(why) => Output::Refused(why),
+            malachite::Output::Halted(why) => Output::Refused(format!("halted for good: {why}")),
         })
     }
 

@@ -4,11 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crypto_core::access::Party;
+use machine::Machine;
 use prefinal_malachite::{
     BlockId, Entry, Log, Message, NilOrVal, Output, Record, Round, SignedVote, VoteType,
 };
 
-use crate::net::{Net, Seen};
+use crate::net::{Net, Seen, resign_vote};
 
 const STAKES: [u128; 4] = [1, 1, 1, 1];
 const ALL: [u32; 4] = [0, 1, 2, 3];
@@ -190,4 +191,47 @@ fn all_die_and_all_come_back() {
     ALL.into_iter().for_each(|party| net.boot(party));
     net.run_until(&ALL, 6);
     net.blocks();
+}
+
+/// A log in which this party's vote is not the one that its own entries lead to, as after a fault of the
+/// disk or of the program: whatever is signed now may be a second vote.
+#[test]
+fn a_log_that_contradicts_itself_ends_all_signing() {
+    for kind in [VoteType::Prevote, VoteType::Precommit] {
+        let mut net = Net::all(&STAKES);
+        let died = die_at(
+            &mut net,
+            |output| matches!(output, Output::Send { message: Message::Vote(vote), .. } if precommit(vote, 3)),
+        );
+        while !died.get() {
+            net.step();
+        }
+        let other = net.blocks()[&1];
+        for record in &mut net.logs[2] {
+            if let Record::Entry { height, entry: Entry::Vote(vote) } = record
+                && (height.get(), vote.message.kind) == (3, kind)
+                && vote.message.voter.party() == Party::new(ME)
+            {
+                vote.message.value = NilOrVal::Val(other);
+                vote.signature = resign_vote(&STAKES, Party::new(ME), &vote.message);
+            }
+        }
+        let (lived, kept) = (net.of(ME).len(), net.logs[2].len());
+        net.boot(ME);
+        let halted = net.of(ME)[lived..].iter().filter(|(_, seen)| matches!(seen, Seen::Halted(_)));
+        assert_eq!(halted.count(), 1, "{kind:?}");
+        // The others vote on, and ask; nothing comes from this party any more, whatever time it is.
+        let halted = net.of(ME).len();
+        net.run_until(&[0, 1, 3], 8);
+        net.submit(ME, b"anything");
+        assert_eq!(net.of(ME).len(), halted);
+        assert_eq!(net.logs[2].len(), kept);
+        let after = &net.of(ME)[lived..];
+        let signed = |seen: &Seen| matches!(seen, Seen::Sent(Message::Vote(vote)) if vote.message.kind == kind);
+        assert!(!after.iter().any(|(_, seen)| signed(seen)), "{kind:?}");
+        let Some((_, Seen::Halted(why))) = after.last() else { panic!("{kind:?}") };
+        assert!(why.contains("does not match"), "{why}");
+        assert!(net.engines[2].as_ref().is_some_and(|engine| engine.wake_at().is_none()));
+        net.blocks();
+    }
 }

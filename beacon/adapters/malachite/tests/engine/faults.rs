@@ -249,3 +249,28 @@ fn a_height_is_answered_for_once_in_a_while() {
     ask(&mut net, 2);
     assert_eq!(answers(&net), before + 3);
 }
+
+/// A vote with more than a partial takes nobody's time: it is refused before its signature is looked at,
+/// early, in time and late; a decision as well.
+#[test]
+fn an_extension_that_is_too_long_is_refused_unread() {
+    let mut net = Net::all(&STAKES);
+    net.run_until(&ALL, 3);
+    let mut sent = net.of(3).iter().filter_map(|(_, seen)| match seen {
+        Seen::Sent(Message::Vote(vote)) if vote.message.extension.is_some() => Some(vote.clone()),
+        _ => None,
+    });
+    let mut vote = sent.next_back().unwrap();
+    for (height, bytes) in [(2, 0), (4, 0), (6, 0), (2, 1), (4, 1), (6, 1)] {
+        vote.message.height = Height::new(height);
+        let extension = vote.message.extension.as_mut().unwrap();
+        extension.message = vec![0; MAX_EXTENSION + bytes];
+        let before = net.of(0).len();
+        let message = Message::Vote(vote.clone());
+        net.handle(0, Input::Received { from: LIAR, message });
+        let accused = net.of(0)[before..].iter().any(
+            |(_, seen)| matches!(seen, Seen::Accused(3, why) if why.contains("bytes, at most")),
+        );
+        assert_eq!(accused, bytes > 0, "height {height}, {bytes} too many");
+    }
+}

@@ -26,6 +26,7 @@ pub(crate) enum Seen {
     Accused(u32, String),
     Sent(Message),
     Kept,
+    Halted(String),
 }
 
 /// What becomes of a message from one to another.
@@ -174,6 +175,7 @@ impl Net {
                 Output::Abandoned { height, round } => Seen::Abandoned(height.get(), round),
                 Output::Accuse { party, fault } => Seen::Accused(party.get(), fault),
                 Output::Refused(why) => panic!("{me} refuses: {why}"),
+                Output::Halted(why) => Seen::Halted(why),
             };
             self.seen[index].push((self.now, seen));
         }
