@@ -24,7 +24,7 @@ use beacon::{Bls, Message, Recipient, Reveal, Slot, Value, View};
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;
-use driver::{Driver, Event, Options};
+use driver::{Driver, Event, MessageError, Options, Stopped};
 use journal::{Journal, JournalError};
 use sha2::{Digest, Sha256};
 
@@ -145,10 +145,23 @@ impl Engine {
         // The engine is done, its peers' beacons may lack something yet.
         while let Ok((from, wire)) = inbox.recv_timeout(TIMEOUT * 2) {
             if let Wire::Beacon(message) | Wire::Commit(_, _, Some(message)) = wire {
-                self.driver.on_message(from, message)?;
+                self.deliver(from, message)?;
             }
         }
         Ok(())
+    }
+
+    /// Only a beacon that has stopped stops the engine's use of it. One that has no room lets the message
+    /// go and asks again for what it lacks; a link that may wait would read no further for a while.
+    fn deliver(&self, from: Party, message: Message<Bls>) -> Result<(), Stopped> {
+        match self.driver.on_message(from, message) {
+            Err(MessageError::Stopped(why)) => Err(why),
+            Err(error @ MessageError::NotMember { .. }) => {
+                eprintln!("{error}");
+                Ok(())
+            }
+            Ok(()) | Err(MessageError::Full { .. } | MessageError::TooLarge { .. }) => Ok(()),
+        }
     }
 
     fn propose(&mut self) {
@@ -176,7 +189,7 @@ impl Engine {
             Wire::Commit(view, value, partial) => {
                 // BEACON 5: whatever becomes of the vote, its partial goes to the beacon.
                 if let Some(message) = partial.filter(|_| from != self.me) {
-                    self.driver.on_message(from, message)?;
+                    self.deliver(from, message)?;
                 }
                 if self.count(from, (view, value, true)) == QUORUM && view.slot == self.view.slot {
                     // BEACON 6: final.
@@ -185,7 +198,7 @@ impl Engine {
                     self.propose();
                 }
             }
-            Wire::Beacon(message) => self.driver.on_message(from, message)?,
+            Wire::Beacon(message) => self.deliver(from, message)?,
         }
         Ok(())
     }
@@ -248,6 +261,11 @@ fn read(
 }
 
 fn main() -> Result<(), Failure> {
+    run(Options::default()).map(drop)
+}
+
+/// Gives how many messages were dropped.
+fn run(options: Options) -> Result<u64, Failure> {
     let mut dealer = Dealer::new(PARTIES, 7)?;
     let (links, inboxes): (Vec<_>, Vec<_>) = (0..PARTIES).map(|_| channel()).unzip();
     let (mut engines, mut readers, mut logs) = (Vec::new(), Vec::new(), Vec::new());
@@ -256,8 +274,7 @@ fn main() -> Result<(), Failure> {
         // Empty here; after a crash, what this party must not contradict.
         let committed = log.committed();
         let pool = rayon::spawn::<driver::Task>;
-        let (driver, events) =
-            Driver::start(dealer.config(me)?, log.clone(), pool, Options::default())?;
+        let (driver, events) = Driver::start(dealer.config(me)?, log.clone(), pool, options)?;
         logs.push(log.clone());
         let clock = driver.clone();
         thread::spawn(move || clock.run_clock(Duration::from_millis(100)));
@@ -275,12 +292,14 @@ fn main() -> Result<(), Failure> {
         engines.push(thread::spawn(move || {
             let driver = engine.driver.clone();
             let done = engine.run(&inbox);
+            let dropped = driver.figures()?.dropped;
             driver.shut_down()?;
-            done
+            done.map(|()| dropped)
         }));
     }
+    let mut dropped = 0;
     for engine in engines {
-        engine.join().map_err(|_| "an engine panicked")??;
+        dropped += engine.join().map_err(|_| "an engine panicked")??;
     }
     let readers =
         readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader panicked")?);
@@ -288,7 +307,7 @@ fn main() -> Result<(), Failure> {
     show(dealer.public(), &reveals)?;
     let flushes: Vec<_> = logs.iter().map(|log| log.log().flushes).collect();
     println!("writes of each party's log, votes included: {flushes:?}");
-    Ok(())
+    Ok(dropped)
 }
 
 /// Compares the parties and verifies each value with nothing but the committee's public key.
@@ -319,4 +338,12 @@ fn show(committee: &Committee, reveals: &[Vec<Reveal<Bls>>]) -> Result<(), Failu
 #[test]
 fn it_runs() {
     main().map_err(|failure| failure.to_string()).expect("every value verifies");
+}
+
+/// No message finds room; what is needed is asked for again, and every output comes.
+#[test]
+fn back_pressure_ends_nothing() {
+    let narrow = Options { per_peer: 1, jobs: 1, turn: 1, ..Options::default() };
+    let dropped = run(narrow).map_err(|failure| failure.to_string()).expect("every value verifies");
+    println!("{dropped} dropped");
 }

@@ -1,5 +1,5 @@
 //! The callbacks.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -23,6 +23,12 @@ use crate::shared::Shared;
 pub struct Options {
     /// How many messages of one peer wait at most; later ones are dropped.
     pub per_peer: usize,
+    /// How many bytes the waiting messages of one peer have at most; a single message of the longest
+    /// that the protocol has always fits. All peers together have as many times what one has.
+    pub per_peer_bytes: usize,
+    /// How many messages a callback works off at most, after what it was called for. The pool goes on
+    /// with the rest, so that no flood holds the engine's thread.
+    pub turn: usize,
     /// From how many jobs on the pool on messages wait.
     pub jobs: usize,
     /// From how many unread events on messages wait.
@@ -34,7 +40,7 @@ pub struct Options {
     /// After how many records the journal is replaced by the beacon's summary of it.
     pub shorten: NonZeroUsize,
     /// The last slot that the reader of the events has dealt with for good, whatever crashes. What
-    /// was revealed after it is revealed again. `None` if the stream's word is enough: then what it
+    /// was revealed after it is revealed again, and what was off or skipped is said again. `None` if the stream's word is enough: then what it
     /// held unread at a crash is not shown again.
     pub read: Option<Slot>,
 }
@@ -43,6 +49,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             per_peer: 256,
+            per_peer_bytes: 1 << 18,
+            turn: 32,
             jobs: 64,
             events: 4096,
             patience: Duration::from_secs(10),
@@ -77,7 +85,9 @@ pub enum StartError {
 pub struct Figures {
     /// Messages in the inbox.
     pub waiting: usize,
-    /// Messages that were dropped since the start, for their sender's places were taken.
+    /// Bytes that these are encoded in. In memory a point takes twice as many.
+    pub bytes: usize,
+    /// Messages that were dropped since the start, for their sender's places or bytes were taken.
     pub dropped: u64,
     /// Jobs on the pool.
     pub jobs: usize,
@@ -93,7 +103,8 @@ pub struct Figures {
 /// gone, so is the beacon, and the stream of its events ends.
 pub struct Driver<S: Scheme> {
     shared: Arc<Shared<S>>,
-    members: Arc<BTreeSet<Party>>,
+    /// How many bytes of each may wait.
+    members: Arc<BTreeMap<Party, usize>>,
 }
 
 impl<S: Scheme> Clone for Driver<S> {
@@ -131,7 +142,7 @@ impl<S: Scheme> Driver<S> {
             OpenError::Machine(error) => error,
         })?;
         let machine = machine.shortened(options.shorten.get(), Beacon::snapshot);
-        let members = Arc::new(members(machine.machine()));
+        let members = Arc::new(members(machine.machine(), options.per_peer_bytes));
         let (sender, events) = async_channel::unbounded();
         let shared = Arc::new(Shared::new(machine, Box::new(pool), sender, options));
         match shared.urgent(|running| shared.begin(running)) {
@@ -204,18 +215,37 @@ impl<S: Scheme> Driver<S> {
         self.tell(Input::Switch(switch))
     }
 
+    /// The chain had switched these slots off, and the engine told that they are final before anybody
+    /// knew. [`Event::Off`] reports them in their turn.
+    ///
+    /// # Errors
+    /// [`Stopped`]
+    pub fn on_was_off(&self, first: Slot, last: Slot) -> Result<(), Stopped> {
+        self.tell(Input::WasOff { first, last })
+    }
+
+    /// What is in a slot's value, for a scheme that needs more of it than its hash: best before the value
+    /// is prefinalized, and after a restart again for what has no output yet.
+    ///
+    /// # Errors
+    /// [`Stopped`]. A content that is not the slot's comes back as [`Event::Refused`].
+    pub fn on_content(&self, content: S::Content) -> Result<(), Stopped> {
+        self.tell(Input::Content(content))
+    }
+
     /// A peer's message, over a link that authenticates the peer. Never waits.
     ///
     /// # Errors
     /// If the sender is not of the committee, or the message is dropped, or nothing is taken any more.
+    /// That it is dropped is no reason to end a link, much less the engine: see [`MessageError`].
     pub fn on_message(&self, from: Party, message: Message<S>) -> Result<(), MessageError> {
-        if !self.members.contains(&from) {
+        let Some(&limit) = self.members.get(&from) else {
             return Err(MessageError::NotMember { from, members: self.members.len() });
-        }
+        };
         if let Some(why) = self.shared.stopped() {
             return Err(why.into());
         }
-        let taken = self.shared.inbox.message(from, message);
+        let taken = self.shared.inbox.message(from, message, limit);
         self.shared.work();
         taken
     }
@@ -276,12 +306,13 @@ fn is_early<S: Scheme>(message: &Message<S>, at: Slot) -> bool {
     matches!(message, Message::Partial { path: Path::Fast | Path::Tight, slot, .. } if *slot == at)
 }
 
-/// The parties are the same on all paths.
-fn members<S: Scheme>(beacon: &Beacon<S>) -> BTreeSet<Party> {
+/// The parties, which are the same on all paths, and how many bytes of each may wait.
+fn members<S: Scheme>(beacon: &Beacon<S>, bytes: usize) -> BTreeMap<Party, usize> {
     let keys = beacon.keys();
     let committee = [Path::Slow, Path::Tight].iter().find_map(|path| keys.committee(*path));
     let count = committee.map_or(0, S::parties);
-    (0..).map(Party::new).take(count).collect()
+    let parties = (0..).map(Party::new).take(count);
+    parties.map(|party| (party, bytes.max(beacon.longest_message(party)))).collect()
 }
 
 /// The records as if nothing had been revealed after the last slot that was read.
@@ -294,8 +325,14 @@ fn unread(records: Vec<Record>, read: Option<Slot>) -> Result<Vec<Record>, Start
             _ => None,
         })
     };
-    let revealed = |record: &Record| matches!(record, Record::Revealed { slot } if *slot > read);
-    if records.iter().any(revealed) && !finals().any(|slot| slot == next) {
+    let revealed = records.iter().filter_map(|record| match record {
+        Record::Revealed { slot } => Some(*slot),
+        _ => None,
+    });
+    // One that is missing would hold up all after it.
+    let last = revealed.max().unwrap_or(read);
+    let known: BTreeSet<Slot> = finals().filter(|slot| (next..=last).contains(slot)).collect();
+    if u64::try_from(known.len()) != Ok(last.get().saturating_sub(read.get())) {
         return Err(StartError::Forgotten { next, oldest: finals().min() });
     }
     let shown = |record| match record {

@@ -62,6 +62,9 @@ pub enum Stopped {
 }
 
 /// Why a peer's message was not taken. It is not the peer's fault, except for the first.
+///
+/// [`Full`](Self::Full) and [`TooLarge`](Self::TooLarge) are back-pressure and no failure: let the message
+/// go and read on. What the protocol needs of it, it asks for again.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MessageError {
     /// Not one of the committee.
@@ -78,6 +81,18 @@ pub enum MessageError {
         /// Who sent it.
         from: Party,
         /// How many of its messages wait.
+        waiting: usize,
+        /// How many may.
+        limit: usize,
+    },
+    /// The message is dropped: with what this peer sent before it is too much.
+    #[error("message of {got} bytes, {waiting} bytes of {from} wait already, at most {limit} may")]
+    TooLarge {
+        /// Who sent it.
+        from: Party,
+        /// How many bytes it has.
+        got: usize,
+        /// How many bytes of its messages wait.
         waiting: usize,
         /// How many may.
         limit: usize,

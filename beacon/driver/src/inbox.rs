@@ -1,7 +1,9 @@
 //! What waits for the machine, and what waits for the pool.
 //!
 //! Verdicts, losses and jobs are few: at most as many as jobs that are out. Messages are as many as
-//! peers like, so each peer has places of its own.
+//! peers like, so each peer has places of its own, and bytes of its own: a message is as long as its
+//! sender likes. All peers together have as many times that: room that is shared is room that one takes
+//! from another.
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -24,12 +26,25 @@ pub(crate) struct Inbox<S: Scheme> {
     per_peer: usize,
 }
 
+/// What waits of one peer.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    messages: usize,
+    bytes: usize,
+}
+
+struct Waiter<S: Scheme> {
+    from: Party,
+    message: Message<S>,
+    bytes: usize,
+}
+
 struct Queues<S: Scheme> {
     verdicts: VecDeque<(Number, Verdict<S>)>,
     lost: Vec<Number>,
     jobs: VecDeque<Ordered<S>>,
-    messages: VecDeque<(Party, Message<S>)>,
-    waiting: BTreeMap<Party, usize>,
+    messages: VecDeque<Waiter<S>>,
+    waiting: BTreeMap<Party, Waiting>,
     dropped: u64,
 }
 
@@ -51,15 +66,29 @@ impl<S: Scheme> Inbox<S> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn message(&self, from: Party, message: Message<S>) -> Result<(), MessageError> {
+    /// Takes a message, unless its sender's places or bytes are taken.
+    pub(crate) fn message(
+        &self,
+        from: Party,
+        message: Message<S>,
+        limit: usize,
+    ) -> Result<(), MessageError> {
+        // Counting bytes does not fail.
+        let got = borsh::object_length(&message).unwrap_or(usize::MAX);
         let mut queues = self.queues();
-        let waiting = queues.waiting.get(&from).copied().unwrap_or_default();
-        if waiting >= self.per_peer {
+        let Waiting { messages, bytes } = queues.waiting.get(&from).copied().unwrap_or_default();
+        let sum = bytes.saturating_add(got);
+        if messages >= self.per_peer || sum > limit {
             queues.dropped = queues.dropped.saturating_add(1);
-            return Err(MessageError::Full { from, waiting, limit: self.per_peer });
+            return Err(if messages >= self.per_peer {
+                MessageError::Full { from, waiting: messages, limit: self.per_peer }
+            } else {
+                MessageError::TooLarge { from, got, waiting: bytes, limit }
+            });
         }
-        queues.waiting.insert(from, waiting.saturating_add(1));
-        queues.messages.push_back((from, message));
+        let waiting = Waiting { messages: messages.saturating_add(1), bytes: sum };
+        queues.waiting.insert(from, waiting);
+        queues.messages.push_back(Waiter { from, message, bytes: got });
         Ok(())
     }
 
@@ -92,9 +121,10 @@ impl<S: Scheme> Inbox<S> {
         if !room {
             return None;
         }
-        let (from, message) = queues.messages.pop_front()?;
+        let Waiter { from, message, bytes } = queues.messages.pop_front()?;
         if let Some(waiting) = queues.waiting.get_mut(&from) {
-            *waiting = waiting.saturating_sub(1);
+            waiting.messages = waiting.messages.saturating_sub(1);
+            waiting.bytes = waiting.bytes.saturating_sub(bytes);
         }
         Some(Letter::Message(from, message))
     }
@@ -123,9 +153,10 @@ impl<S: Scheme> Inbox<S> {
         queues.waiting.clear();
     }
 
-    /// How many messages wait, and how many were dropped.
-    pub(crate) fn counts(&self) -> (usize, u64) {
+    /// How many messages wait, of how many bytes, and how many were dropped.
+    pub(crate) fn counts(&self) -> (usize, usize, u64) {
         let queues = self.queues();
-        (queues.messages.len(), queues.dropped)
+        let bytes = queues.waiting.values().map(|waiting| waiting.bytes).sum();
+        (queues.messages.len(), bytes, queues.dropped)
     }
 }

@@ -18,10 +18,16 @@
 //! | `on_message`        | the message waits; often it is handled by then         | waits for a disk or a pairing |
 //!
 //! The first three wait for the journal, as the vote must; in asynchronous code that is a write to a
-//! disk, so call them where such a write may stand. The messages wait in an inbox of so many for each
-//! peer ([`Options`]). It is emptied by whoever holds the machine, engine first, while neither too many
-//! jobs are out nor too many events unread. A peer whose places are taken loses its message, and is
-//! told so; the protocol asks again for what it needs.
+//! disk, so call them where such a write may stand. The messages wait in an inbox of so many and so many
+//! bytes for each peer ([`Options`]). It is emptied by whoever holds the machine, engine first and a turn
+//! each, while neither too many jobs are out nor too many events unread; the pool goes on with the rest. A
+//! peer whose places are taken loses its message, and is told so; the protocol asks again for what it
+//! needs.
+//!
+//! A driver runs one beacon. `beacon::epochs` and `beacon::stack` it does not run: their messages, jobs and
+//! outputs are of an epoch and a channel, and so are the members and the limits here; a handover is a call
+//! with a reason to refuse it and no input. Who wants these drives them over [`journal::Journaled`], whose
+//! `change` is for the handover.
 //!
 //! | module   | what                                                            |
 //! |----------|-----------------------------------------------------------------|

@@ -3,10 +3,12 @@
 //! Whoever has something for the machine puts it into the inbox and tries the lock. Who gets it works
 //! off the inbox; who does not leaves, for the holder looks into the inbox once more after it let go.
 //! So a message never waits for a write to a disk or for another thread's messages. Only the engine's
-//! callbacks wait for the lock, and while one waits the others make room for it.
+//! callbacks wait for the lock, and while one waits the others make room for it. Nobody works off more
+//! than a turn, for it may be the engine's thread, and peers may send faster than that: with what is left
+//! then a task on the pool goes on, one at a time, and no more than a turn either.
 //!
-//! Jobs are handed to the pool after the lock is free, by one thread at a time: a pool that runs them
-//! on the spot gets them one after another, however long the chain of verdicts and jobs is.
+//! Jobs and turns are handed to the pool after the lock is free, by one thread at a time: a pool that runs
+//! them on the spot gets them one after another, however long the chain of verdicts and jobs is.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -31,6 +33,9 @@ pub(crate) struct Shared<S: Scheme> {
     urgent: AtomicUsize,
     /// Whether a thread is handing jobs to the pool.
     handing_out: AtomicBool,
+    /// Whether the pool is to go on with the inbox, and whether it will.
+    turn_wanted: AtomicBool,
+    turn_out: AtomicBool,
     /// As many as `jobs` has, to be read without the lock.
     jobs_out: AtomicUsize,
     events: Sender<Event<S>>,
@@ -65,6 +70,8 @@ impl<S: Scheme> Shared<S> {
             inbox: Inbox::new(options.per_peer),
             urgent: AtomicUsize::new(0),
             handing_out: AtomicBool::new(false),
+            turn_wanted: AtomicBool::new(false),
+            turn_out: AtomicBool::new(false),
             jobs_out: AtomicUsize::new(0),
             events,
             pool,
@@ -148,9 +155,10 @@ impl<S: Scheme> Shared<S> {
 
     /// How it is doing.
     pub(crate) fn figures(&self, running: &Running<S>) -> Figures {
-        let (waiting, dropped) = self.inbox.counts();
+        let (waiting, bytes, dropped) = self.inbox.counts();
         Figures {
             waiting,
+            bytes,
             dropped,
             jobs: running.jobs.len(),
             repeated: running.jobs.repeated(),
@@ -172,9 +180,11 @@ impl<S: Scheme> Shared<S> {
         })
     }
 
-    /// Works off the inbox and hands out what comes of it.
+    /// Works off a turn of the inbox and hands out what comes of it.
     pub(crate) fn work(self: &Arc<Self>) {
-        self.empty_inbox();
+        if self.empty_inbox() && !self.turn_out.load(SeqCst) {
+            self.turn_wanted.store(true, SeqCst);
+        }
         self.hand_out();
     }
 
@@ -250,16 +260,19 @@ impl<S: Scheme> Shared<S> {
         Ok(())
     }
 
-    fn empty_inbox(&self) {
+    /// Whether something is left though the turn is over.
+    fn empty_inbox(&self) -> bool {
+        let mut left = self.options.turn.max(1);
         loop {
             let mut state = match self.state.try_lock() {
                 Ok(state) => state,
                 // The holder looks into the inbox after it let go.
-                Err(TryLockError::WouldBlock) => return,
+                Err(TryLockError::WouldBlock) => return false,
                 Err(TryLockError::Poisoned(poisoned)) => self.broken(poisoned),
             };
-            while self.urgent.load(SeqCst) == 0 {
+            while left > 0 && self.urgent.load(SeqCst) == 0 {
                 let Some(letter) = self.inbox.take(self.room()) else { break };
+                left = left.saturating_sub(1);
                 if self.act(&mut state, |running| self.open(running, letter)).is_err() {
                     self.inbox.clear();
                 }
@@ -267,7 +280,10 @@ impl<S: Scheme> Shared<S> {
             drop(state);
             // Who is urgent empties it next.
             if self.urgent.load(SeqCst) > 0 || !self.inbox.has(self.room()) {
-                return;
+                return false;
+            }
+            if left == 0 {
+                return true;
             }
         }
     }
@@ -286,7 +302,11 @@ impl<S: Scheme> Shared<S> {
     }
 
     fn hand_out(self: &Arc<Self>) {
-        while self.inbox.has_jobs() && !self.handing_out.swap(true, SeqCst) {
+        let wanted = || self.inbox.has_jobs() || self.turn_wanted.load(SeqCst);
+        while wanted() && !self.handing_out.swap(true, SeqCst) {
+            if self.turn_wanted.swap(false, SeqCst) {
+                self.hand_out_turn();
+            }
             while let Some(job) = self.inbox.take_job() {
                 let Ordered { number, job } = job;
                 let ticket = Ticket { shared: Arc::downgrade(self), number, open: true };
@@ -299,6 +319,33 @@ impl<S: Scheme> Shared<S> {
                 let _panicked = catch_unwind(AssertUnwindSafe(|| self.pool.spawn(task)));
             }
             self.handing_out.store(false, SeqCst);
+        }
+    }
+}
+
+impl<S: Scheme> Shared<S> {
+    fn hand_out_turn(self: &Arc<Self>) {
+        self.turn_out.store(true, SeqCst);
+        let turn = Turn(Arc::downgrade(self));
+        let task = Box::new(move || {
+            let shared = turn.0.upgrade();
+            drop(turn);
+            if let Some(shared) = shared {
+                shared.work();
+            }
+        });
+        // Its turn notices if the pool has dropped it.
+        let _panicked = catch_unwind(AssertUnwindSafe(|| self.pool.spawn(task)));
+    }
+}
+
+/// Out until the pool begins with it or drops it. If it does neither, calls work off a turn each.
+struct Turn<S: Scheme>(Weak<Shared<S>>);
+
+impl<S: Scheme> Drop for Turn<S> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.turn_out.store(false, SeqCst);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A dealer that everybody trusts, for examples; `pvss_dkg` does without one.
 use std::error::Error;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use beacon::{Binding, Bls, Config, Limits, Paths, Sharing, Slot};
 use crypto_core::access::{Access, Party, Threshold};
@@ -64,7 +65,8 @@ impl Dealer {
             binding: Binding::Slot,
             fast_attempt: Some(0),
             first: Slot::new(1),
-            limits: Limits::default(),
+            // Its links take no time.
+            limits: Limits { retry: Duration::from_millis(100), ..Limits::default() },
         })
     }
 }

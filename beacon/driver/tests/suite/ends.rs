@@ -1,6 +1,8 @@
 //! Shutting down in the middle, journals that fail, readers that leave, and going on afterwards.
-use beacon::{Path, Slot};
-use driver::{Driver, MessageError, Options, StartError, Stopped};
+use std::num::NonZeroUsize;
+
+use beacon::{Mode, Path, Slot, Switch};
+use driver::{Driver, Event, MessageError, Options, StartError, Stopped};
 use journal::Redb;
 
 use crate::fixture::*;
@@ -13,6 +15,7 @@ suite! {
     a_panic_in_the_journal_stops_everybody
     without_a_reader_nothing_is_promised
     what_was_not_read_is_revealed_again
+    what_was_off_and_not_read_is_said_again
     the_last_handle_ends_the_stream
 }
 
@@ -155,6 +158,47 @@ fn what_was_not_read_is_revealed_again<S: Instance>() {
     let started = Driver::<S>::start(config(), journal.torn_off(), here, Options { read, ..short });
     let Err(StartError::Forgotten { next, oldest }) = started.map(drop) else { panic!("started") };
     assert_eq!((next, oldest), (slot(3), Some(slot(5))));
+}
+
+/// Whether the journal is long or has been shortened, a reader hears of each slot.
+fn what_was_off_and_not_read_is_said_again<S: Instance>() {
+    let world = World::<S>::four(838);
+    for shorten in [1, 1000].map(|every| NonZeroUsize::new(every).unwrap()) {
+        let journal = Paper::default();
+        let options = Options { shorten, ..Options::default() };
+        let (driver, events) = start(&world, &journal, here, options);
+        driver.on_switch(Switch { from: slot(3), mode: Mode::Off }).unwrap();
+        driver.on_switch(Switch { from: slot(4), mode: Mode::On }).unwrap();
+        for number in 1..=5 {
+            driver.on_finalize(slot(number), Some(V)).unwrap();
+            // Told when it is final: slot 5 was off as well.
+            if number == 5 {
+                driver.on_was_off(slot(5), slot(5)).unwrap();
+            }
+            driver.on_message(B, slow(&world, number)).unwrap();
+        }
+        assert_eq!(
+            outcomes(&unread(&events)),
+            [(1, true), (2, true), (3, false), (4, true), (5, false)]
+        );
+        driver.shut_down().unwrap();
+        let options = Options { read: Some(slot(2)), ..options };
+        let (driver, events) = start(&world, &journal.torn_off(), here, options);
+        for number in 3..=5 {
+            driver.on_message(B, slow(&world, number)).unwrap();
+        }
+        assert_eq!(outcomes(&unread(&events)), [(3, false), (4, true), (5, false)], "{shorten}");
+    }
+}
+
+/// Slots as they were reported, those that were off with `false`.
+fn outcomes<S: Instance>(events: &[Event<S>]) -> Vec<(u64, bool)> {
+    let outcomes = events.iter().filter_map(|event| match event {
+        Event::Reveal(reveal) => Some((reveal.slot.get(), true)),
+        Event::Off { slot } => Some((slot.get(), false)),
+        _ => None,
+    });
+    outcomes.collect()
 }
 
 fn the_last_handle_ends_the_stream<S: Instance>() {

@@ -16,6 +16,8 @@ suite! {
 
 const QUICK: Options = Options {
     per_peer: 256,
+    per_peer_bytes: 1 << 18,
+    turn: 32,
     jobs: 64,
     events: 4096,
     patience: Duration::from_secs(60),

@@ -1,5 +1,7 @@
 //! Journals and pools that do what a test needs.
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver as Inlet, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -131,5 +133,51 @@ pub(crate) fn until(what: &str, so: impl Fn() -> bool) {
     while !so() {
         assert!(start.elapsed() < Duration::from_secs(60), "{what} takes too long");
         std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A journal whose next sync waits until the test says so.
+pub(crate) struct Slow {
+    paper: Paper,
+    armed: Arc<AtomicBool>,
+    entered: Sender<()>,
+    go_on: Inlet<()>,
+}
+
+/// The test's side of it.
+pub(crate) struct Grip {
+    pub(crate) armed: Arc<AtomicBool>,
+    pub(crate) entered: Inlet<()>,
+    pub(crate) go_on: Sender<()>,
+}
+
+impl Slow {
+    pub(crate) fn new() -> (Self, Grip) {
+        let ((entered, was_entered), (go, go_on)) = (channel(), channel());
+        let armed = Arc::new(AtomicBool::new(false));
+        let grip = Grip { armed: Arc::clone(&armed), entered: was_entered, go_on: go };
+        (Self { paper: Paper::default(), armed, entered, go_on }, grip)
+    }
+}
+
+impl Journal for Slow {
+    fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
+        self.paper.append(record)
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        if self.armed.swap(false, SeqCst) {
+            self.entered.send(()).unwrap();
+            self.go_on.recv().unwrap();
+        }
+        self.paper.sync()
+    }
+
+    fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
+        self.paper.replay()
+    }
+
+    fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
+        self.paper.replace(records)
     }
 }
