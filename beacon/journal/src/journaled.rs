@@ -89,6 +89,16 @@ where
         Ok(())
     }
 
+    /// A call on the machine that is no input, as a handover to the next committee. What the machine wants
+    /// done after it is polled as ever.
+    ///
+    /// # Errors
+    /// If the journal failed before. The machine is not called.
+    pub fn change<T>(&mut self, act: impl FnOnce(&mut M) -> T) -> Result<T, JournalError> {
+        self.alive()?;
+        Ok(act(&mut self.machine))
+    }
+
     /// The next effect; every record before it is durable. `None` when all is done and all that was
     /// promised is durable.
     ///

@@ -19,6 +19,9 @@ mod fixture;
 #[path = "../../../tests/suite/instances.rs"]
 #[allow(dead_code, reason = "what the beacon's own tests need is more")]
 mod instances;
+#[path = "../../../tests/suite/reshared.rs"]
+#[allow(dead_code, reason = "what the beacon's own tests need is more")]
+mod reshared;
 
 mod crashes;
 #[cfg(feature = "redb")]
@@ -26,6 +29,7 @@ mod file;
 #[cfg(feature = "redb")]
 mod killed;
 mod lives;
+mod machines;
 mod order;
 #[cfg(feature = "redb")]
 mod torn;
