@@ -16,7 +16,7 @@ pub trait Coded {
 }
 
 /// A code and the fields that have a meaning with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
     /// One of [`CODES`](crate::CODES).
     pub code: &'static str,

@@ -337,7 +337,7 @@ signature_object!(
 
 /// A secret key. It is wiped when it goes, never printed and not pickled.
 #[pyclass(frozen, module = "prefinal")]
-pub(crate) struct SecretKey(bls::SecretKey);
+pub(crate) struct SecretKey(pub(crate) bls::SecretKey);
 
 #[pymethods]
 impl SecretKey {

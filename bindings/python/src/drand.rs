@@ -17,10 +17,10 @@ const STEP: usize = 128;
 type RawRound<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 /// What a client knows of a beacon before it trusts any of its rounds.
-#[pyclass(frozen, eq, subclass, module = "prefinal")]
+#[pyclass(frozen, eq, module = "prefinal")]
 #[derive(PartialEq)]
 pub(crate) struct ChainInfo {
-    info: drand::ChainInfo,
+    pub(crate) info: drand::ChainInfo,
     genesis_seed: [u8; 32],
     beacon_id: String,
 }

@@ -13,17 +13,24 @@ pub(crate) fn refused(error: &(impl Coded + Display)) -> PyErr {
     exception(&error.detail(), &error.to_string())
 }
 
+/// An error on its way to the interpreter, from where its lock is not held.
+pub(crate) struct Refusal(Box<(Detail, String)>);
+
+impl Refusal {
+    pub(crate) fn of(error: &(impl Coded + Display)) -> Self {
+        Self(Box::new((error.detail(), error.to_string())))
+    }
+
+    pub(crate) fn raise(&self) -> PyErr {
+        let (detail, text) = self.0.as_ref();
+        exception(detail, text)
+    }
+}
+
 /// A value that no type of ours can be made of; `index` says where in a list.
 pub(crate) fn argument(why: &str, index: Option<usize>) -> PyErr {
     let index = index.and_then(|index| u64::try_from(index).ok());
-    let detail = Detail {
-        code: "invalid-argument",
-        party: None,
-        index,
-        need: None,
-        got: None,
-        culprits: Vec::new(),
-    };
+    let detail = Detail { code: "invalid-argument", index, ..Detail::default() };
     exception(&detail, why)
 }
 
@@ -35,18 +42,11 @@ pub(crate) fn wrong_type(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
 
 /// The system has no randomness.
 pub(crate) fn no_randomness(why: &str) -> PyErr {
-    let detail = Detail {
-        code: "no-randomness",
-        party: None,
-        index: None,
-        need: None,
-        got: None,
-        culprits: Vec::new(),
-    };
+    let detail = Detail { code: "no-randomness", ..Detail::default() };
     exception(&detail, why)
 }
 
-fn exception(detail: &Detail, text: &str) -> PyErr {
+pub(crate) fn exception(detail: &Detail, text: &str) -> PyErr {
     Python::attach(|py| match build(py, detail, text) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,

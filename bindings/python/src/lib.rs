@@ -15,6 +15,9 @@
 //! | `threshold`   | committees that sign                                                 |
 //! | `wvuf`        | the weighted VUF                                                     |
 //! | `certificate` | quorums of exact stake                                               |
+//! | `dkg`         | key generation: what is agreed on; `dealing`, `registration`         |
+//! | `decryption`  | encryption to a committee                                            |
+//! | `timelock`    | encryption to a round                                                |
 //! | `drand`       | rounds of beacons                                                    |
 //! | `tables`      | stake tables                                                         |
 //!
@@ -25,14 +28,19 @@
 
 mod bls;
 mod certificate;
+mod dealing;
+mod decryption;
+mod dkg;
 mod drand;
 mod error;
 mod input;
 mod many;
 mod random;
+mod registration;
 mod rounding;
 mod tables;
 mod threshold;
+mod timelock;
 mod work;
 mod wvuf;
 
@@ -48,15 +56,27 @@ mod _core {
     #[pymodule_export]
     use crate::certificate::{Certificate, Electorate};
     #[pymodule_export]
+    use crate::dealing::{Dealing, DkgKey, VerifiedDealing};
+    #[pymodule_export]
+    use crate::decryption::{
+        Ciphertext, DecryptionCommittee, DecryptionKey, DecryptionShare, EncryptionKey, slot_label,
+    };
+    #[pymodule_export]
+    use crate::dkg::DkgConfig;
+    #[pymodule_export]
     use crate::drand::ChainInfo;
     #[pymodule_export]
     use crate::many::{aggregate, verify_aggregate, verify_batch, verify_multi};
+    #[pymodule_export]
+    use crate::registration::{Recipient, RecipientKey, Registration};
     #[pymodule_export]
     use crate::rounding::{solve, verify, whole_numbers};
     #[pymodule_export]
     use crate::tables::{table_names, table_text};
     #[pymodule_export]
     use crate::threshold::{Committee, Partial, Signer};
+    #[pymodule_export]
+    use crate::timelock::{seal, unseal};
     #[pymodule_export]
     use crate::wvuf::{
         BlindedKey, EvaluationKey, VufCommittee, VufInput, VufOutput, VufPartial, VufShares,

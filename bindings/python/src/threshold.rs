@@ -40,7 +40,7 @@ fn unknown(name: &str) -> PyErr {
     pyo3::exceptions::PyTypeError::new_err(format!("unexpected keyword argument {name:?}"))
 }
 
-fn read_purpose(value: &Bound<'_, PyAny>) -> PyResult<Purpose> {
+pub(crate) fn read_purpose(value: &Bound<'_, PyAny>) -> PyResult<Purpose> {
     if value.extract::<String>().is_ok_and(|name| name == "rounds") {
         return Ok(Purpose::Rounds);
     }

@@ -86,6 +86,10 @@ impl VufInput {
 pub(crate) struct VufCommittee(RwLock<Committee>);
 
 impl VufCommittee {
+    pub(crate) fn of(committee: Committee) -> Self {
+        Self(RwLock::new(committee))
+    }
+
     /// No holder of the lock panics, and what it guards stays whole if one does.
     fn get(&self) -> std::sync::RwLockReadGuard<'_, Committee> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,336 @@
+//! Dealings, and the key that they add up to.
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use crypto_core::bls::MinSig;
+use crypto_core::elgamal;
+use crypto_core::secret::Secret;
+use crypto_core::threshold::{self, KeyShares};
+use crypto_core::wvuf;
+use pvss_dkg::field::Paths;
+use pvss_dkg::{Aggregate, Config, Path, Verified, field};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::bls::{hash, hex, shown};
+use crate::decryption::{DecryptionCommittee, DecryptionKey};
+use crate::dkg::path;
+use crate::error::{Refusal, argument, refused};
+use crate::input::party;
+use crate::registration::RecipientKey;
+use crate::threshold::{Committee, Signer, read_purpose};
+use crate::wvuf::{VufCommittee, VufShares};
+
+/// Of field elements, or of group elements.
+#[derive(Clone)]
+pub(crate) enum Kind<F, G> {
+    Field(F),
+    Group(G),
+}
+
+impl<F, G> Kind<F, G> {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Field(_) => "field",
+            Self::Group(_) => "group",
+        }
+    }
+}
+
+/// What one party deals to all. Nothing is checked.
+#[pyclass(frozen, module = "prefinal", from_py_object)]
+#[derive(Clone)]
+pub(crate) struct Dealing(pub(crate) Kind<field::Dealing, pvss_dkg::Dealing>);
+
+impl Dealing {
+    pub(crate) fn verify(self, config: &Config) -> Result<VerifiedDealing, Refusal> {
+        Ok(VerifiedDealing(match self.0 {
+            Kind::Field(one) => {
+                let checked = field::verify(config, one).map_err(|error| Refusal::of(&error))?;
+                Kind::Field(Arc::new(checked))
+            }
+            Kind::Group(one) => {
+                let checked = pvss_dkg::verify(config, one).map_err(|error| Refusal::of(&error))?;
+                Kind::Group(Arc::new(checked))
+            }
+        }))
+    }
+
+    fn encoded(&self) -> Vec<u8> {
+        match &self.0 {
+            Kind::Field(one) => one.to_bytes(),
+            Kind::Group(one) => one.to_bytes(),
+        }
+    }
+}
+
+#[pymethods]
+impl Dealing {
+    /// `'field'` or `'group'`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Who deals, by position.
+    #[getter]
+    fn dealer(&self) -> u32 {
+        match &self.0 {
+            Kind::Field(one) => one.dealer().get(),
+            Kind::Group(one) => one.dealer().get(),
+        }
+    }
+
+    fn __bytes__(&self) -> Vec<u8> {
+        self.encoded()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.encoded() == other.encoded()
+    }
+
+    fn __hash__(&self) -> u64 {
+        hash(&self.encoded())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Dealing of party {}, {}>", self.dealer(), self.kind())
+    }
+}
+
+/// A dealing that passed all checks under one configuration.
+#[pyclass(frozen, module = "prefinal", from_py_object)]
+#[derive(Clone)]
+pub(crate) struct VerifiedDealing(
+    pub(crate) Kind<Arc<Verified<field::Dealing>>, Arc<Verified<pvss_dkg::Dealing>>>,
+);
+
+#[pymethods]
+impl VerifiedDealing {
+    /// `'field'` or `'group'`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Who deals, by position.
+    #[getter]
+    fn dealer(&self) -> u32 {
+        match &self.0 {
+            Kind::Field(one) => one.dealer().get(),
+            Kind::Group(one) => one.dealer().get(),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<VerifiedDealing of party {}, {}>", self.dealer(), self.kind())
+    }
+}
+
+/// A key that nobody knows, made by a set of dealers.
+#[pyclass(frozen, module = "prefinal")]
+pub(crate) struct DkgKey {
+    config: Arc<Config>,
+    key: Kind<field::Key, Verified<Aggregate>>,
+}
+
+impl DkgKey {
+    pub(crate) const fn new(
+        config: Arc<Config>,
+        key: Kind<field::Key, Verified<Aggregate>>,
+    ) -> Self {
+        Self { config, key }
+    }
+
+    fn field(&self) -> PyResult<&field::Key> {
+        match &self.key {
+            Kind::Field(key) => Ok(key),
+            Kind::Group(_) => Err(argument("a key of group elements serves the VUF alone", None)),
+        }
+    }
+
+    fn group(&self) -> PyResult<&Verified<Aggregate>> {
+        match &self.key {
+            Kind::Group(key) => Ok(key),
+            Kind::Field(_) => Err(argument("a key of field elements does not serve the VUF", None)),
+        }
+    }
+
+    fn signing(
+        &self,
+        py: Python<'_>,
+        purpose: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Paths<threshold::Committee<MinSig>>> {
+        let purpose = purpose.map_or(Ok(threshold::Purpose::Rounds), read_purpose)?;
+        let key = self.field()?;
+        let committees = py.detach(|| key.signing(&self.config, purpose));
+        committees.map_err(|error| refused(&error))
+    }
+
+    fn decryption(&self, py: Python<'_>) -> PyResult<Paths<elgamal::Committee>> {
+        let key = self.field()?;
+        let committees = py.detach(|| key.decryption(&self.config));
+        committees.map_err(|error| refused(&error))
+    }
+
+    fn shares(&self, py: Python<'_>, who: Party, key: &RecipientKey) -> PyResult<field::Shares> {
+        let field = self.field()?;
+        let shares = py.detach(|| field.decrypt(&self.config, who, &key.0));
+        shares.map_err(|error| refused(&error))
+    }
+}
+
+/// One of two paths, if there is that one.
+fn on<T>(paths: Paths<T>, which: Path) -> PyResult<T> {
+    let one = match which {
+        Path::Slow => Some(paths.slow),
+        Path::Fast => paths.fast,
+    };
+    one.ok_or_else(no_fast_path)
+}
+
+fn no_fast_path() -> PyErr {
+    argument("there is no fast path", None)
+}
+
+#[pymethods]
+impl DkgKey {
+    /// `'field'` or `'group'`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.key.name()
+    }
+
+    /// 96 bytes: what outputs of a field key verify under.
+    #[getter]
+    fn public_key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let key = match &self.key {
+            Kind::Field(key) => key.public_key(),
+            Kind::Group(key) => key.public_key(),
+        };
+        PyBytes::new(py, &key.to_bytes())
+    }
+
+    /// Whose secrets are in it, ascending.
+    #[getter]
+    fn dealers(&self) -> Vec<u32> {
+        match &self.key {
+            Kind::Field(key) => key.dealers().map(Party::get).collect(),
+            Kind::Group(key) => key.dealers().map(Party::get).collect(),
+        }
+    }
+
+    /// Equal for all who added up the same dealings.
+    #[getter]
+    fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let digest = match &self.key {
+            Kind::Field(key) => key.digest(),
+            Kind::Group(key) => key.digest(),
+        };
+        PyBytes::new(py, &digest)
+    }
+
+    /// The committee as signers, on one of the paths.
+    #[pyo3(signature = (*, path="slow", purpose=None))]
+    fn committee(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        purpose: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Committee> {
+        on(self.signing(py, purpose)?, self::path(path)?).map(Committee)
+    }
+
+    /// A party as a signer, with its own shares.
+    #[pyo3(signature = (party, key, *, path="slow", purpose=None))]
+    fn signer(
+        &self,
+        party: &Bound<'_, PyAny>,
+        key: &RecipientKey,
+        path: &str,
+        purpose: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Signer> {
+        let (py, who) = (party.py(), self::party(party)?);
+        let which = self::path(path)?;
+        let committee = Committee(on(self.signing(py, purpose)?, which)?);
+        let shares = self.shares(py, who, key)?;
+        let own = match which {
+            Path::Slow => shares.slow,
+            Path::Fast => shares.fast.ok_or_else(no_fast_path)?,
+        };
+        Signer::check(&committee, KeyShares::new(who, own))
+    }
+
+    /// The committee as those who decrypt, on one of the paths.
+    #[pyo3(signature = (*, path="slow"))]
+    fn decryption_committee(&self, py: Python<'_>, path: &str) -> PyResult<DecryptionCommittee> {
+        on(self.decryption(py)?, self::path(path)?).map(DecryptionCommittee)
+    }
+
+    /// A party as one that decrypts, with its own shares.
+    #[pyo3(signature = (party, key, *, path="slow"))]
+    fn decryption_key(
+        &self,
+        py: Python<'_>,
+        party: &Bound<'_, PyAny>,
+        key: &RecipientKey,
+        path: &str,
+    ) -> PyResult<DecryptionKey> {
+        let (who, which) = (self::party(party)?, self::path(path)?);
+        let committee = on(self.decryption(py)?, which)?;
+        let shares = self.shares(py, who, key)?;
+        let own: Secret<_> = match which {
+            Path::Slow => shares.slow,
+            Path::Fast => shares.fast.ok_or_else(no_fast_path)?,
+        };
+        let key = elgamal::DecryptionKey::new(&committee, who, own);
+        key.map(DecryptionKey).map_err(|error| refused(&error))
+    }
+
+    /// The committee of the weighted VUF, on one of the paths.
+    #[pyo3(signature = (*, path="slow"))]
+    fn vuf_committee(&self, path: &str) -> PyResult<VufCommittee> {
+        let (key, which) = (self.group()?, self::path(path)?);
+        let shape = self.config.shape();
+        let threshold = shape.threshold(which).ok_or_else(no_fast_path)?;
+        let public = key.public_shares(which).ok_or_else(no_fast_path)?.to_vec();
+        let committee = wvuf::Committee::new(shape.access().clone(), threshold, public);
+        committee.map(VufCommittee::of).map_err(|error| refused(&error))
+    }
+
+    /// A party's own shares of the weighted VUF.
+    #[pyo3(signature = (party, key, *, path="slow"))]
+    fn vuf_shares(
+        &self,
+        py: Python<'_>,
+        party: &Bound<'_, PyAny>,
+        key: &RecipientKey,
+        path: &str,
+    ) -> PyResult<VufShares> {
+        let (aggregate, who) = (self.group()?, self::party(party)?);
+        let which = self::path(path)?;
+        let shares = py.detach(|| aggregate.decrypt(&self.config, who, &key.0));
+        let shares = shares.map_err(|error| refused(&error))?;
+        Ok(VufShares(match which {
+            Path::Slow => shares.slow,
+            Path::Fast => shares.fast.ok_or_else(no_fast_path)?,
+        }))
+    }
+
+    fn __repr__(&self) -> String {
+        let dealers = format!("{} of {} dealers", self.kind(), self.dealers().len());
+        let digest = match &self.key {
+            Kind::Field(key) => key.digest(),
+            Kind::Group(key) => key.digest(),
+        };
+        shown("DkgKey", &dealers, &digest)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.__repr__() == other.__repr__()
+    }
+
+    fn __hash__(&self) -> u64 {
+        hash(hex(self.config.digest()).as_bytes())
+    }
+}
