@@ -13,7 +13,6 @@
 //! afresh, so whoever doubts can add them up.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -65,11 +64,15 @@ pub fn verify(
         let leaking = least_reaching.get(threshold).copied().unwrap_or(0);
         if committee.share(leaking, claim.pair.secrecy()).is_le() {
             // A cheapest set that reaches T leaves out as much stake as W − T units can hold.
-            let absent = richest(&committee.parties, committee.weight - threshold);
-            let mut present = committee.parties.clone();
-            let absent: BTreeSet<usize> = absent.iter().map(|party| party.place).collect();
-            present.retain(|party| !absent.contains(&party.place));
-            return Err(refuted(claim, Breach::Leak, present));
+            let mut present = vec![true; committee.parties.len()];
+            for absent in richest(&committee.parties, committee.weight - threshold) {
+                if let Some(cell) = present.get_mut(absent.place) {
+                    *cell = false;
+                }
+            }
+            let set = committee.parties.iter().zip(present);
+            let set = set.filter_map(|(party, there)| there.then_some(*party)).collect();
+            return Err(refuted(claim, Breach::Leak, set));
         }
         let stalling = most_below.get(threshold - 1).copied().unwrap_or(u128::MAX);
         if committee.share(stalling, claim.pair.reconstruction()).is_ge() {
@@ -159,7 +162,8 @@ impl Committee {
     fn most_below(&self, most: usize) -> Vec<u128> {
         let common = self.most_common_weight();
         let mut alike = self.stakes_of(common);
-        alike.sort_unstable_by(|one, other| other.cmp(one));
+        alike.sort_unstable();
+        alike.reverse();
         // Whoever has no weight belongs to all of these sets.
         let sums = sums(self.stakes_of(0).iter().sum(), &alike);
         let of_alike = |weight: usize| sums.get(weight / common).or(sums.last()).copied();
@@ -176,12 +180,14 @@ impl Committee {
 
     /// The weight, not zero, that most parties have.
     fn most_common_weight(&self) -> usize {
-        let mut weights: Vec<usize> = self.parties.iter().map(|party| party.weight).collect();
+        // As wide as stakes are, for one sort less in a browser.
+        let mut weights: Vec<u128> = Vec::with_capacity(self.parties.len());
+        weights.extend(self.parties.iter().filter_map(|party| u128::try_from(party.weight).ok()));
         weights.retain(|weight| *weight > 0);
         weights.sort_unstable();
         let classes = weights.chunk_by(|one, other| one == other);
-        let most = classes.max_by_key(|class| class.len());
-        most.and_then(|class| class.first()).copied().unwrap_or(1)
+        let most = classes.max_by_key(|class| class.len()).and_then(|class| class.first());
+        most.and_then(|weight| usize::try_from(*weight).ok()).unwrap_or(1)
     }
 }
 

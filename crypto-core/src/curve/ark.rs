@@ -1,8 +1,8 @@
 //! arkworks behind the same functions as blst: pure Rust, so that everything runs in a browser and
 //! on bare metal, and a second opinion on blst in tests.
 //!
-//! arkworks gives the fields, line functions, the final exponentiation, the simplified SWU map, cofactor
-//! clearing and the subgroup checks. Ours is what its callers must otherwise get right:
+//! arkworks gives the fields, line functions, the final exponentiation and the simplified SWU map. Ours
+//! is what its callers must otherwise get right:
 //!
 //! | what                       | why not arkworks'                                                |
 //! |----------------------------|------------------------------------------------------------------|
@@ -11,6 +11,8 @@
 //! | sums of products (`msm`)   | fails or cuts for unequal lengths                                |
 //! | inversion                  | its time depends on the value; here a power, `a^(p−2)`           |
 //! | `expand_message_xmd`       | would bring a second release of SHA-256                          |
+//! | subgroup checks, cofactors (`group`) | goes over its own, slower formulas                      |
+//! | `𝔽p` in browsers (`narrow`) | there it takes twice the time, and twice the bytes         |
 //! | Miller loop, isogeny (`pairing`, `map`) | start rayon's global pool if anybody's features turn on `ark-ec/parallel` |
 //!
 //! **Constant time, as far as it goes.** Operations on points branch on no coordinate and no scalar
@@ -26,13 +28,19 @@ mod encoding;
 mod field;
 mod group;
 mod map;
+#[cfg(any(test, target_family = "wasm"))]
+mod narrow;
 mod pairing;
 
+#[cfg(not(target_family = "wasm"))]
+use ark_bls12_381 as curves;
 use ark_ff::{BigInt, BigInteger, PrimeField};
 use zeroize::Zeroize;
 
 pub use self::group::{G1, G2};
 pub(super) use self::group::{g1_from_limbs, g2_from_limbs};
+#[cfg(target_family = "wasm")]
+use self::narrow::curves;
 pub(super) use self::pairing::{
     final_exponentiation, fp12_conjugate, fp12_cyclotomic_square, fp12_equal, fp12_mul, fp12_one,
     fp12_to_bytes, fp12_wipe, miller_loop,
@@ -41,7 +49,7 @@ pub(super) use self::pairing::{
 /// A scalar in Montgomery form, with the same limbs as blst's.
 pub(super) type Fr = ark_bls12_381::Fr;
 /// An element of the field that `𝔾_T` lies in.
-pub(super) type Fp12 = ark_bls12_381::Fq12;
+pub(super) type Fp12 = curves::Fq12;
 
 pub(super) const fn fr_from_limbs(limbs: [u64; 4]) -> Fr {
     Fr::new_unchecked(BigInt(limbs))

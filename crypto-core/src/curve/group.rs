@@ -112,6 +112,9 @@ pub(super) fn limb_select(a: &mut u64, b: u64, condition: u64) {
     *a ^= condition & (*a ^ b);
 }
 
+/// `z = |x|`, of which the curve's parameters are polynomials.
+pub(super) const Z: u64 = 0xd201_0000_0001_0000;
+
 /// `β`, a cube root of unity, in Montgomery form.
 pub(super) const BETA: [u64; 6] = [
     0x30f1_361b_798a_64e8,

@@ -27,9 +27,9 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::batch::vartime_add_cells;
+use super::group::Z;
 use super::{Affine, Group, Projective, Scalar, vartime_add_pairs, vartime_msm_bits};
 
-const Z: u64 = 0xd201_0000_0001_0000;
 /// The most digits that a group cuts a scalar into.
 const MOST: usize = 4;
 /// Bits of a digit of a challenge.

@@ -1,9 +1,9 @@
 //! What the two coordinate fields, `𝔽p` of `𝔾₁` and `𝔽p²` of `𝔾₂`, give beyond arkworks.
-use ark_bls12_381::{Fq, Fq2};
 use ark_ff::{AdditiveGroup, Field, PrimeField};
 
 use super::super::batch::BaseField;
 use super::super::expand_message_xmd;
+use super::curves::{Fq, Fq2};
 use super::{big_endian, invert, reduce};
 
 /// Bytes of a number modulo `p`.

@@ -10,19 +10,24 @@
 //! Multiplication reads the scalar in windows of four bits from the top: four doublings and one
 //! addition each, whatever the bits, with a table of sixteen multiples that is read whole.
 //!
+//! The endomorphism of each group multiplies by a power of `z = −x` (see `sums`), and by that in the
+//! subgroup alone, so it tells who is inside: Scott, [eprint 2021/1130](https://eprint.iacr.org/2021/1130),
+//! sections 4 and 6. Cofactors are cleared by `1 + z` in `𝔾₁` and after Budroni and Pintore,
+//! [eprint 2017/419](https://eprint.iacr.org/2017/419), in `𝔾₂`, as RFC 9380 wants it.
+//!
 //! Affine points are arkworks', which stand for the identity by `(0, 0)`, as blst's do.
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-use ark_bls12_381::{Fq, Fq2, g1, g2};
 use ark_ec::hashing::curve_maps::wb::WBConfig;
 use ark_ec::short_weierstrass::{self, SWCurveConfig};
 use ark_ff::{AdditiveGroup, BigInt, Field};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-use super::super::group::{BETA, Group, UNTWIST_X, UNTWIST_Y, limb_select, sealed};
+use super::super::group::{BETA, Group, UNTWIST_X, UNTWIST_Y, Z, limb_select, sealed};
 use super::super::{DecodeError, msm};
+use super::curves::{Fq, Fq2, g1, g2};
 use super::encoding;
 use super::field::Coordinate;
 use super::map::map_to_curve;
@@ -43,8 +48,12 @@ pub trait Curve: Copy + Eq + Debug + Send + Sync + 'static {
     type Encoding: AsRef<[u8]> + AsMut<[u8]> + Copy + Eq + Debug + Send + Sync;
     const ZERO_BYTES: Self::Encoding;
     const DIGITS: usize;
-    /// `(β·x, y)` or `(c·x̄, d·ȳ)`.
-    fn endomorphism(x: &Self::Field, y: &Self::Field) -> (Self::Field, Self::Field);
+    /// `(β·x : −y : z)` or `(c·x̄ : −d·ȳ : z̄)`.
+    fn image(point: &Point<Self::Field>) -> Point<Self::Field>;
+    /// Whether the endomorphism multiplies by what it does in the subgroup.
+    fn is_inside(point: &Point<Self::Field>) -> bool;
+    /// Brings every point of the curve into the subgroup.
+    fn clear_cofactor(point: &Point<Self::Field>) -> Point<Self::Field>;
 }
 
 impl Curve for G1 {
@@ -54,8 +63,16 @@ impl Curve for G1 {
     const ZERO_BYTES: Self::Encoding = [0; 48];
     const DIGITS: usize = 2;
 
-    fn endomorphism(x: &Fq, y: &Fq) -> (Fq, Fq) {
-        (*x * Fq::new_unchecked(BigInt(BETA)), *y)
+    fn image(point: &Point<Fq>) -> Point<Fq> {
+        Point { x: point.x * Fq::new_unchecked(BigInt(BETA)), y: -point.y, z: point.z }
+    }
+
+    fn is_inside(point: &Point<Fq>) -> bool {
+        Self::equal(&Self::image(point), &point.times_z().times_z())
+    }
+
+    fn clear_cofactor(point: &Point<Fq>) -> Point<Fq> {
+        point.times_z().add(point)
     }
 }
 
@@ -66,9 +83,26 @@ impl Curve for G2 {
     const ZERO_BYTES: Self::Encoding = [0; 96];
     const DIGITS: usize = 4;
 
-    fn endomorphism(x: &Fq2, y: &Fq2) -> (Fq2, Fq2) {
+    fn image(point: &Point<Fq2>) -> Point<Fq2> {
         let conjugate = |a: &Fq2| Fq2::new(a.c0, -a.c1);
-        (conjugate(x) * fq2(UNTWIST_X), conjugate(y) * fq2(UNTWIST_Y))
+        Point {
+            x: conjugate(&point.x) * fq2(UNTWIST_X),
+            y: -(conjugate(&point.y) * fq2(UNTWIST_Y)),
+            z: conjugate(&point.z),
+        }
+    }
+
+    fn is_inside(point: &Point<Fq2>) -> bool {
+        Self::equal(&Self::image(point), &point.times_z())
+    }
+
+    /// With `e` for the endomorphism: `(z² + z − 1)·P + e((z + 1)·P) + e²(2·P)`.
+    fn clear_cofactor(point: &Point<Fq2>) -> Point<Fq2> {
+        let next = point.times_z().add(point);
+        let twice = Self::image(&Self::image(&point.double()));
+        let mut rest = *point;
+        Self::negate(&mut rest);
+        next.times_z().add(&rest).add(&Self::image(&next)).add(&twice)
     }
 }
 
@@ -130,6 +164,15 @@ impl<F: Coordinate> Point<F> {
         Self { x: (rest * xy).double(), y: rest * (yy + zz) + zz * eight, z: yz * eight }
     }
 
+    /// `z·P`
+    fn times_z(&self) -> Self {
+        let bits = (0..u64::BITS - 1).rev().map(|bit| Z >> bit & 1 == 1);
+        bits.fold(*self, |product, bit| {
+            let twice = product.double();
+            if bit { twice.add(self) } else { twice }
+        })
+    }
+
     fn limbs(&mut self) -> impl Iterator<Item = &mut u64> {
         self.x.limbs().chain(self.y.limbs()).chain(self.z.limbs())
     }
@@ -187,8 +230,8 @@ impl<C: Curve> Group for C {
     const DIGITS: usize = <C as Curve>::DIGITS;
 
     fn endomorphism(a: &Self::RawAffine) -> Self::RawAffine {
-        let (x, y) = <C as Curve>::endomorphism(&a.x, &a.y);
-        Affine::<C>::new_unchecked(x, -y)
+        let image = C::image(&Point { x: a.x, y: a.y, z: C::Field::ONE });
+        Affine::<C>::new_unchecked(image.x, image.y)
     }
 
     fn generator() -> Self::RawAffine {
@@ -312,22 +355,18 @@ impl<C: Curve> Group for C {
     }
 
     fn in_subgroup(a: &Self::RawAffine) -> bool {
-        a.is_in_correct_subgroup_assuming_on_curve()
+        C::is_inside(&Self::to_projective(a))
     }
 
     fn hash(message: &[u8], tag: &[u8]) -> Self::RawProjective {
         let [a, b] = C::Field::hash_two(message, tag).map(map_to_curve::<C>);
-        clear_cofactor::<C>(&Self::add_affine(&Self::to_projective(&a), &b))
+        C::clear_cofactor(&Self::add_affine(&Self::to_projective(&a), &b))
     }
 
     fn encode(message: &[u8], tag: &[u8]) -> Self::RawProjective {
         let point = map_to_curve::<C>(C::Field::hash(message, tag));
-        clear_cofactor::<C>(&Self::to_projective(&point))
+        C::clear_cofactor(&Self::to_projective(&point))
     }
-}
-
-fn clear_cofactor<C: Curve>(point: &Point<C::Field>) -> Point<C::Field> {
-    C::to_projective(&C::Config::clear_cofactor(&C::to_affine(point)))
 }
 
 /// A known point of `𝔾₁` by its coordinates in Montgomery form, the same as blst's.

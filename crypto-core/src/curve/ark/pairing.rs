@@ -4,7 +4,6 @@
 //! starts them, wherever some crate's features turn on `ark-ec/parallel`.
 use alloc::vec::Vec;
 
-use ark_bls12_381::{Bls12_381, Config};
 use ark_ec::bls12::g2::EllCoeff;
 use ark_ec::bls12::{Bls12Config, G2Prepared};
 use ark_ec::pairing::{MillerLoopOutput, Pairing};
@@ -13,6 +12,7 @@ use zeroize::Zeroize;
 
 use super::super::group::Group;
 use super::Fp12;
+use super::curves::{Bls12_381, Config};
 use super::field::Coordinate;
 use super::group::{Affine, G1, G2};
 
