@@ -11,7 +11,7 @@ pub(crate) struct Stage {
     pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
 }
 
-pub(crate) const STAGES: [Stage; 11] = [
+pub(crate) const STAGES: [Stage; 12] = [
     Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage {
@@ -33,13 +33,19 @@ pub(crate) const STAGES: [Stage; 11] = [
         gates: platforms,
     },
     Stage { name: "python", about: "the Python package: wheel, tests, types", gates: python },
+    Stage {
+        name: "browser",
+        about: "the npm package: its bytes, in Node, in Chromium",
+        gates: browser,
+    },
     Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
     Stage { name: "fuzz", about: "each fuzz target for 10 seconds", gates: fuzz },
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
-const SATELLITES: [&str; 5] = [
+const SATELLITES: [&str; 6] = [
     "beacon/node/fuzz",
+    "bindings/wasm",
     "crypto-core/constant-time",
     "crypto-core/fuzz",
     "pvss-dkg/fuzz",
@@ -177,6 +183,28 @@ fn python() -> Result<Vec<Gate>, Failed> {
         here("pyright", "--pythonpath ../../target/python/bin/python3"),
     ])
 }
+
+/// Each command is one that its README names; nothing is compiled for the host but what completes the
+/// package.
+fn browser() -> Result<Vec<Gate>, Failed> {
+    setup::targets(&TARGETS)?;
+    setup::programs(&[
+        Program { name: "node", package: "nodejs" },
+        Program { name: "npm", package: "npm" },
+        Program { name: "chromium", package: "chromium" },
+    ])?;
+    let inside = |gate: Gate| gate.inside("bindings/wasm").with("CARGO_TARGET_DIR", WASM_TARGET);
+    let clippy = "clippy -p prefinal-wasm --features full --target wasm32-unknown-unknown --locked";
+    Ok(vec![
+        inside(Gate::new("npm", "ci --ignore-scripts --no-audit --no-fund")),
+        inside(Gate::cargo(&format!("{clippy} -- -D warnings"))),
+        inside(Gate::cargo("run --quiet --locked -p prefinal-wasm-build")),
+        inside(Gate::new("npm", "test")),
+    ])
+}
+
+/// From the package's folder.
+const WASM_TARGET: &str = "../../target/wasm";
 
 /// What memcheck says in full, the controls' leaks included, is in the log.
 fn constant_time() -> Result<Vec<Gate>, Failed> {

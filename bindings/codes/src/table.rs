@@ -5,6 +5,9 @@ pub const CODES: &[(&str, &str)] = &[
     // What callers pass.
     ("invalid-argument", "an argument is of the wrong kind or out of its range"),
     ("no-randomness", "the system gives no randomness"),
+    ("freed", "the object was freed"),
+    ("not-initialised", "WebAssembly is not loaded yet"),
+    ("internal", "a fault of the library itself"),
     // Bytes.
     ("wrong-length", "an encoding has another number of bytes than it should"),
     ("not-canonical", "an encoding is not the one of its value"),

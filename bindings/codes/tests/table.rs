@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 use codes::{CODES, Coded};
 
-/// What the bindings raise themselves, about arguments that no type of ours was made of.
-const OF_BINDINGS: [&str; 2] = ["invalid-argument", "no-randomness"];
+/// What the bindings raise themselves: about arguments that no type of ours was made of, and about
+/// themselves.
+const OF_BINDINGS: [&str; 5] =
+    ["freed", "internal", "invalid-argument", "no-randomness", "not-initialised"];
 
 /// What machines report, to hosts that run them; bindings run none.
 const OF_MACHINES: [&str; 8] = [

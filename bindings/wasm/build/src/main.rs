@@ -1,0 +1,88 @@
+//! Builds the npm package: both entries of WebAssembly, and beside them the JavaScript that is written
+//! by hand.
+//!
+//! `cargo run -p prefinal-wasm-build` in `bindings/wasm` compiles to `target/wasm` of the project, or to
+//! `CARGO_TARGET_DIR`, and fills `dist`; the page gets a copy of what a browser needs of it. wasm-bindgen's
+//! second half is a library here, so that it is of the version in the lockfile without an installation.
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use wasm_bindgen_cli_support::Bindgen;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+/// Each entry's name and what it is compiled with.
+const ENTRIES: [(&str, &[&str]); 2] = [("verifier", &[]), ("full", &["--features", "full"])];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no folder above")?;
+    let dist = package.join("dist");
+    if dist.exists() {
+        fs::remove_dir_all(&dist)?;
+    }
+    for (name, features) in ENTRIES {
+        let compiled = compile(package, features)?;
+        Bindgen::new()
+            .input_path(&compiled)
+            .out_name(name)
+            .web(true)?
+            .typescript(false)
+            .omit_default_module_path(true)
+            .remove_name_section(env::var_os("PREFINAL_NAMES").is_none())
+            .remove_producers_section(true)
+            .generate(&dist)?;
+        shrink(package, &dist.join(format!("{name}_bg.wasm")))?;
+        let bytes = fs::metadata(dist.join(format!("{name}_bg.wasm")))?.len();
+        println!("{name}: {bytes} bytes");
+    }
+    copy(&package.join("js"), &dist)?;
+    copy(&dist, &package.join("demo/prefinal"))
+}
+
+fn compile(package: &Path, features: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
+    let target = match env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => package.join("../../target/wasm"),
+    };
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "-p", "prefinal-wasm", "--target", TARGET])
+        .args(features)
+        .arg("--target-dir")
+        .arg(&target)
+        .current_dir(package)
+        .status()?;
+    if !status.success() {
+        return Err(format!("cargo build: {status}").into());
+    }
+    Ok(target.join(TARGET).join("release/prefinal_wasm.wasm"))
+}
+
+/// A last pass over the bytes, by binaryen, with what Rust's target has in WebAssembly and no newer
+/// feature.
+fn shrink(package: &Path, file: &Path) -> Result<(), Box<dyn Error>> {
+    let program = package.join("node_modules/binaryen/bin/wasm-opt");
+    let mut command = Command::new("node");
+    command.arg(program).args(FEATURES).arg("-Oz").arg(file).arg("-o").arg(file);
+    let status = command.status().map_err(|error| format!("node: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("wasm-opt, of npm ci: {status}").into()) }
+}
+
+const FEATURES: [&str; 6] = [
+    "--enable-bulk-memory",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-sign-ext",
+];
+
+/// The files of one folder, into another.
+fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        fs::copy(file.path(), to.join(file.file_name()))?;
+    }
+    Ok(())
+}

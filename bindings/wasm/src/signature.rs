@@ -1,0 +1,70 @@
+//! Signatures under a domain, of one key or a committee's: the same to who verifies.
+use std::sync::Mutex;
+
+use crypto_core::bls::{Domain, MinPk, MinSig, PublicKey, Signature, Variant};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::error::{raise, raise_code};
+
+/// Names of domains that were asked for. A domain's name lives as long as the program does, so there is
+/// an end to how many.
+static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+const MOST_NAMES: usize = 1000;
+/// Of a key in 𝔾₁.
+const MIN_PK_BYTES: usize = 48;
+
+/// The domain of this name.
+pub(crate) fn domain(name: &str) -> Result<Domain, JsValue> {
+    if name.is_empty() || name.len() > Domain::MAX_NAME {
+        return Err(raise_code("invalid-argument", "a domain's name has 1 to 198 bytes"));
+    }
+    let mut names =
+        NAMES.lock().map_err(|_| raise_code("internal", "the list of domains is unusable"))?;
+    if let Some(known) = names.iter().find(|known| **known == name) {
+        return Ok(Domain::new(known));
+    }
+    if names.len() == MOST_NAMES {
+        return Err(raise_code("count-too-large", "more than 1000 domains in one program"));
+    }
+    let name: &'static str = String::from(name).leak();
+    names.push(name);
+    Ok(Domain::new(name))
+}
+
+/// Checks a signature. `suite` is 0 for a domain of the name, 1 and 2 for the draft's basic scheme and
+/// that with proofs of possession.
+///
+/// # Errors
+/// If bytes are none, or the signature is not that of the key on the message.
+#[wasm_bindgen]
+pub fn verify_signature(
+    suite: u8,
+    name: &str,
+    key: &[u8],
+    signed: &[u8],
+    signature: &[u8],
+) -> Result<(), JsValue> {
+    let domain = match suite {
+        1 => Domain::BASIC,
+        2 => Domain::POP,
+        _ => domain(name)?,
+    };
+    // A key's length says which group it is of.
+    if key.len() == MIN_PK_BYTES {
+        check::<MinPk>(domain, key, signed, signature)
+    } else {
+        check::<MinSig>(domain, key, signed, signature)
+    }
+}
+
+fn check<V: Variant>(
+    domain: Domain,
+    key: &[u8],
+    message: &[u8],
+    signature: &[u8],
+) -> Result<(), JsValue> {
+    let key = PublicKey::<V>::from_bytes(key).map_err(raise)?;
+    let signature = Signature::<V>::from_bytes(signature).map_err(raise)?;
+    signature.verify(&key, domain, message).map(drop).map_err(raise)
+}

@@ -1,0 +1,208 @@
+// In Chromium: the package by itself, and the page that follows a devnet. What stands for the devnet here
+// sends rounds of a public chain, which are as real; the devnet has a test of its own.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { chromium } from 'playwright-core';
+
+import { changed, vectors } from './vectors.mjs';
+
+const { chains } = vectors('drand');
+const quicknet = chains.find((chain) => chain.name === 'quicknet');
+const info = {
+  public_key: quicknet.key,
+  period: quicknet.period,
+  genesis_time: quicknet.genesis_time,
+  hash: quicknet.hash,
+  groupHash: quicknet.genesis_seed,
+  schemeID: quicknet.scheme,
+  metadata: { beaconID: quicknet.beacon_id },
+};
+
+const path = (at) => (at % 2 === 0 ? 'slow' : 'fast');
+const value = ({ number, signature, randomness }, at) => ({
+  slot: number,
+  round: number,
+  path: path(at),
+  wait_ms: 3.2 + at,
+  longest_ms: 9,
+  value: randomness,
+  signature,
+  block: null,
+  waits: { fast: { parties: 3, mean_ms: 2 + at, longest_ms: 3 }, slow: { parties: 1, mean_ms: 6 + at, longest_ms: 7 } },
+});
+const honest = quicknet.rounds.map(value);
+// As where nobody had the value by the slow path.
+delete honest[2].waits.slow;
+const forged = { ...honest[1], slot: 5000 };
+const lying = { ...honest[2], slot: honest[2].slot, value: changed(honest[2].value) };
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+let events = [];
+let browser;
+let server;
+let origin;
+
+async function answer(request, response) {
+  const { pathname } = new URL(request.url, 'http://localhost');
+  if (pathname === '/events') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const [name, data] of events) response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+    return;
+  }
+  const name = pathname === '/' ? '/index.html' : pathname;
+  try {
+    const body = await readFile(new URL(`../demo${name}`, import.meta.url));
+    response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'text/plain' });
+    response.end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+}
+
+before(async () => {
+  const executablePath = process.env.CHROMIUM ?? execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
+  // Whoever is root has no sandbox; what is loaded is ours.
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  server = createServer(answer).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  origin = `http://127.0.0.1:${server.address().port}`;
+});
+
+after(async () => {
+  await browser?.close();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** A page, and what it complains about. */
+async function open(query = '') {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 1100 } });
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  await page.goto(`${origin}/${query}`);
+  return { page, complaints };
+}
+
+test('the package in a browser', async () => {
+  events = [];
+  const { page, complaints } = await open();
+  const seen = await page.evaluate(async (list) => {
+    const { default: load, Chain, PrefinalError, verifyRounding } = await import('/prefinal/index.js?fresh');
+    const code = (work) => {
+      try {
+        work();
+      } catch (error) {
+        return error instanceof PrefinalError ? error.code : String(error);
+      }
+      return 'none';
+    };
+    const before = code(() => Chain.quicknet());
+    await Promise.all([load(), load()]);
+    const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    const values = list.flatMap(({ scheme, key, genesis_seed: genesisSeed, rounds }) => {
+      const chain = new Chain({ scheme, publicKey: key, genesisSeed });
+      return rounds.map(({ number: round, signature, previous }) =>
+        hex(chain.verify({ round, signature, previousSignature: previous })),
+      );
+    });
+    const chain = Chain.quicknet();
+    const message = crypto.getRandomValues(new Uint8Array(16));
+    const ciphertext = chain.encrypt(1000n, message);
+    const opened = chain.decrypt(ciphertext, list.find((one) => one.name === 'quicknet').rounds.find((one) => one.number === 1000).signature);
+    verifyRounding({ stakes: [3n, 2n, 2n], weights: [1, 1, 1], claims: [{ secrecy: '1/2', reconstruction: '2/3', threshold: 2 }] });
+    Object.defineProperty(globalThis, 'crypto', { value: undefined });
+    const without = code(() => chain.encrypt(7n, message));
+    // Of another realm, as of a frame or a worker.
+    const frame = document.body.appendChild(document.createElement('iframe'));
+    const foreign = new frame.contentWindow.Uint8Array(48);
+    const realm = code(() => chain.verify({ round: 7n, signature: foreign }));
+    chain.free();
+    return { before, values, same: hex(opened) === hex(message), without, realm, freed: code(() => chain.hash) };
+  }, chains);
+  assert.deepEqual(seen, {
+    before: 'not-initialised',
+    values: chains.flatMap((chain) => chain.rounds.map((round) => round.randomness)),
+    same: true,
+    without: 'no-randomness',
+    realm: 'not-canonical',
+    freed: 'freed',
+  });
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test('the second entry in a browser', async () => {
+  events = [];
+  const { page } = await open();
+  const length = await page.evaluate(async () => {
+    const { default: load, SigningKey, verifySignature } = await import('/prefinal/full-index.js');
+    await load();
+    const key = new SigningKey();
+    const signed = { domain: 'vote', message: '07' };
+    const signature = key.sign(signed);
+    verifySignature({ ...signed, publicKey: key.publicKey(), signature });
+    return signature.length;
+  });
+  assert.equal(length, 48);
+  await page.close();
+});
+
+test('the page verifies what a devnet sends, and shows it', async () => {
+  events = [['info', info], ...honest.map((one) => ['value', one])];
+  const { page, complaints } = await open();
+  await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
+  const rows = await page.locator('#rows tr').allInnerTexts();
+  const newest = honest.at(-1);
+  assert.match(rows[0], new RegExp(`^${newest.slot}\\s+valid, .*ms\\s+${newest.path}\\s.*${newest.value.slice(0, 16)}…$`));
+  assert.ok(rows.every((row) => row.includes('valid')), rows.join('\n'));
+  assert.equal(await page.locator('#state').innerText(), `${honest.length} values verified here, all valid`);
+  assert.equal(await page.locator('#chain').innerText(), quicknet.hash);
+  assert.equal(await page.locator('#value').innerText(), newest.value);
+  for (const kind of ['fast', 'slow']) {
+    const line = await page.locator(`#plot path.${kind}`).getAttribute('d');
+    assert.match(line, kind === 'fast' ? /^M[\d. ]+(L[\d. ]+){3}$/ : /^M[\d. ]+L[\d. ]+M[\d. ]+$/);
+    assert.equal(await page.locator(`#plot circle.${kind}`).count(), kind === 'fast' ? 4 : 3);
+  }
+  await page.screenshot({ path: new URL('../dist/page.png', import.meta.url).pathname, fullPage: true });
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test('the page says what is forged', async () => {
+  events = [['info', info], ['value', honest[0]], ['value', forged], ['value', lying]];
+  const { page } = await open();
+  await page.waitForFunction(() => document.querySelectorAll('#rows tr').length === 3);
+  const rows = await page.locator('#rows tr').allInnerTexts();
+  assert.match(rows[0], /^5000\s.*refused: signature-mismatch/);
+  assert.match(rows[1], /refused: another value/);
+  assert.match(rows[2], /valid/);
+  assert.match(await page.locator('#state').innerText(), /2 refused/);
+  assert.equal(await page.locator('#took').innerText(), 'refused');
+  await page.close();
+});
+
+test('the page follows no other chain than the one that was asked for', async () => {
+  events = [['info', info], ['value', honest[0]]];
+  const other = await open(`?chain=${changed(quicknet.hash)}`);
+  await other.page.waitForFunction(() => document.getElementById('state').className === 'bad');
+  assert.match(await other.page.locator('#state').innerText(), /not the one that was asked for/);
+  assert.equal(await other.page.locator('#rows tr').count(), 0);
+  await other.page.close();
+  const same = await open(`?chain=${quicknet.hash}&from=${origin}/`);
+  await same.page.waitForFunction(() => document.querySelectorAll('#rows tr').length === 1);
+  assert.match(await same.page.locator('#known').innerText(), /the one that this page was given/);
+  await same.page.close();
+  events = [['info', { ...info, hash: changed(quicknet.hash) }]];
+  const liar = await open();
+  await liar.page.waitForFunction(() => document.getElementById('state').className === 'bad');
+  assert.match(await liar.page.locator('#state').innerText(), /but says/);
+  await liar.page.close();
+});

@@ -1,0 +1,58 @@
+// What the README shows runs, with a relay that is not there.
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+import { hex, vectors } from './vectors.mjs';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map((match) => match[1]);
+const chain = vectors('drand').chains.find((one) => one.name === 'quicknet');
+const [round] = chain.rounds;
+
+const ANSWERS = {
+  info: {
+    public_key: chain.key,
+    period: chain.period,
+    genesis_time: chain.genesis_time,
+    chain_hash: chain.hash,
+    genesis_seed: chain.genesis_seed,
+    scheme: chain.scheme,
+    beacon_id: chain.beacon_id,
+  },
+  'rounds/latest': { round: round.number, signature: round.signature },
+};
+
+/** What an example prints. */
+async function run(code, at) {
+  const file = new URL(`example-${at}.mjs`, import.meta.url);
+  const { fetch, console } = globalThis;
+  const printed = [];
+  const { log } = console;
+  globalThis.fetch = async (url) => {
+    const path = url.split(`${chain.hash}/`)[1];
+    return { json: async () => ANSWERS[path] };
+  };
+  console.log = (line) => printed.push(line);
+  try {
+    writeFileSync(file, code);
+    await import(file);
+  } finally {
+    rmSync(file);
+    Object.assign(console, { log });
+    globalThis.fetch = fetch;
+  }
+  return printed;
+}
+
+test('the first example has at most ten lines, and verifies a round', async () => {
+  assert.ok(examples[0].trim().split('\n').length <= 10);
+  const [value] = await run(examples[0], 0);
+  assert.equal(hex(value), round.randomness);
+});
+
+test('the second opens what it encrypts', async () => {
+  const [opened] = await run(examples[1], 1);
+  assert.equal(opened.length, 32);
+  assert.equal(examples.length, 2);
+});

@@ -1,0 +1,30 @@
+// Compiled only: what the types allow, and what they refuse.
+import init, { Chain, Electorate, PrefinalError, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
+import { Config, SigningKey, solveRounding } from 'prefinal/full';
+
+await init();
+const chain: Chain = Chain.quicknet();
+const value: Uint8Array = chain.verify({ round: 7n, signature: new Uint8Array(48) });
+const round: bigint | undefined = chain.roundAt(BigInt(1));
+chain.decrypt(chain.encrypt(7, value), 'ab');
+verifySignature({ publicKey: '', domain: 'vote', message: value, signature: '' });
+verifySignature({ publicKey: '', suite: 'pop', message: value, signature: '' });
+verifyRounding({ stakes: [1n], weights: [1], claims: [{ secrecy: '1/2', reconstruction: '2/3', threshold: 1 }] });
+const signers: number[] = new Electorate({ electors: [], quorum: 1n }).verify({ domain: '', message: '', certificate: '' });
+const key = new SigningKey();
+const dealing: Uint8Array = new Config({ chain: '', epoch: 1n, weights: [1], slow: 1, members: [] }).deal(0, key);
+const { weights } = solveRounding({ stakes: [1n], pairs: [] });
+try {
+  verifyBeacon('{}', { round: 1n, signature: dealing });
+} catch (error) {
+  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round);
+}
+
+// @ts-expect-error rounds are numbers
+chain.verify({ round: '7', signature: value });
+// @ts-expect-error without a domain or a suite
+verifySignature({ publicKey: '', message: value, signature: '' });
+// @ts-expect-error no such scheme
+new Chain({ scheme: 'other', publicKey: '' });
+// @ts-expect-error only this package makes errors
+new PrefinalError('code', 'text');
