@@ -11,13 +11,18 @@ pub(crate) struct Stage {
     pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
 }
 
-pub(crate) const STAGES: [Stage; 12] = [
+pub(crate) const STAGES: &[Stage] = &[
     Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage {
         name: "tests",
         about: "unit, integration and documentation tests, and a campaign of attacks",
         gates: tests,
+    },
+    Stage {
+        name: "http",
+        about: "drand's published clients verify a devnet's rounds",
+        gates: http,
     },
     Stage {
         name: "vectors",
@@ -66,6 +71,8 @@ const FUZZ_SECONDS: u32 = 10;
 const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,prefinal-node/timelock,\
                       prefinal-codes/timelock";
 
+const NODE: Program = Program { name: "node", package: "nodejs" };
+
 const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabihf"];
 
 /// Small committees under attack, in both schemes, by the program that the tests were built with.
@@ -107,6 +114,15 @@ fn tests() -> Result<Vec<Gate>, Failed> {
     let campaign = |seed| Gate::new("target/debug/prefinal", &format!("{CAMPAIGN} {seed}"));
     let all = all.with("RUSTDOC", &rustdoc.to_string_lossy());
     Ok(vec![all, campaign(7).beside(campaign(8))])
+}
+
+/// The program is the one that `tests` has built. Packages come from npm, by their lockfile's hashes.
+fn http() -> Result<Vec<Gate>, Failed> {
+    setup::programs(&[NODE, Program { name: "npm", package: "npm" }])?;
+    let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("beacon/node/tests/http");
+    let clients = "test --workspace --exclude prefinal-bench --locked --test http";
+    let clients = Gate::cargo(&format!("{clients} --features {EXTRAS} -- --ignored"));
+    Ok(vec![packages, clients])
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
@@ -153,7 +169,7 @@ fn targets() -> Result<Vec<Gate>, Failed> {
 
 fn platforms() -> Result<Vec<Gate>, Failed> {
     setup::targets(&TARGETS)?;
-    setup::programs(&[Program { name: "node", package: "nodejs" }])?;
+    setup::programs(&[NODE])?;
     let line = "test -p prefinal-weighted-rounding --test platforms --locked -- --ignored";
     Ok(vec![Gate::cargo(line)])
 }

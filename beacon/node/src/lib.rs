@@ -30,6 +30,7 @@ pub mod committee;
 pub mod devnet;
 pub mod engine;
 pub mod failure;
+pub mod http;
 pub mod journal;
 pub mod keygen;
 pub mod round;

@@ -17,6 +17,7 @@ pub use ::beacon::{Bls, Wvuf};
 use ::beacon::{Random, Reveal};
 use clap::ValueEnum;
 use crypto_core::access::Party;
+use crypto_core::bls::min_sig::{PublicKey, Signature};
 use crypto_core::context::Context;
 use pvss_dkg::Config;
 pub use pvss_dkg::field::Paths as PerPath;
@@ -118,6 +119,16 @@ pub trait Keyed: Random {
 
     /// Decodes and checks published keys, in the order of the transactions.
     fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self>;
+
+    /// The key that drand's clients verify values with, if they can.
+    fn public_key(_: &Self::Committee) -> Option<PublicKey> {
+        None
+    }
+
+    /// A value as these clients know it, if they can verify it.
+    fn signature(_: &Self::Output) -> Option<Signature> {
+        None
+    }
 
     /// Values with what it takes to verify them.
     fn chronicle(

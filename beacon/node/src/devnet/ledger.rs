@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
-use std::time::Duration;
 
 use ::beacon::{Path, Reveal, Slot, Value};
 use crypto_core::access::Party;
@@ -15,6 +14,7 @@ use machine::Instant;
 use super::party::Noticed;
 use crate::chronicle::Chronicle;
 use crate::failure::Failure;
+use crate::http::{Shown, Way};
 use crate::scheme::{AdmittedKeys, Keyed, PerPath};
 use crate::setup::{Algorithm, Setup};
 use crate::validator::Event;
@@ -29,11 +29,17 @@ struct Row<S: Keyed> {
     revealed: BTreeMap<Party, (Instant, Reveal<S>)>,
 }
 
+/// Slots that a run without an end remembers.
+const KEPT: usize = 4096;
+
 /// All slots of a run.
 pub(super) struct Ledger<S: Keyed> {
     context: crypto_core::context::Context,
     parties: usize,
-    slots: u64,
+    /// How many slots the run has; `None` if it has no end.
+    slots: Option<u64>,
+    /// How many of them all parties have.
+    done: u64,
     choice: Algorithm,
     /// How many slots from the first on use the slow path alone.
     slow_only: u64,
@@ -44,11 +50,12 @@ pub(super) struct Ledger<S: Keyed> {
 }
 
 impl<S: Keyed> Ledger<S> {
-    pub(super) fn new(setup: &Setup, slots: u64) -> Self {
+    pub(super) fn new(setup: &Setup, slots: Option<u64>) -> Self {
         Self {
             context: setup.context,
             parties: setup.members.len(),
             slots,
+            done: 0,
             choice: setup.choice,
             slow_only: setup.fast_after,
             first: None,
@@ -58,8 +65,8 @@ impl<S: Keyed> Ledger<S> {
         }
     }
 
-    /// Takes an event and gives the lines that it completes.
-    pub(super) fn take(&mut self, noticed: Noticed<S>) -> Vec<String> {
+    /// Takes an event; how all parties came by their values, if it is the last of a slot.
+    pub(super) fn take(&mut self, noticed: Noticed<S>) -> Option<Shown> {
         let Noticed { by, at, event } = noticed;
         match event {
             Event::Ready { first_slot, committees } => {
@@ -80,10 +87,12 @@ impl<S: Keyed> Ledger<S> {
             Event::Revealed(reveal) => {
                 let row = self.rows.entry(reveal.slot).or_default();
                 let slot = reveal.slot;
-                row.revealed.insert(by, (at, *reveal));
-                if row.revealed.len() == self.parties {
-                    let header = (Some(slot) == self.first).then(header);
-                    return header.into_iter().chain([line(slot, row)]).collect();
+                let is_new = row.revealed.insert(by, (at, *reveal)).is_none();
+                if is_new && row.revealed.len() == self.parties {
+                    let shown = shown(slot, row);
+                    self.done += 1;
+                    self.forget();
+                    return Some(shown);
                 }
             }
             Event::Accused { party, fault } => {
@@ -92,14 +101,30 @@ impl<S: Keyed> Ledger<S> {
             Event::Refused(why) => self.faults.push(format!("{by} refuses: {why}")),
             Event::Skipped(_) | Event::Dealing { .. } => {}
         }
-        Vec::new()
+        None
+    }
+
+    /// The line of a slot that all parties have, below a header if it is the first.
+    pub(super) fn line(&self, shown: &Shown) -> String {
+        let header = if Some(shown.slot) == self.first { header() + "\n" } else { String::new() };
+        let value = self.rows.get(&shown.slot).and_then(|row| row.revealed.values().next());
+        let value = value.map(|(_, reveal)| hex::encode(reveal.randomness()));
+        header + &line(shown, &value.unwrap_or_default())
+    }
+
+    /// Leaves the oldest slots out, if the run has no end. They have been compared by then.
+    fn forget(&mut self) {
+        while self.slots.is_none() && self.rows.len() > KEPT {
+            let Some((slot, row)) = self.rows.pop_first() else { return };
+            if let Err(what) = row.agrees(slot) {
+                self.faults.push(what);
+            }
+        }
     }
 
     /// Whether every party has revealed every slot that was asked for.
     pub(super) fn is_complete(&self) -> bool {
-        let Some(first) = self.first else { return false };
-        let done = self.rows.range(first..).filter(|(_, row)| row.revealed.len() == self.parties);
-        u64::try_from(done.count()).is_ok_and(|done| done >= self.slots)
+        self.slots.is_some_and(|slots| self.done >= slots)
     }
 
     /// The waits in the slots of a range.
@@ -143,15 +168,9 @@ impl<S: Keyed> Ledger<S> {
         let mut compared = 0_usize;
         let mut reveals = Vec::new();
         for (slot, row) in &self.rows {
-            let Some((witness, (_, shown))) = row.revealed.iter().next() else { continue };
-            for (party, (_, reveal)) in &row.revealed {
-                if reveal.output != shown.output || reveal.value != shown.value {
-                    let what = format!("{slot}: {party} and {witness} reveal different values");
-                    return Err(Failure::Disagreement(what));
-                }
-                compared += 1;
-            }
-            reveals.push(shown);
+            row.agrees(*slot).map_err(Failure::Disagreement)?;
+            compared += row.revealed.len();
+            reveals.extend(row.revealed.values().next().map(|(_, reveal)| reveal));
         }
         let committees = self.committees.as_ref().ok_or_else(|| {
             Failure::Disagreement("the run ended before there was a key".to_owned())
@@ -182,34 +201,46 @@ fn header() -> String {
     )
 }
 
+impl<S: Keyed> Row<S> {
+    /// Whether all parties revealed the same.
+    fn agrees(&self, slot: Slot) -> Result<(), String> {
+        let Some((witness, (_, shown))) = self.revealed.iter().next() else { return Ok(()) };
+        let differs =
+            |reveal: &Reveal<S>| reveal.output != shown.output || reveal.value != shown.value;
+        let other = self.revealed.iter().find(|(_, (_, reveal))| differs(reveal));
+        other.map_or(Ok(()), |(party, _)| {
+            Err(format!("{slot}: {party} and {witness} reveal different values"))
+        })
+    }
+}
+
+fn shown<S: Keyed>(slot: Slot, row: &Row<S>) -> Shown {
+    let mut ways: BTreeMap<Path, Way> = BTreeMap::new();
+    for (party, (at, reveal)) in &row.revealed {
+        let way = ways.entry(reveal.path).or_default();
+        way.parties += 1;
+        way.waits.extend(row.finalized.get(party).map(|(finalized, _)| at.since(*finalized)));
+    }
+    let block = row.revealed.values().next().and_then(|(_, reveal)| reveal.value);
+    Shown { slot, block, ways }
+}
+
 /// One slot: where its value came from, and how long the parties waited for it.
-fn line<S: Keyed>(slot: Slot, row: &Row<S>) -> String {
-    let waits: Vec<Duration> = row
-        .revealed
-        .iter()
-        .filter_map(|(party, (at, _))| Some(at.since(row.finalized.get(party)?.0)))
-        .collect();
-    let longest = waits.iter().max().copied().unwrap_or_default();
-    let mean = Waits::from_iter(waits).mean().unwrap_or_default();
-    let fast = row.revealed.values().filter(|(_, reveal)| reveal.path == Path::Fast).count();
-    let tight = row.revealed.values().any(|(_, reveal)| reveal.path == Path::Tight);
-    let path = match fast {
-        0 if tight => "tight".to_owned(),
-        0 => "slow".to_owned(),
-        all if all == row.revealed.len() => "fast".to_owned(),
-        some => format!("fast {some}, slow {}", row.revealed.len() - some),
+fn line(shown: &Shown, value: &str) -> String {
+    let all = || shown.ways.values().flat_map(|way| &way.waits).copied();
+    let longest = all().max().unwrap_or_default();
+    let mean = Waits::from_iter(all()).mean().unwrap_or_default();
+    let count = |path: Path| shown.ways.get(&path).map_or(0, |way| way.parties);
+    let path = match (count(Path::Fast), count(Path::Slow)) {
+        (0, 0) => "tight".to_owned(),
+        (0, _) => "slow".to_owned(),
+        (_, 0) => "fast".to_owned(),
+        (fast, slow) => format!("fast {fast}, slow {slow}"),
     };
-    let shown = row.revealed.values().next().map(|(_, reveal)| reveal);
-    let block = shown.and_then(|reveal| reveal.value).map_or("skipped".to_owned(), |value| {
-        hex::encode(value.to_bytes()).chars().take(8).collect()
-    });
-    let value: String = shown
-        .map(|reveal| hex::encode(reveal.randomness()).chars().take(16).collect())
-        .unwrap_or_default();
-    format!(
-        "{:>6}  {block:<10}{value:<18}{path:<17}{:>9} ms{:>7} ms",
-        slot.get(),
-        milliseconds(mean),
-        milliseconds(longest)
-    )
+    let short = |hex: &str, digits| hex.chars().take(digits).collect::<String>();
+    let block = shown.block.map(|block| short(&hex::encode(block.to_bytes()), 8));
+    let block = block.unwrap_or_else(|| "skipped".to_owned());
+    let (slot, value) = (shown.slot.get(), short(value, 16));
+    let (mean, longest) = (milliseconds(mean), milliseconds(longest));
+    format!("{slot:>6}  {block:<10}{value:<18}{path:<17}{mean:>9} ms{longest:>7} ms")
 }

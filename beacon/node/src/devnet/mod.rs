@@ -5,6 +5,8 @@
 //! value per slot. At the end every value of every party is compared, and checked once more from
 //! public data by code that shares nothing with what computed it.
 //!
+//! With `--http` slots come at their times, and their values are served ([`crate::http`]).
+//!
 //! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what the run showed
 //! (`ledger`).
 
@@ -44,6 +46,7 @@ use self::party::{Noticed, Shared};
 use crate::committee::CommitteeOptions;
 use crate::engine::{self, Engine};
 use crate::failure::Failure;
+use crate::http::{self, Board, HttpOptions, Server};
 use crate::journal::Shelf;
 use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
@@ -54,6 +57,9 @@ const CLOSING: Duration = Duration::from_secs(10);
 
 /// Nothing new for so long means that the committee is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many slots a run has by default.
+const SLOTS: u64 = 30;
 
 /// How long Malachite's proposers wait.
 const REST: Duration = Duration::from_millis(100);
@@ -66,9 +72,9 @@ pub struct Options {
     /// How many of the table's largest holders take part
     #[arg(long, default_value_t = 16)]
     parties: usize,
-    /// How many slots get a value before the devnet ends
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
-    slots: u64,
+    /// How many slots get a value before the devnet ends [default: 30, or no end with --http]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    slots: Option<u64>,
     /// Which algorithm reveals
     #[arg(long, value_enum, default_value_t = Algorithm::Fast)]
     path: Algorithm,
@@ -85,6 +91,15 @@ pub struct Options {
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    http: HttpOptions,
+}
+
+impl Options {
+    /// How many slots there are; `None` if there is no end.
+    fn slots(&self) -> Option<u64> {
+        self.slots.or_else(|| self.http.http.is_none().then_some(SLOTS))
+    }
 }
 
 /// Runs the devnet.
@@ -106,8 +121,10 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
     let shelf = shelf(options, &plan)?;
     // The first half of the slots shows what the fast path is compared with.
-    setup.fast_after = options.slots / 2;
-    if options.engine == engine::Name::Malachite {
+    setup.fast_after = options.slots().unwrap_or(SLOTS) / 2;
+    if options.http.http.is_some() {
+        setup.pace.period = Duration::from_secs(options.http.period.get().into());
+    } else if options.engine == engine::Name::Malachite {
         // Its heights take milliseconds here and wait for no job, as Jolteon's rounds do: unpaced they
         // leave behind whoever still opens its shares, and then what computes the values.
         setup.pace.pause = REST;
@@ -143,12 +160,14 @@ async fn watch<S: Keyed, E: Engine>(
     identities: Vec<Identity>,
     (placement, shelf): (Option<Placement>, Shelf),
 ) -> Result<Ledger<S>, Failure> {
-    let mut ledger = Ledger::new(&setup, options.slots);
-    let mut noticed = start::<S, E>(setup, identities, (placement, shelf)).await?;
+    let mut ledger = Ledger::new(&setup, options.slots());
+    let patience = PATIENCE + setup.pace.period;
+    let (board, started) = serve::<S>(options, &setup).await?;
+    let mut noticed = start::<S, E>(setup, identities, (placement, shelf), started).await?;
     let progress = KeyProgress::new();
     loop {
         let next = tokio::select! {
-            next = tokio::time::timeout(PATIENCE, noticed.recv()) => next,
+            next = tokio::time::timeout(patience, noticed.recv()) => next,
             _interrupted = tokio::signal::ctrl_c() => {
                 progress.finish();
                 println!("interrupted");
@@ -158,17 +177,59 @@ async fn watch<S: Keyed, E: Engine>(
         let Ok(Some(noticed)) = next else {
             progress.finish();
             ledger.print_summary();
-            let seconds = PATIENCE.as_secs();
+            let seconds = patience.as_secs();
             return Err(Failure::Disagreement(format!("nothing happened for {seconds} s")));
         };
         progress.show(&noticed);
-        let progressed = ledger.take(noticed);
-        for line in progressed {
-            println!("{line}");
+        if let Some(board) = &board {
+            post::<S>(board, &noticed.event);
+        }
+        if let Some(shown) = ledger.take(noticed) {
+            println!("{}", ledger.line(&shown));
+            if let Some(board) = &board {
+                board.show(&shown);
+            }
         }
         if ledger.is_complete() {
             return Ok(ledger);
         }
+    }
+}
+
+/// Serves rounds, if that is asked for; and when the parties' clocks begin: with a whole second then, for
+/// drand counts in such.
+async fn serve<S: Keyed>(
+    options: &Options,
+    setup: &Setup,
+) -> Result<(Option<Arc<Board>>, tokio::time::Instant), Failure> {
+    let HttpOptions { http, period, page } = &options.http;
+    let now = tokio::time::Instant::now();
+    let Some(address) = http else { return Ok((None, now)) };
+    if S::NAME != scheme::Name::Bls {
+        return Err(Failure::bad_input("--http serves values of --scheme bls"));
+    }
+    let (genesis, rest) = http::genesis();
+    let board = Arc::new(Board::new(genesis, *period, *setup.context.chain.as_bytes()));
+    let server = Server::open(*address, page.as_deref(), Arc::clone(&board)).await?;
+    let address = server.address().map_err(Failure::bad_input)?;
+    println!("http://{address}/ serves rounds as drand does, one each {period} s; Ctrl-C ends it");
+    tokio::spawn(server.run());
+    Ok((Some(board), now + rest))
+}
+
+fn post<S: Keyed>(board: &Board, event: &Event<S>) {
+    match event {
+        Event::Ready { committees, .. } => {
+            if let Some(key) = S::public_key(&committees.slow) {
+                board.open(&key);
+            }
+        }
+        Event::Revealed(reveal) => {
+            if let Some(signature) = S::signature(&reveal.output) {
+                board.reveal(reveal.slot, signature);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -191,13 +252,13 @@ async fn start<S: Keyed, E: Engine>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     (placement, shelf): (Option<Placement>, Shelf),
+    started: tokio::time::Instant,
 ) -> Result<UnboundedReceiver<Noticed<S>>, Failure> {
     make_room(identities.len())?;
     let mut seats = Seats::bind(identities.len(), placement)
         .await
         .map_err(|error| Failure::bad_input(format_args!("no sockets on the loopback: {error}")))?;
     let (events, noticed) = unbounded_channel();
-    let started = tokio::time::Instant::now();
     let shared = Arc::new(Shared { setup: Arc::clone(&setup), started, events });
     for identity in identities.into_iter().map(Arc::new) {
         let journal = shelf.journal(identity.me).map_err(Failure::bad_input)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use ::beacon::{Binding, Bls, Reveal};
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
+use crypto_core::bls::min_sig::{PublicKey, Signature};
 use crypto_core::context::Context;
 use crypto_core::curve::Scalar;
 use crypto_core::secret::Secret;
@@ -59,6 +60,14 @@ impl Keyed for Bls {
     fn admit_all(_: &Setup, transactions: &[Arc<[u8]>], _: &Fixed<Self>) -> Admissions<Self> {
         // Refused by their length before.
         transactions.iter().map(|_| Err("nobody has keys to publish".to_owned())).collect()
+    }
+
+    fn public_key(committee: &Committee<MinSig>) -> Option<PublicKey> {
+        Some(committee.group_key())
+    }
+
+    fn signature(output: &Signature) -> Option<Signature> {
+        Some(*output)
     }
 
     fn chronicle(

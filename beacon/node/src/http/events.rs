@@ -1,0 +1,69 @@
+//! `/events`: values as they come, for a page to follow.
+//!
+//! ```text
+//! event: info                 the chain, as `/info` has it; once, when it is known
+//! event: value                a slot's value, path and waits, when all parties have it
+//! id: 12                      its slot: who comes back with it is told what it missed
+//! ```
+//! Whoever follows for the first time is told the newest values that are kept. Who does not read falls
+//! behind what is kept, and is let go: a browser comes back by itself.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures_util::stream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::broadcast::Receiver;
+
+use super::board::{Board, Told};
+use super::drand::plain;
+
+/// Something is said at least so often, so that what stands between does not close the connection.
+const SILENCE: Duration = Duration::from_secs(15);
+
+pub(super) fn routes() -> Router<Arc<Board>> {
+    Router::new().route("/events", get(events))
+}
+
+struct Follower {
+    past: VecDeque<Told>,
+    live: Receiver<Told>,
+    _seat: OwnedSemaphorePermit,
+}
+
+async fn events(State(board): State<Arc<Board>>, headers: HeaderMap) -> Response {
+    let Ok(seat) = Arc::clone(&board.followers).try_acquire_owned() else {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "too many follow already");
+    };
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let (past, live) = board.follow(last.unwrap_or(0));
+    let follower = Follower { past, live, _seat: seat };
+    Sse::new(stream::unfold(follower, next)).into_response()
+}
+
+async fn next(mut follower: Follower) -> Option<(Result<Event, Infallible>, Follower)> {
+    let event = match follower.past.pop_front() {
+        Some(told) => event(&told),
+        None => match tokio::time::timeout(SILENCE, follower.live.recv()).await {
+            Ok(told) => event(&told.ok()?),
+            Err(_) => Event::default().comment(""),
+        },
+    };
+    Some((Ok(event), follower))
+}
+
+fn event(told: &Told) -> Event {
+    let event = match told.slot {
+        None => Event::default().event("info"),
+        Some(slot) => Event::default().event("value").id(slot.to_string()),
+    };
+    event.data(&*told.data)
+}

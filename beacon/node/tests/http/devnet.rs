@@ -1,0 +1,87 @@
+//! A committee behind the interface, and drand's published clients in front of it.
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::SystemTime;
+
+use crate::client::json;
+use crate::stream::Follower;
+
+/// Seven holders of whom the four largest take part.
+const STAKES: &str = "stake\n310\n240\n150\n110\n90\n60\n40\n";
+
+struct Devnet {
+    process: Child,
+    address: SocketAddr,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Devnet {
+    fn start(more: &[&str]) -> Self {
+        let folder = tempfile::TempDir::new().unwrap();
+        let stakes = folder.path().join("stakes.csv");
+        std::fs::write(&stakes, STAKES).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
+        command.args(["devnet", "--http", "127.0.0.1:0", "--parties", "4", "--regions", "none"]);
+        command.args(["--seed", "7", "--stakes"]).arg(&stakes).args(more);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (address, _) = line.strip_prefix("http://")?.split_once('/')?;
+            address.parse().ok()
+        });
+        Self { process, address: address.expect("it prints its address"), lines, _folder: folder }
+    }
+}
+
+impl Drop for Devnet {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn unix() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+#[test]
+fn a_devnet_serves_its_values_when_they_are_due() {
+    let mut devnet = Devnet::start(&["--slots", "4"]);
+    let mut follower = Follower::new(devnet.address, None);
+    let (kind, info) = follower.next().unwrap();
+    assert_eq!(kind, "info");
+    let genesis = info["genesis_time"].as_u64().unwrap();
+    let mut shown = Vec::new();
+    for _ in 0..3 {
+        let value = follower.value();
+        let slot = value["slot"].as_u64().unwrap();
+        assert!(unix() >= genesis + slot - 1, "slot {slot} comes before it is due");
+        let round = json(devnet.address, &format!("/public/{slot}"));
+        assert_eq!(round["signature"], value["signature"]);
+        assert_eq!(round["randomness"], value["value"]);
+        shown.push((slot, value["value"].as_str().unwrap()[..16].to_owned()));
+    }
+    let printed: Vec<String> = devnet.lines.by_ref().map_while(Result::ok).collect();
+    for (slot, value) in shown {
+        let line = printed.iter().find(|line| line.trim_start().starts_with(&format!("{slot} ")));
+        assert!(line.is_some_and(|line| line.contains(&value)), "slot {slot}: {printed:?}");
+    }
+    assert!(devnet.process.wait().unwrap().success());
+}
+
+/// Needs Node and the packages of `package.json` beside this file: `cargo xtask test http`.
+#[test]
+#[ignore = "needs packages from npm"]
+fn published_clients_verify_our_rounds_and_open_what_was_encrypted_to_one() {
+    for engine in ["jolteon", "malachite"] {
+        let devnet = Devnet::start(&["--engine", engine]);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/clients.mjs");
+        let url = format!("http://{}", devnet.address);
+        let output = Command::new("node").arg(script).arg(url).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{engine}: {errors}");
+        assert_eq!(output.stdout, b"drand-client and tlock-js are content\n");
+    }
+}

@@ -1,0 +1,206 @@
+//! drand's paths: what is there verifies, what is not is answered as drand answers.
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
+use serde_json::{Value, json};
+
+use crate::client::{get, json, say};
+use crate::{HOUR, Relay};
+
+fn bytes(value: &Value) -> Vec<u8> {
+    hex::decode(value.as_str().unwrap()).unwrap()
+}
+
+/// The chain as its info describes it.
+fn chain(info: &Value) -> ChainInfo {
+    let period = u32::try_from(info["period"].as_u64().unwrap()).unwrap();
+    let schedule = Schedule {
+        genesis_time: info["genesis_time"].as_u64().unwrap(),
+        period: NonZeroU32::new(period).unwrap(),
+    };
+    let scheme: Scheme = info["schemeID"].as_str().unwrap().parse().unwrap();
+    let seed = bytes(&info["groupHash"]).try_into().unwrap();
+    let name = info["metadata"]["beaconID"].as_str().unwrap();
+    ChainInfo::new(scheme, &bytes(&info["public_key"]), schedule, seed, name).unwrap()
+}
+
+#[test]
+fn rounds_verify_under_what_the_chain_says_of_itself() {
+    let relay = Relay::open();
+    let info = json(relay.address, "/info");
+    let chain = chain(&info);
+    let hash = info["hash"].as_str().unwrap();
+    assert_eq!(hex::encode(chain.hash()), hash);
+    assert_eq!(json(relay.address, "/chains"), json!([hash]));
+    assert_eq!(json(relay.address, &format!("/{hash}/info")), info);
+    for number in 3..=5_u64 {
+        let round = json(relay.address, &format!("/public/{number}"));
+        let signature = bytes(&round["signature"]);
+        let number = RoundNumber::new(number).unwrap();
+        let value = chain.verify(&Round { number, signature, previous: None }).unwrap();
+        assert_eq!(round["randomness"], hex::encode(value.as_bytes()));
+        assert_eq!(round["round"], number.get());
+        assert_eq!(
+            json(relay.address, &format!("/{hash}/public/{number}", number = number.get())),
+            round
+        );
+    }
+    let newest = json(relay.address, "/public/5");
+    for path in ["/public/latest", "/public/0", &format!("/{hash}/public/latest")] {
+        assert_eq!(json(relay.address, path), newest);
+    }
+    assert_eq!(json(relay.address, "/health"), json!({ "current": 5, "expected": 5 }));
+}
+
+#[test]
+fn the_second_version_says_the_same_in_its_words() {
+    let relay = Relay::open();
+    let (v1, hashes) = (json(relay.address, "/info"), json(relay.address, "/v2/chains"));
+    assert_eq!(json(relay.address, "/v2/beacons"), json!(["default"]));
+    let hash = hashes[0].as_str().unwrap();
+    for chain in [
+        format!("/v2/chains/{hash}"),
+        format!("/v2/chains/{}", hash.to_uppercase()),
+        "/v2/beacons/default".into(),
+    ] {
+        let info = json(relay.address, &format!("{chain}/info"));
+        let names = [
+            ("public_key", "public_key"),
+            ("period", "period"),
+            ("genesis_time", "genesis_time"),
+            ("genesis_seed", "groupHash"),
+            ("chain_hash", "hash"),
+            ("scheme", "schemeID"),
+        ];
+        assert!(names.iter().all(|(new, old)| info[new] == v1[old]), "{info}");
+        assert_eq!(info["beacon_id"], "default");
+        let round = json(relay.address, &format!("{chain}/rounds/4"));
+        let signature = hex::encode(relay.sign(4).to_bytes());
+        assert_eq!(round, json!({ "round": 4, "signature": signature }));
+        assert_eq!(json(relay.address, &format!("{chain}/rounds/latest"))["round"], 5);
+        assert_eq!(json(relay.address, &format!("{chain}/rounds/0"))["round"], 5);
+        assert_eq!(json(relay.address, &format!("{chain}/health"))["expected"], 5);
+    }
+}
+
+#[test]
+fn bad_questions_get_drands_answers() {
+    let relay = Relay::open();
+    let hash = json(relay.address, "/chains")[0].as_str().unwrap().to_owned();
+    let (other, short) = ("ab".repeat(32), &hash[1..]);
+    let unknown = format!(
+        "there is no BeaconHandler for beaconHash [{other}] in our beacons [{hash}]. Is the chain hash correct?. Please check it\n"
+    );
+    let odd = format!("unable to decode chain hash {short}: encoding/hex: odd length hex string\n");
+    let no_hex = "unable to decode chain hash nobody: encoding/hex: invalid byte: U+006E 'n'\n";
+    let huge = "18446744073709551616";
+    let overflow = format!(
+        "Failed to parse round parameter \"{huge}\": strconv.ParseUint: parsing \"{huge}\": value out of range\n"
+    );
+    for (path, status, body) in [
+        ("/public/x".to_owned(), 400, ""),
+        ("/public/-1".into(), 400, ""),
+        ("/public/+3".into(), 400, ""),
+        ("/public/3.0".into(), 400, ""),
+        (format!("/public/{huge}"), 400, ""),
+        (format!("/{other}/public/x"), 400, ""),
+        (format!("/{other}/public/4"), 404, &unknown),
+        (format!("/{other}/public/latest"), 404, &unknown),
+        (format!("/{other}/health"), 404, &unknown),
+        (format!("/{other}/info"), 404, "group not found\n"),
+        (format!("/{short}/info"), 400, &odd),
+        (format!("/{short}/public/4"), 400, &odd),
+        ("/nobody/public/4".into(), 400, no_hex),
+        ("/nobody/health".into(), 400, no_hex),
+        // Before the committee's first slot, which drand does not have; and in the future.
+        ("/public/2".into(), 404, ""),
+        ("/public/7".into(), 404, ""),
+        (format!("/public/{}", u64::MAX), 404, ""),
+        (format!("/v2/chains/{other}/info"), 500, "Failed to get ChainInfo\n"),
+        (format!("/v2/chains/{other}/rounds/4"), 500, "Failed to get beacon\n"),
+        (format!("/v2/chains/{other}/health"), 500, "Failed to get latest beacon for health\n"),
+        ("/v2/beacons/quicknet/rounds/4".into(), 500, "Failed to get beacon\n"),
+        (format!("/v2/chains/{hash}/rounds/2"), 500, "Failed to get beacon\n"),
+        (format!("/v2/chains/{hash}/rounds/7"), 425, "Requested future beacon\n"),
+        (format!("/v2/chains/{hash}/rounds/{huge}"), 400, &overflow),
+    ] {
+        let reply = get(relay.address, &path);
+        assert_eq!((reply.status, reply.body.as_str()), (status, body), "{path}");
+        assert_eq!(reply.headers["access-control-allow-origin"], "*", "{path}");
+    }
+    for path in [
+        "/nothing",
+        "/v2",
+        "/v2/chains/short/info",
+        "/v2/beacons/default/rounds/x",
+        "/../etc/passwd",
+    ] {
+        let reply = get(relay.address, path);
+        assert_eq!(reply.status, 404, "{path}");
+        assert!(reply.body.contains("GET /v2/chains/{chainhash}/rounds/{round}\n"), "{path}");
+    }
+    assert_eq!(get(relay.address, "/").status, 200);
+    let post = "POST /info HTTP/1.1\r\nHost: relay\r\nConnection: close\r\n\r\n";
+    assert_eq!(say(relay.address, post).status, 405);
+}
+
+#[test]
+fn before_there_is_a_key_there_is_no_chain() {
+    let relay = Relay::new(5, HOUR, None);
+    assert_eq!(json(relay.address, "/chains"), json!([]));
+    let reply = get(relay.address, "/info");
+    assert_eq!((reply.status, reply.body.as_str()), (404, "group not found\n"));
+    assert_eq!(get(relay.address, "/public/latest").status, 404);
+    assert_eq!(get(relay.address, "/v2/beacons/default/info").status, 500);
+    relay.board.open(&relay.secret.public_key());
+    // A chain without a round: its node is not well.
+    assert_eq!(get(relay.address, "/public/latest").status, 500);
+    assert_eq!(get(relay.address, "/health").status, 503);
+}
+
+#[test]
+fn what_never_changes_may_be_kept_and_nothing_else() {
+    let relay = Relay::open();
+    let hash = json(relay.address, "/chains")[0].as_str().unwrap().to_owned();
+    let caching = |path: &str| get(relay.address, path).headers["cache-control"].clone();
+    assert_eq!(caching(&format!("/{hash}/info")), "public, max-age=604800, immutable");
+    assert_eq!(caching(&format!("/{hash}/public/4")), "public, max-age=604800, immutable");
+    for path in ["/info", "/public/4", "/chains", "/health"] {
+        assert_eq!(caching(path), "no-cache", "{path}");
+    }
+    let seconds = |path: &str, before: &str| -> u32 {
+        caching(path).strip_prefix(before).unwrap().parse().unwrap()
+    };
+    // Until the next round, until the future one.
+    let latest = seconds("/public/latest", "public, must-revalidate, max-age=");
+    assert!((HOUR - 60..=HOUR).contains(&latest), "{latest}");
+    let future = seconds("/public/7", "public, must-revalidate, max-age=");
+    assert!((2 * HOUR - 60..=2 * HOUR).contains(&future), "{future}");
+}
+
+#[test]
+fn who_asks_for_the_next_round_waits_for_it() {
+    let relay = Relay::open();
+    let (address, asked) = (relay.address, Instant::now());
+    let next = ["/public/6", "/v2/beacons/default/rounds/6", "/v2/beacons/default/rounds/next"];
+    let waiting = next.map(|path| std::thread::spawn(move || json(address, path)));
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(waiting.iter().all(|one| !one.is_finished()));
+    relay.reveal(6);
+    for one in waiting {
+        assert_eq!(one.join().unwrap()["round"], 6);
+    }
+    assert!(asked.elapsed() < Duration::from_secs(60), "nobody waits for the clock");
+}
+
+#[test]
+fn a_round_that_does_not_come_is_not_waited_for_for_ever() {
+    let relay = Relay::new(5, 1, None);
+    relay.board.open(&relay.secret.public_key());
+    (3..=5).for_each(|round| relay.reveal(round));
+    let asked = Instant::now();
+    let reply = get(relay.address, "/public/6");
+    assert_eq!((reply.status, reply.body.as_str()), (404, ""));
+    assert!(asked.elapsed() > Duration::from_secs(3), "{:?}", asked.elapsed());
+}

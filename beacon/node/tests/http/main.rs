@@ -1,0 +1,86 @@
+//! The HTTP interface from outside: rounds that verify, what drand says of bad questions, limits.
+//!
+//! The server has a key of its own here and rounds that the test signs; a committee behind it, and drand's
+//! published clients in front, are in `devnet`.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod client;
+mod devnet;
+mod endpoints;
+mod limits;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use beacon::{Path, Slot};
+use crypto_core::bls::min_sig::{SecretKey, Signature};
+use crypto_core::bls::{Domain, MinSig};
+use crypto_core::drand::RoundNumber;
+use prefinal_node::http::{Board, Server, Shown, Way, genesis};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tokio::runtime::Runtime;
+
+/// Seconds from round to round, unless a test says otherwise: the clock plays no role then.
+const HOUR: u32 = 3600;
+
+/// A server with the key and rounds that a test gives it.
+struct Relay {
+    board: Arc<Board>,
+    address: SocketAddr,
+    secret: SecretKey,
+    /// Answers as long as it is there.
+    _runtime: Runtime,
+}
+
+impl Relay {
+    /// Round `due` is due by now, the next in `period` seconds. There is no key yet.
+    fn new(due: u64, period: u32, page: Option<&std::path::Path>) -> Self {
+        let began = genesis().0 - 1 - (due - 1) * u64::from(period);
+        let board = Arc::new(Board::new(began, NonZeroU32::new(period).unwrap(), [7; 32]));
+        let runtime = Runtime::new().unwrap();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let server = runtime.block_on(Server::open(any, page, Arc::clone(&board))).unwrap();
+        let address = server.address().unwrap();
+        runtime.spawn(server.run());
+        let secret = SecretKey::random(&mut ChaCha20Rng::from_seed([1; 32]));
+        Self { board, address, secret, _runtime: runtime }
+    }
+
+    /// With a key, and rounds 3 to 5 of which the last is due.
+    fn open() -> Self {
+        let relay = Self::new(5, HOUR, None);
+        relay.board.open(&relay.secret.public_key());
+        (3..=5).for_each(|round| relay.reveal(round));
+        relay
+    }
+
+    fn sign(&self, round: u64) -> Signature {
+        let message = RoundNumber::new(round).unwrap().message();
+        self.secret.sign::<MinSig>(Domain::BASIC, &message)
+    }
+
+    fn reveal(&self, round: u64) {
+        self.board.reveal(Slot::new(round), self.sign(round));
+    }
+
+    /// Three parties had the value after 1, 2 and 6 ms.
+    fn show(&self, round: u64) {
+        let way = |waits: &[u64]| {
+            let waits: Vec<_> = waits.iter().copied().map(Duration::from_millis).collect();
+            Way { parties: waits.len(), waits }
+        };
+        let ways = BTreeMap::from([(Path::Fast, way(&[1, 2])), (Path::Slow, way(&[6]))]);
+        self.board.show(&Shown { slot: Slot::new(round), block: None, ways });
+    }
+}
