@@ -203,6 +203,7 @@ fn python() -> Result<Vec<Gate>, Failed> {
 /// Each command is one that its README names; nothing is compiled for the host but what completes the
 /// package.
 fn browser() -> Result<Vec<Gate>, Failed> {
+    setup::components(&["clippy"])?;
     setup::targets(&TARGETS)?;
     setup::programs(&[
         Program { name: "node", package: "nodejs" },
@@ -210,11 +211,11 @@ fn browser() -> Result<Vec<Gate>, Failed> {
         Program { name: "chromium", package: "chromium" },
     ])?;
     let inside = |gate: Gate| gate.inside("bindings/wasm").with("CARGO_TARGET_DIR", WASM_TARGET);
-    let clippy = "clippy -p prefinal-wasm --features full --target wasm32-unknown-unknown --locked";
+    let build = Gate::cargo("run --quiet --locked -p prefinal-wasm-build");
     Ok(vec![
         inside(Gate::new("npm", "ci --ignore-scripts --no-audit --no-fund")),
-        inside(Gate::cargo(&format!("{clippy} -- -D warnings"))),
-        inside(Gate::cargo("run --quiet --locked -p prefinal-wasm-build")),
+        // As `cargo clippy` does, but what is linted is built as well: all dependencies only once.
+        inside(build.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")),
         inside(Gate::new("npm", "test")),
     ])
 }

@@ -36,6 +36,7 @@ impl<'a> Fields<'a> {
     }
 
     /// So many bytes as the next number says.
+    #[cfg(feature = "full")]
     pub(crate) fn sized(&mut self) -> Result<&'a [u8], JsValue> {
         let length = self.u32()?;
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
