@@ -69,6 +69,8 @@ pub struct Beacon<S: Scheme> {
     local: Slot,
     history: History<S>,
     given: Given,
+    /// Who was answered behind the backlog, where each answer is an evaluation.
+    behind: Given,
     /// Whom outputs were shown to of late, and in all.
     shown: Given,
     passed: Passed,
@@ -202,6 +204,8 @@ impl<S: Scheme> Beacon<S> {
             return;
         }
         self.persist(Record::Finalized { slot, value });
+        // Not as slots finish here: this party may wait for the one that asks.
+        self.passed.earn();
         self.enter_final(slot, value, now + self.limits.retry);
         self.release_late(slot);
         self.advance(slot);
@@ -506,7 +510,6 @@ impl<S: Scheme> Beacon<S> {
         self.standing.released.remove(&slot);
         self.head = slot.next();
         self.forget();
-        self.passed.earn();
         self.missed.reached(self.head);
         self.regain();
     }

@@ -89,7 +89,7 @@ pub enum Binding {
 /// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
 /// | notes when what was sent to it     | `answers`                      | a slot and a time           |
 /// | notes when an output was shown to it | `outputs`                    | a slot and a time           |
-/// | notes that it was caught, accused, asked, shown | 9                 | a word                      |
+/// | notes that it was caught, accused, asked, shown, answered | 10      | a word                      |
 ///
 /// are kept: two partials of a slot, for there are two paths, or one that is tight with a prefinalized
 /// and a final value. In total the same over all parties, with the total weight in place of `w`, and own:
@@ -117,7 +117,7 @@ pub struct Limits {
     /// How many slots a peer is sent something of again in half of `retry`.
     pub answers: usize,
     /// How many outputs a peer is asked for at a time, and shown in half of `retry`; how many it is
-    /// shown a second time before it has to wait for further slots to finish, one for each.
+    /// shown a second time before it has to wait for further slots to become final, one for each.
     pub outputs: usize,
     /// How long a final slot may lack its output before missing partials are asked for.
     pub retry: Duration,

@@ -339,7 +339,11 @@ impl<S: Scheme> Epochs<S> {
         for config in configs {
             let (epoch, first) = (config.context.epoch, config.first);
             epochs.check(&config)?;
-            let own = |it: &&Record| it.epoch == epoch || it.epoch < epoch && lasts(&it.record);
+            // What ended before an epoch began says nothing of it, as when it was said.
+            let over = |record: &wire::Record| matches!(record, wire::Record::WasOff { last, .. } if *last < first);
+            let own = |it: &&Record| {
+                it.epoch == epoch || it.epoch < epoch && lasts(&it.record) && !over(&it.record)
+            };
             let own: Vec<wire::Record> = records.iter().filter(own).map(|it| it.record).collect();
             let term = Term::new(config, &own)?;
             epochs.append(epoch, term, first)?;

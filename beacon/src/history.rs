@@ -67,7 +67,7 @@ impl Given {
 ///
 /// An output is some bytes to ask for and up to a hundred for each party to show. So a peer gets each
 /// once, in ascending order, and what it asks for again is counted: `most` at first, one more for each
-/// slot that finishes here. However often it asks, that is all it gets; who lost an answer, or crashed
+/// slot that becomes final. However often it asks, that is all it gets; who lost an answer, or crashed
 /// before it was used, gets it again, from this party or from the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Passed {
@@ -101,7 +101,7 @@ impl Passed {
         left
     }
 
-    /// Another slot finished.
+    /// Another slot is final.
     pub(crate) fn earn(&mut self) {
         for progress in self.by.values_mut() {
             progress.again = progress.again.saturating_sub(1);

@@ -111,16 +111,17 @@ impl<S: Scheme> Beacon<S> {
         }
         let Some(answer) = self.released_late(slot) else { return };
         let (value, known) = (answer.value, answer.partial.clone());
-        // Behind the backlog nothing is kept, so every question would cost an evaluation. Who is that
-        // far ahead asks again, or shows this party its outputs.
+        // Behind the backlog nothing is kept, so every question costs an evaluation. The one that a peer
+        // gets is the one it waits for most: it asks for its oldest slots first.
         let kept = slot < self.head || self.keeps(slot);
-        if !kept || !self.given.give(to, slot, now) {
+        let given = if kept { &mut self.given } else { &mut self.behind };
+        if !given.give(to, slot, now) {
             return;
         }
         let Some(bound) = bound_value(self.binding, value) else { return };
         let lane = Lane { path: self.plan.late(), value: bound };
         let Some(partial) = known.or_else(|| self.evaluate(lane, slot)) else { return };
-        if let Some(answer) = self.released_late(slot) {
+        if let Some(answer) = self.released_late(slot).filter(|_| kept) {
             answer.partial = Some(partial.clone());
         }
         self.send(Recipient::One(to), partial_message(lane, slot, partial));

@@ -52,6 +52,7 @@ impl<S: Scheme> Beacon<S> {
             history: History::new(limits.history),
             // Half of what an honest peer waits, so that jitter does not turn every other request down.
             given: Given::new(limits.answers, limits.retry / 2),
+            behind: Given::new(1, limits.retry / 2),
             shown: Given::new(limits.outputs, limits.retry / 2),
             passed: Passed::new(limits.outputs),
             missed: Missed::default(),

@@ -373,6 +373,38 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
     }
 }
 
+/// That slots of an old epoch were off is no switch of a later one: who was there and who restarted hand
+/// over the same.
+#[test]
+fn slots_that_were_off_before_an_epoch_are_none_of_its_switches() {
+    let who = PEOPLE.into_iter().find(|who| own_epochs(*who).len() == 3).unwrap();
+    let configs = || [0, 1].map(|number| config(number, who).unwrap());
+    let records = |epochs: &mut Epochs<Bls>| -> Vec<Record> {
+        let outputs = std::iter::from_fn(|| epochs.poll());
+        let kept = outputs.filter_map(|output| match output {
+            Output::Of { epoch, output: beacon::Output::Persist(record) } => {
+                Some(Record { epoch, record })
+            }
+            _ => None,
+        });
+        kept.collect()
+    };
+    let mut epochs = Epochs::new(configs(), &[]).unwrap();
+    for at in 1..=3 {
+        epochs.handle(ms(0), Input::Finalized { slot: slot(at), value: Some(V) });
+    }
+    epochs.handle(ms(0), Input::WasOff { first: slot(2), last: slot(3) });
+    let log = records(&mut epochs);
+    assert!(log.iter().any(|it| matches!(it.record, beacon::Record::WasOff { .. })));
+    let mut restarted = Epochs::new(configs(), &log).unwrap();
+    records(&mut restarted);
+    let handed_over = [epochs, restarted].map(|mut epochs| {
+        epochs.hand_over(config(2, who).unwrap()).unwrap();
+        records(&mut epochs)
+    });
+    assert_eq!(handed_over[0], handed_over[1]);
+}
+
 #[test]
 fn what_does_not_follow_is_refused() {
     let who = Person(1);
