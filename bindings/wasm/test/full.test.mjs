@@ -195,3 +195,42 @@ test('without randomness there are no keys and no dealings', () => {
   }
   assert.equal(config.verifyDealing(config.deal(0, keys[0].signing)), 0);
 });
+
+test('bad input to what only this entry has', () => {
+  const { keys, fields } = committee();
+  const config = new Config(fields);
+  for (const value of [null, 7, 7n, NaN, 'text', true, Symbol('s')]) {
+    const calls = [
+      () => new Config(value),
+      () => new Config({ ...fields, members: value }),
+      () => new Config({ ...fields, weights: value }),
+      () => new Evaluations(value),
+      () => solveRounding(value),
+      () => keys[0].signing.sign(value),
+      () => keys[0].signing.publicKey(value),
+      () => keys[0].decryption.register(value),
+      () => config.deal(0, value),
+      () => config.addUp(value),
+    ];
+    for (const call of calls) fails(call, 'invalid-argument');
+  }
+  for (const value of [-1, 2n ** 64n, 0.5, NaN, '1']) {
+    fails(() => new Config({ ...fields, epoch: value }), 'invalid-argument');
+    fails(() => config.deal(value, keys[0].signing), 'invalid-argument');
+  }
+  fails(() => new Config({ ...fields, chain: '00' }), 'wrong-length');
+  fails(() => new Config({ ...fields, weights: [] }), 'no-shares');
+  fails(() => new Config({ ...fields, weights: fields.weights.slice(1) }), 'wrong-count');
+  fails(() => new Config({ ...fields, weights: [2 ** 32 - 1, 2 ** 32 - 1] }), 'too-many-shares');
+  fails(() => new Config({ ...fields, qualify: 1000n }), 'qualification-range');
+  fails(() => new Evaluations({ epochKey: '', keys: [] }), 'wrong-length');
+  fails(() => new Evaluations({ epochKey: '', path: 'other', keys: [] }), 'invalid-argument');
+  fails(() => config.verifyAggregate(''), 'wrong-length');
+  fails(() => config.verifyDealing('00'), 'wrong-length');
+  fails(() => config.addUp([]), 'below-qualification');
+  const freed = new SigningKey();
+  freed.free();
+  fails(() => config.deal(0, freed), 'freed');
+  fails(() => new DecryptionKey().register(freed), 'freed');
+  assert.equal(config.verifyDealing(config.deal(0, keys[0].signing)), 0);
+});
