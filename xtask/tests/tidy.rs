@@ -85,6 +85,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
         &[
             "prefinal-codes",
             "prefinal-crypto-core",
+            "prefinal-node",
             "prefinal-pvss-dkg",
             "prefinal-weighted-rounding",
         ],

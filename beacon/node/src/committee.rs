@@ -62,7 +62,11 @@ impl CommitteeOptions {
 ///
 /// # Errors
 /// A region that nobody knows, with the list of those that are known.
-fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Placement>, Failure> {
+pub(crate) fn place(
+    regions: &[String],
+    parties: usize,
+    seed: u64,
+) -> Result<Option<Placement>, Failure> {
     let names: Vec<&str> = regions.iter().map(String::as_str).collect();
     let names = match names.as_slice() {
         ["none"] => return Ok(None),

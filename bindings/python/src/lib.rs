@@ -19,6 +19,7 @@
 //! | `decryption`  | encryption to a committee                                            |
 //! | `timelock`    | encryption to a round                                                |
 //! | `drand`       | rounds of beacons                                                    |
+//! | `simulation`  | a seeded committee in virtual time                                   |
 //! | `tables`      | stake tables                                                         |
 //!
 //! Two rules. Nothing that Python passes panics: a wrong type is a `TypeError`, a wrong value a
@@ -38,6 +39,7 @@ mod many;
 mod random;
 mod registration;
 mod rounding;
+mod simulation;
 mod tables;
 mod threshold;
 mod timelock;
@@ -71,6 +73,8 @@ mod _core {
     use crate::registration::{Recipient, RecipientKey, Registration};
     #[pymodule_export]
     use crate::rounding::{solve, verify, whole_numbers};
+    #[pymodule_export]
+    use crate::simulation::simulate;
     #[pymodule_export]
     use crate::tables::{table_names, table_text};
     #[pymodule_export]

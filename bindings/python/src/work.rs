@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::error::lost;
 
 /// How often the caller's thread looks at signals.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs `work` to its end, or until a signal's handler raises.
 pub(crate) fn interruptible<T: Send + 'static>(

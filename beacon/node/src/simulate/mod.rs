@@ -5,6 +5,7 @@
 //! | `latency`   | the paper's experiment: slow path against fast path                        |
 //! | `campaign`  | thousands of executions under attack; `check`, `view`: what must hold       |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys     |
+//! | `observe`   | a run event by event, for those who analyse it elsewhere                    |
 //! | `committee` | the host: real machines in the simulator, each thing computed once         |
 //! | `ground`    | keys, and what the key generation has computed                             |
 //! | `seen`      | what is noted of a run                                                     |
@@ -20,6 +21,7 @@ mod costs;
 mod ground;
 mod latency;
 mod memo;
+pub mod observe;
 mod prices;
 mod seen;
 mod thresholds;

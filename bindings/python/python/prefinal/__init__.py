@@ -9,12 +9,14 @@
 ``VufCommittee``    the weighted verifiable unpredictable function
 ``DkgConfig`` …     keys that nobody knows: dealings, their verification and sum
 ``EncryptionKey``   encryption to a committee; ``seal``, ``unseal``: to a round
+``simulate``        a seeded committee in virtual time, its events as a table
+``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
 ``drand``           rounds of beacons: drand's four schemes and ours
 ``errors``          exceptions with stable codes and fields
 ==================  ==========================================================================
 """
 
-from prefinal import drand, errors, rounding, stakes
+from prefinal import drand, errors, rounding, simulation, stakes
 from prefinal._core import (
     CODES as _CODES,
 )
@@ -68,6 +70,7 @@ from prefinal.errors import (
     RoundingError,
 )
 from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
+from prefinal.simulation import Event, Simulation, Wait, simulate
 
 #: What each error code means.
 CODES: "dict[str, str]" = dict(_CODES)
@@ -93,6 +96,7 @@ __all__ = [
     "EncodingError",
     "EncryptionKey",
     "EvaluationKey",
+    "Event",
     "FaultError",
     "Guarantee",
     "NotEnoughError",
@@ -110,12 +114,14 @@ __all__ = [
     "SecretKey",
     "Signature",
     "Signer",
+    "Simulation",
     "VerifiedDealing",
     "VufCommittee",
     "VufInput",
     "VufOutput",
     "VufPartial",
     "VufShares",
+    "Wait",
     "__version__",
     "aggregate",
     "drand",
@@ -123,6 +129,8 @@ __all__ = [
     "round_stakes",
     "rounding",
     "seal",
+    "simulate",
+    "simulation",
     "slot_label",
     "stakes",
     "unseal",

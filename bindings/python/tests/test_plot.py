@@ -1,0 +1,74 @@
+"""Pictures are drawn, and the notebooks run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+import prefinal
+from prefinal import ArgumentError, plot
+
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_weights_show_every_party() -> None:
+    stakes = [30, 20, 20, 10, 10, 10]
+    ax = plot.weights(stakes, prefinal.round_stakes(stakes))
+    points: Any = ax.collections[0].get_offsets()
+    assert len(points) == 6 and points[0][0] == 30
+    with pytest.raises(ArgumentError):
+        plot.weights(stakes[1:], prefinal.round_stakes(stakes))
+
+
+def test_total_weight_falls_with_the_stake() -> None:
+    ax = plot.total_weight(prefinal.stakes.load("swiper_aptos"), ["3/4", "4/5", "9/10"], label="Aptos")
+    x: Any
+    y: Any
+    x, y = ax.lines[0].get_data()
+    assert list(x) == sorted(x) and list(y) == sorted(y, reverse=True) and len(x) == 3
+    with pytest.raises(ArgumentError):
+        plot.total_weight([1], ["2/3"])
+
+
+def test_waits_are_distributions() -> None:
+    run = prefinal.simulate([4, 3, 2, 2, 1], slots=3)
+    ax = plot.waits({"fast": run, "again": run.waits[:5]})
+    share: Any = ax.lines[0].get_ydata()
+    assert list(share)[-1] == 100 and len(ax.lines) == 2
+    with pytest.raises(ArgumentError, match="empty"):
+        plot.waits({"empty": []})
+
+
+def test_a_timeline_shows_one_slot() -> None:
+    run = prefinal.simulate([4, 3, 2, 2, 1], slots=3, messages=True)
+    slot = run.waits[-1].slot
+    ax = plot.timeline(run, slot)
+    assert len(ax.lines) > 5 and len(ax.collections) == 4
+    with pytest.raises(ArgumentError):
+        plot.timeline(run, 10**6)
+
+
+@pytest.mark.parametrize("name", ["fast_path_stake", "latency_figure"])
+def test_notebooks_run(name: str, tmp_path: Path) -> None:
+    script = NOTEBOOKS / f"{name}.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    pictures = list(tmp_path.glob("*.png"))
+    assert len(pictures) == 2 and all(picture.stat().st_size > 5000 for picture in pictures)
