@@ -9,7 +9,7 @@
 //! Elsewhere: the order of records and effects (`journal`), what a validator makes of its records
 //! ([`crate::validator`]).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crypto_core::access::Party;
 use jolteon::Jolteon;
@@ -55,6 +55,22 @@ impl<S: Keyed, E: Engine> Recorded for Output<S, E> {
     }
 }
 
+/// Why a committee's journals are of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum ShelfError {
+    /// Those parties would start anew with the keys of an earlier life, and could sign and release twice.
+    #[error("{missing} of {parties} journals are missing: whose they are would sign twice")]
+    Missing {
+        /// How many are not there, though others are.
+        missing: usize,
+        /// How many there should be.
+        parties: usize,
+    },
+    /// One of them fails.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
 /// Where a committee's journals are.
 pub struct Shelf {
     folder: Option<PathBuf>,
@@ -68,18 +84,27 @@ impl Shelf {
         Self { folder, committee }
     }
 
-    /// The journal of a party: the one that is there, or else a new one.
+    /// The journals of all parties, before the first of them runs: those that are there, or else new ones.
     ///
     /// # Errors
-    /// If it is of another committee, in use, or damaged, or the folder cannot be written.
-    pub fn journal(&self, me: Party) -> Result<Box<dyn Journal + Send>, JournalError> {
-        let Some(folder) = &self.folder else { return Ok(Box::new(Memory::new())) };
-        let file = folder.join(format!("party-{}.journal", me.get()));
-        let owner = format!("{}, {me}", self.committee);
-        Ok(Box::new(open(&file, &owner)?))
+    /// If some are there and some are not, or one is of another committee, in use, or damaged, or the
+    /// folder cannot be written.
+    pub fn journals(&self, parties: &[Party]) -> Result<Vec<Box<dyn Journal + Send>>, ShelfError> {
+        let Some(folder) = &self.folder else {
+            let memory = |_| -> Box<dyn Journal + Send> { Box::new(Memory::new()) };
+            return Ok(parties.iter().map(memory).collect());
+        };
+        let file = |me: &Party| folder.join(format!("party-{}.journal", me.get()));
+        let files: Vec<PathBuf> = parties.iter().map(file).collect();
+        let missing = files.iter().filter(|file| !file.exists()).count();
+        if missing != 0 && missing != files.len() {
+            return Err(ShelfError::Missing { missing, parties: files.len() });
+        }
+        let open = if missing == 0 { Redb::open } else { Redb::create };
+        let mut journals: Vec<Box<dyn Journal + Send>> = Vec::new();
+        for (file, me) in files.iter().zip(parties) {
+            journals.push(Box::new(open(file, &format!("{}, {me}", self.committee))?));
+        }
+        Ok(journals)
     }
-}
-
-fn open(file: &Path, owner: &str) -> Result<Redb, JournalError> {
-    if file.exists() { Redb::open(file, owner) } else { Redb::create(file, owner) }
 }

@@ -127,6 +127,11 @@ impl<S: Keyed> Ledger<S> {
         self.slots.is_some_and(|slots| self.done >= slots)
     }
 
+    /// Whether anybody was accused, or refused something.
+    pub(super) const fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
     /// The waits in the slots of a range.
     fn waits(&self, slots: impl RangeBounds<Slot>) -> Waits {
         self.rows

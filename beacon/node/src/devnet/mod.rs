@@ -33,6 +33,7 @@ use ::beacon::{Bls, Wvuf};
 use ::jolteon::Jolteon;
 use ::malachite::Malachite;
 use clap::Args;
+use crypto_core::access::Party;
 use indicatif::{ProgressBar, ProgressStyle};
 use journal::Journaled;
 use pvss_dkg::Progress;
@@ -190,7 +191,8 @@ async fn watch<S: Keyed, E: Engine>(
                 board.show(&shown);
             }
         }
-        if ledger.is_complete() {
+        // After a fault the run has failed; who stopped for it would be waited for without an end.
+        if ledger.is_complete() || ledger.has_faults() {
             return Ok(ledger);
         }
     }
@@ -260,8 +262,9 @@ async fn start<S: Keyed, E: Engine>(
         .map_err(|error| Failure::bad_input(format_args!("no sockets on the loopback: {error}")))?;
     let (events, noticed) = unbounded_channel();
     let shared = Arc::new(Shared { setup: Arc::clone(&setup), started, events });
-    for identity in identities.into_iter().map(Arc::new) {
-        let journal = shelf.journal(identity.me).map_err(Failure::bad_input)?;
+    let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
+    let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
+    for (identity, journal) in identities.into_iter().map(Arc::new).zip(journals) {
         let validator = Journaled::open(journal, |records| {
             Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), records)
         });
@@ -301,7 +304,7 @@ fn make_room(_parties: usize) -> Result<(), Failure> {
 /// The bar while the key is made.
 struct KeyProgress {
     bar: ProgressBar,
-    watched: crypto_core::access::Party,
+    watched: Party,
 }
 
 impl KeyProgress {
@@ -312,7 +315,7 @@ impl KeyProgress {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         bar.set_message("parties deal");
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, watched: crypto_core::access::Party::new(0) }
+        Self { bar, watched: Party::new(0) }
     }
 
     fn show<S: Keyed>(&self, noticed: &Noticed<S>) {

@@ -68,4 +68,7 @@ fn a_devnet_that_is_killed_goes_on_where_it_ended() {
     assert!(third.keys().min() > second.keys().max(), "{second:?}, then {third:?}");
     // Another committee's journals are no use.
     refused(&arguments_of("8"), &["journal is of", "seed 7", "seed 8"]);
+    // Nor are those of a part of it.
+    std::fs::remove_file(journal.join("party-2.journal")).unwrap();
+    refused(&arguments_of("7"), &["1 of 4 journals are missing"]);
 }
