@@ -1,29 +1,13 @@
 // In a browser: `await init()` before anything else.
 
 import load, * as wasm from './verifier.js';
-import { PrefinalError } from './errors.js';
+import { loader } from './load.js';
 import { verifier } from './verifier-api.js';
 
-let loaded;
-let isReady = false;
-
-function ready() {
-  if (!isReady) throw new PrefinalError('not-initialised', 'await init() first');
-}
+/** Loads WebAssembly, from beside this file or from what it is given; once. */
+const { init, ready } = loader(load, new URL('verifier_bg.wasm', import.meta.url));
 
 export { PrefinalError } from './errors.js';
 export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, ready);
 
-/** Loads WebAssembly, from beside this file or from `source`; once. */
-export default function init(source = new URL('verifier_bg.wasm', import.meta.url)) {
-  loaded ??= load({ module_or_path: source }).then(
-    () => {
-      isReady = true;
-    },
-    (error) => {
-      loaded = undefined;
-      throw error;
-    },
-  );
-  return loaded;
-}
+export default init;

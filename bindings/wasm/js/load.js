@@ -1,0 +1,28 @@
+// How a browser gets a module's WebAssembly: once, and not before somebody asks for it.
+
+import { PrefinalError } from './errors.js';
+
+/** `init`, which loads from `source` or from what it is given, and `ready`, which throws before that. */
+export function loader(load, source) {
+  let loaded;
+  let isReady = false;
+
+  function ready() {
+    if (!isReady) throw new PrefinalError('not-initialised', 'await init() first');
+  }
+
+  function init(from = source) {
+    loaded ??= load({ module_or_path: from }).then(
+      () => {
+        isReady = true;
+      },
+      (error) => {
+        loaded = undefined;
+        throw error;
+      },
+    );
+    return loaded;
+  }
+
+  return { init, ready };
+}
