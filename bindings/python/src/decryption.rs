@@ -10,10 +10,11 @@ use crypto_core::wire::Object;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::bls::{hash, hex, item, shown};
+use crate::bls::item;
 use crate::error::refused;
 use crate::input::{array, by_party, bytes, number};
 use crate::random::generator;
+use crate::wire::wire_object;
 
 /// The label of a slot.
 #[pyfunction]
@@ -31,50 +32,6 @@ pub(crate) fn slot_label<'py>(
 
 fn label(value: &Bound<'_, PyAny>) -> PyResult<Label> {
     Label::new(&bytes(value)?).map_err(|error| refused(&error))
-}
-
-macro_rules! wire_object {
-    ($name:ident, $inner:ty, $doc:literal, { $($methods:tt)* }) => {
-        #[doc = $doc]
-        #[pyclass(frozen, eq, module = "prefinal", from_py_object)]
-        #[derive(Clone, PartialEq)]
-        pub(crate) struct $name($inner);
-
-        #[pymethods]
-        impl $name {
-            #[new]
-            fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
-                let read = <$inner>::from_wire(&bytes(data)?);
-                read.map(Self).map_err(|error| refused(&error))
-            }
-
-            $($methods)*
-
-            fn __bytes__(&self) -> Vec<u8> {
-                self.0.to_wire()
-            }
-
-            fn hex(&self) -> String {
-                hex(&self.0.to_wire())
-            }
-
-            fn __repr__(&self) -> String {
-                let wire = self.0.to_wire();
-                shown(stringify!($name), "", wire.get(2..).unwrap_or(&wire))
-            }
-
-            fn __hash__(&self) -> u64 {
-                hash(&self.0.to_wire())
-            }
-
-            fn __reduce__<'py>(
-                &self,
-                py: Python<'py>,
-            ) -> (Bound<'py, PyAny>, (Bound<'py, PyBytes>,)) {
-                (py.get_type::<Self>().into_any(), (PyBytes::new(py, &self.0.to_wire()),))
-            }
-        }
-    };
 }
 
 wire_object!(

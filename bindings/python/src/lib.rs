@@ -19,6 +19,7 @@
 //! | `decryption`  | encryption to a committee                                            |
 //! | `timelock`    | encryption to a round                                                |
 //! | `drand`       | rounds of beacons                                                    |
+//! | `wire`        | classes of objects that are their bytes                              |
 //! | `simulation`  | a seeded committee in virtual time                                   |
 //! | `tables`      | stake tables                                                         |
 //!
@@ -43,6 +44,7 @@ mod simulation;
 mod tables;
 mod threshold;
 mod timelock;
+mod wire;
 mod work;
 mod wvuf;
 

@@ -17,6 +17,7 @@ use crate::bls::{hash, hex, item, shown};
 use crate::error::refused;
 use crate::input::{array, by_party, bytes, list, number, secret, weights};
 use crate::random::generator;
+use crate::wire::wire_object;
 
 /// What the function is evaluated on: a slot of a chain's epoch, with or without its value.
 #[pyclass(frozen, eq, module = "prefinal")]
@@ -315,50 +316,8 @@ impl EvaluationKey {
     }
 }
 
-macro_rules! wire_object {
-    ($name:ident, $inner:ty, $doc:literal) => {
-        #[doc = $doc]
-        #[pyclass(frozen, eq, module = "prefinal", from_py_object)]
-        #[derive(Clone, PartialEq)]
-        pub(crate) struct $name($inner);
-
-        #[pymethods]
-        impl $name {
-            #[new]
-            fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
-                let read = <$inner>::from_wire(&bytes(data)?);
-                read.map(Self).map_err(|error| refused(&error))
-            }
-
-            fn __bytes__(&self) -> Vec<u8> {
-                self.0.to_wire()
-            }
-
-            fn hex(&self) -> String {
-                hex(&self.0.to_wire())
-            }
-
-            fn __repr__(&self) -> String {
-                let wire = self.0.to_wire();
-                shown(stringify!($name), "", wire.get(2..).unwrap_or(&wire))
-            }
-
-            fn __hash__(&self) -> u64 {
-                hash(&self.0.to_wire())
-            }
-
-            fn __reduce__<'py>(
-                &self,
-                py: Python<'py>,
-            ) -> (Bound<'py, PyAny>, (Bound<'py, PyBytes>,)) {
-                (py.get_type::<Self>().into_any(), (PyBytes::new(py, &self.0.to_wire()),))
-            }
-        }
-    };
-}
-
-wire_object!(BlindedKey, wvuf::BlindedKey, "What a party publishes once an epoch.");
-wire_object!(VufPartial, wvuf::Partial, "One party's evaluation: a point whatever its weight.");
+wire_object!(BlindedKey, wvuf::BlindedKey, "What a party publishes once an epoch.", {});
+wire_object!(VufPartial, wvuf::Partial, "One party's evaluation: a point whatever its weight.", {});
 
 /// The function's value.
 #[pyclass(frozen, eq, module = "prefinal")]

@@ -1,0 +1,47 @@
+//! Objects that are their bytes: read from the wire format, compared, hashed and pickled by it.
+
+/// A class around one of crypto-core's objects, with methods of its own.
+macro_rules! wire_object {
+    ($name:ident, $inner:ty, $doc:literal, { $($methods:tt)* }) => {
+        #[doc = $doc]
+        #[pyclass(frozen, eq, module = "prefinal", from_py_object)]
+        #[derive(Clone, PartialEq)]
+        pub(crate) struct $name($inner);
+
+        #[pymethods]
+        impl $name {
+            #[new]
+            fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+                let read = <$inner>::from_wire(&$crate::input::bytes(data)?);
+                read.map(Self).map_err(|error| $crate::error::refused(&error))
+            }
+
+            $($methods)*
+
+            fn __bytes__(&self) -> Vec<u8> {
+                self.0.to_wire()
+            }
+
+            fn hex(&self) -> String {
+                $crate::bls::hex(&self.0.to_wire())
+            }
+
+            fn __repr__(&self) -> String {
+                let wire = self.0.to_wire();
+                $crate::bls::shown(stringify!($name), "", wire.get(2..).unwrap_or(&wire))
+            }
+
+            fn __hash__(&self) -> u64 {
+                $crate::bls::hash(&self.0.to_wire())
+            }
+
+            fn __reduce__<'py>(
+                &self,
+                py: Python<'py>,
+            ) -> (Bound<'py, PyAny>, (Bound<'py, PyBytes>,)) {
+                (py.get_type::<Self>().into_any(), (PyBytes::new(py, &self.0.to_wire()),))
+            }
+        }
+    };
+}
+pub(crate) use wire_object;
