@@ -1,6 +1,6 @@
 //! What a journal costs a record, and what the driver adds to a slot.
 //!
-//! `cargo run --release -p prefinal-driver --example figures [folder]`
+//! `cargo run --release -p prefinal-driver --example waits [folder]`
 //!
 //! The folder is where the file of the journal lies; its disk is what is measured. A slot is: the fast
 //! and the slow partial of this party, and the slow partials of the peers that suffice, in a committee
