@@ -142,7 +142,9 @@ threading.Thread(target=watch).start()
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
 def test_ctrl_c_ends_long_calls() -> None:
     code = f"""
-import prefinal
+import prefinal, signal
+# Whoever started the tests in the background has them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("starts", flush=True)
 try:
     {LONG}
