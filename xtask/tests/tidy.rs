@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -90,6 +90,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "prefinal-weighted-rounding",
         ],
     ),
+    ("prefinal-rows", &[]),
     (
         "prefinal-bench",
         &[
@@ -97,6 +98,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "prefinal-crypto-core",
             "prefinal-machine",
             "prefinal-pvss-dkg",
+            "prefinal-rows",
             "prefinal-weighted-rounding",
         ],
     ),

@@ -1,12 +1,11 @@
-//! Processor time of the thread that measures.
+//! [`rows::Clock`] as criterion wants it.
 //!
-//! Every row is about one thread. While that thread waits for a processor that others use, this clock
-//! stands still, so a loaded machine gives nearly the figures of an idle one. It knows nothing of other
-//! threads: with the feature `parallel` it is the wall clock, and the machine has to be idle.
+//! Every row is about one thread, so it is the thread's own clock; with the feature `parallel` it is
+//! the wall's, and the machine has to be idle.
 use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
-use rustix::time::{ClockId, clock_gettime};
+use rows::Clock;
 
 /// For `Criterion::with_measurement`.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +16,8 @@ impl Measurement for ThreadTime {
     type Value = Duration;
 
     fn start(&self) -> Duration {
-        let clock =
-            if cfg!(feature = "parallel") { ClockId::Monotonic } else { ClockId::ThreadCPUTime };
-        let now = clock_gettime(clock);
-        let (seconds, nanoseconds) = (now.tv_sec.try_into(), now.tv_nsec.try_into());
-        Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
+        let clock = if cfg!(feature = "parallel") { Clock::Wall } else { Clock::Thread };
+        clock.now()
     }
 
     fn end(&self, start: Duration) -> Duration {

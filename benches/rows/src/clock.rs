@@ -1,0 +1,136 @@
+//! Processor time of one thread; the least of several samples.
+//!
+//! While a thread waits for a processor that others use, its own clock stands still, so a loaded
+//! machine gives nearly the figures of an idle one; of what disturbs it all the same (caches,
+//! frequency), the fastest sample saw least. That clock knows nothing of other threads: work that is
+//! shared among several is measured by the wall, and the machine has to be idle.
+use std::hint::black_box;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Options;
+
+/// Which time passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Processor time of the thread that asks.
+    Thread,
+    /// The wall's, for work on several threads.
+    Wall,
+}
+
+impl Clock {
+    /// Time since a moment that only differences know.
+    #[must_use]
+    pub fn now(self) -> Duration {
+        let clock = match self {
+            Self::Thread => ClockId::ThreadCPUTime,
+            Self::Wall => ClockId::Monotonic,
+        };
+        let now = clock_gettime(clock);
+        let (seconds, nanoseconds) = (now.tv_sec.try_into(), now.tv_nsec.try_into());
+        Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
+    }
+}
+
+/// Below this the clock's own cost shows, so a sample runs as often as it takes to last that long.
+const SAMPLE: Duration = Duration::from_millis(5);
+
+/// How an operation is timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter {
+    clock: Clock,
+    samples: u32,
+}
+
+impl Meter {
+    /// Twenty samples; three if it must be quick.
+    #[must_use]
+    pub fn new(options: &Options, clock: Clock) -> Self {
+        Self { clock, samples: if options.quick { 3 } else { 20 } }
+    }
+
+    /// The same clock with another number of samples, at least one, for what takes seconds.
+    #[must_use]
+    pub fn samples(self, samples: u32) -> Self {
+        Self { samples: samples.max(1), ..self }
+    }
+
+    /// Time of one run in the fastest sample. The first run, which is none, warms up and says how many
+    /// runs a sample has.
+    pub fn least<O>(&self, mut operation: impl FnMut() -> O) -> Duration {
+        self.least_each(|| (), |()| operation())
+    }
+
+    /// As [`Meter::least`], on what `prepare` makes for each run, which is not measured.
+    pub fn least_each<I, O>(
+        &self,
+        mut prepare: impl FnMut() -> I,
+        mut operation: impl FnMut(I) -> O,
+    ) -> Duration {
+        let mut sample = |runs: u32| {
+            let inputs: Vec<I> = (0..runs).map(|_| prepare()).collect();
+            let mut outputs = Vec::with_capacity(inputs.len());
+            let start = self.clock.now();
+            for input in inputs {
+                outputs.push(black_box(operation(black_box(input))));
+            }
+            // Results are dropped behind the clock.
+            (self.clock.now() - start) / runs
+        };
+        let once = sample(1).max(Duration::from_nanos(1));
+        let runs = SAMPLE.as_nanos().div_ceil(once.as_nanos()).clamp(1, 10_000);
+        let runs = u32::try_from(runs).unwrap_or(1);
+        (0..self.samples).map(|_| sample(runs)).min().unwrap_or(once)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(clock: Clock, span: Duration) {
+        let start = clock.now();
+        while clock.now() - start < span {}
+    }
+
+    #[test]
+    fn the_least_is_the_undisturbed_run() {
+        let meter = Meter::new(&Options::default(), Clock::Thread).samples(4);
+        let mut runs = 0;
+        let least = meter.least(|| {
+            runs += 1;
+            let span = if runs == 4 { SAMPLE } else { 2 * SAMPLE };
+            busy(Clock::Thread, span);
+        });
+        assert!(runs == 5, "one to warm up, then one each: {runs}");
+        assert!(least >= SAMPLE && least < 2 * SAMPLE, "{least:?}");
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_costs_nothing() {
+        let start = (Clock::Thread.now(), Clock::Wall.now());
+        std::thread::sleep(Duration::from_millis(20));
+        let passed = (Clock::Thread.now() - start.0, Clock::Wall.now() - start.1);
+        assert!(passed.0 < Duration::from_millis(10), "{passed:?}");
+        assert!(passed.1 >= Duration::from_millis(20), "{passed:?}");
+    }
+
+    #[test]
+    fn short_operations_run_often_in_one_sample() {
+        let meter = Meter::new(&Options::default(), Clock::Thread).samples(1);
+        let mut runs = 0;
+        let least = meter.least(|| runs += 1);
+        assert!(runs > 100, "{runs}");
+        assert!(least < Duration::from_micros(50), "{least:?}");
+    }
+
+    #[test]
+    fn preparing_is_not_measured() {
+        let meter = Meter::new(&Options::default(), Clock::Thread).samples(2);
+        let prepare = || busy(Clock::Thread, Duration::from_micros(20));
+        let least = meter.least_each(prepare, |()| ());
+        assert!(least < Duration::from_micros(10), "{least:?}");
+    }
+}
