@@ -76,7 +76,7 @@ pub enum RowsError {
     },
 }
 
-/// Reads a file that [`write`] wrote, or a program in another language.
+/// Reads a file that [`write()`] wrote, or a program in another language.
 ///
 /// # Errors
 /// If the file cannot be read, has another header or a row that cannot be meant.
