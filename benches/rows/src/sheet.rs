@@ -59,6 +59,11 @@ impl Sheet {
         Self { suite: suite.to_owned(), command: command.to_owned(), rows: Vec::new() }
     }
 
+    /// What a reader types to get the rows again that follow.
+    pub fn command(&mut self, command: &str) {
+        command.clone_into(&mut self.command);
+    }
+
     /// Where to put figures of one operation, as in `threshold::combine`, and case, as in `t=67 of 100`.
     pub fn of<'a>(&'a mut self, operation: &'a str, case: &'a str) -> Of<'a> {
         Of { sheet: self, operation, case }

@@ -1,0 +1,251 @@
+//! Pictures: lines over two axes, bars beside names. On white, so that they can be read on any page.
+use std::error::Error;
+use std::ops::Range;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Of lines, in turn.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(31, 119, 180),
+    RGBColor(214, 69, 65),
+    RGBColor(44, 140, 80),
+    RGBColor(148, 103, 189),
+    RGBColor(230, 140, 30),
+    RGBColor(23, 160, 170),
+    RGBColor(120, 90, 70),
+    RGBColor(90, 90, 90),
+];
+const GRID: RGBColor = RGBColor(225, 225, 225);
+const WIDTH: u32 = 860;
+/// Of a letter at the size of labels, nearly.
+const LETTER: f64 = 6.6;
+
+/// How both axes are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly, the vertical axis from zero.
+    Linear,
+    /// By powers.
+    Logarithmic,
+}
+
+/// A curve and what the legend calls it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// For the legend.
+    pub name: String,
+    /// At least one.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over two axes.
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    /// Above.
+    pub title: &'a str,
+    /// Of the horizontal axis.
+    pub across: &'a str,
+    /// Of the vertical axis.
+    pub up: &'a str,
+    /// Of both.
+    pub scale: Scale,
+    /// In the legend's order.
+    pub lines: Vec<Line>,
+}
+
+/// One bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// Beside it.
+    pub name: String,
+    /// Its length.
+    pub value: f64,
+    /// At its end.
+    pub label: String,
+    /// A thin line up to here, if there is one.
+    pub reach: Option<f64>,
+    /// Which of the colours.
+    pub colour: usize,
+}
+
+/// Bars beside names, from `from` to each value.
+#[derive(Clone, Debug)]
+pub struct Bars<'a> {
+    /// Above.
+    pub title: &'a str,
+    /// Of the horizontal axis.
+    pub across: &'a str,
+    /// Logarithmic bars begin at one, linear ones at zero.
+    pub scale: Scale,
+    /// From above to below.
+    pub bars: Vec<Bar>,
+}
+
+type Outcome = Result<(), Box<dyn Error>>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+impl Lines<'_> {
+    /// Writes the picture to a file.
+    ///
+    /// # Errors
+    /// What the file system or the plotting library says, with the file's name.
+    pub fn draw(&self, file: &Path) -> Result<(), String> {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let (left, right) = ends(points().map(|point| point.0));
+        let (low, high) = ends(points().map(|point| point.1));
+        let drawn = match self.scale {
+            Scale::Linear => {
+                let margin = (right - left).max(1e-9) * 0.03;
+                self.draw_over(file, left - margin..right + margin, 0.0..high * 1.08)
+            }
+            Scale::Logarithmic => self.draw_over(
+                file,
+                (left / 1.15..right * 1.15).log_scale().base(4.0),
+                (low / 2.0..high * 2.0).log_scale(),
+            ),
+        };
+        drawn.map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    fn draw_over<X, Y>(&self, file: &Path, across: X, up: Y) -> Outcome
+    where
+        X: AsRangedCoord<Value = f64>,
+        Y: AsRangedCoord<Value = f64>,
+        X::CoordDescType: ValueFormatter<f64>,
+        Y::CoordDescType: ValueFormatter<f64>,
+    {
+        let root = SVGBackend::new(file, (WIDTH, 500)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let (title, root) = (self.title, root);
+        let longest = self.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+        // Beside the picture: lines that rise cross every corner.
+        let legend = LETTER.mul_add(small(longest), 46.0);
+        let split = f64::from(WIDTH) - legend;
+        let (plot, names) = root.split_horizontally(split);
+        let mut chart = ChartBuilder::on(&plot)
+            .caption(title, ("sans-serif", 18))
+            .margin(14)
+            .x_label_area_size(44)
+            .y_label_area_size(70)
+            .build_cartesian_2d(across, up)?;
+        chart
+            .configure_mesh()
+            .x_desc(self.across)
+            .y_desc(self.up)
+            .light_line_style(WHITE)
+            .bold_line_style(GRID)
+            .x_label_formatter(&|value| short(*value))
+            .y_label_formatter(&|value| short(*value))
+            .label_style(("sans-serif", 13))
+            .draw()?;
+        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+            let points = || line.points.iter().copied();
+            chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
+            chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
+        }
+        self.draw_names(&names)?;
+        root.present()?;
+        Ok(())
+    }
+
+    fn draw_names(&self, area: &Area<'_>) -> Outcome {
+        let heights = (0..).map(|place| 60 + 22 * place);
+        for ((line, colour), y) in self.lines.iter().zip(COLOURS.iter().cycle()).zip(heights) {
+            area.draw(&PathElement::new([(2, y), (22, y)], colour.stroke_width(3)))?;
+            area.draw(&Text::new(line.name.clone(), (28, y), label(HPos::Left)))?;
+        }
+        Ok(())
+    }
+}
+
+impl Bars<'_> {
+    /// Writes the picture to a file.
+    ///
+    /// # Errors
+    /// What the file system or the plotting library says, with the file's name.
+    pub fn draw(&self, file: &Path) -> Result<(), String> {
+        let ends_of = |bar: &Bar| [bar.value, bar.reach.unwrap_or(bar.value)];
+        let (low, high) = ends(self.bars.iter().flat_map(ends_of));
+        let drawn = match self.scale {
+            Scale::Linear => self.draw_over(file, 0.0..high * 1.2, 0.0),
+            Scale::Logarithmic => {
+                let across = (low.min(1.0) / 1.6..high.max(1.0) * 2.2).log_scale().base(2.0);
+                self.draw_over(file, across, 1.0)
+            }
+        };
+        drawn.map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    fn draw_over<X>(&self, file: &Path, across: X, from: f64) -> Outcome
+    where
+        X: AsRangedCoord<Value = f64>,
+        X::CoordDescType: ValueFormatter<f64>,
+    {
+        let count = u32::try_from(self.bars.len()).unwrap_or(u32::MAX);
+        let root = SVGBackend::new(file, (WIDTH, 110 + 26 * count)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let longest = self.bars.iter().map(|bar| bar.name.chars().count()).max().unwrap_or(0);
+        let names = LETTER.mul_add(small(longest), 14.0);
+        let top = f64::from(count);
+        let mut chart = ChartBuilder::on(&root)
+            .caption(self.title, ("sans-serif", 18))
+            .margin(14)
+            .x_label_area_size(44)
+            .margin_left(14.0 + names)
+            .build_cartesian_2d(across, Range::<f64> { start: 0.0, end: top })?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .disable_y_axis()
+            .x_desc(self.across)
+            .light_line_style(WHITE)
+            .bold_line_style(GRID)
+            .x_label_formatter(&|value| short(*value))
+            .label_style(("sans-serif", 13))
+            .draw()?;
+        let heights = || (0..count).map(|place| top - f64::from(place) - 0.5);
+        let colour = |bar: &Bar| *COLOURS.get(bar.colour % COLOURS.len()).unwrap_or(&BLACK);
+        for (bar, y) in self.bars.iter().zip(heights()) {
+            let corners = [(from, y - 0.32), (bar.value, y + 0.32)];
+            chart.draw_series([Rectangle::new(corners, colour(bar).filled())])?;
+            let end = bar.reach.unwrap_or(bar.value);
+            let reach = PathElement::new([(bar.value, y), (end, y)], colour(bar).stroke_width(2));
+            chart.draw_series([reach])?;
+            let right = chart.backend_coord(&(end.max(from), y));
+            root.draw(&Text::new(bar.label.clone(), (right.0 + 6, right.1), label(HPos::Left)))?;
+            let left = chart.plotting_area().get_base_pixel();
+            let beside = (left.0 - 8, right.1);
+            root.draw(&Text::new(bar.name.clone(), beside, label(HPos::Right)))?;
+        }
+        let one = PathElement::new([(from, 0.0), (from, top)], BLACK.stroke_width(1));
+        chart.draw_series([one])?;
+        root.present()?;
+        Ok(())
+    }
+}
+
+fn label(side: HPos) -> TextStyle<'static> {
+    let style = TextStyle::from(("sans-serif", 13).into_font());
+    style.pos(Pos::new(side, VPos::Center))
+}
+
+fn ends(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    (low, values.fold(low, f64::max))
+}
+
+/// A mark of an axis.
+fn short(value: f64) -> String {
+    let text = if value >= 10.0 { format!("{value:.0}") } else { format!("{value:.3}") };
+    let trimmed =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    trimmed.to_owned()
+}
+
+fn small(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
