@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -97,11 +97,16 @@ const ARROWS: [(&str, &[&str]); 18] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-fixture",
             "prefinal-machine",
             "prefinal-pvss-dkg",
             "prefinal-rows",
             "prefinal-weighted-rounding",
         ],
+    ),
+    (
+        "prefinal-fixture",
+        &["prefinal-crypto-core", "prefinal-pvss-dkg", "prefinal-weighted-rounding"],
     ),
 ];
 

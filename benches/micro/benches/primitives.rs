@@ -6,7 +6,7 @@ use bench::limit;
 use bench::suite::Suite;
 use crypto_core::curve::{
     Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, hash_to_g1,
-    hash_to_g2, vartime_msm, vartime_msm_128,
+    hash_to_g2, vartime_add_pairs, vartime_msm, vartime_msm_128,
 };
 use rand_core::Rng;
 
@@ -15,11 +15,22 @@ const TARGET: Option<f64> = Some(1.03);
 const TAG: &[u8] = b"PREFINAL-BENCH_XMD:SHA-256_SSWU_RO_";
 
 fn main() {
-    let mut suite = Suite::new("primitives");
+    let mut suite = Suite::new("micro", "primitives");
     points(&mut suite);
     pairings(&mut suite);
     sums(&mut suite);
+    scalars(&mut suite);
     suite.finish();
+}
+
+/// blst has these in C alone, which only `crypto_core` calls, so there is no limit beside them.
+fn scalars(suite: &mut Suite) {
+    let mut rng = bench::fixture::rng();
+    let (a, b) = (Scalar::random(&mut rng), Scalar::random(&mut rng));
+    let ours = suite.measure("scalar::multiply", || black_box(a) * black_box(b));
+    suite.row(&ours, &[], None);
+    let ours = suite.measure("scalar::invert", || black_box(a).invert());
+    suite.row(&ours, &[], None);
 }
 
 fn points(suite: &mut Suite) {
@@ -65,12 +76,13 @@ fn pairings(suite: &mut Suite) {
 }
 
 fn sums(suite: &mut Suite) {
-    let (ps, qs) = (random::<G1>(1000), random::<G2>(1000));
+    let most = if suite.is_quick() { 667 } else { 10_000 };
+    let (ps, qs) = (random::<G1>(most), random::<G2>(most));
     let mut rng = bench::fixture::rng();
-    let wide: Vec<Scalar> = (0..1000).map(|_| Scalar::random(&mut rng)).collect();
+    let wide: Vec<Scalar> = (0..most).map(|_| Scalar::random(&mut rng)).collect();
     let half: Vec<u128> =
-        (0..1000).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
-    for n in [67, 100, 667, 1000] {
+        (0..most).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
+    for n in [67, 100, 667, 1000, 10_000].into_iter().filter(|n| *n <= most) {
         let ours = suite
             .measure(&format!("curve::vartime_msm/G1 n={n}"), || vartime_msm(&ps[..n], &wide[..n]));
         let sum = limit::msm_g1(suite, n, 255);
@@ -90,6 +102,26 @@ fn sums(suite: &mut Suite) {
         let sum = limit::msm_g2(suite, n, 128);
         suite.row(&ours, &[(1.0, &sum)], TARGET);
     }
+    additions(suite, (&ps[..667], &qs[..667]));
+}
+
+/// Pairs of points, with shared inversions.
+fn additions(suite: &mut Suite, (ps, qs): (&[G1Affine], &[G2Affine])) {
+    let n = ps.len() / 2;
+    let ours = suite.measure(&format!("curve::add_pairs/G1 n={n}"), || {
+        let mut sums = ps[..n].to_vec();
+        vartime_add_pairs(&mut sums, &ps[n..2 * n]);
+        sums
+    });
+    let add = limit::add_g1(suite, n + 1);
+    suite.row(&ours, &[(1.0, &add)], None);
+    let ours = suite.measure(&format!("curve::add_pairs/G2 n={n}"), || {
+        let mut sums = qs[..n].to_vec();
+        vartime_add_pairs(&mut sums, &qs[n..2 * n]);
+        sums
+    });
+    let add = limit::add_g2(suite, n + 1);
+    suite.row(&ours, &[(1.0, &add)], None);
 }
 
 fn random<G: Group>(count: usize) -> Vec<Affine<G>> {

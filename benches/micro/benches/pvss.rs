@@ -26,17 +26,12 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use bench::fixture::{context, rng, weights};
+use bench::fixture::{Dealers, rng, weights};
 use bench::limit;
 use bench::suite::Suite;
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::min_sig;
+use crypto_core::access::Party;
 use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
-use pvss_dkg::{
-    Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, field,
-    verify, verify_all,
-};
-use weighted_rounding::Stake;
+use pvss_dkg::{Aggregate, Dealing, Verified, field, verify, verify_all};
 
 /// Dealings that are checked together.
 const BATCH: u32 = 16;
@@ -45,81 +40,28 @@ const DEALERS: u32 = 87;
 /// Chunks of a share.
 const CHUNKS: usize = 16;
 
-struct Committee {
-    config: Config,
-    signers: Vec<min_sig::SecretKey>,
-    keys: Vec<DecryptionKey>,
-    /// Shares on all paths.
-    shares: usize,
-    /// Parties that hold any.
-    holders: usize,
-    /// The heaviest, and what it holds on all paths.
-    heaviest: (Party, usize),
-    label: String,
-}
-
 fn main() {
-    let mut suite = Suite::new("pvss");
+    let mut suite = Suite::new("micro", "pvss");
     let (one_g1, one_g2) = (limit::decode_g1(&mut suite), limit::decode_g2(&mut suite));
-    for count in [128, 256, 512, 1024, 4096, 16384] {
+    for count in [128, 1024, 4096] {
         points::<G1>(&mut suite, "g1", &one_g1, count);
     }
-    for count in [224, 448, 1024] {
+    for count in [224, 1024] {
         points::<G2>(&mut suite, "g2", &one_g2, count);
     }
-    for (total, slow, fast) in [(224, 132, 0), (224, 132, 180), (414, 228, 0), (414, 228, 330)] {
-        let committee = Committee::new(total, slow, fast);
-        group(&mut suite, &committee);
-        aggregate(&mut suite, &committee);
+    let full = !suite.is_quick();
+    let sizes = [(224, 132, 0), (224, 132, 180), (414, 228, 0), (414, 228, 330)];
+    for (total, slow, fast) in sizes.into_iter().take(if full { 4 } else { 1 }) {
+        let dealers = Dealers::new(&weights(total), slow, fast);
+        group(&mut suite, &dealers);
+        aggregate(&mut suite, &dealers);
     }
-    for (total, slow, fast) in [(219, 129, 0), (219, 129, 176)] {
-        field(&mut suite, &Committee::new(total, slow, fast));
+    field(&mut suite, &Dealers::new(&weights(219), 129, 0));
+    if full {
+        field(&mut suite, &Dealers::new(&weights(219), 129, 176));
+        field(&mut suite, &Dealers::new(&[1; 1024], 683, 0));
     }
     suite.finish();
-}
-
-impl Committee {
-    /// One path if `fast` is zero.
-    fn new(total: u32, slow: u32, fast: u32) -> Self {
-        let mut rng = rng();
-        let weights = weights(total);
-        let access = Access::new(&weights).unwrap();
-        let slow = Threshold::new(slow, total).unwrap();
-        let fast = Threshold::new(fast, total).ok();
-        let paths = if fast.is_some() { 2 } else { 1 };
-        let shape = Shape::new(access, slow, fast).unwrap();
-        let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in &weights {
-            let (signer, key) =
-                (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
-            let public = signer.public_key();
-            members.push(Member {
-                stake: Stake::new(1),
-                encryption: key.register(&signer, &mut rng).verify(&public).unwrap(),
-                signer: public.verify_possession(&signer.prove_possession()).unwrap(),
-            });
-            signers.push(signer);
-            keys.push(key);
-        }
-        let session = Session { context: context(), attempt: 0 };
-        let config = Config::new(session, shape, members, Stake::new(0)).unwrap();
-        let heaviest = (0..weights.len()).max_by_key(|at| weights[*at]).unwrap();
-        let held = paths * usize::try_from(weights[heaviest]).unwrap();
-        Self {
-            config,
-            signers,
-            keys,
-            shares: paths * usize::try_from(total).unwrap(),
-            holders: weights.iter().filter(|weight| **weight > 0).count(),
-            heaviest: (Party::new(u32::try_from(heaviest).unwrap()), held),
-            label: format!("n=129 W={total} paths={paths}"),
-        }
-    }
-
-    fn deal(&self, dealer: u32) -> Dealing {
-        let party = Party::new(dealer);
-        deal(&self.config, party, &self.signers[party.index()], &mut rng()).unwrap()
-    }
 }
 
 /// From a few hundred on the subgroup is checked for all of them together.
@@ -135,15 +77,20 @@ fn points<G: Group>(suite: &mut Suite, name: &str, one: &str, count: usize) {
     suite.row(&ours, &[(count as f64, one)], Some(1.0));
 }
 
-fn group(suite: &mut Suite, committee: &Committee) {
-    let Committee { config, shares, holders, label, .. } = committee;
+/// Of what was just made, beside the points that it cannot do without.
+fn bytes_of(suite: &mut Suite, operation: &str, bytes: &[u8], points: usize) {
+    suite.figure(operation, ("bytes", "bytes"), (bytes.len() as f64, Some(points as f64)));
+}
+
+fn group(suite: &mut Suite, dealers: &Dealers) {
+    let Dealers { config, shares, holders, label, .. } = dealers;
     let times = *shares as f64;
-    let ours = suite.measure(&format!("pvss::deal/{label}"), || committee.deal(0));
+    let ours = suite.measure(&format!("pvss::deal/{label}"), || dealers.deal(0));
     let (g1, g2) = (limit::multiply_g1(suite), limit::multiply_g2(suite));
     suite.row(&ours, &[(3.0 * times, &g1), (times, &g2)], None);
 
-    let bytes = committee.deal(0).to_bytes();
-    println!("{label}: {} bytes", bytes.len());
+    let bytes = dealers.deal(0).to_bytes();
+    bytes_of(suite, &ours, &bytes, 192 * shares);
     let ours = suite.measure(&format!("pvss::decode/{label}"), || {
         Dealing::from_bytes(config, black_box(&bytes)).unwrap()
     });
@@ -158,7 +105,7 @@ fn group(suite: &mut Suite, committee: &Committee) {
     let (g1, g2) = (limit::msm_g1(suite, 2 * shares, 128), limit::msm_g2(suite, *shares, 255));
     suite.row(&ours, &[(1.0, &pairs), (1.0, &g1), (1.0, &g2)], Some(1.2));
 
-    let dealings: Vec<Dealing> = (0..BATCH).map(|dealer| committee.deal(dealer)).collect();
+    let dealings: Vec<Dealing> = (0..BATCH).map(|dealer| dealers.deal(dealer)).collect();
     let ours = suite.measure(&format!("pvss::verify_all/{label} dealings={BATCH}"), || {
         let verdicts = verify_all(config, black_box(dealings.clone()));
         assert!(verdicts.iter().all(Result::is_ok));
@@ -169,18 +116,19 @@ fn group(suite: &mut Suite, committee: &Committee) {
     suite.row(&ours, &[(1.0, &pairs), (1.0, &g1), (1.0, &g2), (1.0, &signatures)], Some(1.2));
 }
 
-fn aggregate(suite: &mut Suite, committee: &Committee) {
-    let Committee { config, shares, holders, heaviest: (party, held), label, .. } = committee;
-    let dealings = (0..DEALERS).map(|dealer| committee.deal(dealer)).collect();
+fn aggregate(suite: &mut Suite, dealers: &Dealers) {
+    let Dealers { config, shares, holders, heaviest: (party, held), label, .. } = dealers;
+    let dealings = (0..DEALERS).map(|dealer| dealers.deal(dealer)).collect();
     let dealings: Vec<Arc<Verified<Dealing>>> =
         verify_all(config, dealings).into_iter().map(|one| Arc::new(one.unwrap())).collect();
     let label = format!("{label} dealers={DEALERS}");
-    suite.measure(&format!("pvss::aggregate/{label}"), || {
+    let ours = suite.measure(&format!("pvss::aggregate/{label}"), || {
         Aggregate::sum(config, black_box(&dealings)).unwrap()
     });
+    suite.row(&ours, &[], None);
     let sum = Aggregate::sum(config, &dealings).unwrap();
     let bytes = sum.to_bytes();
-    println!("{label}: {} bytes", bytes.len());
+    bytes_of(suite, &ours, &bytes, 192 * shares);
     let read = Aggregate::from_bytes(config, &bytes).unwrap();
     let ours = suite.measure(&format!("pvss::verify_aggregate/{label}"), || {
         black_box(read.clone()).verify(config).unwrap()
@@ -190,7 +138,7 @@ fn aggregate(suite: &mut Suite, committee: &Committee) {
     let signatures = limit::product(suite, dealings.len() + 1);
     suite.row(&ours, &[(1.0, &pairs), (1.0, &g1), (1.0, &g2), (1.0, &signatures)], Some(1.3));
 
-    let key = &committee.keys[party.index()];
+    let key = &dealers.keys[party.index()];
     let ours = suite.measure(&format!("pvss::decrypt/{label} shares={held}"), || {
         sum.decrypt(config, *party, key).unwrap()
     });
@@ -199,8 +147,8 @@ fn aggregate(suite: &mut Suite, committee: &Committee) {
     suite.row(&ours, &[(*held as f64 + 1.0, &g1), (1.0, &g2)], Some(1.1));
 }
 
-fn field(suite: &mut Suite, committee: &Committee) {
-    let Committee { config, signers, shares, heaviest: (party, held), label, .. } = committee;
+fn field(suite: &mut Suite, dealers: &Dealers) {
+    let Dealers { config, signers, shares, heaviest: (party, held), label, .. } = dealers;
     let dealer = Party::new(0);
     let dealt = || field::deal(config, dealer, &signers[0], &mut rng()).unwrap();
     let ours = suite.measure(&format!("pvss::field::deal/{label}"), dealt);
@@ -209,7 +157,7 @@ fn field(suite: &mut Suite, committee: &Committee) {
     suite.row(&ours, &[(points as f64, &g1), (*shares as f64, &g2)], None);
 
     let bytes = dealt().to_bytes();
-    println!("{label}: {} bytes", bytes.len());
+    bytes_of(suite, &ours, &bytes, 48 * points + 96 * shares);
     let ours = suite.measure(&format!("pvss::field::decode/{label}"), || {
         field::Dealing::from_bytes(config, black_box(&bytes)).unwrap()
     });
@@ -232,7 +180,7 @@ fn field(suite: &mut Suite, committee: &Committee) {
     suite.row(&ours, &[(1.5, &two), (4.0, &sum_g1), (4.0, &sum_g2)], Some(1.2));
 
     let dealing = field::verify(config, dealing).unwrap();
-    let key = &committee.keys[party.index()];
+    let key = &dealers.keys[party.index()];
     let ours = suite.measure(&format!("pvss::field::decrypt/{label} shares={held}"), || {
         dealing.decrypt(config, *party, key).unwrap()
     });

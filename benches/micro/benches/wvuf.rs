@@ -25,8 +25,9 @@ use crypto_core::context::Slot;
 use crypto_core::wvuf::{Combination, Input, combine};
 
 fn main() {
-    let mut suite = Suite::new("wvuf");
-    for (total, t) in [(224, 132), (414, 228)] {
+    let mut suite = Suite::new("micro", "wvuf");
+    let sizes = [(224, 132), (414, 228)];
+    for (total, t) in sizes.into_iter().take(if suite.is_quick() { 1 } else { 2 }) {
         committee(&mut suite, total, t);
     }
     suite.finish();

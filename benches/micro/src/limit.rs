@@ -102,6 +102,12 @@ pub fn sums_g1(suite: &mut Suite, weights: &[usize], bits: usize) -> String {
     })
 }
 
+/// Plain sum of this many points of 𝔾₁, with shared inversions.
+pub fn add_g1(suite: &mut Suite, terms: usize) -> String {
+    let points = points_g1(terms);
+    suite.measure(&format!("limit::add_g1/{terms}"), || black_box(points.as_slice()).add())
+}
+
 /// Plain sum of this many points of 𝔾₂, with shared inversions.
 pub fn add_g2(suite: &mut Suite, terms: usize) -> String {
     let points = points_g2(terms);

@@ -1,24 +1,29 @@
-//! Measurements by name, and the table made of them.
+//! Measurements by name, and the rows made of them.
 //!
 //! The time of a measurement is the [`ThreadTime`] of its fastest sample: on a machine that others use
-//! as well, that is the sample they disturbed least. The table is printed as CSV when all is measured and written beside
-//! criterion's own files:
+//! as well, that is the sample they disturbed least. When all is measured a table is printed,
 //!
 //! ```text
 //! operation,ours_ms,limit_ms,ratio,target,within
 //! wvuf::partial/n=129,0.2914,0.2876,1.01,1.05,yes
 //! ```
 //!
-//! `target` is what `ratio` should not exceed, empty where a row has no such figure. Rows that the
-//! filter of the command line left out are not in the table.
+//! and `--csv FILE` writes the same in the shape of `benches/rows`, one row `prefinal` and one row
+//! `limit` for each operation. `target` is what `ratio` should not exceed, empty where there is no such
+//! figure. `--quick` takes few and short samples and leaves out the larger cases ([`Suite::is_quick`]).
+//! One word more, like `'combine|limit'`, leaves out what has none of its parts in its name; a ratio
+//! needs its limits.
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::process::exit;
 use std::time::Duration;
 
 use criterion::{BatchSize, Bencher, Criterion};
+use rows::{Clock, LIMIT, Meter, OURS, Options, Sheet};
 use serde_json::Value;
 
 use crate::clock::ThreadTime;
@@ -32,27 +37,45 @@ struct Row {
 
 /// The measurements of one bench program.
 pub struct Suite {
-    name: &'static str,
+    options: Options,
+    filter: Option<String>,
     home: PathBuf,
     criterion: Criterion<ThreadTime>,
+    sheet: Sheet,
     measured: BTreeSet<String>,
+    /// Milliseconds of what criterion would take too many samples of.
+    long: BTreeMap<String, f64>,
     rows: Vec<Row>,
 }
 
 impl Suite {
-    /// An empty table. Options are taken from the command line, as criterion has them.
+    /// An empty table of this suite (`micro` or `flows`), for the program of this name. Ends the
+    /// program if the command line cannot be meant.
     #[must_use]
-    pub fn new(name: &'static str) -> Self {
+    pub fn new(suite: &str, name: &str) -> Self {
+        let (options, filter) = parse(std::env::args_os().skip(1)).unwrap_or_else(|fault| {
+            eprintln!("{fault}\nusage: [--csv FILE] [--quick] [NAME|NAME]");
+            exit(2)
+        });
         let home = home();
+        let (warm_up, measurement) = if options.quick { (10, 50) } else { (100, 500) };
         let criterion = Criterion::default()
             .with_measurement(ThreadTime)
             .output_directory(&home)
             .without_plots()
-            .sample_size(20)
-            .warm_up_time(Duration::from_millis(200))
-            .measurement_time(Duration::from_millis(800))
-            .configure_from_args();
-        Self { name, home, criterion, measured: BTreeSet::new(), rows: Vec::new() }
+            .sample_size(10)
+            .warm_up_time(Duration::from_millis(warm_up))
+            .measurement_time(Duration::from_millis(measurement));
+        let command = format!("cargo bench -p prefinal-bench --bench {name}");
+        let sheet = Sheet::new(suite, &command);
+        let (measured, long, rows) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
+        Self { options, filter, home, criterion, sheet, measured, long, rows }
+    }
+
+    /// Whether what takes long is to be left out.
+    #[must_use]
+    pub const fn is_quick(&self) -> bool {
+        self.options.quick
     }
 
     /// Measures `operation` under `id`, once however often it is asked for, and returns `id`.
@@ -77,7 +100,7 @@ impl Suite {
         id: &str,
         measure: impl FnMut(&mut Bencher<'_, ThreadTime>),
     ) -> String {
-        if self.measured.insert(id.to_owned()) {
+        if self.is_asked(id) && self.measured.insert(id.to_owned()) {
             // What an earlier run left under this name would pass for a result of this one.
             let _ = fs::remove_dir_all(self.home.join(directory(id)));
             self.criterion.bench_function(id, measure);
@@ -85,10 +108,24 @@ impl Suite {
         id.to_owned()
     }
 
-    /// Whether there is a measurement of that name; for those that take long to set up.
+    /// As [`Suite::measure`], for what takes seconds: two samples, or one.
+    pub fn measure_long<O>(&mut self, id: &str, operation: impl FnMut() -> O) -> String {
+        if self.is_asked(id) && self.measured.insert(id.to_owned()) {
+            let clock = if cfg!(feature = "parallel") { Clock::Wall } else { Clock::Thread };
+            let meter = Meter::new(&self.options, clock);
+            let meter = meter.samples(if self.options.quick { 1 } else { 2 });
+            let time = meter.least(operation).as_secs_f64() * 1e3;
+            println!("{id}: {time:.1} ms");
+            self.long.insert(id.to_owned(), time);
+        }
+        id.to_owned()
+    }
+
+    /// Whether the command line leaves this in; for what takes long to set up.
     #[must_use]
-    pub fn has(&self, id: &str) -> bool {
-        self.measured.contains(id)
+    pub fn is_asked(&self, id: &str) -> bool {
+        let has = |filter: &String| filter.split('|').any(|part| id.contains(part));
+        self.filter.as_ref().is_none_or(has)
     }
 
     /// Adds a line: `operation` against the sum of `limit`, each measurement as often as it says.
@@ -97,31 +134,85 @@ impl Suite {
         self.rows.push(Row { operation: operation.to_owned(), limit, target });
     }
 
-    /// Prints the table and writes it to `<target>/criterion/<name>.csv`.
-    pub fn finish(self) {
+    /// Adds a figure that is no time, with what it cannot fall below, if that is known.
+    pub fn figure(
+        &mut self,
+        operation: &str,
+        (quantity, unit): (&str, &str),
+        (ours, limit): (f64, Option<f64>),
+    ) {
+        if !self.is_asked(operation) {
+            return;
+        }
+        let beside = limit.map_or(String::new(), |limit| format!(", limit {limit}"));
+        println!("{operation}: {quantity} {ours} {unit}{beside}");
+        let (operation, case) = parted(operation);
+        let figure = self.sheet.of(operation, case).put(OURS, quantity, ours, unit);
+        if let Some(limit) = limit {
+            figure.put(LIMIT, quantity, limit, unit);
+        }
+    }
+
+    /// Prints the table, and writes the file if one is asked for.
+    pub fn finish(mut self) {
         self.criterion.final_summary();
-        let times = read(&self.home);
+        let mut times = read(&self.home);
+        times.append(&mut self.long);
+        times.retain(|id, _| self.measured.contains(id));
+        let measured = |row: &&Row| self.measured.contains(&row.operation);
         let mut table = String::from("operation,ours_ms,limit_ms,ratio,target,within\n");
-        let mut lines = 0;
-        for row in &self.rows {
-            if let Some(line) = line(row, &times) {
-                table.push_str(&line);
-                lines += 1;
+        for row in self.rows.iter().filter(measured) {
+            let Some(ours) = times.get(&row.operation) else { continue };
+            table.push_str(&line(row, *ours, &times));
+            let milliseconds = |time: f64| Duration::from_secs_f64(time / 1e3);
+            let (operation, case) = parted(&row.operation);
+            let put = self.sheet.of(operation, case).time(OURS, milliseconds(*ours));
+            if let Some(limit) = limit_of(row, &times) {
+                put.time(LIMIT, milliseconds(limit));
             }
         }
-        if lines > 0 {
-            println!("{table}");
-            fs::write(self.home.join(self.name).with_extension("csv"), table).unwrap();
+        println!("{table}");
+        if let Some(file) = &self.options.csv {
+            rows::write(file, self.sheet.rows()).unwrap();
         }
     }
 }
 
-fn line(row: &Row, times: &BTreeMap<String, f64>) -> Option<String> {
-    let ours = times.get(&row.operation)?;
-    let mut line = format!("{},{ours:.4},", row.operation);
+/// What all programs are asked, and which rows.
+fn parse(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Result<(Options, Option<String>), String> {
+    let (mut options, mut filter) = (Options::default(), None);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--csv") => options.csv = Some(arguments.next().ok_or("--csv FILE")?.into()),
+            Some("--quick") => options.quick = true,
+            // What `cargo bench` adds.
+            Some("--bench") => {}
+            Some(word) if !word.starts_with('-') && filter.is_none() => {
+                filter = Some(word.to_owned());
+            }
+            _ => return Err(format!("unknown option {}", argument.display())),
+        }
+    }
+    Ok((options, filter))
+}
+
+/// Operation and case.
+fn parted(operation: &str) -> (&str, &str) {
+    operation.split_once('/').unwrap_or((operation, "alone"))
+}
+
+/// If there is one and all of it was measured.
+fn limit_of(row: &Row, times: &BTreeMap<String, f64>) -> Option<f64> {
     let limit: Option<f64> =
         row.limit.iter().map(|(count, id)| times.get(id).map(|time| count * time)).sum();
-    match limit.filter(|_| !row.limit.is_empty()) {
+    limit.filter(|_| !row.limit.is_empty())
+}
+
+fn line(row: &Row, ours: f64, times: &BTreeMap<String, f64>) -> String {
+    let mut line = format!("{},{ours:.4},", row.operation);
+    match limit_of(row, times) {
         None => line.push_str(",,,"),
         Some(limit) => {
             let ratio = ours / limit;
@@ -135,7 +226,7 @@ fn line(row: &Row, times: &BTreeMap<String, f64>) -> Option<String> {
         }
     }
     line.push('\n');
-    Some(line)
+    line
 }
 
 /// Milliseconds of the fastest sample of every measurement.
@@ -173,9 +264,8 @@ fn directory(id: &str) -> String {
     id.replace(['?', '"', '/', '\\', '*', '<', '>', ':', '|', '^'], "_")
 }
 
-/// Where all tables are written: `<target>/criterion`.
-#[must_use]
-pub fn home() -> PathBuf {
+/// Where criterion keeps what it measures: `<target>/criterion`.
+fn home() -> PathBuf {
     let executable = std::env::current_exe().unwrap();
     let profile = executable.parent().and_then(Path::parent).unwrap();
     profile.parent().unwrap().join("criterion")
