@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -91,6 +91,30 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("prefinal-rows", &[]),
+    (
+        "prefinal-scale",
+        &[
+            "prefinal-crypto-core",
+            "prefinal-fixture",
+            "prefinal-pvss-dkg",
+            "prefinal-rows",
+            "prefinal-weighted-rounding",
+        ],
+    ),
+    (
+        "prefinal-geo",
+        &[
+            "prefinal-beacon",
+            "prefinal-crypto-core",
+            "prefinal-jolteon",
+            "prefinal-machine",
+            "prefinal-malachite",
+            "prefinal-node",
+            "prefinal-rows",
+            "prefinal-sim",
+            "prefinal-weighted-rounding",
+        ],
+    ),
     ("prefinal-report", &["prefinal-rows"]),
     (
         "prefinal-bench",

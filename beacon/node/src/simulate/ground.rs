@@ -120,7 +120,8 @@ impl<S: Keyed> Ground<S> {
     }
 
     /// What a job gives. `setup` is that of the run, which may differ in what no key depends on.
-    pub(super) fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
+    #[must_use]
+    pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
         match job {
             Job::Dealings(job) => Verdict::Dealings(self.run_dealings(setup, identity, job)),
             Job::Fix { key, sum } => {

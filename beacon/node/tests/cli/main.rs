@@ -379,6 +379,9 @@ fn thresholds_are_compared_and_written() {
     for file in ["thresholds.svg", "thresholds-waits.svg"] {
         assert!(text(&fs::read(out.join(file)).unwrap()).contains("<svg"), "{file}");
     }
+    let delays = text(&fs::read(out.join("delays.csv")).unwrap());
+    assert!(delays.starts_with("kind,synchronous,adversarial\n"), "{delays}");
+    assert!(delays.ends_with("\ntight,0.00,0.00\n") && delays.lines().count() == 4, "{delays}");
     let csv = text(&fs::read(out.join("thresholds.csv")).unwrap());
     assert!(csv.lines().count() > 10 && csv.contains("\"tight, in exact stake\",-,-,0.0"), "{csv}");
 }

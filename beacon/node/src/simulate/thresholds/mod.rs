@@ -141,8 +141,23 @@ fn delays<S: Keyed>(plan: &Plan, options: &Options) -> Result<(), Failure> {
         rows.push([&[name.to_owned()], &cells[..]].concat());
     }
     let header = ["message delays from finality to value", "synchronous", "adversarial"];
-    println!("{}", table::table(&header, rows));
-    Ok(())
+    println!("{}", table::table(&header, rows.clone()));
+    let header = ["kind", "synchronous", "adversarial"].map(str::to_owned);
+    let file = options.out.join("delays.csv");
+    records(&file, std::iter::once(header.to_vec()).chain(rows))
+}
+
+/// Writes a table with its header; the folder is made if it is not there.
+fn records(file: &File, records: impl Iterator<Item = Vec<String>>) -> Result<(), Failure> {
+    let at = |error: &dyn std::fmt::Display| {
+        Failure::bad_input(format_args!("{}: {error}", file.display()))
+    };
+    std::fs::create_dir_all(file.parent().unwrap_or(File::new("."))).map_err(|error| at(&error))?;
+    let mut writer = csv::Writer::from_path(file).map_err(|error| at(&error))?;
+    for record in records {
+        writer.write_record(&record).map_err(|error| at(&error))?;
+    }
+    writer.flush().map_err(|error| at(&error))
 }
 
 // Total weights.
@@ -267,25 +282,17 @@ fn show(rows: &[Row]) {
 }
 
 fn write(folder: &File, rows: &[Row]) -> Result<(), Failure> {
-    let at = |path: &File, error: &dyn std::fmt::Display| {
-        Failure::bad_input(format_args!("{}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let (csv, svg, waits) = (
         folder.join("thresholds.csv"),
         folder.join("thresholds.svg"),
         folder.join("thresholds-waits.svg"),
     );
-    let mut writer = csv::Writer::from_path(&csv).map_err(|error| at(&csv, &error))?;
     let header = ["profile", "weight", "needs_percent"].map(str::to_owned).into_iter();
     let kinds = ["links", "behind", "ahead"]
         .into_iter()
         .flat_map(|kind| ["mean", "p50", "p90", "p99"].map(|what| format!("{kind}_{what}_ms")));
     let header: Vec<String> = header.chain(kinds).collect();
-    for record in std::iter::once(header).chain(rows.iter().map(Row::cells)) {
-        writer.write_record(&record).map_err(|error| at(&csv, &error))?;
-    }
-    writer.flush().map_err(|error| at(&csv, &error))?;
+    records(&csv, std::iter::once(header).chain(rows.iter().map(Row::cells)))?;
     draw(&svg, rows).map_err(Failure::bad_input)?;
     let shown = rows.iter().filter(|row| {
         let name = row.profile.name.as_str();
@@ -295,7 +302,14 @@ fn write(folder: &File, rows: &[Row]) -> Result<(), Failure> {
         shown.map(|row| (row.profile.name.as_str(), &row.free)).collect();
     waits::plot(&waits, "Wait between finality and value, links alone", &shown)
         .map_err(Failure::bad_input)?;
-    println!("written: {}, {}, {}", csv.display(), svg.display(), waits.display());
+    let delays = folder.join("delays.csv");
+    println!(
+        "written: {}, {}, {}, {}",
+        delays.display(),
+        csv.display(),
+        svg.display(),
+        waits.display()
+    );
     Ok(())
 }
 
