@@ -48,8 +48,13 @@ pub(crate) const STAGES: &[Stage] = &[
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
-const SATELLITES: [&str; 6] = [
+const SATELLITES: [&str; 11] = [
     "beacon/node/fuzz",
+    "benches/peers/arkworks",
+    "benches/peers/blsttc",
+    "benches/peers/commonware",
+    "benches/peers/fastcrypto",
+    "benches/peers/ferveo",
     "bindings/wasm",
     "crypto-core/constant-time",
     "crypto-core/fuzz",

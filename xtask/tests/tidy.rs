@@ -30,7 +30,7 @@ const NOT_SHIPPED: [&str; 8] =
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("prefinal-machine", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-crypto-core", &[]),
@@ -116,6 +116,15 @@ const ARROWS: [(&str, &[&str]); 21] = [
         ],
     ),
     ("prefinal-report", &["prefinal-rows"]),
+    (
+        "prefinal-peers",
+        &[
+            "prefinal-crypto-core",
+            "prefinal-pvss-dkg",
+            "prefinal-rows",
+            "prefinal-weighted-rounding",
+        ],
+    ),
     (
         "prefinal-bench",
         &[

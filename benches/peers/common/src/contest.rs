@@ -1,0 +1,121 @@
+//! One thread's time, the version that a lock file names, the sheet.
+use std::time::Duration;
+
+use rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
+
+/// An operation that takes longer is run once: its first run is its only sample.
+const ONCE: Duration = Duration::from_millis(1500);
+/// Processor time that the samples of one measurement may take together.
+const BUDGET: Duration = Duration::from_millis(800);
+const QUICK_BUDGET: Duration = Duration::from_millis(100);
+const SAMPLES: u128 = 20;
+
+/// What one operation took.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// This project.
+    pub ours: Duration,
+    /// The peer.
+    pub theirs: Duration,
+    /// blst, where there is something that nobody can do without.
+    pub limit: Option<Duration>,
+}
+
+/// One program: its peer, and what it has measured.
+#[derive(Debug)]
+pub struct Contest {
+    peer: (&'static str, String),
+    options: Options,
+    sheet: Sheet,
+}
+
+impl Contest {
+    /// Options are from the command line. `folder` is the program's below `benches/peers/`, `peer` the
+    /// crate's name, `lock` the text of the program's lock file.
+    #[must_use]
+    pub fn new(folder: &str, peer: &'static str, lock: &str) -> Self {
+        let manifest = format!("benches/peers/{folder}/Cargo.toml");
+        let command = format!("cargo run --release --locked --manifest-path {manifest}");
+        let options = Options::from_command_line();
+        let sheet = Sheet::new("peers", &command);
+        Self { peer: (peer, version(lock, peer)), options, sheet }
+    }
+
+    /// Whether only the small committee is asked for.
+    #[must_use]
+    pub const fn quick(&self) -> bool {
+        self.options.quick
+    }
+
+    /// The fastest run on this thread.
+    pub fn time<O>(&self, mut operation: impl FnMut() -> O) -> Duration {
+        self.time_each(|| (), |()| operation())
+    }
+
+    /// As [`Contest::time`], on what `prepare` makes for each run, which is not measured.
+    pub fn time_each<I, O>(
+        &self,
+        mut prepare: impl FnMut() -> I,
+        mut operation: impl FnMut(I) -> O,
+    ) -> Duration {
+        let (input, start) = (prepare(), Clock::Thread.now());
+        let output = operation(input);
+        let once = Clock::Thread.now() - start;
+        drop(output);
+        if once > ONCE {
+            return once;
+        }
+        let budget = if self.quick() { QUICK_BUDGET } else { BUDGET };
+        let samples = (budget.as_nanos() / once.as_nanos().max(1)).clamp(1, SAMPLES);
+        let samples = u32::try_from(samples).unwrap();
+        Meter::new(&self.options, Clock::Thread).samples(samples).least_each(prepare, operation)
+    }
+
+    /// Writes down what one operation of one case took.
+    pub fn row(&mut self, (operation, case): (&str, &str), times: Times) {
+        let peer = Who::peer(self.peer.0, &self.peer.1);
+        let row = self.sheet.of(operation, case).time(OURS, times.ours).time(peer, times.theirs);
+        if let Some(limit) = times.limit {
+            row.time(LIMIT, limit);
+        }
+    }
+
+    /// Writes down how long ours and theirs are on the wire.
+    pub fn bytes(&mut self, (operation, case): (&str, &str), ours: usize, theirs: usize) {
+        let peer = Who::peer(self.peer.0, &self.peer.1);
+        let size = |bytes| f64::from(u32::try_from(bytes).unwrap());
+        self.sheet.of(operation, case).bytes(OURS, size(ours)).bytes(peer, size(theirs));
+    }
+
+    /// Prints the table and writes the file.
+    pub fn finish(self) {
+        self.sheet.finish(&self.options).unwrap();
+    }
+}
+
+/// Of this crate, as the lock file has it.
+#[must_use]
+pub fn version(lock: &str, name: &str) -> String {
+    let entry = format!("name = \"{name}\"\nversion = \"");
+    let (_, rest) = lock.split_once(&entry).expect("the lock file names the peer");
+    rest.split('"').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: &str = "[[package]]\nname = \"blsttc-extra\"\nversion = \"1.0.0\"\n\n\
+                        [[package]]\nname = \"blsttc\"\nversion = \"8.0.2\"\n";
+
+    #[test]
+    fn a_version_is_that_of_the_very_crate() {
+        assert_eq!(version(LOCK, "blsttc"), "8.0.2");
+    }
+
+    #[test]
+    #[should_panic(expected = "the lock file names the peer")]
+    fn a_crate_that_is_not_there_has_none() {
+        let _ = version(LOCK, "blst");
+    }
+}

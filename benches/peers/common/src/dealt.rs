@@ -1,0 +1,97 @@
+//! One sharing, as bytes that every library reads.
+use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::bls::{Domain, Variant};
+use crypto_core::commitment::Commitment;
+use crypto_core::curve::{Affine, Scalar};
+use crypto_core::polynomial::{Placement, Points, Polynomial};
+use crypto_core::secret::Secret;
+use crypto_core::threshold::{Committee, KeyShares, Purpose, Setup, Signer};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// Who signs, and what.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Parties, with one share each.
+    pub n: u32,
+    /// How many sign.
+    pub t: u32,
+    /// Where the shares sit.
+    pub placement: Placement,
+    /// Which tag the message is hashed under: the one that the peer has.
+    pub domain: Domain,
+    /// What is hashed, with whatever the peer puts before it.
+    pub message: &'static [u8],
+}
+
+impl Case {
+    /// How the table names it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.placement {
+            Placement::Consecutive => format!("t={} of {}", self.t, self.n),
+            Placement::RootsOfUnity => format!("t={} of {}, roots of unity", self.t, self.n),
+        }
+    }
+}
+
+/// All secrets, dealt by one who is trusted: the same ones on every run.
+#[derive(Debug)]
+pub struct Dealt<V: Variant> {
+    /// Who and what.
+    pub case: Case,
+    /// Secret shares, 32 bytes each, big-endian.
+    pub shares: Vec<[u8; 32]>,
+    /// The commitment's points, compressed, from the constant upward.
+    pub commitment: Vec<Vec<u8>>,
+    pub(crate) own_commitment: Commitment<V::KeyGroup>,
+    pub(crate) committee: Committee<V>,
+    pub(crate) signers: Vec<Signer<V>>,
+}
+
+/// Same figures on every run.
+pub(crate) fn rng() -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(0x9ee5)
+}
+
+impl<V: Variant> Dealt<V> {
+    /// Deals.
+    #[must_use]
+    pub fn new(case: Case) -> Self {
+        let Case { n, t, placement, domain, .. } = case;
+        let access = Access::new(&vec![1; usize::try_from(n).unwrap()]).unwrap();
+        let threshold = Threshold::new(t, n).unwrap();
+        let mut rng = rng();
+        let secret = Secret::new(Scalar::random(&mut rng));
+        let polynomial = Polynomial::random(threshold.t(), &secret, &mut rng);
+        let values = polynomial.shares(&Points::of(&access, placement));
+        let own_commitment = Commitment::commit(&polynomial);
+        let purpose = Purpose::Messages(domain);
+        let setup = Setup { access, threshold, placement, purpose };
+        let committee = Committee::from_commitment(setup, &own_commitment).unwrap();
+        let signer = |(value, party)| {
+            let shares = KeyShares::new(Party::new(party), Secret::new(vec![value]));
+            shares.check(&committee).unwrap()
+        };
+        let signers = values.expose().iter().copied().zip(0..).map(signer).collect();
+        let shares = values.expose().iter().map(Scalar::to_bytes).collect();
+        let bytes = |point: &Affine<V::KeyGroup>| point.to_bytes().as_ref().to_vec();
+        let commitment = own_commitment.points().iter().map(bytes).collect();
+        Self { case, shares, commitment, own_commitment, committee, signers }
+    }
+
+    /// Which parties sign: the first, or some.
+    #[must_use]
+    pub fn signing(&self, scattered: bool) -> Vec<usize> {
+        let (n, t) = (self.shares.len(), usize::try_from(self.case.t).unwrap());
+        let mut parties: Vec<usize> = (0..n).collect();
+        let mut rng = rng();
+        for end in (1..n).rev().filter(|_| scattered) {
+            let other = rng.next_u64() % (u64::try_from(end).unwrap() + 1);
+            parties.swap(end, usize::try_from(other).unwrap());
+        }
+        parties.truncate(t);
+        parties.sort_unstable();
+        parties
+    }
+}
