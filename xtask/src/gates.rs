@@ -44,12 +44,18 @@ pub(crate) const STAGES: &[Stage] = &[
         gates: browser,
     },
     Stage { name: "constant-time", about: "no jump depends on a secret", gates: constant_time },
+    Stage {
+        name: "instructions",
+        about: "no operation takes other than the stored count, within 2 %",
+        gates: instructions,
+    },
     Stage { name: "fuzz", about: "each fuzz target for 10 seconds", gates: fuzz },
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
-const SATELLITES: [&str; 11] = [
+const SATELLITES: [&str; 12] = [
     "beacon/node/fuzz",
+    "benches/instructions",
     "benches/peers/arkworks",
     "benches/peers/blsttc",
     "benches/peers/commonware",
@@ -242,6 +248,17 @@ fn constant_time() -> Result<Vec<Gate>, Failed> {
         Gate::cargo(&format!("{build} --target-dir target/constant-time")),
         Gate::new("valgrind", check),
     ])
+}
+
+/// What each row takes more or less is printed; the program's head says how counts are stored.
+fn instructions() -> Result<Vec<Gate>, Failed> {
+    setup::programs(&[
+        Program { name: "cc", package: "gcc" },
+        Program { name: "valgrind", package: "valgrind" },
+    ])?;
+    let here = "--release --locked --manifest-path benches/instructions/Cargo.toml \
+                --target-dir target/instructions";
+    Ok(vec![Gate::cargo(&format!("test {here}")), Gate::cargo(&format!("run {here}"))])
 }
 
 /// One build folder for all, so that what they share is built once. Seeds are kept in the project,
