@@ -12,7 +12,7 @@ use pvss_dkg::{Aggregate, Config, Path, Verified, field};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::bls::{hash, hex, shown};
+use crate::bls::{hash, shown};
 use crate::decryption::{DecryptionCommittee, DecryptionKey};
 use crate::dkg::path;
 use crate::error::{Refusal, argument, refused};
@@ -142,6 +142,22 @@ impl DkgKey {
         Self { config, key }
     }
 
+    fn public(&self) -> Vec<u8> {
+        let key = match &self.key {
+            Kind::Field(key) => key.public_key(),
+            Kind::Group(key) => key.public_key(),
+        };
+        key.to_bytes().to_vec()
+    }
+
+    /// Names the key and its configuration.
+    fn identity(&self) -> [u8; 32] {
+        match &self.key {
+            Kind::Field(key) => key.digest(),
+            Kind::Group(key) => key.digest(),
+        }
+    }
+
     fn field(&self) -> PyResult<&field::Key> {
         match &self.key {
             Kind::Field(key) => Ok(key),
@@ -204,11 +220,7 @@ impl DkgKey {
     /// 96 bytes: what outputs of a field key verify under.
     #[getter]
     fn public_key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let key = match &self.key {
-            Kind::Field(key) => key.public_key(),
-            Kind::Group(key) => key.public_key(),
-        };
-        PyBytes::new(py, &key.to_bytes())
+        PyBytes::new(py, &self.public())
     }
 
     /// Whose secrets are in it, ascending.
@@ -223,11 +235,7 @@ impl DkgKey {
     /// Equal for all who added up the same dealings.
     #[getter]
     fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let digest = match &self.key {
-            Kind::Field(key) => key.digest(),
-            Kind::Group(key) => key.digest(),
-        };
-        PyBytes::new(py, &digest)
+        PyBytes::new(py, &self.identity())
     }
 
     /// The committee as signers, on one of the paths.
@@ -319,18 +327,15 @@ impl DkgKey {
 
     fn __repr__(&self) -> String {
         let dealers = format!("{} of {} dealers", self.kind(), self.dealers().len());
-        let digest = match &self.key {
-            Kind::Field(key) => key.digest(),
-            Kind::Group(key) => key.digest(),
-        };
-        shown("DkgKey", &dealers, &digest)
+        shown("DkgKey", &dealers, &self.public())
     }
 
+    /// One public key may be of several sessions, whose shares differ.
     fn __eq__(&self, other: &Self) -> bool {
-        self.__repr__() == other.__repr__()
+        self.identity() == other.identity()
     }
 
     fn __hash__(&self) -> u64 {
-        hash(hex(self.config.digest()).as_bytes())
+        hash(&self.identity())
     }
 }

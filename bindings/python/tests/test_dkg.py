@@ -107,6 +107,24 @@ def test_a_key_that_nobody_knows_signs_and_decrypts(parties: Parties) -> None:
             call()
 
 
+@pytest.mark.parametrize("kind", ["field", "group"])
+def test_keys_that_look_alike_are_not_equal(parties: Parties, kind: Any) -> None:
+    def key(epoch: int, seed: int) -> prefinal.DkgKey:
+        config = parties.config(epoch=epoch)
+        dealt = (
+            config.deal(i, parties.signers[i], kind=kind, seed=bytes([seed + i] * 32))
+            for i in (0, 2)
+        )
+        return config.aggregate([config.verify(one) for one in dealt])
+
+    # The same secrets in two sessions: one public key, other shares.
+    first, again, later = key(7, 1), key(7, 1), key(8, 1)
+    assert first == again and hash(first) == hash(again)
+    assert first.public_key == later.public_key and repr(first) == repr(later)
+    assert first != later and len({first, again, later}) == 2
+    assert first != key(7, 3) and first != object()
+
+
 def test_a_committee_decrypts(parties: Parties) -> None:
     config = parties.config()
     dealings = [config.verify(config.deal(i, parties.signers[i])) for i in (0, 3)]
