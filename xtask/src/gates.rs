@@ -84,6 +84,8 @@ const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,pref
 
 const NODE: Program = Program { name: "node", package: "nodejs" };
 
+const NPM: Program = Program { name: "npm", package: "npm" };
+
 const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabihf"];
 
 /// Small committees under attack, in both schemes, by the program that the tests were built with.
@@ -129,7 +131,7 @@ fn tests() -> Result<Vec<Gate>, Failed> {
 
 /// The program is the one that `tests` has built. Packages come from npm, by their lockfile's hashes.
 fn http() -> Result<Vec<Gate>, Failed> {
-    setup::programs(&[NODE, Program { name: "npm", package: "npm" }])?;
+    setup::programs(&[NODE, NPM])?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("beacon/node/tests/http");
     let clients = "test --workspace --exclude prefinal-bench --locked --test http";
     let clients = Gate::cargo(&format!("{clients} --features {EXTRAS} -- --ignored"));
@@ -211,26 +213,32 @@ fn python() -> Result<Vec<Gate>, Failed> {
     ])
 }
 
-/// Each command is one that its README names; nothing is compiled for the host but what completes the
-/// package.
-fn browser() -> Result<Vec<Gate>, Failed> {
-    setup::components(&["clippy"])?;
+/// What the package's README names, and nothing is compiled for the host but what completes the package.
+fn package() -> Result<[Gate; 2], Failed> {
     setup::targets(&TARGETS)?;
-    setup::programs(&[
-        Program { name: "node", package: "nodejs" },
-        Program { name: "npm", package: "npm" },
-        Program { name: "chromium", package: "chromium" },
-    ])?;
-    let inside = |gate: Gate| gate.inside("bindings/wasm").with("CARGO_TARGET_DIR", WASM_TARGET);
-    let build = Gate::cargo("run --quiet --locked -p prefinal-wasm-build");
-    Ok(vec![
-        inside(Gate::new("npm", "ci --ignore-scripts --no-audit --no-fund")),
-        // As `cargo clippy` does, but what is linted is built as well: all dependencies only once.
-        inside(build.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")),
-        inside(Gate::new("npm", "test")),
+    setup::programs(&[NODE, NPM])?;
+    let inside = |gate: Gate| gate.inside(WASM).with("CARGO_TARGET_DIR", WASM_TARGET);
+    Ok([
+        Gate::new("npm", "ci --ignore-scripts --no-audit --no-fund").inside(WASM),
+        inside(Gate::cargo("run --quiet --locked -p prefinal-wasm-build")),
     ])
 }
 
+/// What makes the page.
+pub(crate) fn page() -> Result<Vec<Gate>, Failed> {
+    package().map(Vec::from)
+}
+
+fn browser() -> Result<Vec<Gate>, Failed> {
+    setup::components(&["clippy"])?;
+    setup::programs(&[Program { name: "chromium", package: "chromium" }])?;
+    let [packages, build] = package()?;
+    // As `cargo clippy` does, but what is linted is built as well: all dependencies only once.
+    let build = build.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    Ok(vec![packages, build, Gate::new("npm", "test").inside(WASM)])
+}
+
+const WASM: &str = "bindings/wasm";
 /// From the package's folder.
 const WASM_TARGET: &str = "../../target/wasm";
 

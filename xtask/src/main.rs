@@ -2,7 +2,8 @@
 //!
 //! A gate is a command that anybody could type; each is printed before it runs, so that a failure
 //! can be repeated by hand. The first failure ends the run. `cargo xtask test constant-time fuzz`
-//! runs the gates of these two stages, `cargo xtask list` says which stages there are.
+//! runs the gates of these two stages, `cargo xtask list` says which stages there are. `cargo xtask page`
+//! builds what `prefinal devnet --http` shows, in the same way.
 //!
 //! | module  | what                                    |
 //! |---------|-----------------------------------------|
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
+use crate::gate::Gate;
 use crate::gates::{STAGES, Stage};
 
 #[derive(Parser)]
@@ -33,6 +35,8 @@ enum Task {
     },
     /// Lists the stages.
     List,
+    /// Builds the npm package, and with it the page that the devnet serves.
+    Page,
 }
 
 /// Why a run ended early.
@@ -40,15 +44,16 @@ enum Task {
 struct Failed(String);
 
 fn main() -> ExitCode {
-    let stages = match Task::parse() {
-        Task::Test { stages } => stages,
+    let started = Instant::now();
+    let done = match Task::parse() {
+        Task::Test { stages } => chosen(&stages).and_then(|stages| test(&stages)),
+        Task::Page => gates::page().and_then(run),
         Task::List => {
             STAGES.iter().for_each(|stage| println!("{:14} {}", stage.name, stage.about));
             return ExitCode::SUCCESS;
         }
     };
-    let started = Instant::now();
-    match chosen(&stages).and_then(|stages| test(&stages)) {
+    match done {
         Ok(gates) => {
             println!("\n{gates} gates passed in {}", minutes(started.elapsed()));
             ExitCode::SUCCESS
@@ -76,11 +81,14 @@ fn test(stages: &[&Stage]) -> Result<usize, Failed> {
     let mut passed = 0;
     for stage in stages {
         println!("\n== {}: {}", stage.name, stage.about);
-        for gate in (stage.gates)()? {
-            passed += gate.run()?;
-        }
+        passed += run((stage.gates)()?)?;
     }
     Ok(passed)
+}
+
+/// Gives how many passed, which is all of them.
+fn run(gates: Vec<Gate>) -> Result<usize, Failed> {
+    gates.iter().map(Gate::run).sum()
 }
 
 fn minutes(span: Duration) -> String {

@@ -204,17 +204,20 @@ async fn serve<S: Keyed>(
     options: &Options,
     setup: &Setup,
 ) -> Result<(Option<Arc<Board>>, tokio::time::Instant), Failure> {
-    let HttpOptions { http, period, page } = &options.http;
-    let now = tokio::time::Instant::now();
-    let Some(address) = http else { return Ok((None, now)) };
+    let HttpOptions { http, period, .. } = &options.http;
+    let Some(address) = http else { return Ok((None, tokio::time::Instant::now())) };
     if S::NAME != scheme::Name::Bls {
         return Err(Failure::bad_input("--http serves values of --scheme bls"));
     }
-    let (genesis, rest) = http::genesis();
+    let page = options.http.files();
+    let (now, (genesis, rest)) = (tokio::time::Instant::now(), http::genesis());
     let board = Arc::new(Board::new(genesis, *period, *setup.context.chain.as_bytes()));
     let server = Server::open(*address, page.as_deref(), Arc::clone(&board)).await?;
     let address = server.address().map_err(Failure::bad_input)?;
-    println!("http://{address}/ serves rounds as drand does, one each {period} s; Ctrl-C ends it");
+    let shows = if page.is_some() { "shows the slots, and " } else { "" };
+    println!(
+        "http://{address}/ {shows}serves rounds as drand does, one each {period} s; Ctrl-C ends it"
+    );
     tokio::spawn(server.run());
     Ok((Some(board), now + rest))
 }

@@ -35,6 +35,7 @@
 //! [`http-relay`]: https://github.com/drand/http-relay/blob/main/routes.go
 
 mod board;
+mod checkout;
 mod drand;
 mod events;
 mod gate;
@@ -75,9 +76,21 @@ pub struct HttpOptions {
     /// Seconds from slot to slot
     #[arg(long, value_name = "SECONDS", default_value = "1", requires = "http")]
     pub period: NonZeroU32,
-    /// Serve the files of this folder beside the values
+    /// Serve the files of this folder beside the values [default: in a checkout the project's page, which
+    /// is built if it is not yet]
     #[arg(long, value_name = "FOLDER", requires = "http")]
     pub page: Option<PathBuf>,
+    /// Serve the values alone
+    #[arg(long, requires = "http", conflicts_with = "page")]
+    pub no_page: bool,
+}
+
+impl HttpOptions {
+    /// The folder whose files are served, if there is one; it may have to be built, which takes minutes.
+    #[must_use]
+    pub fn files(&self) -> Option<PathBuf> {
+        self.page.clone().or_else(|| (!self.no_page).then(checkout::page).flatten())
+    }
 }
 
 /// Who is at the other end of a connection.

@@ -10,28 +10,37 @@ use crate::stream::Follower;
 /// Seven holders of whom the four largest take part.
 const STAKES: &str = "stake\n310\n240\n150\n110\n90\n60\n40\n";
 
-struct Devnet {
+pub(crate) struct Devnet {
     process: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
+    /// What it says before its address.
+    pub(crate) said: Vec<String>,
     lines: std::io::Lines<BufReader<ChildStdout>>,
     _folder: tempfile::TempDir,
 }
 
 impl Devnet {
     fn start(more: &[&str]) -> Self {
+        Self::prepared(|command| command.arg("--no-page").args(more))
+    }
+
+    pub(crate) fn prepared(prepare: impl FnOnce(&mut Command) -> &mut Command) -> Self {
         let folder = tempfile::TempDir::new().unwrap();
         let stakes = folder.path().join("stakes.csv");
         std::fs::write(&stakes, STAKES).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
         command.args(["devnet", "--http", "127.0.0.1:0", "--parties", "4", "--regions", "none"]);
-        command.args(["--seed", "7", "--stakes"]).arg(&stakes).args(more);
-        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        command.args(["--seed", "7", "--stakes"]).arg(&stakes);
+        let mut process = prepare(&mut command).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
         let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            said.push(line.clone());
             let (address, _) = line.strip_prefix("http://")?.split_once('/')?;
             address.parse().ok()
         });
-        Self { process, address: address.expect("it prints its address"), lines, _folder: folder }
+        let address = address.expect("it prints its address");
+        Self { process, address, said, lines, _folder: folder }
     }
 }
 

@@ -14,6 +14,8 @@ mod client;
 mod devnet;
 mod endpoints;
 mod limits;
+#[cfg(unix)]
+mod page;
 mod stream;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,55 @@
+//! The page of a checkout: found by itself, and built where it is not yet.
+//!
+//! The page verifies with WebAssembly, which is compiled and so no part of the source. Where it is missing
+//! it is made by the command that the package's README names, which says on the terminal what it does and
+//! installs. A devnet goes on without a page if that fails: the values are there all the same.
+//!
+//! Where to look: the folder that we run in, and the workspace that cargo runs us from. No path of the
+//! machine that built us is in the program, and no folder above the current one is looked at: what is built
+//! there would be somebody else's.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The page's package in a checkout.
+const PACKAGE: &str = "bindings/wasm";
+const PAGE: &str = "demo";
+/// What is written by hand of the page, and what of it is made.
+const WRITTEN: [&str; 1] = ["demo/index.html"];
+const MADE: [&str; 2] = ["demo/prefinal/index.js", "demo/prefinal/verifier_bg.wasm"];
+/// What makes it, in the checkout's root.
+const COMMAND: [&str; 3] = ["cargo", "xtask", "page"];
+
+/// The folder of the page, built if need be. Why there is none is said.
+pub(super) fn page() -> Option<PathBuf> {
+    let here = env::current_dir().ok();
+    let workspace = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let above = workspace.iter().flat_map(|package| package.ancestors()).map(Path::to_owned);
+    let page = match here.into_iter().chain(above).find(|root| has(root, &WRITTEN)) {
+        Some(root) => built(&root),
+        None => Err("this is no checkout of the project, and there is no --page FOLDER".to_owned()),
+    };
+    page.map_err(|why| println!("values are served without a page: {why}")).ok()
+}
+
+fn built(root: &Path) -> Result<PathBuf, String> {
+    let page = root.join(PACKAGE).join(PAGE);
+    if has(root, &MADE) {
+        return Ok(page);
+    }
+    let [program, arguments @ ..] = COMMAND;
+    let command = COMMAND.join(" ");
+    println!("the page is not built yet, which takes minutes: {command}");
+    let status = Command::new(program).args(arguments).current_dir(root).status();
+    let status = status.map_err(|error| format!("{command}: {error}"))?;
+    if status.success() && has(root, &MADE) {
+        Ok(page)
+    } else {
+        Err(format!("{command} ended with {status}"))
+    }
+}
+
+fn has(root: &Path, files: &[&str]) -> bool {
+    files.iter().all(|file| root.join(PACKAGE).join(file).is_file())
+}
