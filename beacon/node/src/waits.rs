@@ -43,6 +43,12 @@ impl Waits {
         self.sorted.get(rank - 1).copied()
     }
 
+    /// The longest; `None` if there are none.
+    #[must_use]
+    pub fn longest(&self) -> Option<Duration> {
+        self.sorted.last().copied()
+    }
+
     /// Points of the cumulative distribution, in milliseconds and percent; a line needs no more than
     /// these, however many waits there are.
     fn quantiles(&self) -> impl Iterator<Item = (f64, f64)> {

@@ -232,9 +232,9 @@ fn shown<S: Keyed>(slot: Slot, row: &Row<S>) -> Shown {
 
 /// One slot: where its value came from, and how long the parties waited for it.
 fn line(shown: &Shown, value: &str) -> String {
-    let all = || shown.ways.values().flat_map(|way| &way.waits).copied();
-    let longest = all().max().unwrap_or_default();
-    let mean = Waits::from_iter(all()).mean().unwrap_or_default();
+    let waits = shown.waits();
+    let [mean, longest] =
+        [waits.mean(), waits.longest()].map(|wait| milliseconds(wait.unwrap_or_default()));
     let count = |path: Path| shown.ways.get(&path).map_or(0, |way| way.parties);
     let path = match (count(Path::Fast), count(Path::Slow)) {
         (0, 0) => "tight".to_owned(),
@@ -246,6 +246,5 @@ fn line(shown: &Shown, value: &str) -> String {
     let block = shown.block.map(|block| short(&hex::encode(block.to_bytes()), 8));
     let block = block.unwrap_or_else(|| "skipped".to_owned());
     let (slot, value) = (shown.slot.get(), short(value, 16));
-    let (mean, longest) = (milliseconds(mean), milliseconds(longest));
     format!("{slot:>6}  {block:<10}{value:<18}{path:<17}{mean:>9} ms{longest:>7} ms")
 }

@@ -15,6 +15,8 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{Semaphore, broadcast, watch};
 
+use crate::waits::Waits;
+
 /// Rounds that are kept.
 const ROUNDS: usize = 100_000;
 /// Values that are told again to who comes later, and that a follower may lag behind.
@@ -78,6 +80,13 @@ pub struct Way {
     pub parties: usize,
     /// How long each of them waited after finality, as far as that is known.
     pub waits: Vec<Duration>,
+}
+
+impl Shown {
+    /// Of all parties, whatever the path.
+    pub(crate) fn waits(&self) -> Waits {
+        self.ways.values().flat_map(|way| &way.waits).copied().collect()
+    }
 }
 
 /// What there is to serve.
@@ -255,25 +264,20 @@ impl Round {
 
 impl Shown {
     fn to_json(&self, signature: &Signature) -> String {
-        let name = |path: Path| match path {
-            Path::Slow => "slow",
-            Path::Fast => "fast",
-            Path::Tight => "tight",
-        };
         let signature = signature.to_bytes();
         let most = self.ways.iter().max_by_key(|(path, way)| (way.parties, **path));
         let waits = self.ways.iter().map(|(path, Way { parties, waits })| {
-            let (mean, longest) = (ms(mean(waits)), ms(longest(waits)));
+            let [mean, longest] = mean_and_longest(&waits.iter().copied().collect());
             let told = json!({ "parties": parties, "mean_ms": mean, "longest_ms": longest });
-            (name(*path).to_owned(), told)
+            (path.to_string(), told)
         });
-        let all: Vec<Duration> = self.ways.values().flat_map(|way| &way.waits).copied().collect();
+        let [mean, longest] = mean_and_longest(&self.waits());
         json!({
             "slot": self.slot.get(),
             "round": self.slot.get(),
-            "path": most.map(|(path, _)| name(*path)),
-            "wait_ms": ms(mean(&all)),
-            "longest_ms": ms(longest(&all)),
+            "path": most.map(|(path, _)| path.to_string()),
+            "wait_ms": mean,
+            "longest_ms": longest,
             "value": hex::encode(Randomness::of(&signature).as_bytes()),
             "signature": hex::encode(signature),
             "block": self.block.map(|block| hex::encode(block.to_bytes())),
@@ -283,15 +287,8 @@ impl Shown {
     }
 }
 
-fn mean(waits: &[Duration]) -> Duration {
-    let count = u32::try_from(waits.len()).unwrap_or(u32::MAX);
-    waits.iter().sum::<Duration>().checked_div(count).unwrap_or_default()
-}
-
-fn longest(waits: &[Duration]) -> Duration {
-    waits.iter().max().copied().unwrap_or_default()
-}
-
-fn ms(span: Duration) -> f64 {
-    (span.as_secs_f64() * 1e6).round() / 1e3
+/// In milliseconds, exact to a microsecond.
+fn mean_and_longest(waits: &Waits) -> [f64; 2] {
+    [waits.mean(), waits.longest()]
+        .map(|span| (span.unwrap_or_default().as_secs_f64() * 1e6).round() / 1e3)
 }
