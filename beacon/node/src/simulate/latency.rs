@@ -27,6 +27,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3600);
 /// Notes that are kept at a time: the proofs in them would fill the memory.
 const KEPT: u64 = 4096;
 
+/// What was noted of a part of a run.
+type Notes<S> = Vec<Note<Seen<S>>>;
+
 /// One committee in one place, to be run more than once.
 pub(super) struct Experiment<S: Keyed> {
     pub(super) ground: Arc<Ground<S>>,
@@ -78,13 +81,14 @@ impl<S: Keyed> Experiment<S> {
         self.play(self.stage(choice)?)
     }
 
-    /// Runs a simulation until every party has its values.
-    pub(super) fn play(
+    /// Runs a simulation until every party has its values. `take` gets what is noted in portions, each with
+    /// how many values parties have by then, and may end the run.
+    pub(super) fn watch(
         &self,
-        mut simulation: Simulation<Committee<S>>,
-    ) -> Result<Outcome, Failure> {
+        simulation: &mut Simulation<Committee<S>>,
+        mut take: impl FnMut(Notes<S>, u64) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<(), Failure> {
         let wanted = self.slots.saturating_mul(u64::from(simulation.host().seats()));
-        let mut outcome = Outcome::default();
         let (mut seen, mut stop) = (0_u64, Stop::Watcher);
         while seen < wanted && stop == Stop::Watcher {
             let mut noted = 0_u64;
@@ -94,12 +98,27 @@ impl<S: Keyed> Experiment<S> {
                 let enough = seen >= wanted || noted >= KEPT;
                 if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            simulation.take_notes().iter().try_for_each(|note| outcome.take(note))?;
+            if take(simulation.take_notes(), seen)?.is_break() {
+                return Ok(());
+            }
         }
         if seen < wanted {
             let what = format!("{seen} of {wanted} values after {stop:?}");
             return Err(Failure::Disagreement(what));
         }
+        Ok(())
+    }
+
+    /// Runs a simulation until every party has its values.
+    pub(super) fn play(
+        &self,
+        mut simulation: Simulation<Committee<S>>,
+    ) -> Result<Outcome, Failure> {
+        let mut outcome = Outcome::default();
+        self.watch(&mut simulation, |notes, _| {
+            notes.iter().try_for_each(|note| outcome.take(note))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
         outcome.waits = outcome.rows.iter().map(|row| row.wait).collect();
         outcome.slot_time = outcome.mean_slot_time();
         for seat in (0..simulation.host().seats()).map(Seat::new) {

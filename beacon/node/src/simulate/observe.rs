@@ -15,21 +15,17 @@ use std::time::Duration;
 
 pub use ::beacon::Path;
 use ::beacon::{Bls, Wvuf};
-use machine::Instant;
-use sim::{Jitter, Network, Stop};
+use sim::{Jitter, Network};
 use weighted_rounding::{Ratio, Stake};
 
 use super::committee::{Ground, Prices, Seen};
 use super::costs::Costs;
-use super::latency::{Experiment, PATIENCE};
+use super::latency::Experiment;
 use crate::committee::place;
 use crate::failure::Failure;
 use crate::scheme::{Keyed, Name};
 use crate::setup::{Algorithm, Plan};
 use crate::validator::Message;
-
-/// Notes that are kept at a time: the proofs in them would fill the memory.
-const KEPT: u64 = 4096;
 
 /// What cryptography costs in virtual time.
 #[derive(Clone, Debug)]
@@ -133,7 +129,6 @@ fn run<S: Keyed>(
     let experiment = experiment::<S>(order)?;
     let mut simulation = experiment.stage(order.algorithm)?;
     let seats = u64::from(simulation.host().seats());
-    let wanted = order.slots.saturating_mul(seats);
     let arrived: Rc<RefCell<Vec<Event>>> = Rc::default();
     if order.messages {
         let arrived = Rc::clone(&arrived);
@@ -145,17 +140,9 @@ fn run<S: Keyed>(
             }
         }));
     }
-    let (mut revealed, mut stop) = (0_u64, Stop::Watcher);
-    while revealed < wanted && stop == Stop::Watcher {
-        let mut noted = 0_u64;
-        stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
-            revealed += u64::from(matches!(note.event, Seen::Revealed(_)));
-            noted += 1;
-            let enough = revealed >= wanted || noted >= KEPT;
-            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+    experiment.watch(&mut simulation, |notes, revealed| {
         let mut events = arrived.take();
-        for note in simulation.take_notes() {
+        for note in notes {
             let (at, party) = (note.at.since_start(), note.seat.get());
             if let Some((kind, slot, path)) = told(&note.event, party)? {
                 events.push(Event { at, party, kind, slot, path, from: None });
@@ -163,15 +150,8 @@ fn run<S: Keyed>(
         }
         // Stable: at one instant what arrived comes before what it brought about.
         events.sort_by_key(|event| event.at);
-        if take(events, revealed / seats.max(1)).is_break() {
-            return Ok(());
-        }
-    }
-    if revealed < wanted {
-        let what = format!("{revealed} of {wanted} values after {stop:?}");
-        return Err(Failure::Disagreement(what));
-    }
-    Ok(())
+        Ok(take(events, revealed / seats.max(1)))
+    })
 }
 
 type What = (&'static str, u64, Option<Path>);
