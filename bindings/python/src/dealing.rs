@@ -37,6 +37,22 @@ impl<F, G> Kind<F, G> {
     }
 }
 
+/// A dealing, whether it is verified or not.
+type Either<'a> = Kind<&'a field::Dealing, &'a pvss_dkg::Dealing>;
+
+impl Either<'_> {
+    fn dealer(&self) -> u32 {
+        match self {
+            Self::Field(one) => one.dealer().get(),
+            Self::Group(one) => one.dealer().get(),
+        }
+    }
+
+    fn shown(&self, class: &str) -> String {
+        format!("<{class} of party {}, {}>", self.dealer(), self.name())
+    }
+}
+
 /// What one party deals to all. Nothing is checked.
 #[pyclass(frozen, module = "prefinal", from_py_object)]
 #[derive(Clone)]
@@ -54,6 +70,13 @@ impl Dealing {
                 Kind::Group(Arc::new(checked))
             }
         }))
+    }
+
+    const fn any(&self) -> Either<'_> {
+        match &self.0 {
+            Kind::Field(one) => Kind::Field(one),
+            Kind::Group(one) => Kind::Group(one),
+        }
     }
 
     fn encoded(&self) -> Vec<u8> {
@@ -75,10 +98,7 @@ impl Dealing {
     /// Who deals, by position.
     #[getter]
     fn dealer(&self) -> u32 {
-        match &self.0 {
-            Kind::Field(one) => one.dealer().get(),
-            Kind::Group(one) => one.dealer().get(),
-        }
+        self.any().dealer()
     }
 
     fn __bytes__(&self) -> Vec<u8> {
@@ -94,7 +114,7 @@ impl Dealing {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Dealing of party {}, {}>", self.dealer(), self.kind())
+        self.any().shown("Dealing")
     }
 }
 
@@ -104,6 +124,15 @@ impl Dealing {
 pub(crate) struct VerifiedDealing(
     pub(crate) Kind<Arc<Verified<field::Dealing>>, Arc<Verified<pvss_dkg::Dealing>>>,
 );
+
+impl VerifiedDealing {
+    fn any(&self) -> Either<'_> {
+        match &self.0 {
+            Kind::Field(one) => Kind::Field(one),
+            Kind::Group(one) => Kind::Group(one),
+        }
+    }
+}
 
 #[pymethods]
 impl VerifiedDealing {
@@ -116,14 +145,11 @@ impl VerifiedDealing {
     /// Who deals, by position.
     #[getter]
     fn dealer(&self) -> u32 {
-        match &self.0 {
-            Kind::Field(one) => one.dealer().get(),
-            Kind::Group(one) => one.dealer().get(),
-        }
+        self.any().dealer()
     }
 
     fn __repr__(&self) -> String {
-        format!("<VerifiedDealing of party {}, {}>", self.dealer(), self.kind())
+        self.any().shown("VerifiedDealing")
     }
 }
 

@@ -19,6 +19,7 @@
 //! | `decryption`  | encryption to a committee                                            |
 //! | `timelock`    | encryption to a round                                                |
 //! | `drand`       | rounds of beacons                                                    |
+//! | `shares`      | who holds how many shares                                            |
 //! | `wire`        | classes of objects that are their bytes                              |
 //! | `simulation`  | a seeded committee in virtual time                                   |
 //! | `tables`      | stake tables                                                         |
@@ -40,6 +41,7 @@ mod many;
 mod random;
 mod registration;
 mod rounding;
+mod shares;
 mod simulation;
 mod tables;
 mod threshold;

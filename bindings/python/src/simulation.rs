@@ -5,20 +5,18 @@
 //! portion.
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
 use node::failure::Failure;
 use node::scheme::Name;
 use node::setup::Algorithm;
-use node::simulate::observe::{Charge, Event, Order, Path, observe};
+use node::simulate::observe::{Charge, Event, Order, observe};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use weighted_rounding::Ratio;
 
-use crate::error::{argument, lost};
+use crate::error::argument;
 use crate::input::{number, stakes};
-use crate::work::{LOOK, Progress};
+use crate::work::{Progress, Thread};
 
 /// Slots of a run: more take days.
 const MOST_SLOTS: u64 = 1_000_000;
@@ -92,7 +90,7 @@ pub(crate) struct Columns {
     kind: Vec<&'static str>,
     party: Vec<u32>,
     slot: Vec<u64>,
-    path: Vec<Option<&'static str>>,
+    path: Vec<Option<String>>,
     sender: Vec<Option<u32>>,
 }
 
@@ -103,11 +101,7 @@ impl Columns {
             self.kind.push(event.kind);
             self.party.push(event.party);
             self.slot.push(event.slot);
-            self.path.push(event.path.map(|path| match path {
-                Path::Slow => "slow",
-                Path::Fast => "fast",
-                Path::Tight => "tight",
-            }));
+            self.path.push(event.path.map(|path| path.to_string()));
             self.sender.push(event.from);
         }
     }
@@ -127,8 +121,7 @@ pub(crate) fn simulate<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Columns> {
     let order = arguments.order()?;
-    let (tell, told) = mpsc::sync_channel(4);
-    std::thread::Builder::new().name("prefinal-simulation".to_owned()).spawn(move || {
+    let thread = Thread::start(move |tell| {
         let outcome = observe(&order, &mut |events, slots| {
             // Nobody listens any more after an interrupt.
             match tell.send(Told::Portion(events, slots)) {
@@ -136,36 +129,30 @@ pub(crate) fn simulate<'py>(
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        let _ = tell.send(Told::Ended(outcome));
+        drop(tell.send(Told::Ended(outcome)));
     })?;
-    collect(py, &Mutex::new(told), &Progress::new(progress))
+    collect(py, thread, &Progress::new(progress))
 }
 
 fn collect<'py>(
     py: Python<'py>,
-    told: &Mutex<Receiver<Told>>,
+    mut thread: Thread<Told>,
     progress: &Progress<'py>,
 ) -> PyResult<Columns> {
     let (mut columns, mut done) = (Columns::default(), 0);
     loop {
-        let next = py.detach(|| match told.lock() {
-            Ok(told) => told.recv_timeout(LOOK),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        });
-        match next {
-            Ok(Told::Portion(events, slots)) => {
+        match thread.wait(py)? {
+            Told::Portion(events, slots) => {
                 columns.extend(events);
                 let new = usize::try_from(slots.saturating_sub(done)).unwrap_or(usize::MAX);
                 done = slots;
                 progress.advance(py, new)?;
             }
-            Ok(Told::Ended(Ok(()))) => return Ok(columns),
-            Ok(Told::Ended(Err(Failure::BadInput(why)))) => return Err(argument(&why, None)),
-            Ok(Told::Ended(Err(Failure::Disagreement(why)))) => {
+            Told::Ended(Ok(())) => return Ok(columns),
+            Told::Ended(Err(Failure::BadInput(why))) => return Err(argument(&why, None)),
+            Told::Ended(Err(Failure::Disagreement(why))) => {
                 return Err(PyRuntimeError::new_err(why));
             }
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => return Err(lost()),
         }
     }
 }

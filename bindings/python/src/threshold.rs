@@ -2,7 +2,8 @@
 //!
 //! For min-sig. A committee's key is for the rounds of a beacon, whose messages are numbers, or for
 //! messages of one domain, and signs nothing else.
-use crypto_core::access::{Access, Threshold};
+use std::collections::BTreeMap;
+
 use crypto_core::bls::MinSig;
 use crypto_core::commitment::Commitment;
 use crypto_core::curve::{G2Affine, Scalar};
@@ -13,11 +14,13 @@ use crypto_core::wire::Object;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::bls::{Domain, Either, PublicKey, Signature, hash, hex, item, shown};
+use crate::bls::{Domain, Either, PublicKey, Signature, hash, hex, item};
 use crate::drand::round_number;
 use crate::error::{argument, refused};
-use crate::input::{by_party, bytes, list, number, secret, weights};
+use crate::input::{by_party, bytes, list, secret};
 use crate::random::generator;
+use crate::shares::{access, by_holder};
+use crate::wire::wire_object;
 
 /// Parties that sign together, with the keys that their partials are checked against.
 #[pyclass(frozen, module = "prefinal")]
@@ -59,13 +62,11 @@ fn read_placement(value: &Bound<'_, PyAny>) -> PyResult<Placement> {
 }
 
 fn setup(
-    weights_: &Bound<'_, PyAny>,
+    weights: &Bound<'_, PyAny>,
     t: &Bound<'_, PyAny>,
     (purpose, placement): (Purpose, Placement),
 ) -> PyResult<Setup> {
-    let access = Access::new(&weights(weights_)?).map_err(|error| refused(&error))?;
-    let threshold = Threshold::new(number(t, "threshold")?, access.total());
-    let threshold = threshold.map_err(|error| refused(&error))?;
+    let (access, threshold) = access(weights, t)?;
     Ok(Setup { access, threshold, placement, purpose })
 }
 
@@ -117,7 +118,7 @@ impl Committee {
         threshold: &Bound<'_, PyAny>,
         seed: Option<&Bound<'_, PyAny>>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Self, std::collections::BTreeMap<u32, Signer>)> {
+    ) -> PyResult<(Self, BTreeMap<u32, Signer>)> {
         let setup = setup(weights, threshold, self::options(options)?)?;
         let mut rng = generator(seed)?;
         let made = py.detach(|| {
@@ -132,14 +133,9 @@ impl Committee {
         });
         let (committee, shares) = made.map_err(|error| refused(&error))?;
         let committee = Self(committee);
-        let mut signers = std::collections::BTreeMap::new();
-        for party in committee.0.access().parties() {
-            let own = shares.expose().get(committee.0.access().range(party)).unwrap_or_default();
-            if !own.is_empty() {
-                let shares = KeyShares::new(party, Secret::new(own.to_vec()));
-                signers.insert(party.get(), Signer::check(&committee, shares)?);
-            }
-        }
+        let signers = by_holder(committee.0.access(), shares.expose(), |party, own| {
+            Signer::check(&committee, KeyShares::new(party, Secret::new(own)))
+        })?;
         Ok((committee, signers))
     }
 
@@ -320,42 +316,16 @@ impl Signer {
     }
 }
 
-/// What one party adds to a signature: a point for each of its shares.
-#[pyclass(frozen, eq, module = "prefinal", from_py_object)]
-#[derive(Clone, PartialEq)]
-pub(crate) struct Partial(threshold::Partial<MinSig>);
-
-#[pymethods]
-impl Partial {
-    #[new]
-    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let read = threshold::Partial::from_wire(&bytes(data)?);
-        read.map(Self).map_err(|error| refused(&error))
+wire_object!(
+    Partial,
+    threshold::Partial<MinSig>,
+    "What one party adds to a signature: a point for each of its shares.",
+    // The number of points stands before them.
+    |partial| (format!("of {}", partial.points().len()), 6),
+    {
+        /// How many shares it is of.
+        fn __len__(&self) -> usize {
+            self.0.points().len()
+        }
     }
-
-    /// How many shares it is of.
-    fn __len__(&self) -> usize {
-        self.0.points().len()
-    }
-
-    fn __bytes__(&self) -> Vec<u8> {
-        self.0.to_wire()
-    }
-
-    fn hex(&self) -> String {
-        hex(&self.0.to_wire())
-    }
-
-    fn __repr__(&self) -> String {
-        let wire = self.0.to_wire();
-        shown("Partial", &format!("of {}", self.0.points().len()), wire.get(6..).unwrap_or(&wire))
-    }
-
-    fn __hash__(&self) -> u64 {
-        hash(&self.0.to_wire())
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Bound<'py, PyBytes>,)) {
-        (py.get_type::<Self>().into_any(), (PyBytes::new(py, &self.0.to_wire()),))
-    }
-}
+);

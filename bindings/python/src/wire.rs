@@ -1,8 +1,13 @@
 //! Objects that are their bytes: read from the wire format, compared, hashed and pickled by it.
 
-/// A class around one of crypto-core's objects, with methods of its own.
+/// A class around one of crypto-core's objects, with methods of its own. What it shows is what is said about
+/// it, if anything is, and its first bytes behind so many that all have.
 macro_rules! wire_object {
     ($name:ident, $inner:ty, $doc:literal, { $($methods:tt)* }) => {
+        // Version and suite come first.
+        wire_object!($name, $inner, $doc, |_| (String::new(), 2), { $($methods)* });
+    };
+    ($name:ident, $inner:ty, $doc:literal, $about:expr, { $($methods:tt)* }) => {
         #[doc = $doc]
         #[pyclass(frozen, eq, module = "prefinal", from_py_object)]
         #[derive(Clone, PartialEq)]
@@ -27,8 +32,9 @@ macro_rules! wire_object {
             }
 
             fn __repr__(&self) -> String {
-                let wire = self.0.to_wire();
-                $crate::bls::shown(stringify!($name), "", wire.get(2..).unwrap_or(&wire))
+                let about: fn(&$inner) -> (String, usize) = $about;
+                let ((about, head), wire) = (about(&self.0), self.0.to_wire());
+                $crate::bls::shown(stringify!($name), &about, wire.get(head..).unwrap_or(&wire))
             }
 
             fn __hash__(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! What cannot be split runs on a thread of its own while the caller's thread looks at signals; after
 //! Ctrl-C the caller goes on at once and the thread ends when its work does, which is bounded. What can
 //! be split runs in steps with a look after each.
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -11,29 +11,40 @@ use pyo3::prelude::*;
 use crate::error::lost;
 
 /// How often the caller's thread looks at signals.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Things that a thread may be ahead of the caller.
+const AHEAD: usize = 4;
 
 /// Runs `work` to its end, or until a signal's handler raises.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let (done, result) = mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new().name("prefinal".to_owned());
-    thread.spawn(move || {
-        // Nobody waits any more after an interrupt.
-        let _ = done.send(work());
-    })?;
-    let result = std::sync::Mutex::new(result);
-    loop {
-        let look = py.detach(|| match result.lock() {
-            Ok(result) => result.recv_timeout(LOOK),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        });
-        match look {
-            Ok(value) => return Ok(value),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => return Err(lost()),
+    // Nobody waits any more after an interrupt.
+    Thread::start(move |tell| drop(tell.send(work())))?.wait(py)
+}
+
+/// Work on a thread of its own, which tells the caller's of it.
+pub(crate) struct Thread<T>(Receiver<T>);
+
+impl<T: Send + 'static> Thread<T> {
+    pub(crate) fn start(work: impl FnOnce(SyncSender<T>) + Send + 'static) -> PyResult<Self> {
+        let (tell, told) = mpsc::sync_channel(AHEAD);
+        let thread = std::thread::Builder::new().name("prefinal".to_owned());
+        thread.spawn(move || work(tell))?;
+        Ok(Self(told))
+    }
+
+    /// The next thing that is told, unless a signal's handler raises before.
+    pub(crate) fn wait(&mut self, py: Python<'_>) -> PyResult<T> {
+        loop {
+            let told = &mut self.0;
+            match py.detach(move || told.recv_timeout(LOOK)) {
+                Ok(value) => return Ok(value),
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(lost()),
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use crypto_core::generators::{g_hat, h};
@@ -15,8 +15,9 @@ use pyo3::types::PyBytes;
 
 use crate::bls::{hash, hex, item, shown};
 use crate::error::refused;
-use crate::input::{array, by_party, bytes, list, number, secret, weights};
+use crate::input::{array, by_party, bytes, list, number, secret};
 use crate::random::generator;
+use crate::shares::{access, by_holder};
 use crate::wire::wire_object;
 
 /// What the function is evaluated on: a slot of a chain's epoch, with or without its value.
@@ -97,12 +98,6 @@ impl VufCommittee {
     }
 }
 
-fn shape(weights_: &Bound<'_, PyAny>, t: &Bound<'_, PyAny>) -> PyResult<(Access, Threshold)> {
-    let access = Access::new(&weights(weights_)?).map_err(|error| refused(&error))?;
-    let threshold = Threshold::new(number(t, "threshold")?, access.total());
-    Ok((access, threshold.map_err(|error| refused(&error))?))
-}
-
 #[pymethods]
 impl VufCommittee {
     /// A committee whose public shares are known to be right, 96 bytes each: from a verified dealing.
@@ -112,12 +107,12 @@ impl VufCommittee {
         threshold: &Bound<'_, PyAny>,
         public_shares: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (access, threshold) = shape(weights, threshold)?;
+        let (access, threshold) = access(weights, threshold)?;
         let public = list(public_shares, "public shares", |_, value| {
             G2Affine::from_bytes(&bytes(value)?).map_err(|error| refused(&error))
         })?;
         let committee = Committee::new(access, threshold, public);
-        committee.map(|committee| Self(RwLock::new(committee))).map_err(|error| refused(&error))
+        committee.map(Self::of).map_err(|error| refused(&error))
     }
 
     /// A committee with a secret that one dealer knows, and shares by party: for tests and research.
@@ -129,7 +124,7 @@ impl VufCommittee {
         threshold: &Bound<'_, PyAny>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Self, BTreeMap<u32, VufShares>)> {
-        let (access, threshold) = shape(weights, threshold)?;
+        let (access, threshold) = access(weights, threshold)?;
         let mut rng = generator(seed)?;
         let made = py.detach(|| {
             let secret = Secret::new(Scalar::random(&mut rng));
@@ -141,14 +136,10 @@ impl VufCommittee {
             (own, Committee::new(access, threshold, G2Projective::batch_to_affine(&open)))
         });
         let (own, committee) = (made.0, made.1.map_err(|error| refused(&error))?);
-        let mut shares = BTreeMap::new();
-        for party in committee.access().parties() {
-            let own = own.expose().get(committee.access().range(party)).unwrap_or_default();
-            if !own.is_empty() {
-                shares.insert(party.get(), VufShares(KeyShares::new(own.to_vec())));
-            }
-        }
-        Ok((Self(RwLock::new(committee)), shares))
+        let shares = by_holder(committee.access(), own.expose(), |_, own| {
+            Ok(VufShares(KeyShares::new(own)))
+        })?;
+        Ok((Self::of(committee), shares))
     }
 
     #[getter]
