@@ -18,13 +18,18 @@ pub fn verify_rounding(stakes: &[u8], weights: &[u32], claims: &[u8]) -> Result<
     let weights: Vec<Weight> = weights.iter().copied().map(Weight::new).collect();
     let (mut rest, mut pairs, mut thresholds) = (Fields::new(claims), Vec::new(), Vec::new());
     while !rest.is_empty() {
-        let secrecy = Ratio::new(rest.u128()?, rest.u128()?).map_err(raise)?;
-        let reconstruction = Ratio::new(rest.u128()?, rest.u128()?).map_err(raise)?;
-        pairs.push(Pair::new("claimed", secrecy, reconstruction).map_err(raise)?);
+        pairs.push(pair(&mut rest, "claimed")?);
         thresholds.push(Weight::new(rest.u32()?));
     }
     let claims = pairs.iter().zip(thresholds).map(|(pair, threshold)| Claim { pair, threshold });
     verify(&stakes, &weights, &claims.collect::<Vec<_>>()).map_err(raise)
+}
+
+/// The next secrecy and reconstruction ratio, each as numerator and denominator.
+pub(crate) fn pair(rest: &mut Fields<'_>, name: &str) -> Result<Pair, JsValue> {
+    let secrecy = Ratio::new(rest.u128()?, rest.u128()?).map_err(raise)?;
+    let reconstruction = Ratio::new(rest.u128()?, rest.u128()?).map_err(raise)?;
+    Pair::new(name, secrecy, reconstruction).map_err(raise)
 }
 
 /// A list of 128 bits each.

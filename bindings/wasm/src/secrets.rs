@@ -10,13 +10,13 @@ use crypto_core::secret::Secret;
 use pvss_dkg::{Aggregate, Dealing, DecryptionKey, deal, verify};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
+use weighted_rounding::{Objective, Profile, Rounding, Weight};
 
 use crate::dealing::RawConfig;
 use crate::error::{raise, raise_code};
 use crate::fields::{Fields, hash};
 use crate::random::Random;
-use crate::rounding::stakes;
+use crate::rounding::{pair, stakes};
 use crate::signature::domain;
 
 /// A signing key.
@@ -137,10 +137,7 @@ impl RawConfig {
 pub fn solve_rounding(amounts: &[u8], pairs: &[u8], budget: u32) -> Result<Vec<u32>, JsValue> {
     let (mut rest, mut list) = (Fields::new(pairs), Vec::new());
     while !rest.is_empty() {
-        let secrecy = Ratio::new(rest.u128()?, rest.u128()?).map_err(raise)?;
-        let reconstruction = Ratio::new(rest.u128()?, rest.u128()?).map_err(raise)?;
-        let name = list.len().to_string();
-        list.push(Pair::new(name, secrecy, reconstruction).map_err(raise)?);
+        list.push(pair(&mut rest, &list.len().to_string())?);
     }
     let profile = Profile::new(list).map_err(raise)?;
     let objective = match budget {
