@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -15,17 +15,29 @@ pub(crate) struct Reply {
 
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
+
+/// How long an answer may take to its end.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends these bytes and reads until the other end closes.
 pub(crate) fn say(address: SocketAddr, request: &str) -> Reply {
     let mut stream = connect(address);
     stream.write_all(request.as_bytes()).unwrap();
-    let mut bytes = Vec::new();
-    // Whoever is refused early may find the connection reset behind the answer.
-    drop(stream.read_to_end(&mut bytes));
+    let (mut bytes, mut portion, began) = (Vec::new(), [0; 4096], Instant::now());
+    loop {
+        // A stream of events has no end, and is never silent for long.
+        let rest = PATIENCE.checked_sub(began.elapsed());
+        let rest = rest.filter(|rest| !rest.is_zero()).expect("an answer that ends");
+        stream.set_read_timeout(Some(rest)).unwrap();
+        match stream.read(&mut portion) {
+            Ok(read) if read > 0 => bytes.extend_from_slice(&portion[..read]),
+            // Whoever is refused early may find the connection reset behind the answer.
+            _ => break,
+        }
+    }
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
     let mut lines = head.lines();

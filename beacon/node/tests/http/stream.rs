@@ -8,16 +8,20 @@ use serde_json::{Value, json};
 use crate::client::{connect, get, json as ask};
 use crate::{HOUR, Relay};
 
-/// Follows a stream from behind a slot.
-pub(crate) struct Follower(BufReader<TcpStream>);
+/// Follows a stream, perhaps from behind an event.
+pub(crate) struct Follower {
+    stream: BufReader<TcpStream>,
+    /// Of the last event, as a browser keeps it.
+    id: Option<String>,
+}
 
 impl Follower {
-    pub(crate) fn new(address: SocketAddr, last: Option<u64>) -> Self {
+    pub(crate) fn new(address: SocketAddr, last: Option<&str>) -> Self {
         let mut stream = connect(address);
-        let last = last.map_or(String::new(), |slot| format!("Last-Event-ID: {slot}\r\n"));
+        let last = last.map_or(String::new(), |id| format!("Last-Event-ID: {id}\r\n"));
         let head = format!("GET /events HTTP/1.1\r\nHost: relay\r\n{last}\r\n");
         stream.write_all(head.as_bytes()).unwrap();
-        Self(BufReader::new(stream))
+        Self { stream: BufReader::new(stream), id: None }
     }
 
     /// The next event, its kind and its data; `None` at the end.
@@ -26,11 +30,14 @@ impl Follower {
         loop {
             let mut line = String::new();
             // Between the lines are the lengths of chunks.
-            if self.0.read_line(&mut line).ok()? == 0 {
+            if self.stream.read_line(&mut line).ok()? == 0 {
                 return None;
             }
             if let Some(name) = line.strip_prefix("event: ") {
                 name.trim().clone_into(&mut kind);
+            }
+            if let Some(id) = line.strip_prefix("id: ") {
+                self.id = Some(id.trim().to_owned());
             }
             if let Some(data) = line.strip_prefix("data: ") {
                 let data = serde_json::from_str(data).unwrap();
@@ -38,6 +45,10 @@ impl Follower {
                 return Some((kind, data)).filter(|(kind, _)| !kind.is_empty());
             }
         }
+    }
+
+    fn slot(&mut self) -> u64 {
+        self.value()["slot"].as_u64().unwrap()
     }
 
     pub(crate) fn value(&mut self) -> Value {
@@ -59,17 +70,40 @@ fn who_follows_is_told_everything_once_and_in_order() {
         relay.show(round);
     }
     let mut late = Follower::new(relay.address, None);
-    let mut back = Follower::new(relay.address, Some(4));
     relay.reveal(6);
     std::thread::sleep(Duration::from_millis(300));
     relay.show(6);
     let info = ask(relay.address, "/info");
-    for (follower, first) in [(&mut early, 3), (&mut late, 3), (&mut back, 5)] {
+    for follower in [&mut early, &mut late] {
         assert_eq!(follower.next(), Some(("info".to_owned(), info.clone())));
-        let slots: Vec<u64> =
-            (first..=6).map(|_| follower.value()["slot"].as_u64().unwrap()).collect();
-        assert_eq!(slots, (first..=6).collect::<Vec<_>>());
+        assert_eq!([(); 4].map(|()| follower.slot()), [3, 4, 5, 6]);
     }
+}
+
+#[test]
+fn who_comes_back_is_told_what_it_missed() {
+    let relay = Relay::open();
+    (3..=4).for_each(|round| relay.show(round));
+    let mut first = Follower::new(relay.address, None);
+    first.next().unwrap();
+    assert_eq!(first.id, None, "the chain itself is told to everybody");
+    assert_eq!([first.slot(), first.slot()], [3, 4]);
+    relay.show(5);
+    // As a browser does: with the last id that it was told.
+    let mut back = Follower::new(relay.address, first.id.as_deref());
+    back.next().unwrap();
+    assert_eq!(back.slot(), 5);
+    // Nobody was told these.
+    for id in ["", "x", "-1", "3.5", "18446744073709551616"] {
+        let mut new = Follower::new(relay.address, Some(id));
+        new.next().unwrap();
+        assert_eq!(new.slot(), 3, "{id}");
+    }
+    let mut ahead = Follower::new(relay.address, Some("9"));
+    ahead.next().unwrap();
+    relay.reveal(6);
+    relay.show(6);
+    assert_eq!((ahead.slot(), back.slot()), (6, 6));
 }
 
 #[test]
@@ -120,6 +154,6 @@ fn who_does_not_read_is_let_go() {
     const TOLD: usize = 60_000;
     (0..TOLD).for_each(|_| relay.show(5));
     let mut rest = String::new();
-    follower.0.read_to_string(&mut rest).expect("the stream ends");
+    follower.stream.read_to_string(&mut rest).expect("the stream ends");
     assert!(rest.matches("event: value").count() < TOLD);
 }
