@@ -133,9 +133,13 @@ fn tests() -> Result<Vec<Gate>, Failed> {
 fn http() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[NODE, NPM])?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("beacon/node/tests/http");
-    let clients = "test --workspace --exclude prefinal-bench --locked --test http";
-    let clients = Gate::cargo(&format!("{clients} --features {EXTRAS} -- --ignored"));
-    Ok(vec![packages, clients])
+    Ok(vec![packages, served("-- --ignored")])
+}
+
+/// Tests of what the devnet serves. As in `tests`, so that nothing is built again.
+fn served(more: &str) -> Gate {
+    let line = "test --workspace --exclude prefinal-bench --locked --test http";
+    Gate::cargo(&format!("{line} --features {EXTRAS} {more}"))
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
@@ -235,7 +239,9 @@ fn browser() -> Result<Vec<Gate>, Failed> {
     let [packages, build] = package()?;
     // As `cargo clippy` does, but what is linted is built as well: all dependencies only once.
     let build = build.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
-    Ok(vec![packages, build, Gate::new("npm", "test").inside(WASM)])
+    // Nothing, unless `tests` has not built the devnet that the page follows.
+    let devnet = served("--no-run");
+    Ok(vec![packages, build, devnet, Gate::new("npm", "test").inside(WASM)])
 }
 
 const WASM: &str = "bindings/wasm";

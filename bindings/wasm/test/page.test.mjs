@@ -1,14 +1,12 @@
 // In Chromium: the package by itself, and the page that follows a devnet. What stands for the devnet here
-// sends rounds of a public chain, which are as real; the devnet has a test of its own.
+// sends rounds of a public chain, some of them forged; a real one is followed in `devnet.test.mjs`.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { chromium } from 'playwright-core';
-
+import { launch, visit } from './browser.mjs';
 import { changed, vectors } from './vectors.mjs';
 
 const { chains } = vectors('drand');
@@ -65,9 +63,7 @@ async function answer(request, response) {
 }
 
 before(async () => {
-  const executablePath = process.env.CHROMIUM ?? execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
-  // Whoever is root has no sandbox; what is loaded is ours.
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  browser = await launch();
   server = createServer(answer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   origin = `http://127.0.0.1:${server.address().port}`;
@@ -79,17 +75,7 @@ after(async () => {
   server?.close();
 });
 
-/** A page, and what it complains about. */
-async function open(query = '') {
-  const page = await browser.newPage({ viewport: { width: 1000, height: 1100 } });
-  const complaints = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
-  });
-  await page.goto(`${origin}/${query}`);
-  return { page, complaints };
-}
+const open = (query = '') => visit(browser, `${origin}/${query}`);
 
 test('the package in a browser', async () => {
   events = [];

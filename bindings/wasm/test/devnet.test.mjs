@@ -1,0 +1,68 @@
+// A committee that agrees and signs, its page as it serves it, and a browser that verifies every value.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { launch, visit } from './browser.mjs';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+/** What `cargo test` has built; `PREFINAL` says where, if it is elsewhere. */
+const program = process.env.PREFINAL ?? `${root}/target/debug/prefinal`;
+/** The first half by the slow path alone. */
+const SLOTS = 12;
+const PATIENCE = { timeout: 120_000 };
+
+let browser;
+let devnet;
+let origin;
+
+before(async () => {
+  browser = await launch();
+  // In a checkout it finds the page by itself.
+  const fixed = ['devnet', '--http', '127.0.0.1:0', '--regions', 'none', '--parties', '4', '--seed', '7'];
+  devnet = spawn(program, [...fixed, '--slots', `${SLOTS}`], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const failed = new Promise((_, reject) => {
+    devnet.once('error', reject);
+  });
+  const address = new Promise((resolve, reject) => {
+    const lines = createInterface({ input: devnet.stdout });
+    lines.on('line', (line) => {
+      const [found] = /^http:\/\/[\d.:]+/.exec(line) ?? [];
+      if (found) resolve(found);
+    });
+    lines.once('close', () => reject(new Error('the devnet ended without an address')));
+  });
+  origin = await Promise.race([address, failed]);
+});
+
+after(async () => {
+  devnet?.kill();
+  await browser?.close();
+});
+
+test('the page follows a devnet, verifies its values and plots both paths', async () => {
+  const { page, complaints } = await visit(browser, origin);
+  const enough = () =>
+    ['fast', 'slow'].every((path) => document.querySelectorAll(`#plot circle.${path}`).length >= 3);
+  await page.waitForFunction(enough, undefined, PATIENCE);
+  const rows = await page.locator('#rows tr').allInnerTexts();
+  const slots = rows.map((row) => Number.parseInt(row, 10));
+  assert.ok(rows.length >= 6 && rows.length <= SLOTS, rows.join('\n'));
+  assert.deepEqual(slots, slots.map((_, at) => slots[0] - at), 'newest first, none left out');
+  assert.ok(rows.every((row) => /\svalid, .*ms\s/.test(row)), rows.join('\n'));
+  // Slots of the first half have no other path; what follows has the fast one for some party at least.
+  assert.match(rows.at(-1), /\sslow\s/);
+  for (const path of ['fast', 'slow']) {
+    assert.match(await page.locator(`#plot path.${path}`).getAttribute('d'), /^M[\d. ]+L[\d. ]+/);
+  }
+  // What the page shows is what drand's clients are told.
+  const ask = async (path) => (await fetch(`${origin}${path}`)).json();
+  const { randomness } = await ask(`/public/${slots[1]}`);
+  assert.ok(rows[1].includes(randomness.slice(0, 16)), rows[1]);
+  assert.deepEqual(await ask('/chains'), [await page.locator('#chain').innerText()]);
+  assert.match(await page.locator('#state').innerText(), /^\d+ values verified here, all valid$/);
+  await page.screenshot({ path: fileURLToPath(new URL('../dist/devnet.png', import.meta.url)), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
