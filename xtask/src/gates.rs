@@ -203,7 +203,7 @@ fn python() -> Result<Vec<Gate>, Failed> {
         Gate::new(&format!("target/python/bin/{program}"), line).inside("bindings/python")
     };
     let types = here("mypy", "--cache-dir ../../target/mypy");
-    Ok(vec![
+    let mut gates = vec![
         Gate::new(
             "target/maturin/bin/maturin",
             &format!("{wheel} --manifest-path bindings/python/Cargo.toml"),
@@ -214,8 +214,20 @@ fn python() -> Result<Vec<Gate>, Failed> {
         ),
         here("python3", "-m pytest -p no:cacheprovider").beside(types),
         here("pyright", "--pythonpath ../../target/python/bin/python3"),
-    ])
+    ];
+    // The wheel is for all from 3.9 on: where another is installed, it has the package and nothing else.
+    let ready = |python: &&&str| setup::answers(python, &["-m", "pip", "--version"]);
+    if let Some(other) = OTHERS.iter().find(ready) {
+        let to = "--upgrade --target target/python-other --find-links target/wheels prefinal";
+        gates.push(Gate::new(other, &format!("{install} {to}")));
+        let smoke = Gate::new(other, "tests/smoke.py").inside("bindings/python");
+        gates.push(smoke.with("PYTHONPATH", "../../target/python-other"));
+    }
+    Ok(gates)
 }
+
+/// Interpreters that are not the one of the tests, the oldest first.
+const OTHERS: [&str; 5] = ["python3.9", "python3.10", "python3.12", "python3.13", "python3.14"];
 
 /// What the package's README names, and nothing is compiled for the host but what completes the package.
 fn package() -> Result<[Gate; 2], Failed> {
