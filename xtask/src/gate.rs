@@ -34,6 +34,12 @@ impl Gate {
         Self::new("cargo", line)
     }
 
+    /// With one more argument, whatever is in it.
+    pub(crate) fn and(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
     /// With a variable in its environment.
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.environment.push((name, value.to_owned()));

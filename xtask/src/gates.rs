@@ -82,14 +82,18 @@ const FUZZ_SECONDS: u32 = 10;
 const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,prefinal-node/timelock,\
                       prefinal-codes/timelock";
 
-const NODE: Program = Program { name: "node", package: "nodejs" };
+pub(crate) const NODE: Program = Program { name: "node", package: "nodejs" };
 
-const NPM: Program = Program { name: "npm", package: "npm" };
+pub(crate) const NPM: Program = Program { name: "npm", package: "npm" };
 
-const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "thumbv7em-none-eabihf"];
+pub(crate) const WASM_TRIPLE: &str = "wasm32-unknown-unknown";
+const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
 /// Small committees under attack, in both schemes, by the program that the tests were built with.
 const CAMPAIGN: &str = "simulate --campaign --executions 100 --seed";
+
+/// These benches have no tests; `source` looks at them.
+const WORKSPACE: &str = "test --workspace --exclude prefinal-bench --exclude prefinal-geo --locked";
 
 /// Benches are among all targets, so that they compile.
 fn source() -> Result<Vec<Gate>, Failed> {
@@ -121,9 +125,7 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 /// Examples that must not compile name their error, which this rustdoc compares.
 fn tests() -> Result<Vec<Gate>, Failed> {
     let rustdoc = root().join("xtask/rustdoc.sh");
-    // Benches have no tests; `source` looks at them.
-    let workspace = "test --workspace --exclude prefinal-bench --locked";
-    let all = Gate::cargo(&format!("{workspace} --features {EXTRAS}"));
+    let all = Gate::cargo(&format!("{WORKSPACE} --features {EXTRAS}"));
     let campaign = |seed| Gate::new("target/debug/prefinal", &format!("{CAMPAIGN} {seed}"));
     let all = all.with("RUSTDOC", &rustdoc.to_string_lossy());
     Ok(vec![all, campaign(7).beside(campaign(8))])
@@ -138,8 +140,7 @@ fn http() -> Result<Vec<Gate>, Failed> {
 
 /// Tests of what the devnet serves. As in `tests`, so that nothing is built again.
 fn served(more: &str) -> Gate {
-    let line = "test --workspace --exclude prefinal-bench --locked --test http";
-    Gate::cargo(&format!("{line} --features {EXTRAS} {more}"))
+    Gate::cargo(&format!("{WORKSPACE} --test http --features {EXTRAS} {more}"))
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {

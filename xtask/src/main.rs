@@ -1,4 +1,5 @@
 //! `cargo xtask test`: sets up what is missing on this machine, says so, and runs every gate.
+//! `cargo xtask bench`: measures everything, here, and makes the report of it.
 //!
 //! A gate is a command that anybody could type; each is printed before it runs, so that a failure
 //! can be repeated by hand. The first failure ends the run. `cargo xtask test constant-time fuzz`
@@ -10,9 +11,11 @@
 //! | `setup` | installs what is missing                |
 //! | `gate`  | one command                             |
 //! | `gates` | which commands, stage by stage          |
+//! | `bench` | what is measured, one after another     |
 //!
 //! Elsewhere: what the source must look like (`xtask/tests/tidy.rs`), lints (`Cargo.toml`).
 
+mod bench;
 mod gate;
 mod gates;
 mod setup;
@@ -22,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
+use crate::bench::Samples;
 use crate::gate::Gate;
 use crate::gates::{STAGES, Stage};
 
@@ -37,6 +41,14 @@ enum Task {
     List,
     /// Builds the npm package, and with it the page that the devnet serves.
     Page,
+    /// Measures everything, or the named programs, and writes the report.
+    Bench {
+        /// Few samples and small cases, in minutes; the README stays as it is.
+        #[arg(long)]
+        quick: bool,
+        /// Programs, or kinds of them: `scale`, `peers`, `peers-blsttc`.
+        programs: Vec<String>,
+    },
 }
 
 /// Why a run ended early.
@@ -45,17 +57,21 @@ struct Failed(String);
 
 fn main() -> ExitCode {
     let started = Instant::now();
-    let done = match Task::parse() {
-        Task::Test { stages } => chosen(&stages).and_then(|stages| test(&stages)),
-        Task::Page => gates::page().and_then(run),
+    let (done, what) = match Task::parse() {
+        Task::Test { stages } => (chosen(&stages).and_then(|stages| test(&stages)), "gates passed"),
+        Task::Page => (gates::page().and_then(run), "gates passed"),
+        Task::Bench { quick, programs } => {
+            let samples = if quick { Samples::Few } else { Samples::All };
+            (bench::run(samples, &programs), "programs ran")
+        }
         Task::List => {
             STAGES.iter().for_each(|stage| println!("{:14} {}", stage.name, stage.about));
             return ExitCode::SUCCESS;
         }
     };
     match done {
-        Ok(gates) => {
-            println!("\n{gates} gates passed in {}", minutes(started.elapsed()));
+        Ok(count) => {
+            println!("\n{count} {what} in {}", minutes(started.elapsed()));
             ExitCode::SUCCESS
         }
         Err(Failed(gate)) => {

@@ -17,12 +17,35 @@ pub const END: &str = "<!-- bench:end -->";
 pub type Choice = (&'static str, &'static str, &'static str, &'static str);
 
 /// The rows of this project's README.
-pub const CHOICES: [Choice; 1] = [(
-    "threshold BLS: combine 67 scattered",
-    "threshold::combine",
-    "t=67 of 100, scattered",
-    "time",
-)];
+pub const CHOICES: [Choice; 17] = [
+    ("threshold BLS, 67 of 100: a partial", "threshold::partial", "t=67 of 100", "time"),
+    ("verify a partial", "threshold::verify", "t=67 of 100", "time"),
+    ("verify all 100", "threshold::check_all", "t=67 of 100", "time"),
+    ("one of the 100 is bad: name it", "threshold::culprit", "t=67 of 100", "time"),
+    ("combine, scattered indices", "threshold::combine", "t=67 of 100, scattered", "time"),
+    ("combine, contiguous indices", "threshold::combine", "t=67 of 100, contiguous", "time"),
+    ("667 of 1000: verify all", "threshold::check_all", "t=667 of 1000", "time"),
+    (
+        "combine, roots of unity",
+        "threshold::combine",
+        "t=667 of 1000, roots of unity, scattered",
+        "time",
+    ),
+    ("all public share keys", "threshold::share_keys", "t=667 of 1000", "time"),
+    ("PVSS, 67 of 100: deal", "pvss::deal", "t=67 of 100", "time"),
+    ("verify a dealing", "pvss::verify", "t=67 of 100", "time"),
+    ("a dealing on the wire", "pvss::dealing", "t=67 of 100", "bytes"),
+    ("weighted VUF, 129 parties: a value", "wvuf::combine", "n=129 W=224", "time"),
+    ("a slot, 129 parties, both paths", "slot::both", "wvuf n=129 W=162", "time"),
+    (
+        "key generation, 129 parties: one party's work",
+        "keygen::group",
+        "n=129 W=162 paths=2 dealers=87",
+        "time",
+    ),
+    ("a round of drand in Python", "drand::verify", "Python, quicknet", "time"),
+    ("the same in JavaScript", "drand::verify", "JavaScript, quicknet, key read each time", "time"),
+];
 
 /// Why the README was left as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
