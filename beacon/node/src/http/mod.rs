@@ -29,7 +29,8 @@
 //! | rounds kept        | the newest 100 000                                | 404                    |
 //!
 //! Ours: paths without a hash are not to be cached, since the next devnet at this address is another
-//! chain. Elsewhere: what drand's clients check ([`crypto_core::drand`]), who signs (`beacon`).
+//! chain. Elsewhere: which page there is if none is named (`checkout`), what drand's clients check
+//! ([`crypto_core::drand`]), who signs (`beacon`).
 //!
 //! [`handler/http`]: https://github.com/drand/drand/blob/master/handler/http/server.go
 //! [`http-relay`]: https://github.com/drand/http-relay/blob/main/routes.go
