@@ -43,9 +43,6 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 /// Told to the process that is counted: the group that it runs.
 const COUNTED: &str = "PREFINAL_COUNTED_GROUP";
 
-/// How many groups are counted at a time.
-const BESIDE: usize = 2;
-
 /// What stores new counts.
 const STORE: &str = "cargo run --release --locked --manifest-path benches/instructions/Cargo.toml \
      --target-dir target/instructions -- --store";
@@ -109,17 +106,15 @@ fn measure(arguments: Vec<String>) -> Outcome<()> {
     .into())
 }
 
-/// Some at a time, in the order of the groups.
+/// All groups at once, which changes no count; the first takes as long as the others together.
 fn count_all(groups: &[&Group]) -> Outcome<Vec<(String, u64)>> {
+    let started: Vec<_> = groups.iter().map(|group| start(group)).collect::<Outcome<_>>()?;
     let mut counts = Vec::new();
-    for some in groups.chunks(BESIDE) {
-        let started: Vec<_> = some.iter().map(|group| start(group)).collect::<Outcome<_>>()?;
-        for (group, (mut child, file)) in some.iter().zip(started) {
-            if !child.wait()?.success() {
-                return Err(format!("{} did not run to its end", group.name).into());
-            }
-            counts.extend(read(&file)?);
+    for (group, (mut child, file)) in groups.iter().zip(started) {
+        if !child.wait()?.success() {
+            return Err(format!("{} did not run to its end", group.name).into());
         }
+        counts.extend(read(&file)?);
     }
     Ok(counts)
 }

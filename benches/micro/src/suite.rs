@@ -108,12 +108,11 @@ impl Suite {
         id.to_owned()
     }
 
-    /// As [`Suite::measure`], for what takes seconds: two samples, or one.
+    /// As [`Suite::measure`], for what takes seconds: one sample, after a run that warms up.
     pub fn measure_long<O>(&mut self, id: &str, operation: impl FnMut() -> O) -> String {
         if self.is_asked(id) && self.measured.insert(id.to_owned()) {
             let clock = if cfg!(feature = "parallel") { Clock::Wall } else { Clock::Thread };
-            let meter = Meter::new(&self.options, clock);
-            let meter = meter.samples(if self.options.quick { 1 } else { 2 });
+            let meter = Meter::new(&self.options, clock).samples(1);
             let time = meter.least(operation).as_secs_f64() * 1e3;
             println!("{id}: {time:.1} ms");
             self.long.insert(id.to_owned(), time);
