@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: builds all that measures, runs it one program after another, makes the report.
 //!
-//! Nothing else should run meanwhile. Building comes first, so that no compiler is beside a measurement;
-//! the scripts of the packages for Python and Node build theirs when their turn comes. A program that
-//! fails does not end the others: its command is named at the end, and the report does without it.
+//! Nothing else should run meanwhile. Building comes first, so that no compiler is beside a measurement.
+//! A program that does not build, or fails, does not end the others: its command is named at the end, and
+//! the report does without it.
 //!
 //! | asked    | figures, pictures, report | README               |
 //! |----------|---------------------------|----------------------|
@@ -51,8 +51,7 @@ impl Samples {
 /// One program.
 struct Measure {
     name: String,
-    /// Not for scripts, which build for themselves.
-    build: Option<Gate>,
+    build: Gate,
     run: Gate,
 }
 
@@ -79,7 +78,7 @@ pub(crate) fn run(samples: Samples, names: &[String]) -> Result<usize, Failed> {
     let report = format!("-p prefinal-report -- --results {}", samples.results());
     let started = Instant::now();
     Gate::cargo("build --release --locked -p prefinal-report").run()?;
-    chosen.iter().filter_map(|one| one.build.as_ref()).try_for_each(|gate| gate.run().map(drop))?;
+    let (ready, mut failures) = built(&chosen);
     println!("\nbuilt in {}", minutes(started.elapsed()));
 
     setup::folder(samples.results())?;
@@ -90,15 +89,24 @@ pub(crate) fn run(samples: Samples, names: &[String]) -> Result<usize, Failed> {
         Gate::cargo(&format!("run --release --locked {report} --begin {thorough}")).run()?;
     }
     let started = Instant::now();
-    let failures: Vec<String> = chosen
-        .iter()
-        .filter_map(|one| measure(one, samples).err())
-        .map(|failed| failed.0)
-        .collect();
+    let failed = ready.into_iter().filter_map(|one| measure(one, samples).err());
+    failures.extend(failed.map(|failed| failed.0));
     println!("\nmeasured in {}", minutes(started.elapsed()));
     let readme = if samples == Samples::All { " --readme README.md" } else { "" };
     Gate::cargo(&format!("run --release --locked {report}{readme}")).run()?;
     if failures.is_empty() { Ok(chosen.len()) } else { Err(Failed(failures.join("\n  "))) }
+}
+
+/// Those that build, and why the others do not.
+fn built(chosen: &[Measure]) -> (Vec<&Measure>, Vec<String>) {
+    let (mut ready, mut failures) = (Vec::new(), Vec::new());
+    for one in chosen {
+        match one.build.run() {
+            Ok(_) => ready.push(one),
+            Err(failed) => failures.push(failed.0),
+        }
+    }
+    (ready, failures)
 }
 
 fn measure(program: &Measure, samples: Samples) -> Result<(), Failed> {
@@ -128,7 +136,7 @@ fn programs() -> Vec<Measure> {
         let cargo = |line: &str| {
             Gate::cargo(&format!("bench --locked -p prefinal-bench --bench {bench}{line}"))
         };
-        let (build, run) = (Some(cargo(" --no-run")), cargo(" --"));
+        let (build, run) = (cargo(" --no-run"), cargo(" --"));
         all.push(Measure { name: format!("micro-{bench}"), build, run });
     }
     for folder in PEERS {
@@ -137,18 +145,19 @@ fn programs() -> Vec<Measure> {
             let gate = Gate::cargo(&format!("{task} --release --locked {manifest}"));
             gate.with("CARGO_TARGET_DIR", &root().join(PEERS_TARGET).to_string_lossy())
         };
-        let (build, run) = (Some(cargo("build")), cargo("run").and("--"));
+        let (build, run) = (cargo("build"), cargo("run").and("--"));
         all.push(Measure { name: format!("peers-{folder}"), build, run });
     }
     for name in CRATES {
         let cargo =
             |task: &str| Gate::cargo(&format!("{task} --release --locked -p prefinal-{name}"));
-        let (build, run) = (Some(cargo("build")), cargo("run").and("--"));
+        let (build, run) = (cargo("build"), cargo("run").and("--"));
         all.push(Measure { name: name.to_owned(), build, run });
     }
     for name in SCRIPTS {
         let run = Gate::new("sh", &format!("benches/peers/{name}/run.sh"));
-        all.push(Measure { name: format!("bindings-{name}"), build: None, run });
+        let build = run.clone().and("--build");
+        all.push(Measure { name: format!("bindings-{name}"), build, run });
     }
     all
 }
