@@ -104,8 +104,8 @@ pub(crate) fn thresholds(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     let folder = simulate(&arguments)?;
     sheet.command(&typed(&arguments));
     for Delay { kind, synchronous, adversarial } in lines(folder.path(), "delays.csv")? {
-        let row = sheet.of("geo::delays", &kind).put(OURS, "synchronous", synchronous, "delays");
-        row.put(OURS, "adversarial", adversarial, "delays");
+        let row = sheet.of("geo::delays", &kind).put(OURS, "synchronous", synchronous, "Δ");
+        row.put(OURS, "adversarial", adversarial, "Δ");
     }
     for line in lines::<Threshold>(folder.path(), "thresholds.csv")? {
         let case = match line.weight.as_str() {

@@ -66,7 +66,7 @@ const SECTIONS: [Section; 6] = [
         title: "Latency over the world",
         about: "Virtual time: real engines, key generation and cryptography over measured round \
                 trips between cloud regions; seeds are fixed. A wait is from a party's \
-                finalization of a slot to its value.",
+                finalization of a slot to its value; `Δ` is one message delay.",
         kind: Kind::Latency,
     },
 ];

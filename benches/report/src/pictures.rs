@@ -13,7 +13,7 @@ const BEHIND: usize = 1;
 const PLAIN: usize = 0;
 
 /// What is done once a slot; everything else that grows is done once an epoch.
-const SLOT: [&str; 2] = ["threshold::", "wvuf::"];
+const SLOT: [&str; 3] = ["threshold::", "wvuf::verify_all", "wvuf::combine"];
 
 /// File, title, quantity, and whether it is about slots.
 const GROWTH: [(&str, &str, &str, bool); 4] = [

@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Of lines, in turn.
-const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; 9] = [
     RGBColor(31, 119, 180),
     RGBColor(214, 69, 65),
     RGBColor(44, 140, 80),
@@ -18,6 +18,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(23, 160, 170),
     RGBColor(120, 90, 70),
     RGBColor(90, 90, 90),
+    RGBColor(200, 170, 20),
 ];
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const WIDTH: u32 = 860;
