@@ -2,7 +2,7 @@
 // @noble/curves, by turns in one run. Its package is no dependency of ours: `npm install --no-save
 // @noble/curves` first, or `sh benches/peers/noble/run.sh`, which does all. Noble reads the key each time.
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import { bls12_381 } from '@noble/curves/bls12-381.js';
@@ -67,18 +67,27 @@ for (const [name, middle, first] of medians) {
 const versionOf = (folder) =>
   JSON.parse(readFileSync(new URL(`${folder}/package.json`, import.meta.url), 'utf8')).version;
 const versions = { prefinal: versionOf('.'), [NOBLE]: versionOf(`node_modules/${NOBLE}`) };
-/** The fastest run, in the columns that all benches of this repository have. */
-function row(measured, implementation, entry) {
-  const command = 'sh benches/peers/noble/run.sh';
-  const start = `bindings,drand::verify,"JavaScript, quicknet, ${entry}",${implementation}`;
-  return `${start},${versions[implementation]},1,time,${times[measured][0].toPrecision(5)},ms,${command}`;
+/** In the columns that all benches of this repository have. */
+function row(subject, implementation, quantity, value, unit) {
+  const who = `${implementation},${versions[implementation]},1`;
+  return `bindings,${subject},${who},${quantity},${value},${unit},sh benches/peers/noble/run.sh`;
+}
+/** The fastest run. */
+function timed(measured, implementation, entry) {
+  const subject = `drand::verify,"JavaScript, quicknet, ${entry}"`;
+  return row(subject, implementation, 'time', times[measured][0].toPrecision(5), 'ms');
+}
+function sized(entry) {
+  const { size } = statSync(new URL(`dist/${entry}_bg.wasm`, import.meta.url));
+  return row(`npm::wasm,"entry ${entry}, not compressed"`, 'prefinal', 'bytes', size, 'bytes');
 }
 if (options.csv) {
   const header =
     'suite,operation,case,implementation,version,threads,quantity,value,unit,command';
   const rows = ['key read once', 'key read each time'].flatMap((entry) => [
-    row(`prefinal, ${entry}`, 'prefinal', entry),
-    row(NOBLE, NOBLE, entry),
+    timed(`prefinal, ${entry}`, 'prefinal', entry),
+    timed(NOBLE, NOBLE, entry),
   ]);
+  rows.push(sized('verifier'), sized('full'));
   writeFileSync(options.csv, `${[header, ...rows].join('\n')}\n`);
 }
