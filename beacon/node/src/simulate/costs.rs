@@ -12,17 +12,21 @@
 //! | weighted VUF: evaluate        | hash to 𝔾₂ once a slot and path, multiplication in 𝔾₂                |
 //! | check and combine `k` partials of `w` shares | per partial: a short multiplication in 𝔾₁ and 2 Miller loops; per share a term of an MSM; 2 final exponentiations |
 //! | threshold BLS: evaluate       | hash to 𝔾₁ once a slot and path, multiplication in 𝔾₁ for each share |
-//! | combine `w` shares, check the result | a term of an MSM in 𝔾₁ for each; hash to 𝔾₁, 2 Miller loops, final exponentiation |
+//! | combine `w` shares, check the result | a sum of `w` products in 𝔾₁; hash to 𝔾₁, 2 Miller loops, final exponentiation |
 //! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
 //!
-//! What is independent per partial or per share is spread over the party's cores. Elsewhere: what is
-//! charged when (`prices`), what is really computed (`committee`, `ground`).
+//! A term of a sum costs less the more terms there are, half as much among thousands as among dozens, so
+//! it is measured in sums of several lengths. What is independent per partial or per share is spread over
+//! the party's cores, as feature `parallel` does it. Elsewhere: what is charged when (`prices`), what is
+//! really computed (`committee`, `ground`).
 
 use std::hint::black_box;
+use std::iter::successors;
 use std::time::{Duration, Instant};
 
 use crypto_core::curve::{
-    G1Affine, G2Affine, MillerLoop, Scalar, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128,
+    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, hash_to_g1,
+    hash_to_g2, vartime_msm, vartime_msm_128,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +34,11 @@ use crate::scheme::Name;
 
 /// Chunks of a share that is dealt as a field element.
 const CHUNKS: u64 = 16;
+/// Terms of the sums whose costs are measured.
+const LENGTHS: [u16; 3] = [64, 512, LONGEST];
+const LONGEST: u16 = 2048;
+/// Fewer terms are not worth a core of their own.
+const LEAST_SUM: u64 = 32;
 
 /// How much of something is done.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +55,49 @@ pub(super) struct Work {
     pub(super) heaviest: u64,
     /// Cores to spread it over.
     pub(super) cores: u64,
+}
+
+/// Nanoseconds of one term of a sum of products, by the length of the sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Term([u64; LENGTHS.len()]);
+
+impl Term {
+    /// The least of several rounds for each length.
+    fn measure<G: Group>() -> Self {
+        let next = |sum: &Projective<G>| Some(sum.double() + Affine::generator());
+        let points = successors(Some(Projective::identity()), next).take(LONGEST.into());
+        let points = Projective::batch_to_affine(&points.collect::<Vec<_>>());
+        let scalars: Vec<Scalar> = (1..=LONGEST).map(|at| secret(at.into())).collect();
+        Self(LENGTHS.map(|length| {
+            let terms = usize::from(length);
+            time(terms, || vartime_msm(points.get(..terms).unwrap_or(&points), &scalars))
+        }))
+    }
+
+    /// Of a sum of so many terms: on the line between the lengths beside it.
+    fn among(self, terms: u64) -> u64 {
+        let Self(costs) = self;
+        let known = LENGTHS.map(u64::from).into_iter().zip(costs);
+        let mut before = None;
+        for (length, cost) in known {
+            if terms <= length {
+                let Some((from, at_from)) = before else { return cost };
+                let rise = i128::from(cost) - i128::from(at_from);
+                let part = rise * i128::from(terms - from) / i128::from(length - from);
+                return u64::try_from(i128::from(at_from) + part).unwrap_or(u64::MAX);
+            }
+            before = Some((length, cost));
+        }
+        before.map_or(0, |(_, cost)| cost)
+    }
+
+    /// Nanoseconds of a sum of so many terms on so many cores, as the curves' feature `parallel` cuts it.
+    fn sum(self, terms: u64, cores: u64) -> u64 {
+        let parts = cores.min(terms / LEAST_SUM).max(1);
+        let each = terms.div_ceil(parts);
+        each * self.among(each)
+    }
 }
 
 /// Primitive costs in nanoseconds on one thread.
@@ -68,10 +120,10 @@ pub struct Costs {
     pub(super) miller_loop: u64,
     /// One final exponentiation.
     pub(super) final_exponentiation: u64,
-    /// One term of a multi-scalar multiplication in 𝔾₁, 255-bit scalars.
-    pub(super) g1_term: u64,
-    /// One term of a multi-scalar multiplication in 𝔾₂, 255-bit scalars.
-    pub(super) g2_term: u64,
+    /// One term of a multi-scalar multiplication in 𝔾₁, 255-bit scalars, among 64, 512 and 2048.
+    pub(super) g1_term: Term,
+    /// The same in 𝔾₂.
+    pub(super) g2_term: Term,
     /// Multiplication in 𝔾₁ by 128 public bits.
     pub(super) g1_short: u64,
 }
@@ -109,8 +161,8 @@ impl Costs {
             g2_decode: time(1, || G2Affine::from_bytes(&encoded2)),
             miller_loop: time(TERMS, || MillerLoop::from_terms(terms())),
             final_exponentiation: time(1, || product.final_exponentiation()),
-            g1_term: time(TERMS, || vartime_msm(&g1, &scalars)),
-            g2_term: time(TERMS, || vartime_msm(&g2, &scalars)),
+            g1_term: Term::measure::<G1>(),
+            g2_term: Term::measure::<G2>(),
             g1_short: time(1, || vartime_msm_128(&[one], &short)),
         }
     }
@@ -149,10 +201,10 @@ impl Costs {
     #[must_use]
     pub(super) fn combine(&self, work: Work) -> Duration {
         let Work { parties, shares, cores, .. } = work;
-        let sum = shares * self.g1_term;
         nanos(match work.scheme {
-            Name::Bls => sum + self.check_signature_nanos(),
+            Name::Bls => self.g1_term.sum(shares, cores) + self.check_signature_nanos(),
             Name::Wvuf => {
+                let sum = shares * self.g1_term.among(shares);
                 let spread = parties * (self.g1_short + 2 * self.miller_loop) + sum;
                 let serial = self.g2_hash + self.miller_loop + 2 * self.final_exponentiation;
                 serial + spread / cores.min(parties).max(1)
@@ -166,7 +218,7 @@ impl Costs {
     pub(super) fn foresee(&self, work: Work) -> Duration {
         nanos(match work.scheme {
             Name::Bls => 0,
-            Name::Wvuf => work.shares * self.g1_term,
+            Name::Wvuf => work.shares * self.g1_term.among(work.shares),
         })
     }
 
@@ -176,10 +228,10 @@ impl Costs {
     pub(super) fn add(&self, work: Work) -> Duration {
         let Work { parties, shares, cores, .. } = work;
         nanos(match work.scheme {
-            Name::Bls => shares * self.g1_term,
+            Name::Bls => self.g1_term.sum(shares, 1),
             Name::Wvuf => {
                 let pairings = parties * (self.g1_short + 2 * self.miller_loop);
-                pairings / cores.clamp(1, 2) + shares * self.g1_term
+                pairings / cores.clamp(1, 2) + self.g1_term.sum(shares, 1)
             }
         })
     }
@@ -208,14 +260,15 @@ impl Costs {
             Name::Bls => {
                 // A term of a sum for each chunk, by half in length; two in 𝔾₂ for each share.
                 let chunks = CHUNKS * (shares + work.levels());
-                let per_share = self.g2_decode + 2 * self.g2_term;
-                chunks * (self.g1_decode + self.g1_term / 2) + shares * per_share
+                let per_share = self.g2_decode + 2 * self.g2_term.among(shares);
+                chunks * (self.g1_decode + self.g1_term.among(chunks) / 2) + shares * per_share
             }
             Name::Wvuf => {
                 // Two terms in 𝔾₂, one of them of half the length: the product, and the proof of all
                 // shares.
-                let g2_terms = self.g2_term + self.g2_term / 2;
-                let per_share = 2 * (self.g1_decode + self.g1_term) + self.g2_decode + g2_terms;
+                let (g1_term, g2_term) = (self.g1_term.among(shares), self.g2_term.among(shares));
+                let g2_terms = g2_term + g2_term / 2;
+                let per_share = 2 * (self.g1_decode + g1_term) + self.g2_decode + g2_terms;
                 shares * per_share + work.parties * self.miller_loop
             }
         };
@@ -230,7 +283,10 @@ impl Costs {
     pub(super) fn sum(&self, dealings: u64, work: Work) -> Duration {
         let shares = work.shares * work.paths;
         nanos(match work.scheme {
-            Name::Bls => shares * (dealings * self.g2_multiplication / 380 + self.g2_term),
+            Name::Bls => {
+                let tested = self.g2_term.among(shares);
+                shares * (dealings * self.g2_multiplication / 380 + tested)
+            }
             Name::Wvuf => {
                 let multiplications = 2 * self.g1_multiplication + self.g2_multiplication;
                 dealings * shares * multiplications / 380
@@ -257,7 +313,8 @@ impl Costs {
     #[must_use]
     pub(super) fn admit(&self, work: Work) -> Duration {
         let Work { parties, shares, paths, cores, .. } = work;
-        let per_share = self.g1_decode + self.g1_term + self.g2_term;
+        let terms = self.g1_term.among(shares) + self.g2_term.among(shares);
+        let per_share = self.g1_decode + terms;
         let spread = paths * (shares * per_share + parties * self.miller_loop)
             + parties * self.check_signature_nanos();
         nanos(spread / cores.max(1) + paths * self.final_exponentiation)
@@ -274,21 +331,48 @@ fn nanos(count: u64) -> Duration {
 
 /// A scalar of full length.
 fn secret(number: u64) -> Scalar {
-    let wide: [u8; 64] = std::array::from_fn(|_| number.to_be_bytes()[7] ^ 0xa5);
+    let [.., high, low] = number.to_be_bytes();
+    let wide: [u8; 64] = std::array::from_fn(|at| if at % 2 == 0 { high } else { low ^ 0xa5 });
     Scalar::from_wide(&wide)
 }
 
-/// Nanoseconds per unit, the least of several rounds.
+/// Nanoseconds per unit, the least of several rounds; what takes milliseconds is not repeated in one.
 fn time<T>(units: usize, mut work: impl FnMut() -> T) -> u64 {
     const ROUNDS: u32 = 12;
-    const REPEATS: u32 = 8;
+    let repeats = if units > 64 { 1 } else { 8 };
     let mut least = Duration::MAX;
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        for _ in 0..REPEATS {
+        for _ in 0..repeats {
             black_box(work());
         }
-        least = least.min(started.elapsed() / REPEATS);
+        least = least.min(started.elapsed() / repeats);
     }
     u64::try_from(least.as_nanos()).unwrap_or(u64::MAX) / u64::try_from(units.max(1)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERM: Term = Term([400, 200, 100]);
+
+    #[test]
+    fn a_term_costs_as_measured_and_between_what_was_measured() {
+        for (terms, cost) in
+            [(0, 400), (64, 400), (288, 300), (512, 200), (1280, 150), (2048, 100), (9000, 100)]
+        {
+            assert_eq!(TERM.among(terms), cost, "among {terms}");
+        }
+        assert_eq!(Term([100, 200, 400]).among(288), 150, "where more costs more");
+    }
+
+    #[test]
+    fn sums_are_cut_for_cores_while_the_parts_are_worth_it() {
+        assert_eq!(TERM.sum(512, 1), 512 * 200);
+        assert_eq!(TERM.sum(512, 4), 128 * TERM.among(128));
+        assert_eq!(TERM.sum(512, 1000), 32 * 400, "no part has fewer than 32");
+        assert_eq!(TERM.sum(63, 32), 63 * 400);
+        assert_eq!(TERM.sum(0, 32), 0);
+    }
 }
