@@ -18,7 +18,7 @@ use std::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use beacon::{Bls, Message, Recipient, Reveal, Slot, Value, View};
 use crypto_core::access::Party;
@@ -123,22 +123,19 @@ struct Engine {
     log: SharedLog,
     driver: Driver<Bls>,
     view: View,
+    /// When it is given up.
+    until: Instant,
     said: BTreeMap<(View, Value, bool), BTreeSet<Party>>,
     committed: BTreeMap<View, Value>,
 }
 
 impl Engine {
     fn run(mut self, inbox: &Receiver<(Party, Wire)>) -> Result<(), Failure> {
-        self.propose();
+        self.enter(self.view);
         while self.view.slot.get() <= SLOTS {
-            match inbox.recv_timeout(TIMEOUT) {
+            match inbox.recv_timeout(self.until.saturating_duration_since(Instant::now())) {
                 Ok((from, wire)) => self.receive(from, wire)?,
-                Err(RecvTimeoutError::Timeout) => {
-                    // BEACON 4: before the timeout is signed.
-                    self.driver.on_view_abandoned(self.view)?;
-                    self.view.attempt += 1;
-                    self.propose();
-                }
+                Err(RecvTimeoutError::Timeout) => self.abandon_for(self.view.attempt + 1)?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
@@ -164,8 +161,16 @@ impl Engine {
         }
     }
 
-    fn propose(&mut self) {
-        let View { slot, attempt } = self.view;
+    fn abandon_for(&mut self, attempt: u32) -> Result<(), Stopped> {
+        // BEACON 4: before the timeout is signed.
+        self.driver.on_view_abandoned(self.view)?;
+        self.enter(View::new(self.view.slot, attempt));
+        Ok(())
+    }
+
+    fn enter(&mut self, view: View) {
+        (self.view, self.until) = (view, Instant::now() + TIMEOUT);
+        let View { slot, attempt } = view;
         let leader = (slot.get() + u64::from(attempt)) % u64::from(PARTIES);
         let asleep = slot.get().is_multiple_of(3) && attempt == 0;
         if leader == u64::from(self.me.get()) && !asleep {
@@ -176,7 +181,11 @@ impl Engine {
 
     fn receive(&mut self, from: Party, wire: Wire) -> Result<(), Failure> {
         match wire {
-            Wire::Propose(view, value) if view == self.view => {
+            // Whoever is behind goes along: clocks alone would not bring all into one view.
+            Wire::Propose(view, value) if view.slot == self.view.slot && view >= self.view => {
+                if view > self.view {
+                    self.abandon_for(view.attempt)?;
+                }
                 self.broadcast(&Wire::Vote(view, value));
             }
             Wire::Propose(..) => {}
@@ -191,14 +200,25 @@ impl Engine {
                 if let Some(message) = partial.filter(|_| from != self.me) {
                     self.deliver(from, message)?;
                 }
-                if self.count(from, (view, value, true)) == QUORUM && view.slot == self.view.slot {
-                    // BEACON 6: final.
-                    self.driver.on_finalize(view.slot, Some(value))?;
-                    self.view = View::new(view.slot.next(), 0);
-                    self.propose();
-                }
+                self.count(from, (view, value, true));
+                self.finalize()?;
             }
             Wire::Beacon(message) => self.deliver(from, message)?,
+        }
+        Ok(())
+    }
+
+    /// Commits of later slots may have come before those of this one.
+    fn finalize(&mut self) -> Result<(), Stopped> {
+        let is_final = |slot, what: &(View, Value, bool), who: &BTreeSet<Party>| {
+            what.0.slot == slot && what.2 && who.len() >= QUORUM
+        };
+        while let Some((&(View { slot, .. }, value, _), _)) =
+            self.said.iter().find(|(what, who)| is_final(self.view.slot, what, who))
+        {
+            // BEACON 6: final.
+            self.driver.on_finalize(slot, Some(value))?;
+            self.enter(View::new(slot.next(), 0));
         }
         Ok(())
     }
@@ -286,6 +306,7 @@ fn run(options: Options) -> Result<u64, Failure> {
             log,
             driver,
             view: View::new(Slot::new(1), 0),
+            until: Instant::now(),
             said: BTreeMap::new(),
             committed,
         };
