@@ -97,7 +97,7 @@ impl<S: Scheme> Beacon<S> {
                 .limits
                 .answers
                 .saturating_add(self.limits.outputs)
-                .saturating_add(5 + Kind::COUNT),
+                .saturating_add(6 + Kind::COUNT),
         }
     }
 

@@ -12,7 +12,8 @@
 //! partials. It is looked at only if the slot is final here, lacks its output, and was asked of this
 //! peer; so it cannot precede finality, nor take part in deciding a value, and a peer that shows what is
 //! false costs one check for each slot that it was asked for, once. What rests on parties that do not count
-//! here yet ends the asking as well, without blame. Peers are asked in turn.
+//! here yet ends the asking as well, without blame. Peers are asked in turn, at once if an answer was of no
+//! use for the first time, after a pause otherwise.
 //!
 //! Shown is what this beacon keeps of finished slots, or what the driver's archive has
 //! ([`Output::Lookup`]); to one peer a bounded number in a pause, each once, and in all some again
@@ -41,6 +42,8 @@ pub(super) struct Missed {
     asked: BTreeMap<Party, (Slot, Slot)>,
     /// Who has shown what is false.
     pub(super) liars: BTreeSet<Party>,
+    /// Who has last shown what cannot be told here.
+    uncounted: BTreeSet<Party>,
     last: Option<Party>,
     again: Instant,
 }
@@ -61,7 +64,9 @@ impl Missed {
 
     /// How many notes are kept of a peer.
     pub(super) fn notes_of(&self, party: Party) -> usize {
-        usize::from(self.asked.contains_key(&party)) + usize::from(self.liars.contains(&party))
+        let parties = [&self.liars, &self.uncounted];
+        let noted = parties.into_iter().filter(|parties| parties.contains(&party)).count();
+        usize::from(self.asked.contains_key(&party)) + noted
     }
 }
 
@@ -157,6 +162,7 @@ impl<S: Scheme> Beacon<S> {
         open.opening = false;
         match result {
             Ok(combined) => {
+                self.missed.uncounted.remove(&from);
                 let bound = open.value().and_then(|last| bound_value(self.binding, last));
                 if kept && open.result.is_none() && bound == Some(value) {
                     open.result = Some((path, combined));
@@ -164,10 +170,13 @@ impl<S: Scheme> Beacon<S> {
                     self.reveal();
                 }
             }
-            // It may be right and cannot be told here: another peer's may rest on other parties.
+            // It may be right and cannot be told here: another peer's may rest on other parties. Once all
+            // have been asked, each waits for its turn: what is missing is a key, and asking brings none.
             Err(ShownError::NotCounted) => {
                 self.missed.asked.remove(&from);
-                self.missed.again = Instant::START;
+                if self.missed.uncounted.insert(from) {
+                    self.missed.again = Instant::START;
+                }
             }
             Err(ShownError::False) => {
                 self.missed.again = Instant::START;

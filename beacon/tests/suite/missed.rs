@@ -402,10 +402,8 @@ fn a_party_that_was_down_for_thousands_of_slots_catches_up<S: Instance>() {
     assert_eq!((beacon.waiting_slots(), beacon.answerable_slots()), (0, limits.history));
 }
 
-/// With late keys a proof may rest on what this party has not admitted: nobody is to blame, and with
-/// the key it is right.
-#[test]
-fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
+/// A party that has admitted none of the others' keys, and lacks slot 1; what it asks for is in the second.
+fn without_keys() -> (World<Wvuf>, Beacon<Wvuf>, Vec<Output<Wvuf>>) {
     let world = World::<Wvuf>::new(961, &[1, 1, 1, 0], [2, 3, 3]);
     let dealt = &world.paths[&Path::Slow];
     let mut config = world.config(A, &SLOW);
@@ -414,11 +412,42 @@ fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
         beacon::Paths::Slow(beacon::Sharing { committee: dealt.empty.clone(), ..sharing });
     let mut beacon = Beacon::new(config, &[]).unwrap();
     step(&mut beacon, ms(0), finalized(1, Some(V)));
-    step(&mut beacon, ms(500), Input::Tick);
-    let proof = |parties: &[Party]| -> BTreeMap<Party, <Wvuf as Scheme>::Partial> {
-        let partial = |party: &Party| (*party, world.partial(*party, Path::Slow, slot(1), None));
-        parties.iter().map(partial).collect()
-    };
+    let outputs = step(&mut beacon, ms(500), Input::Tick);
+    (world, beacon, outputs)
+}
+
+/// Slot 1 with the partials of these.
+fn proof(world: &World<Wvuf>, parties: &[Party]) -> BTreeMap<Party, <Wvuf as Scheme>::Partial> {
+    let partial = |party: &Party| (*party, world.partial(*party, Path::Slow, slot(1), None));
+    parties.iter().map(partial).collect()
+}
+
+/// Each peer is asked once without delay; what a key is missing for, no number of answers brings.
+#[test]
+fn proofs_that_rest_on_unknown_keys_are_asked_for_at_a_pace() {
+    let (world, mut beacon, outputs) = without_keys();
+    assert_eq!(asked(&outputs), [(B, 1, 1)]);
+    let answer = |from| received(from, shown::<Wvuf>(Path::Slow, 1, proof(&world, &[B, C])));
+    for (from, next) in [(B, C), (C, D), (D, B)] {
+        assert_eq!(asked(&step(&mut beacon, ms(501), answer(from))), [(next, 1, 1)]);
+    }
+    let pause = Limits::default().retry;
+    let mut now = ms(501);
+    for (from, next) in [(B, C), (C, D), (D, B), (B, C)] {
+        let outputs = step(&mut beacon, now, answer(from));
+        assert_eq!((jobs(&outputs).len(), asked(&outputs).len()), (1, 0), "{from}");
+        now = now + pause;
+        assert_eq!(asked(&step(&mut beacon, now, Input::Tick)), [(next, 1, 1)]);
+    }
+}
+
+/// With late keys a proof may rest on what this party has not admitted: nobody is to blame, and with
+/// the key it is right.
+#[test]
+fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
+    let (world, mut beacon, _) = without_keys();
+    let dealt = &world.paths[&Path::Slow];
+    let proof = |parties: &[Party]| proof(&world, parties);
     let of = |from, partials| received(from, shown::<Wvuf>(Path::Slow, 1, partials));
     let outputs = step(&mut beacon, ms(501), of(B, proof(&[B, C])));
     assert_eq!((jobs(&outputs).len(), accused(&outputs).len()), (1, 0));
