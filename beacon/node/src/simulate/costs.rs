@@ -10,7 +10,7 @@
 //! | sign a vote                   | hash to 𝔾₁, multiplication in 𝔾₁                                    |
 //! | check a multi-signature       | hash to 𝔾₁, 2 Miller loops, final exponentiation                    |
 //! | weighted VUF: evaluate        | hash to 𝔾₂ once a slot and path, multiplication in 𝔾₂                |
-//! | check and combine `k` partials of `w` shares | per partial: a short multiplication in 𝔾₁ and 2 Miller loops; per share a term of an MSM; 2 final exponentiations |
+//! | check and combine `k` partials of `w` shares | per partial: a short multiplication in 𝔾₁ and 2 Miller loops; per share a term of an MSM; 2 final exponentiations; the Miller loops alone are spread |
 //! | threshold BLS: evaluate       | hash to 𝔾₁ once a slot and path, multiplication in 𝔾₁ for each share |
 //! | combine `w` shares, check the result | a sum of `w` products in 𝔾₁; hash to 𝔾₁, 2 Miller loops, final exponentiation |
 //! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
@@ -30,6 +30,7 @@ use crypto_core::curve::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Failure;
 use crate::scheme::Name;
 
 /// Chunks of a share that is dealt as a field element.
@@ -37,8 +38,9 @@ const CHUNKS: u64 = 16;
 /// Terms of the sums whose costs are measured.
 const LENGTHS: [u16; 3] = [64, 512, LONGEST];
 const LONGEST: u16 = 2048;
-/// Fewer terms are not worth a core of their own.
+/// Fewer terms of a sum, or pairings of a product, are not worth a core of their own.
 const LEAST_SUM: u64 = 32;
+const LEAST_PRODUCT: u64 = 4;
 
 /// How much of something is done.
 #[derive(Clone, Copy, Debug)]
@@ -94,9 +96,11 @@ impl Term {
 
     /// Nanoseconds of a sum of so many terms on so many cores, as the curves' feature `parallel` cuts it.
     fn sum(self, terms: u64, cores: u64) -> u64 {
-        let parts = cores.min(terms / LEAST_SUM).max(1);
-        let each = terms.div_ceil(parts);
-        each * self.among(each)
+        let longest = match terms / LEAST_SUM {
+            0 | 1 => terms,
+            _ => terms.div_ceil(cores.max(1)).max(LEAST_SUM),
+        };
+        longest * self.among(longest)
     }
 }
 
@@ -136,10 +140,16 @@ impl Work {
 }
 
 impl Costs {
-    /// Measures them; takes about a second. Each is the least of several rounds, as what disturbs a
+    /// Measures them; takes about two seconds. Each is the least of several rounds, as what disturbs a
     /// measurement only ever adds to it.
-    #[must_use]
-    pub fn measure() -> Self {
+    ///
+    /// # Errors
+    /// If there is no thread to be had.
+    pub fn measure() -> Result<Self, Failure> {
+        on_one_thread(Self::measured)
+    }
+
+    fn measured() -> Self {
         const TERMS: usize = 64;
         let scalars: Vec<Scalar> = (1..=64).map(secret).collect();
         let g1: Vec<G1Affine> =
@@ -204,10 +214,10 @@ impl Costs {
         nanos(match work.scheme {
             Name::Bls => self.g1_term.sum(shares, cores) + self.check_signature_nanos(),
             Name::Wvuf => {
-                let sum = shares * self.g1_term.among(shares);
-                let spread = parties * (self.g1_short + 2 * self.miller_loop) + sum;
+                let sums = parties * self.g1_short + shares * self.g1_term.among(shares);
                 let serial = self.g2_hash + self.miller_loop + 2 * self.final_exponentiation;
-                serial + spread / cores.min(parties).max(1)
+                let parts = cores.min(parties / LEAST_PRODUCT).max(1);
+                sums + serial + 2 * parties.div_ceil(parts) * self.miller_loop
             }
         })
     }
@@ -325,6 +335,18 @@ impl Costs {
     }
 }
 
+/// Where there are more, the curves would take them, and prices are spread over cores afterwards.
+#[cfg(feature = "parallel")]
+fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    Ok(pool.map_err(Failure::bad_input)?.install(work))
+}
+
+#[cfg(not(feature = "parallel"))]
+fn on_one_thread<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+    Ok(work())
+}
+
 fn nanos(count: u64) -> Duration {
     Duration::from_nanos(count)
 }
@@ -371,7 +393,9 @@ mod tests {
     fn sums_are_cut_for_cores_while_the_parts_are_worth_it() {
         assert_eq!(TERM.sum(512, 1), 512 * 200);
         assert_eq!(TERM.sum(512, 4), 128 * TERM.among(128));
-        assert_eq!(TERM.sum(512, 1000), 32 * 400, "no part has fewer than 32");
+        for terms in [64, 95, 124, 512] {
+            assert_eq!(TERM.sum(terms, 1000), 32 * 400, "{terms}: only the last part has fewer");
+        }
         assert_eq!(TERM.sum(63, 32), 63 * 400);
         assert_eq!(TERM.sum(0, 32), 0);
     }

@@ -156,7 +156,7 @@ fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
 }
 
 fn costs(file: Option<&Path>) -> Result<Costs, Failure> {
-    let Some(file) = file else { return Ok(Costs::measure()) };
+    let Some(file) = file else { return Costs::measure() };
     let at = |error: &dyn std::fmt::Display| {
         Failure::bad_input(format_args!("{}: {error}", file.display()))
     };

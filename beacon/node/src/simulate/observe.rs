@@ -107,7 +107,7 @@ fn experiment<S: Keyed>(order: &Order) -> Result<Experiment<S>, Failure> {
     };
     let costs = match &order.charge {
         Charge::Nothing => None,
-        Charge::Measured => Some(Costs::measure()),
+        Charge::Measured => Some(Costs::measure()?),
         Charge::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
     };
     let prices = costs.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
