@@ -4,9 +4,9 @@
 //! it is made by the command that the package's README names, which says on the terminal what it does and
 //! installs. A devnet goes on without a page if that fails: the values are there all the same.
 //!
-//! Where to look: the folder that we run in, and the workspace that cargo runs us from. No path of the
-//! machine that built us is in the program, and no folder above the current one is looked at: what is built
-//! there would be somebody else's.
+//! Where to look: the folder that we run in, and the workspace that cargo runs us from. Only there is it
+//! built, for its code runs already; elsewhere the command is named. No path of the machine that built us is
+//! in the program.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -23,31 +23,38 @@ const COMMAND: [&str; 3] = ["cargo", "xtask", "page"];
 
 /// The folder of the page, built if need be. Why there is none is said.
 pub(super) fn page() -> Option<PathBuf> {
-    let here = env::current_dir().ok();
-    let workspace = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let above = workspace.iter().flat_map(|package| package.ancestors()).map(Path::to_owned);
-    let page = match here.into_iter().chain(above).find(|root| has(root, &WRITTEN)) {
-        Some(root) => built(&root),
-        None => Err("this is no checkout of the project, and there is no --page FOLDER".to_owned()),
+    let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let workspace = package.as_deref().and_then(|package| package.ancestors().find(is_checkout));
+    let here = env::current_dir().ok().filter(|here| is_checkout(&here.as_path()));
+    let page = match (workspace, here) {
+        (Some(root), _) => made(root).map_or_else(|| make(root), Ok),
+        (None, Some(root)) => {
+            made(&root).ok_or_else(|| format!("it is not built yet: {}", COMMAND.join(" ")))
+        }
+        (None, None) => {
+            Err("this is no checkout of the project, and there is no --page FOLDER".to_owned())
+        }
     };
     page.map_err(|why| println!("values are served without a page: {why}")).ok()
 }
 
-fn built(root: &Path) -> Result<PathBuf, String> {
-    let page = root.join(PACKAGE).join(PAGE);
-    if has(root, &MADE) {
-        return Ok(page);
-    }
+fn is_checkout(root: &&Path) -> bool {
+    has(root, &WRITTEN)
+}
+
+/// The page, if it is built.
+fn made(root: &Path) -> Option<PathBuf> {
+    has(root, &MADE).then(|| root.join(PACKAGE).join(PAGE))
+}
+
+fn make(root: &Path) -> Result<PathBuf, String> {
     let [program, arguments @ ..] = COMMAND;
     let command = COMMAND.join(" ");
     println!("the page is not built yet, which takes minutes: {command}");
     let status = Command::new(program).args(arguments).current_dir(root).status();
     let status = status.map_err(|error| format!("{command}: {error}"))?;
-    if status.success() && has(root, &MADE) {
-        Ok(page)
-    } else {
-        Err(format!("{command} ended with {status}"))
-    }
+    let page = status.success().then(|| made(root)).flatten();
+    page.ok_or_else(|| format!("{command} ended with {status}"))
 }
 
 fn has(root: &Path, files: &[&str]) -> bool {

@@ -13,6 +13,8 @@ use crate::client::get;
 use crate::devnet::Devnet;
 
 const PAGE: &str = "bindings/wasm/demo";
+/// The package that cargo runs, from the checkout's root.
+const NODE: Option<&str> = Some("beacon/node");
 const MADE: &str =
     "mkdir prefinal && echo made | tee prefinal/index.js > prefinal/verifier_bg.wasm";
 
@@ -70,21 +72,28 @@ fn said(devnet: &Devnet, words: &str) -> bool {
 
 #[test]
 fn a_missing_page_is_built_once_and_that_is_said() {
-    let checkout = Checkout::new(MADE);
-    let first = checkout.devnet(checkout.root(), None, &[]);
+    let (checkout, elsewhere) = (Checkout::new(MADE), TempDir::new().unwrap());
+    let first = checkout.devnet(elsewhere.path(), NODE, &[]);
     assert!(said(&first, "the page is not built yet, which takes minutes: cargo xtask page"));
     assert!(shows_the_page(&first) && said(&first, "/ shows the slots"));
     assert_eq!(get(first.address, "/prefinal/verifier_bg.wasm").body, "made\n");
-    let second = checkout.devnet(checkout.root(), None, &[]);
+    let second = checkout.devnet(elsewhere.path(), NODE, &[]);
     assert!(shows_the_page(&second) && !said(&second, "xtask"));
     assert_eq!(checkout.asked(), 1);
 }
 
+/// What is in a folder must not run because somebody stands in it.
 #[test]
-fn who_is_run_by_cargo_has_the_page_of_its_workspace() {
-    let (checkout, elsewhere) = (Checkout::new(MADE), TempDir::new().unwrap());
-    let devnet = checkout.devnet(elsewhere.path(), Some("beacon/node"), &[]);
-    assert!(shows_the_page(&devnet));
+fn who_is_not_run_by_cargo_builds_nothing() {
+    let checkout = Checkout::new(MADE);
+    let first = checkout.devnet(checkout.root(), None, &[]);
+    assert!(said(&first, "without a page: it is not built yet: cargo xtask page"));
+    assert!(!shows_the_page(&first));
+    assert_eq!(checkout.asked(), 0);
+    let builder = checkout.devnet(checkout.root(), NODE, &[]);
+    assert!(shows_the_page(&builder));
+    let second = checkout.devnet(checkout.root(), None, &[]);
+    assert!(shows_the_page(&second));
     assert_eq!(checkout.asked(), 1);
 }
 
@@ -99,7 +108,7 @@ fn outside_of_a_checkout_the_values_are_served_alone() {
         assert_eq!(without.len(), 1, "{:?}", devnet.said);
         assert!(!shows_the_page(&devnet) && !said(&devnet, "shows the slots"));
     }
-    let devnet = checkout.devnet(checkout.root(), None, &["--no-page"]);
+    let devnet = checkout.devnet(checkout.root(), NODE, &["--no-page"]);
     assert!(!shows_the_page(&devnet));
     assert_eq!(checkout.asked(), 0);
 }
@@ -108,7 +117,7 @@ fn outside_of_a_checkout_the_values_are_served_alone() {
 fn values_are_served_though_the_page_cannot_be_built() {
     for (task, why) in [("exit 3", "exit status: 3"), ("true", "exit status: 0")] {
         let checkout = Checkout::new(task);
-        let devnet = checkout.devnet(checkout.root(), None, &[]);
+        let devnet = checkout.devnet(checkout.root(), NODE, &[]);
         assert!(said(&devnet, "without a page: cargo xtask page ended with"), "{:?}", devnet.said);
         assert!(said(&devnet, why) && !shows_the_page(&devnet));
     }
