@@ -2,14 +2,15 @@
 //!
 //! Nothing else should run meanwhile. Building comes first, so that no compiler is beside a measurement.
 //! A program that does not build, or fails, does not end the others: its command is named at the end, and
-//! the report does without it.
+//! the report does without it. What is published comes from one run on one machine:
 //!
-//! | asked    | figures, pictures, report | README               |
-//! |----------|---------------------------|----------------------|
-//! | all      | `benches/results/`        | its table is written |
-//! | --quick  | `target/bench/`           | is left as it is     |
+//! | asked                  | figures, pictures, report | README                                 |
+//! |------------------------|---------------------------|----------------------------------------|
+//! | all                    | `benches/results/`        | its table is written if nothing failed |
+//! | `--quick`, or by name  | `target/bench/`           | is left as it is                       |
 //!
 //! Elsewhere: what is measured (`benches/`), what the report says (`benches/report`).
+use std::path::Path;
 use std::time::Instant;
 
 use crate::gate::{Gate, root};
@@ -39,15 +40,6 @@ pub(crate) enum Samples {
     Few,
 }
 
-impl Samples {
-    const fn results(self) -> &'static str {
-        match self {
-            Self::All => "benches/results",
-            Self::Few => "target/bench",
-        }
-    }
-}
-
 /// One program.
 struct Measure {
     name: String,
@@ -75,24 +67,24 @@ pub(crate) fn run(samples: Samples, names: &[String]) -> Result<usize, Failed> {
         .filter(|one| names.is_empty() || names.iter().any(|name| one.is(name)))
         .collect();
     set_up(&chosen)?;
-    let report = format!("-p prefinal-report -- --results {}", samples.results());
+    let published = samples == Samples::All && names.is_empty();
+    let results = if published { "benches/results" } else { "target/bench" };
+    let report = format!("-p prefinal-report -- --results {results}");
     let started = Instant::now();
     Gate::cargo("build --release --locked -p prefinal-report").run()?;
     let (ready, mut failures) = built(&chosen);
     println!("\nbuilt in {}", minutes(started.elapsed()));
 
-    setup::folder(samples.results())?;
-    let machine = root().join(samples.results()).join("machine.txt");
-    if names.is_empty() || !machine.exists() {
-        forget(samples)?;
-        let thorough = if samples == Samples::All { "all" } else { "few" };
-        Gate::cargo(&format!("run --release --locked {report} --begin {thorough}")).run()?;
-    }
+    setup::folder(results)?;
+    let results = root().join(results);
+    forget(&results)?;
+    let thorough = if samples == Samples::All { "all" } else { "few" };
+    Gate::cargo(&format!("run --release --locked {report} --begin {thorough}")).run()?;
     let started = Instant::now();
-    let failed = ready.into_iter().filter_map(|one| measure(one, samples).err());
+    let failed = ready.into_iter().filter_map(|one| measure(one, samples, &results).err());
     failures.extend(failed.map(|failed| failed.0));
     println!("\nmeasured in {}", minutes(started.elapsed()));
-    let readme = if samples == Samples::All { " --readme README.md" } else { "" };
+    let readme = if published && failures.is_empty() { " --readme README.md" } else { "" };
     Gate::cargo(&format!("run --release --locked {report}{readme}")).run()?;
     if failures.is_empty() { Ok(chosen.len()) } else { Err(Failed(failures.join("\n  "))) }
 }
@@ -109,19 +101,18 @@ fn built(chosen: &[Measure]) -> (Vec<&Measure>, Vec<String>) {
     (ready, failures)
 }
 
-fn measure(program: &Measure, samples: Samples) -> Result<(), Failed> {
-    let name = &program.name;
-    // Criterion's programs run in their own folder.
-    let file = root().join(samples.results()).join(format!("{name}.csv"));
+/// Into a file whose name is whole: Criterion's programs run in their own folder.
+fn measure(program: &Measure, samples: Samples, results: &Path) -> Result<(), Failed> {
+    let file = results.join(format!("{}.csv", program.name));
     let run = program.run.clone().and("--csv").and(&file.to_string_lossy());
     let run = if samples == Samples::Few { run.and("--quick") } else { run };
     run.run().map(drop)
 }
 
 /// Figures of an earlier run are not of this one.
-fn forget(samples: Samples) -> Result<(), Failed> {
-    let at = |error: std::io::Error| Failed(format!("{}: {error}", samples.results()));
-    for entry in std::fs::read_dir(root().join(samples.results())).map_err(at)? {
+fn forget(results: &Path) -> Result<(), Failed> {
+    let at = |error: std::io::Error| Failed(format!("{}: {error}", results.display()));
+    for entry in std::fs::read_dir(results).map_err(at)? {
         let file = entry.map_err(at)?.path();
         if file.extension().is_some_and(|end| end == "csv" || end == "svg") {
             std::fs::remove_file(file).map_err(at)?;
@@ -173,7 +164,10 @@ fn set_up(chosen: &[Measure]) -> Result<(), Failed> {
                 setup::targets(&[WASM_TRIPLE])?;
                 setup::programs(&[NODE, NPM])?;
             }
-            "bindings-python" => setup::programs(&[python])?,
+            "bindings-python" => {
+                setup::programs(&[python])?;
+                setup::venv("target/peers-python", "benches/peers/python/requirements.txt")?;
+            }
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ caller="$PWD"
 cd "$(dirname "$0")/../../.."
 root="$PWD"
 venv=target/peers-python
-[ -x "$venv/bin/python3" ] || python3 -m venv "$venv"
+[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
 "$venv/bin/python3" -m pip install --quiet --disable-pip-version-check \
     -r bindings/python/requirements/build.txt -r benches/peers/python/requirements.txt
 rm -rf "$venv/wheels"

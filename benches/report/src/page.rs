@@ -50,7 +50,7 @@ const SECTIONS: [Section; 6] = [
     Section {
         suite: "flows",
         title: "Whole flows",
-        about: "All parties' work for one key generation, or one party's for one slot.",
+        about: "One party's work, for a whole key generation and for a slot.",
         kind: Kind::Comparison,
     },
     Section {

@@ -11,8 +11,8 @@
 //! | rounding::within   | `W` allowed, 129 parties | the scan for the least stake of the fast path        |
 //! | pvss::deal, decode, verify | `W`, four for each party | two paths, shares as group elements           |
 //! | pvss::field::…     | the same                 | shares as field elements, chunk by chunk             |
-//! | wvuf::combine      | the same                 | one pairing for each party of a quorum of two thirds |
-//! | threshold::check_all, combine | the same      | a sum over the shares, roots of unity                |
+//! | wvuf::admit_all, verify_all, combine | the same | one pairing for each party of a quorum of two thirds |
+//! | threshold::verify_all, combine | the same     | a sum over the shares, roots of unity                |
 //!
 //! Memory is the most that was in use at once beyond what there was before. What would take longer
 //! than a row may take is left out with everything larger, and the table says so.
