@@ -27,7 +27,7 @@ use prefinal_node::validator::{
 };
 use rows::{OURS, Sheet};
 use sim::{GLOBAL, Geography, Host, Jitter, Network, Placement, Seat, Simulation, Step};
-use weighted_rounding::Ratio;
+use weighted_rounding::{Ratio, Stake};
 
 use crate::{Outcome, put_waits};
 
@@ -126,6 +126,9 @@ struct Run {
 pub(crate) fn compare(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     let (parties, slots) = if quick { (16, 10) } else { (64, 40) };
     let stakes = StakeTable::embedded()?.largest(parties).ok_or("too few holders")?;
+    // In thousandths of a coin: Malachite counts to a third of 2⁶⁴.
+    let stakes: Vec<Stake> =
+        stakes.into_iter().map(|stake| Stake::new(stake.get() / 100_000)).collect();
     let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)?;
     let ground = Arc::new(Ground::new(&plan, SEED)?);
     ground.deal();
