@@ -14,7 +14,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::lanes::Wide;
 use super::{Affine, Group};
+
+/// Fewer additions are done one by one: eight lanes share an inversion, but need some to fill them.
+const LEAST_WIDE: usize = 24;
 
 /// The field that coordinates lie in.
 pub trait BaseField: Copy + PartialEq {
@@ -25,6 +29,10 @@ pub trait BaseField: Copy + PartialEq {
     fn squared(&self) -> Self;
     /// Not of zero. The time may depend on the value.
     fn vartime_inverse(&self) -> Self;
+    /// A coefficient, in Montgomery form to the base `2³⁸⁴`, lowest word first; zero is the only place
+    /// where there is but one.
+    fn words(&self, at: usize) -> &[u64; 6];
+    fn set_words(&mut self, at: usize, words: [u64; 6]);
 }
 
 /// `λ = rise/run` for the pair `at`, and the product of the runs before it.
@@ -38,13 +46,44 @@ struct Slope<F> {
 /// `pointsᵢ ← pointsᵢ + othersᵢ`, over as many as the shorter slice has, with one inversion for all.
 /// Not constant time.
 pub fn vartime_add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>]) {
-    let mut before = G::Coordinate::UNIT;
-    let mut slopes = Vec::with_capacity(points.len().min(others.len()));
+    let mut sloped = Vec::with_capacity(points.len().min(others.len()));
     for (at, (point, other)) in points.iter_mut().zip(others).enumerate() {
-        if let Some((rise, run)) = slope(point, other) {
-            slopes.push(Slope { at, rise, run, before });
-            before = before.product(&run);
+        if !is_settled(point, other) {
+            sloped.push(at);
         }
+    }
+    match Wide::detect() {
+        Some(wide) if sloped.len() >= LEAST_WIDE => wide.add_pairs(points, others, &sloped),
+        _ => add_pairs(points, others, &sloped),
+    }
+}
+
+/// Whether `point` is the sum, where that takes no slope.
+fn is_settled<G: Group>(point: &mut Affine<G>, other: &Affine<G>) -> bool {
+    if other.is_identity() {
+        return true;
+    }
+    if point.is_identity() {
+        *point = *other;
+        return true;
+    }
+    let ((x1, y1), (x2, y2)) = (G::coordinates(&point.0), G::coordinates(&other.0));
+    let is_zero = x1 == x2 && y1 != y2;
+    if is_zero {
+        *point = Affine::identity();
+    }
+    is_zero
+}
+
+/// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`, where neither is the identity nor their sum.
+fn add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>], places: &[usize]) {
+    let mut before = G::Coordinate::UNIT;
+    let mut slopes = Vec::with_capacity(places.len());
+    for at in places.iter().copied() {
+        let (Some(point), Some(other)) = (points.get(at), others.get(at)) else { continue };
+        let (rise, run) = slope(point, other);
+        slopes.push(Slope { at, rise, run, before });
+        before = before.product(&run);
     }
     if slopes.is_empty() {
         return;
@@ -55,35 +94,39 @@ pub fn vartime_add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>
         inverse = inverse.product(&run);
         let (Some(point), Some(other)) = (points.get_mut(at), others.get(at)) else { continue };
         let ((x1, y1), (x2, _)) = (G::coordinates(&point.0), G::coordinates(&other.0));
-        let x = slope.squared().difference(&x1).difference(&x2);
-        let y = slope.product(&x1.difference(&x)).difference(&y1);
+        let x = slope.squared().difference(x1).difference(x2);
+        let y = slope.product(&x1.difference(&x)).difference(y1);
         *point = Affine(G::from_coordinates(x, y));
     }
 }
 
-/// `λ` as a fraction; none if the sum needs none, and then `point` is that sum.
-fn slope<G: Group>(
-    point: &mut Affine<G>,
-    other: &Affine<G>,
-) -> Option<(G::Coordinate, G::Coordinate)> {
-    if other.is_identity() {
-        return None;
-    }
-    if point.is_identity() {
-        *point = *other;
-        return None;
-    }
+/// Rise and run.
+fn slope<G: Group>(point: &Affine<G>, other: &Affine<G>) -> (G::Coordinate, G::Coordinate) {
     let ((x1, y1), (x2, y2)) = (G::coordinates(&point.0), G::coordinates(&other.0));
     if x1 != x2 {
-        return Some((y2.difference(&y1), x2.difference(&x1)));
+        return (y2.difference(y1), x2.difference(x1));
     }
     // A point of odd order is not its own opposite, so 2y is not zero.
-    if y1 == y2 {
-        let square = x1.squared();
-        return Some((square.sum(&square).sum(&square), y1.sum(&y1)));
+    let square = x1.squared();
+    (square.sum(&square).sum(&square), y1.sum(y1))
+}
+
+/// The inverse of each, none of them zero, by one.
+pub(super) fn vartime_invert_all<F: BaseField>(values: &mut [F]) {
+    let mut product = F::UNIT;
+    let before: Vec<F> = values
+        .iter()
+        .map(|value| {
+            let with = product.product(value);
+            core::mem::replace(&mut product, with)
+        })
+        .collect();
+    let mut inverse = product.vartime_inverse();
+    for (value, before) in values.iter_mut().zip(before).rev() {
+        let own = inverse.product(&before);
+        inverse = inverse.product(value);
+        *value = own;
     }
-    *point = Affine::identity();
-    None
 }
 
 /// For each of `count` cells the sum of its terms, which come as `(cell, point)` in any order; the

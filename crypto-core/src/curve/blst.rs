@@ -136,6 +136,24 @@ fn fp2_limbs(x: &mut blst::blst_fp2) -> impl Iterator<Item = &mut u64> {
     x.fp.iter_mut().flat_map(fp_limbs)
 }
 
+fn fp_words(x: &blst::blst_fp, _at: usize) -> &[u64; 6] {
+    &x.l
+}
+
+fn set_fp_words(x: &mut blst::blst_fp, _at: usize, words: [u64; 6]) {
+    x.l = words;
+}
+
+fn fp2_words(x: &blst::blst_fp2, at: usize) -> &[u64; 6] {
+    let [c0, c1] = &x.fp;
+    if at == 0 { &c0.l } else { &c1.l }
+}
+
+fn set_fp2_words(x: &mut blst::blst_fp2, at: usize, words: [u64; 6]) {
+    let [c0, c1] = &mut x.fp;
+    if at == 0 { c0.l = words } else { c1.l = words }
+}
+
 fn decoded(status: BLST_ERROR) -> Result<(), DecodeError> {
     match status {
         BLST_ERROR::BLST_SUCCESS => Ok(()),
@@ -156,7 +174,7 @@ pub struct G2;
 macro_rules! base_field {
     (
         $field:ident, $zero:expr, $unit:expr, $add:ident, $sub:ident, $mul:ident, $sqr:ident,
-        $inverse:ident
+        $inverse:ident, $words:ident, $set_words:ident
     ) => {
         impl BaseField for blst::$field {
             const UNIT: Self = $unit;
@@ -194,6 +212,14 @@ macro_rules! base_field {
                 // SAFETY: two valid field elements.
                 unsafe { blst::$inverse(&raw mut out, self) };
                 out
+            }
+
+            fn words(&self, at: usize) -> &[u64; 6] {
+                $words(self, at)
+            }
+
+            fn set_words(&mut self, at: usize, words: [u64; 6]) {
+                $set_words(self, at, words);
             }
         }
     };
@@ -287,8 +313,8 @@ macro_rules! backend {
                 known(unsafe { blst::$affine_equal(a, b) })
             }
 
-            fn coordinates(a: &$affine) -> (Self::Coordinate, Self::Coordinate) {
-                (a.x, a.y)
+            fn coordinates(a: &$affine) -> (&Self::Coordinate, &Self::Coordinate) {
+                (&a.x, &a.y)
             }
 
             fn from_coordinates(x: Self::Coordinate, y: Self::Coordinate) -> $affine {
@@ -472,7 +498,9 @@ base_field!(
     blst_fp_sub,
     blst_fp_mul,
     blst_fp_sqr,
-    blst_fp_eucl_inverse
+    blst_fp_eucl_inverse,
+    fp_words,
+    set_fp_words
 );
 
 base_field!(
@@ -483,7 +511,9 @@ base_field!(
     blst_fp2_sub,
     blst_fp2_mul,
     blst_fp2_sqr,
-    blst_fp2_eucl_inverse
+    blst_fp2_eucl_inverse,
+    fp2_words,
+    set_fp2_words
 );
 
 backend!(

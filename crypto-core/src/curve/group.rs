@@ -62,7 +62,7 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool;
     /// `(x, y)`; means nothing for the identity.
     #[doc(hidden)]
-    fn coordinates(a: &Self::RawAffine) -> (Self::Coordinate, Self::Coordinate);
+    fn coordinates(a: &Self::RawAffine) -> (&Self::Coordinate, &Self::Coordinate);
     /// The point with these coordinates, which are those of a point.
     #[doc(hidden)]
     fn from_coordinates(x: Self::Coordinate, y: Self::Coordinate) -> Self::RawAffine;

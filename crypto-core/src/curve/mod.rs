@@ -48,6 +48,7 @@ mod blst;
 mod expand;
 mod fixed_base;
 mod group;
+mod lanes;
 pub(crate) mod many;
 #[cfg(any(test, not(feature = "blst")))]
 mod msm;

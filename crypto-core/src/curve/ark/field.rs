@@ -28,7 +28,7 @@ pub trait Coordinate: Field + BaseField {
 }
 
 macro_rules! base_field {
-    ($($field:ty),*) => {$(
+    ($($field:ty: $words:ident, $words_mut:ident);*) => {$(
         impl BaseField for $field {
             const UNIT: Self = Self::ONE;
 
@@ -51,11 +51,35 @@ macro_rules! base_field {
             fn vartime_inverse(&self) -> Self {
                 self.inverse().unwrap_or(Self::ZERO)
             }
+
+            fn words(&self, at: usize) -> &[u64; 6] {
+                $words(self, at)
+            }
+
+            fn set_words(&mut self, at: usize, words: [u64; 6]) {
+                *$words_mut(self, at) = words;
+            }
         }
     )*};
 }
 
-base_field!(Fq, Fq2);
+base_field!(Fq: words, words_mut; Fq2: words_2, words_2_mut);
+
+fn words(x: &Fq, _at: usize) -> &[u64; 6] {
+    &x.0.0
+}
+
+fn words_mut(x: &mut Fq, _at: usize) -> &mut [u64; 6] {
+    &mut x.0.0
+}
+
+fn words_2(x: &Fq2, at: usize) -> &[u64; 6] {
+    if at == 0 { &x.c0.0.0 } else { &x.c1.0.0 }
+}
+
+fn words_2_mut(x: &mut Fq2, at: usize) -> &mut [u64; 6] {
+    if at == 0 { &mut x.c0.0.0 } else { &mut x.c1.0.0 }
+}
 
 impl Coordinate for Fq {
     fn times_3b(&self) -> Self {

@@ -279,8 +279,8 @@ impl<C: Curve> Group for C {
         reveal(is_zero(a.x - b.x) & is_zero(a.y - b.y))
     }
 
-    fn coordinates(a: &Self::RawAffine) -> (C::Field, C::Field) {
-        (a.x, a.y)
+    fn coordinates(a: &Self::RawAffine) -> (&C::Field, &C::Field) {
+        (&a.x, &a.y)
     }
 
     fn from_coordinates(x: C::Field, y: C::Field) -> Self::RawAffine {
