@@ -16,7 +16,7 @@ use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::bls::{KeyPoint, SignaturePoint, Variant};
 use crate::challenge::Transcript;
-use crate::curve::{Affine, Gt, pairing_product, vartime_msm_bits};
+use crate::curve::{Affine, Gt, pairing_product, vartime_msm_bytes};
 
 /// What one party gave; as many shares as keys.
 pub(crate) struct Given<'a, V: Variant> {
@@ -91,9 +91,8 @@ impl<V: Variant> Equations<V> {
             _ => {
                 let scalars: Vec<_> =
                     parties.flat_map(|place| self.weighted(place, weight)).collect();
-                let bits = weight.bits(self.parties.len());
-                let share = vartime_msm_bits(shares, &scalars, bits);
-                (share.to_affine(), vartime_msm_bits(keys, &scalars, bits).to_affine())
+                let share = vartime_msm_bytes(shares, &scalars);
+                (share.to_affine(), vartime_msm_bytes(keys, &scalars).to_affine())
             }
         };
         pairing_product(&[V::pair(share, Affine::generator()), V::pair(-self.base, key)])

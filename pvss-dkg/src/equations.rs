@@ -36,7 +36,7 @@ use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
     Affine, Factor, G1Affine, G1Projective, G2Affine, G2Projective, Group, Gt, Projective, Scalar,
     check_pairing_product, in_parts, pairing_product, vartime_msm, vartime_msm_128,
-    vartime_msm_bits, vartime_sums,
+    vartime_msm_bytes, vartime_sums,
 };
 use crypto_core::generators::{g_hat, h};
 
@@ -49,8 +49,6 @@ use crate::verify::SharingError;
 
 /// The fewest parties that are worth a thread of their own: a millisecond.
 const LEAST_HOLDERS: usize = 16;
-/// From so many sharings on a party has enough ephemeral keys for buckets.
-const LONG: usize = 8;
 
 /// What is claimed to be a sharing.
 #[derive(Clone, Copy)]
@@ -102,7 +100,6 @@ struct Proofs<'a> {
 struct Selected<'a, 'b> {
     entries: Vec<(usize, &'b Weighted<'a>)>,
     weight: Weight,
-    bits: usize,
 }
 
 impl<'a> Equations<'a> {
@@ -131,16 +128,11 @@ impl<'a> Equations<'a> {
         Self { config, words, weighted }
     }
 
-    /// How many sharings there are.
-    pub(crate) const fn len(&self) -> usize {
-        self.weighted.len()
-    }
-
     /// One if all equations of these sharings hold.
     pub(crate) fn product(&self, range: Range<usize>, weight: Weight) -> Gt {
         let entries = range.clone().zip(self.weighted.get(range).unwrap_or_default()).collect();
-        let selected = Selected { entries, weight, bits: weight.bits(self.len()) };
-        let mut points = vec![selected.left()];
+        let selected = Selected { entries, weight };
+        let mut points = vec![selected.left().to_affine()];
         let mut against = vec![g_hat()];
         let holders: Vec<_> = self.config.holders().collect();
         let sums = in_parts(holders.len(), LEAST_HOLDERS, |range| {
@@ -148,7 +140,6 @@ impl<'a> Equations<'a> {
         });
         points.extend(sums.into_iter().flatten());
         against.extend(holders.iter().map(|(_, key, _)| *key.g2()));
-        let points = Projective::batch_to_affine(&points);
         let keys = selected.sum(|one| vec![(one.claim.body.public_key, one.secret)]);
         let commitments = selected.commitments(&self.words);
         let [keys, commitments] = [keys.to_affine(), commitments.to_affine()];
@@ -287,14 +278,11 @@ impl Selected<'_, '_> {
             list(one).into_iter().map(|(point, by)| (point, self.weight.apply(by, *place)))
         });
         let (points, scalars): (Vec<_>, Vec<_>) = terms.unzip();
-        vartime_msm_bits(&points, &scalars, self.bits)
+        vartime_msm_bytes(&points, &scalars)
     }
 
     /// `∑γₖRₖ` for each party.
-    fn ephemerals<'b>(&self, spans: impl Iterator<Item = &'b Range<usize>>) -> Vec<G1Projective> {
-        if self.entries.len() >= LONG {
-            return spans.map(|span| self.sum(|one| one.ephemerals(span))).collect();
-        }
+    fn ephemerals<'b>(&self, spans: impl Iterator<Item = &'b Range<usize>>) -> Vec<G1Affine> {
         let (mut terms, mut ends) = (Vec::new(), Vec::new());
         for span in spans {
             for (place, one) in &self.entries {

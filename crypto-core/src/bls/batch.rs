@@ -19,7 +19,7 @@ use super::signature::Signature;
 use super::variant::{KeyPoint, SignaturePoint, Variant};
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
-use crate::curve::{Affine, Group, Gt, Projective, pairing_product, vartime_msm_bits};
+use crate::curve::{Affine, Group, Gt, Projective, pairing_product, vartime_msm_bytes};
 
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-BLS-BATCH";
 
@@ -115,7 +115,6 @@ impl<V: Variant> Batch<V> {
             .zip(slice(&self.coefficients, &range))
             .map(|(at, coefficient)| weight.apply(*coefficient, at))
             .collect();
-        let scalars = Scalars { bytes: &scalars, bits: weight.bits(self.keys.len()) };
         let (hashes, keys) = (slice(&self.hashes, &range), slice(&self.keys, &range));
         let (messages, signers) = (slice(&self.messages, &range), slice(&self.signers, &range));
         let (by_message, by_signer) = (distinct(messages), distinct(signers));
@@ -128,16 +127,10 @@ impl<V: Variant> Batch<V> {
                 let merged = merge(messages, hashes, keys, &scalars);
                 merged.into_iter().map(|(hash, key)| V::pair(hash, key)).collect()
             };
-        let sum = vartime_msm_bits(slice(&self.signatures, &range), scalars.bytes, scalars.bits);
+        let sum = vartime_msm_bytes(slice(&self.signatures, &range), &scalars);
         terms.push(V::pair(sum.to_affine(), -Affine::generator()));
         pairing_product(&terms)
     }
-}
-
-/// Coefficients, little-endian.
-struct Scalars<'a> {
-    bytes: &'a [[u8; 24]],
-    bits: usize,
 }
 
 fn slice<'a, T>(list: &'a [T], range: &Range<usize>) -> &'a [T] {
@@ -159,19 +152,19 @@ fn merge<A: Group, B: Group>(
     kinds: &[usize],
     a: &[Affine<A>],
     b: &[Affine<B>],
-    scalars: &Scalars<'_>,
+    scalars: &[[u8; 24]],
 ) -> Vec<(Affine<A>, Affine<B>)> {
     let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (place, kind) in kinds.iter().enumerate() {
         places.entry(*kind).or_default().push(place);
     }
     let pick = |places: &[usize]| -> (Vec<Affine<B>>, Vec<[u8; 24]>) {
-        let terms = places.iter().filter_map(|place| b.get(*place).zip(scalars.bytes.get(*place)));
+        let terms = places.iter().filter_map(|place| b.get(*place).zip(scalars.get(*place)));
         terms.map(|(point, scalar)| (*point, *scalar)).unzip()
     };
     let sum = |places: &Vec<usize>| {
         let (points, own) = pick(places);
-        vartime_msm_bits(&points, &own, scalars.bits)
+        vartime_msm_bytes(&points, &own)
     };
     let sums: Vec<_> = places.values().map(sum).collect();
     let first = |places: &Vec<usize>| places.first().and_then(|place| a.get(*place)).copied();

@@ -58,7 +58,7 @@ pub(super) fn at_numbers<G: Group>(coefficients: &[Affine<G>], count: usize) -> 
     let sums = in_parts(count, LEAST, |range| {
         let terms: Vec<_> = range.clone().flat_map(|at| scaled(&higher, at)).collect();
         let ends: Vec<usize> = range.zip(1..).map(|(_, sums)| sums * higher.len()).collect();
-        Projective::batch_to_affine(&vartime_sums(&terms, &ends))
+        vartime_sums(&terms, &ends)
     });
     vartime_add_pairs(&mut values, &sums.concat());
     values

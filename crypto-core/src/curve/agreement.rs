@@ -141,21 +141,11 @@ fn sums_agree<B: Group<Bytes = A::Bytes>, A: Group>(
     for (blst, ark) in blst.iter().zip(&ark) {
         prop_assert_eq!(blst.to_bytes(), ark.to_bytes());
     }
-    let blst: Vec<_> = blst.iter().map(|point| &point.0).collect();
-    let ark: Vec<_> = ark.iter().map(|point| &point.0).collect();
     let full: Vec<[u8; 32]> = terms.iter().map(|(_, scalar)| little_endian(scalar)).collect();
-    Both::<B, A> {
-        blst: Projective(B::vartime_msm(&blst, &full, 255)),
-        ark: Projective(A::vartime_msm(&ark, &full, 255)),
-    }
-    .agree()?;
     let half: Vec<[u8; 16]> =
         full.iter().map(|scalar| scalar.first_chunk().copied().unwrap()).collect();
-    Both::<B, A> {
-        blst: Projective(B::vartime_msm(&blst, &half, 128)),
-        ark: Projective(A::vartime_msm(&ark, &half, 128)),
-    }
-    .agree()
+    Both { blst: vartime_msm_bytes(&blst, &full), ark: vartime_msm_bytes(&ark, &full) }.agree()?;
+    Both { blst: vartime_msm_bytes(&blst, &half), ark: vartime_msm_bytes(&ark, &half) }.agree()
 }
 
 /// Additions of pairs against both backends' own, one by one.

@@ -231,7 +231,7 @@ macro_rules! backend {
         $generator:ident, $add:ident, $add_affine:ident, $double:ident, $cneg:ident,
         $coordinate_cneg:ident,
         $equal:ident, $affine_equal:ident, $is_inf:ident, $affine_is_inf:ident, $to_affine:ident,
-        $from_affine:ident, $batch:ident, $mult:ident, $scratch:ident, $pippenger:ident,
+        $from_affine:ident, $batch:ident, $mult:ident,
         $compress:ident, $uncompress:ident, $in_group:ident, $hash:ident,
         $encode:ident, $digits:literal, $endomorphism:ident
     ) => {
@@ -361,50 +361,6 @@ macro_rules! backend {
                 let mut out = Self::IDENTITY;
                 // SAFETY: blst reads 255 bits, and there are 256.
                 unsafe { blst::$mult(&raw mut out, point, scalar.as_ptr(), ORDER_BITS) };
-                out
-            }
-
-            fn vartime_msm<const LEN: usize>(
-                points: &[&$affine],
-                scalars: &[[u8; LEN]],
-                bits: usize,
-            ) -> $raw {
-                debug_assert!(bits.div_ceil(8) <= LEN);
-                let bits = bits.min(8 * LEN);
-                let (points, scalars): (Vec<*const $affine>, Vec<*const u8>) = points
-                    .iter()
-                    .zip(scalars)
-                    .filter(|(point, _)| !Self::is_identity_affine(point))
-                    .map(|(&point, scalar)| (ptr::from_ref(point), scalar.as_ptr()))
-                    .unzip();
-                let mut out = Self::IDENTITY;
-                match (points.as_slice(), scalars.as_slice()) {
-                    ([], _) | (_, []) => {}
-                    (&[point], &[scalar, ..]) => {
-                        let mut base = Self::IDENTITY;
-                        // SAFETY: `point` comes from a reference above.
-                        unsafe { blst::$from_affine(&raw mut base, point) };
-                        // SAFETY: blst reads `bits` bits, at most the `LEN` bytes of the scalar.
-                        unsafe { blst::$mult(&raw mut out, &raw const base, scalar, bits) };
-                    }
-                    _ => {
-                        // SAFETY: computes a size from a count.
-                        let size = unsafe { blst::$scratch(points.len()) };
-                        let mut scratch = vec![0_u64; size.div_ceil(8)];
-                        // SAFETY: as many scalars as points, at least two of each, no pointer
-                        // null, each scalar `bits` long; the scratch space has the asked size.
-                        unsafe {
-                            blst::$pippenger(
-                                &raw mut out,
-                                points.as_ptr(),
-                                points.len(),
-                                scalars.as_ptr(),
-                                bits,
-                                scratch.as_mut_ptr(),
-                            );
-                        }
-                    }
-                }
                 out
             }
 
@@ -538,8 +494,6 @@ backend!(
     blst_p1_from_affine,
     blst_p1s_to_affine,
     blst_p1_mult,
-    blst_p1s_mult_pippenger_scratch_sizeof,
-    blst_p1s_mult_pippenger,
     blst_p1_affine_compress,
     blst_p1_uncompress,
     blst_p1_affine_in_g1,
@@ -571,8 +525,6 @@ backend!(
     blst_p2_from_affine,
     blst_p2s_to_affine,
     blst_p2_mult,
-    blst_p2s_mult_pippenger_scratch_sizeof,
-    blst_p2s_mult_pippenger,
     blst_p2_affine_compress,
     blst_p2_uncompress,
     blst_p2_affine_in_g2,

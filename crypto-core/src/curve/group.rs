@@ -80,14 +80,6 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     /// By a little-endian scalar below the group order; constant time in point and scalar.
     #[doc(hidden)]
     fn multiply(point: &Self::RawProjective, scalar: &[u8; 32]) -> Self::RawProjective;
-    /// `Σ scalarᵢ·pointᵢ` over `LEN`-byte little-endian scalars of at most `bits` bits. The shorter
-    /// slice decides; points at infinity are allowed.
-    #[doc(hidden)]
-    fn vartime_msm<const LEN: usize>(
-        points: &[&Self::RawAffine],
-        scalars: &[[u8; LEN]],
-        bits: usize,
-    ) -> Self::RawProjective;
     /// Takes `b` if `condition` is all ones, keeps `a` if it is zero. Constant time.
     #[doc(hidden)]
     fn select(a: &mut Self::RawAffine, b: &Self::RawAffine, condition: u64);

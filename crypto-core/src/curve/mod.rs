@@ -50,7 +50,6 @@ mod fixed_base;
 mod group;
 mod lanes;
 pub(crate) mod many;
-#[cfg(any(test, not(feature = "blst")))]
 mod msm;
 mod pairing;
 mod points;
@@ -73,13 +72,14 @@ pub use self::many::in_parts;
 pub use self::pairing::{
     Gt, MillerLoop, PairingMismatch, check_pairing_product, pairing, pairing_product,
 };
+pub(crate) use self::points::vartime_msm_challenges;
 pub use self::points::{
     Affine, G1Affine, G1Projective, G2Affine, G2Projective, PointError, Projective, encode_to_g1,
-    encode_to_g2, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bits,
+    encode_to_g2, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bytes,
 };
 pub use self::scalar::{Scalar, batch_invert};
+pub(crate) use self::sums::challenge;
 pub use self::sums::{Factor, vartime_sums};
-pub(crate) use self::sums::{challenge, vartime_msm_challenges};
 
 /// Why bytes are not a scalar or a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

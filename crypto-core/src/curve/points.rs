@@ -13,7 +13,9 @@ use zeroize::Zeroize;
 
 use super::backend::{self, G1, G2};
 use super::many::in_parts;
+use super::msm;
 use super::subgroup::vartime_all_inside;
+use super::sums::Factor;
 use super::{DecodeError, Group, Scalar};
 
 /// The fewest terms of a sum that are worth a thread of their own: some hundred microseconds.
@@ -202,40 +204,44 @@ impl<G: Group> Projective<G> {
 /// `Σ scalarᵢ·pointᵢ` over as many terms as the shorter slice has; the identity for none.
 #[must_use]
 pub fn vartime_msm<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Projective<G> {
-    let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
-    let scalars: Vec<[u8; 32]> = scalars.iter().map(|scalar| scalar.to_le_bytes()).collect();
-    sum_of_products(&points, &scalars, 255)
+    sum_of_products(points, scalars.iter().map(Factor::new))
 }
 
 /// [`vartime_msm`] with 128-bit scalars.
 #[must_use]
 pub fn vartime_msm_128<G: Group>(points: &[Affine<G>], scalars: &[u128]) -> Projective<G> {
-    let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
-    let scalars: Vec<[u8; 16]> = scalars.iter().map(|scalar| scalar.to_le_bytes()).collect();
-    sum_of_products(&points, &scalars, 128)
+    sum_of_products(
+        points,
+        scalars.iter().map(|scalar| Factor::from_le_bytes(&scalar.to_le_bytes())),
+    )
 }
 
-/// [`vartime_msm`] with little-endian scalars of at most `bits` bits each.
+/// [`vartime_msm`] with little-endian scalars of at most 32 bytes each, which may be above the order. Small
+/// ones cost less.
 #[must_use]
-pub fn vartime_msm_bits<G: Group, const LEN: usize>(
+pub fn vartime_msm_bytes<G: Group, const LEN: usize>(
     points: &[Affine<G>],
     scalars: &[[u8; LEN]],
-    bits: usize,
 ) -> Projective<G> {
-    let points: Vec<&G::RawAffine> = points.iter().map(|point| &point.0).collect();
-    sum_of_products(&points, scalars, bits)
+    sum_of_products(points, scalars.iter().map(|scalar| Factor::from_le_bytes(scalar)))
+}
+
+/// `Σ challenge(bitsᵢ)·pointᵢ` over as many terms as the shorter slice has.
+pub(crate) fn vartime_msm_challenges<G: Group>(
+    points: &[Affine<G>],
+    bits: &[u128],
+) -> Projective<G> {
+    sum_of_products(points, bits.iter().map(|bits| Factor::challenge(*bits)))
 }
 
 /// In parts, if they run at the same time.
-fn sum_of_products<G: Group, const LEN: usize>(
-    points: &[&G::RawAffine],
-    scalars: &[[u8; LEN]],
-    bits: usize,
+fn sum_of_products<G: Group>(
+    points: &[Affine<G>],
+    factors: impl Iterator<Item = Factor<G>>,
 ) -> Projective<G> {
-    let sums = in_parts(points.len().min(scalars.len()), LEAST_SUM, |range| {
-        let points = points.get(range.clone()).unwrap_or_default();
-        Projective(G::vartime_msm(points, scalars.get(range).unwrap_or_default(), bits))
-    });
+    let terms: Vec<_> = points.iter().copied().zip(factors).collect();
+    let sums =
+        in_parts(terms.len(), LEAST_SUM, |range| msm::sum(terms.get(range).unwrap_or_default()));
     sums.into_iter().sum()
 }
 

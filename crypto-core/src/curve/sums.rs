@@ -28,18 +28,20 @@ use core::marker::PhantomData;
 
 use super::batch::vartime_add_cells;
 use super::group::Z;
-use super::{Affine, Group, Projective, Scalar, vartime_add_pairs, vartime_msm_bits};
+use super::{Affine, Group, Projective, Scalar, vartime_add_pairs};
 
 /// The most digits that a group cuts a scalar into.
 const MOST: usize = 4;
 /// Bits of a digit of a challenge.
 const SHORT: u32 = 32;
-/// Width of the signed windows: digits are odd, between −7 and 7.
-const WIDTH: u32 = 4;
-/// The multiples 1, 3, 5 and 7.
+/// Width of the signed windows: digits are odd, between −15 and 15.
+const WIDTH: u32 = 5;
+/// The multiples 1, 3, …, 15.
 const MULTIPLES: usize = 1 << (WIDTH - 2);
 /// Places of all digits of a scalar, with a carry for each: their windows end below these.
 const PLACES: usize = 264;
+/// So many sums are doubled side by side.
+const MANY: usize = 24;
 /// Terms whose points are added up at once: enough to share an inversion, few enough for the cache.
 const TOGETHER: usize = 128;
 
@@ -54,12 +56,27 @@ impl<G: Group> Factor<G> {
     /// The scalar itself.
     #[must_use]
     pub fn new(scalar: &Scalar) -> Self {
-        let mut rest = limbs(scalar);
-        let mut digits = [0; MOST];
-        for digit in &mut digits {
-            *digit = u128::from(divide(&mut rest));
+        Self::from_le_bytes(&scalar.to_le_bytes())
+    }
+
+    /// A number in at most 32 bytes, little-endian.
+    pub(super) fn from_le_bytes(bytes: &[u8]) -> Self {
+        let mut rest = limbs(bytes);
+        let [a, b, c] = [(); 3].map(|()| u128::from(divide(&mut rest)));
+        match rest {
+            [d, 0, ..] if d < Z => Self::pack([a, b, c, u128::from(d)]),
+            // Above z⁴, so above the order.
+            _ => {
+                let mut wide = [0; 64];
+                wide.iter_mut().rev().zip(bytes).for_each(|(to, byte)| *to = *byte);
+                Self::new(&Scalar::from_wide(&wide))
+            }
         }
-        Self::pack(digits)
+    }
+
+    /// To the base `z²` in `𝔾₁`, to the base `z` in `𝔾₂`.
+    pub(super) fn digits(&self) -> &[u128] {
+        self.digits.get(..G::DIGITS).unwrap_or_default()
     }
 
     /// The scalar that [`challenge`] makes of these bits.
@@ -85,31 +102,9 @@ pub(crate) fn challenge(bits: u128) -> Scalar {
     digits.fold(Scalar::ZERO, |sum, short| sum * Scalar::from_u64(Z) + digit(short))
 }
 
-/// `Σ challenge(bitsᵢ)·pointᵢ` over as many terms as the shorter slice has.
-pub(crate) fn vartime_msm_challenges<G: Group>(
-    points: &[Affine<G>],
-    bits: &[u128],
-) -> Projective<G> {
-    let mut scaled = Vec::with_capacity(G::DIGITS * points.len());
-    let mut digits = Vec::with_capacity(scaled.capacity());
-    for (point, bits) in points.iter().zip(bits) {
-        let mut point = *point;
-        for digit in Factor::<G>::challenge(*bits).digits.iter().take(G::DIGITS) {
-            scaled.push(point);
-            digits.push(digit.to_le_bytes());
-            point = Affine(G::endomorphism(&point.0));
-        }
-    }
-    let bits = if G::DIGITS == 2 { 96 } else { 32 };
-    vartime_msm_bits(&scaled, &digits, bits)
-}
-
 /// `Σ factor·point` over the terms up to each of `ends`, which ascend, from where the one before ended.
 #[must_use]
-pub fn vartime_sums<G: Group>(
-    terms: &[(Affine<G>, Factor<G>)],
-    ends: &[usize],
-) -> Vec<Projective<G>> {
+pub fn vartime_sums<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Affine<G>> {
     let mut sums = Vec::with_capacity(ends.len());
     let (mut from, mut rest) = (0, ends);
     while !rest.is_empty() {
@@ -125,14 +120,14 @@ pub fn vartime_sums<G: Group>(
 }
 
 /// The sums at once: first what is added at each place of each of them, then the doublings.
-fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Projective<G>> {
+fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Affine<G>> {
     let points: Vec<Affine<G>> = terms.iter().map(|(point, _)| *point).collect();
     let mut rows = terms.iter().zip(odd_multiples(&points));
     let places = PLACES / G::DIGITS;
     let (mut additions, mut start) = (Vec::new(), 0);
     for (sum, end) in ends.iter().enumerate() {
         for ((_, factor), mut row) in rows.by_ref().take(end.saturating_sub(start)) {
-            for digit in factor.digits.iter().take(G::DIGITS) {
+            for digit in factor.digits() {
                 additions.extend(windows(*digit).filter_map(|(place, window)| {
                     let multiple = *row.get(usize::from(window.unsigned_abs() / 2))?;
                     Some((sum * places + place, if window < 0 { -multiple } else { multiple }))
@@ -143,11 +138,15 @@ fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<P
         start = *end;
     }
     let additions = vartime_add_cells(ends.len() * places, &additions);
-    additions.chunks_exact(places).map(horner).collect()
+    if ends.len() < MANY {
+        let sums: Vec<_> = additions.chunks_exact(places).map(horner).collect();
+        return Projective::batch_to_affine(&sums);
+    }
+    horner_all(&additions, places)
 }
 
 /// `Σ 2ᵏ·termₖ`
-fn horner<G: Group>(terms: &[Affine<G>]) -> Projective<G> {
+pub(super) fn horner<G: Group>(terms: &[Affine<G>]) -> Projective<G> {
     let terms = terms.iter().rev().skip_while(|term| term.is_identity());
     terms.fold(Projective::identity(), |sum: Projective<G>, term| {
         let double = sum.double();
@@ -155,7 +154,20 @@ fn horner<G: Group>(terms: &[Affine<G>]) -> Projective<G> {
     })
 }
 
-/// `P, 3P, 5P, 7P` for each point.
+/// `Σ 2ᵏ·termₖ` of each so many terms, side by side.
+fn horner_all<G: Group>(terms: &[Affine<G>], places: usize) -> Vec<Affine<G>> {
+    let rows = || terms.chunks_exact(places);
+    let mut sums = alloc::vec![Affine::identity(); rows().len()];
+    for place in (0..places).rev() {
+        let doubled = sums.clone();
+        vartime_add_pairs(&mut sums, &doubled);
+        let column: Vec<_> = rows().filter_map(|row| row.get(place)).copied().collect();
+        vartime_add_pairs(&mut sums, &column);
+    }
+    sums
+}
+
+/// `P, 3P, 5P, …` for each point.
 fn odd_multiples<G: Group>(points: &[Affine<G>]) -> Vec<[Affine<G>; MULTIPLES]> {
     let mut doubles = points.to_vec();
     vartime_add_pairs(&mut doubles, points);
@@ -170,7 +182,7 @@ fn odd_multiples<G: Group>(points: &[Affine<G>]) -> Vec<[Affine<G>; MULTIPLES]> 
     rows
 }
 
-/// The odd digits of the non-adjacent form of a number below 2¹²⁸ − 8, with their places.
+/// The odd digits of the non-adjacent form of a number below 2¹²⁸ − 16, with their places.
 fn windows(number: u128) -> impl Iterator<Item = (usize, i8)> {
     let (mut rest, mut place) = (number, 0);
     core::iter::from_fn(move || {
@@ -197,9 +209,9 @@ fn short_digits(bits: u128) -> [u128; MOST] {
 }
 
 /// Lowest first.
-fn limbs(scalar: &Scalar) -> [u64; 4] {
+fn limbs(bytes: &[u8]) -> [u64; 4] {
     let mut limbs = [0; 4];
-    for (limb, bytes) in limbs.iter_mut().zip(scalar.to_le_bytes().chunks_exact(8)) {
+    for (limb, bytes) in limbs.iter_mut().zip(bytes.chunks(8)) {
         *limb = bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
     }
     limbs

@@ -10,7 +10,7 @@
 use alloc::vec::Vec;
 
 use super::InterpolationError;
-use crate::curve::{Affine, Group, Projective, Scalar, vartime_msm, vartime_msm_bits};
+use crate::curve::{Affine, Group, Projective, Scalar, vartime_msm, vartime_msm_bytes};
 use crate::secret::Secret;
 
 /// The `λᵢ` of some shares, in the order in which their indices were given.
@@ -135,7 +135,7 @@ impl Short {
         let points: Vec<Affine<G>> = points.iter().zip(&self.terms).map(signed).collect();
         let magnitudes: Vec<[u8; 32]> =
             self.terms.iter().map(|(magnitude, _)| *magnitude).collect();
-        let sum = vartime_msm_bits(&points, &magnitudes, self.bits);
+        let sum = vartime_msm_bytes(&points, &magnitudes);
         if self.factor == Scalar::ONE { sum } else { sum * self.factor }
     }
 }

@@ -17,8 +17,8 @@ use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
 use crate::curve::{
-    Affine, Factor, G1Affine, G1Projective, G2Affine, Group, Gt, Projective, Scalar,
-    pairing_product, vartime_msm_bits, vartime_msm_challenges, vartime_sums,
+    Affine, Factor, G1Affine, G1Projective, G2Affine, Group, Gt, Scalar, pairing_product,
+    vartime_msm_bytes, vartime_msm_challenges, vartime_sums,
 };
 use crate::generators;
 
@@ -68,7 +68,7 @@ fn coefficients(committee: &[u8; 32], keys: &[Candidate<'_>]) -> Vec<u128> {
 fn sums<G: Group>(points: &[Affine<G>], gammas: &[u128], ends: &[usize]) -> Vec<Affine<G>> {
     let factors = gammas.iter().map(|gamma| Factor::challenge(*gamma));
     let terms: Vec<_> = points.iter().copied().zip(factors).collect();
-    Projective::batch_to_affine(&vartime_sums(&terms, ends))
+    vartime_sums(&terms, ends)
 }
 
 /// `∏ᵢ e(πᵢ, ∏ⱼ Aⱼ^γⱼ)·e(∏ⱼ ρⱼ^γⱼ, ĝ)⁻¹`
@@ -92,7 +92,7 @@ fn part(
             let (pi, public): (Vec<_>, Vec<_>) = own.iter().copied().unzip();
             let places = Places::of(range);
             let terms: Vec<_> = places.multiply(&pi).into_iter().zip(public).collect();
-            product(&terms, vartime_msm_bits(rho, &places.numbers, places.bits))
+            product(&terms, vartime_msm_bytes(rho, &places.numbers))
         }
     }
 }
@@ -101,21 +101,18 @@ fn part(
 pub(super) struct Places {
     /// Little-endian.
     numbers: Vec<[u8; 8]>,
-    /// Of the last.
-    bits: usize,
 }
 
 impl Places {
     pub(super) fn of(positions: Range<usize>) -> Self {
-        let bits = usize::try_from(usize::BITS - positions.end.leading_zeros()).unwrap_or(64);
         let number = |at: usize| u64::try_from(at + 1).unwrap_or(u64::MAX).to_le_bytes();
-        Self { numbers: positions.map(number).collect(), bits }
+        Self { numbers: positions.map(number).collect() }
     }
 
     /// Each point by its place.
     pub(super) fn multiply(&self, points: &[G1Affine]) -> Vec<G1Affine> {
         let single = |(point, place): (&G1Affine, &[u8; 8])| {
-            vartime_msm_bits(core::slice::from_ref(point), core::slice::from_ref(place), self.bits)
+            vartime_msm_bytes(core::slice::from_ref(point), core::slice::from_ref(place))
         };
         let products: Vec<_> = points.iter().zip(&self.numbers).map(single).collect();
         G1Projective::batch_to_affine(&products)

@@ -20,7 +20,7 @@ use super::committee::Committee;
 use super::input::{Input, Partial};
 use super::quorum::{Output, Quorum, QuorumError};
 use crate::access::Party;
-use crate::curve::{Factor, G1Affine, G1Projective, MillerLoop, pairing_product, vartime_sums};
+use crate::curve::{Factor, G1Affine, MillerLoop, pairing_product, vartime_sums};
 
 /// Why a [`Combination`] does not serve a quorum: the caller's mistake, or another set came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -209,6 +209,6 @@ fn bases(
     }
     let lambda = committee.domain().lagrange_at_zero(&indices);
     let terms: Vec<_> = rho.into_iter().zip(lambda.iter().map(Factor::new)).collect();
-    let bases = G1Projective::batch_to_affine(&vartime_sums(&terms, &ends));
+    let bases = vartime_sums(&terms, &ends);
     parties.into_iter().zip(bases).collect()
 }

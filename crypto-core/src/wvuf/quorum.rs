@@ -14,8 +14,8 @@ use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
 use crate::curve::{
-    Factor, G1Affine, G1Projective, G2Affine, Gt, Scalar, challenge, check_pairing_product,
-    pairing_product, vartime_sums,
+    Factor, G1Affine, G2Affine, Gt, Scalar, challenge, check_pairing_product, pairing_product,
+    vartime_sums,
 };
 use crate::generators;
 
@@ -207,7 +207,7 @@ fn culprits(committee: &Committee, input: &Input, terms: &[Term]) -> BTreeSet<Pa
     let factors = coefficients.iter().map(|tau| Factor::challenge(*tau));
     let scaled: Vec<_> = terms.iter().map(|term| term.pi).zip(factors).collect();
     let singles: Vec<usize> = (1..=scaled.len()).collect();
-    let scaled = G1Projective::batch_to_affine(&vartime_sums(&scaled, &singles));
+    let scaled = vartime_sums(&scaled, &singles);
     let coefficients: Vec<Scalar> = coefficients.into_iter().map(challenge).collect();
     let product = |range: Range<usize>, weight: Weight| {
         let scaled = scaled.get(range.clone()).unwrap_or_default();

@@ -8,7 +8,7 @@ use core::num::NonZeroU32;
 
 use crypto_core::access::{Access, ShareIndex};
 use crypto_core::commitment::{Commitment, CommitmentError, ShareError};
-use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar, vartime_msm_bits};
+use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar, vartime_msm_bytes};
 use crypto_core::polynomial::{
     CountError, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
 };
@@ -309,7 +309,7 @@ fn sums_over_short_scalars_are_right_for_any_number_of_bits() {
                 *point * Scalar::from_wide(&wide)
             })
             .sum();
-        assert!(vartime_msm_bits(&points, &scalars, bits) == expected, "{count} of {bits} bits");
+        assert!(vartime_msm_bytes(&points, &scalars) == expected, "{count} of {bits} bits");
     }
 }
 

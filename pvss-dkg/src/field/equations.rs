@@ -26,7 +26,7 @@ use crypto_core::bisect::{self, Weight};
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
     G1Affine, G1Projective, G2Affine, G2Projective, Gt, Projective, Scalar, check_pairing_product,
-    pairing_product, vartime_msm, vartime_msm_bits,
+    pairing_product, vartime_msm, vartime_msm_bytes,
 };
 
 use super::chunk::{CHUNKS, powers};
@@ -60,12 +60,12 @@ pub(crate) fn spoiled(left: &[G1Affine], right: &[G2Affine], rho: &[u128]) -> BT
             let own = range.clone().zip(list.get(range.clone()).unwrap_or_default());
             own.map(|(place, rho)| weight.apply(*rho, place)).collect()
         };
-        let (scalars, bits) = (slice(rho), weight.bits(rho.len()));
+        let scalars = slice(rho);
         let left = left.get(range.clone()).unwrap_or_default();
         let right = right.get(range.clone()).unwrap_or_default();
         pairing_product(&[
-            (vartime_msm_bits(left, &scalars, bits).into(), G2Affine::generator()),
-            (G1Affine::generator(), vartime_msm_bits(right, &scalars, bits).into()),
+            (vartime_msm_bytes(left, &scalars).into(), G2Affine::generator()),
+            (G1Affine::generator(), vartime_msm_bytes(right, &scalars).into()),
         ])
     };
     bisect::locate(rho.len(), product)

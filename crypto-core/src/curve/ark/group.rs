@@ -25,8 +25,8 @@ use ark_ff::{AdditiveGroup, BigInt, Field};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
+use super::super::DecodeError;
 use super::super::group::{BETA, Group, UNTWIST_X, UNTWIST_Y, Z, limb_select, sealed};
-use super::super::{DecodeError, msm};
 use super::curves::{Fq, Fq2, g1, g2};
 use super::encoding;
 use super::field::Coordinate;
@@ -330,14 +330,6 @@ impl<C: Curve> Group for C {
 
     fn multiply(point: &Self::RawProjective, scalar: &[u8; 32]) -> Self::RawProjective {
         point.multiply(scalar)
-    }
-
-    fn vartime_msm<const LEN: usize>(
-        points: &[&Self::RawAffine],
-        scalars: &[[u8; LEN]],
-        bits: usize,
-    ) -> Self::RawProjective {
-        msm::buckets::<Self, LEN>(points, scalars, bits)
     }
 
     fn select(a: &mut Self::RawAffine, b: &Self::RawAffine, condition: u64) {

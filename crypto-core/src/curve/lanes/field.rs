@@ -18,11 +18,12 @@
 //!
 //! **Zero** may be `0` or `p` until it is stored.
 use core::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_cmpeq_epi64_mask, _mm512_cmplt_epi64_mask,
+    __m512i, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi512_si256,
+    _mm512_cmpeq_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_extracti64x4_epi64,
     _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
-    _mm512_or_si512, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2,
-    _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_sub_epi64,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_or_si512, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_shuffle_i64x2, _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64,
+    _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 use super::LANES;
@@ -330,18 +331,36 @@ fn constant(limbs: &[u64; LIMBS]) -> [__m512i; LIMBS] {
     lanes
 }
 
-#[expect(unsafe_code, reason = "no instruction for it")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn from_array(values: [u64; LANES]) -> __m512i {
-    // SAFETY: both are 64 bytes, and any bytes are a value of either.
-    unsafe { core::mem::transmute(values) }
+fn from_array([a, b, c, d, e, f, g, h]: [u64; LANES]) -> __m512i {
+    _mm512_set_epi64(
+        h.cast_signed(),
+        g.cast_signed(),
+        f.cast_signed(),
+        e.cast_signed(),
+        d.cast_signed(),
+        c.cast_signed(),
+        b.cast_signed(),
+        a.cast_signed(),
+    )
 }
 
-#[expect(unsafe_code, reason = "no instruction for it")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn to_array(register: __m512i) -> [u64; LANES] {
-    // SAFETY: as for `from_array`.
-    unsafe { core::mem::transmute(register) }
+    let low = _mm512_castsi512_si256(register);
+    let high = _mm512_extracti64x4_epi64::<1>(register);
+    [
+        _mm256_extract_epi64::<0>(low).cast_unsigned(),
+        _mm256_extract_epi64::<1>(low).cast_unsigned(),
+        _mm256_extract_epi64::<2>(low).cast_unsigned(),
+        _mm256_extract_epi64::<3>(low).cast_unsigned(),
+        _mm256_extract_epi64::<0>(high).cast_unsigned(),
+        _mm256_extract_epi64::<1>(high).cast_unsigned(),
+        _mm256_extract_epi64::<2>(high).cast_unsigned(),
+        _mm256_extract_epi64::<3>(high).cast_unsigned(),
+    ]
 }
 
 /// Six words as eight limbs.
