@@ -12,7 +12,7 @@ use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
-use super::{Affine, Group, Projective, ark, blst, vartime_add_pairs};
+use super::{Affine, Group, Projective, ark, blst, vartime_add_pairs, vartime_msm_bytes};
 
 const SEED: u64 = 12;
 /// `r`, big-endian.

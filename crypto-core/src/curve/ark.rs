@@ -8,7 +8,6 @@
 //! |----------------------------|------------------------------------------------------------------|
 //! | decoding (`encoding`)      | takes flags and bytes after the infinity flag that blst refuses  |
 //! | multiplication (`group`)   | its time depends on the scalar; in `𝔾₁` for the subgroup only      |
-//! | sums of products (`msm`)   | fails or cuts for unequal lengths                                |
 //! | inversion                  | its time depends on the value; here a power, `a^(p−2)`           |
 //! | `expand_message_xmd`       | would bring a second release of SHA-256                          |
 //! | subgroup checks, cofactors (`group`) | goes over its own, slower formulas                      |

@@ -1,13 +1,12 @@
-//! blst behind safe functions: the only file with `unsafe`.
+//! blst behind safe functions: the only file with `unsafe` but for one call in `lanes`.
 //!
 //! blst is C and assembly. Its functions read and write fixed-size structs through pointers and
 //! keep none of them, so a call is sound when every pointer is valid for its struct and every count
 //! matches its array; each block below says why that holds. Nothing here allocates inside blst, and
 //! nothing uses blst's thread pool.
 //!
-//! What blst leaves to its caller is done here: points at infinity never reach Pippenger or a Miller
-//! loop (they would give a wrong result), and a sum of one term takes the single multiplication
-//! (Pippenger would read past its arrays).
+//! What blst leaves to its caller is done here: points at infinity never reach a Miller loop, where they
+//! would give a wrong result.
 //!
 //! Elsewhere: the types that callers see (`scalar`, `points`, `pairing`).
 #![expect(unsafe_code, reason = "blst is C and assembly; this file is its safe face")]

@@ -76,3 +76,126 @@ impl Wide {
         match self {}
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+#[expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
+mod tests {
+    use alloc::vec::Vec;
+
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::super::batch::BaseField;
+    use super::super::{G1, G2, Projective, Scalar};
+    use super::element::Element;
+    use super::*;
+
+    fn points<G: Group>(count: usize) -> Vec<Affine<G>> {
+        let mut rng = ChaCha20Rng::seed_from_u64(43);
+        let points = (0..count).map(|_| Affine::generator() * Scalar::random(&mut rng));
+        Projective::batch_to_affine(&points.collect::<Vec<_>>())
+    }
+
+    /// Zero, one, their neighbours, and numbers in between.
+    fn values<G: Group>() -> Vec<G::Coordinate> {
+        let one = G::Coordinate::UNIT;
+        let zero = one.difference(&one);
+        let mut values = alloc::vec![zero, one, zero.difference(&one), one.sum(&one)];
+        for point in points::<G>(10) {
+            let (x, y) = G::coordinates(&point.0);
+            values.extend([*x, *y, zero.difference(x), x.sum(&one)]);
+        }
+        // Words at their limits: the modulus less one, less one word, and a single high bit.
+        let mut greatest = zero.difference(&one);
+        let [low, rest @ ..] = *greatest.words(0);
+        for words in [rest_with(low, rest), [u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX, 1]] {
+            greatest.set_words(0, words);
+            values.push(greatest);
+        }
+        values
+    }
+
+    const fn rest_with(low: u64, [b, c, d, e, f]: [u64; 5]) -> [u64; 6] {
+        [low ^ 1, b, c, d, e, f]
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn operations_agree<G: Group, const N: usize>() {
+        let values = values::<G>();
+        let of = |start: usize| -> [G::Coordinate; LANES] {
+            core::array::from_fn(|lane| values[(start + lane) % values.len()])
+        };
+        for (start, by) in
+            (0..values.len()).flat_map(|at| (0..values.len()).map(move |by| (at, by)))
+        {
+            let (a, b) = (of(start), of(start * by + by));
+            let [x, y] = [&a, &b].map(|lanes| Element::<N>::load(lanes.each_ref()));
+            let [sum, difference] = [x.sum(&y), x.difference(&y)];
+            // Not below the modulus, most of them.
+            let wide = sum.sum(&x.product(&y.factor()));
+            let results: [[G::Coordinate; LANES]; 6] = [
+                sum.store(),
+                difference.store(),
+                x.product(&y.factor()).store(),
+                x.square().store(),
+                wide.product(&wide.factor()).store(),
+                x.select(&y, 0b0110_1001).store(),
+            ];
+            let zeros = difference.zeros();
+            for lane in 0..LANES {
+                let (a, b) = (&a[lane], &b[lane]);
+                let wide = a.sum(b).sum(&a.product(b));
+                let selected = if 0b0110_1001_u8 >> lane & 1 == 1 { b } else { a };
+                let expected = [
+                    a.sum(b),
+                    a.difference(b),
+                    a.product(b),
+                    a.squared(),
+                    wide.squared(),
+                    *selected,
+                ];
+                for (place, expected) in expected.into_iter().enumerate() {
+                    assert!(results[place][lane] == expected, "{place} of {start}, {by}, {lane}");
+                }
+                assert_eq!(zeros >> lane & 1 == 1, a == b, "{start}, {by}, {lane}");
+            }
+        }
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "as where it is used")]
+    fn operations_are_those_of_the_backend() {
+        // Where there are no such instructions, nothing of this runs.
+        if Wide::detect().is_some() {
+            // SAFETY: the processor has the instructions.
+            unsafe { operations_agree::<G1, 1>() };
+            // SAFETY: the processor has the instructions.
+            unsafe { operations_agree::<G2, 2>() };
+        }
+    }
+
+    fn sums_agree<G: Group>(wide: Wide) {
+        let points = points::<G>(60);
+        for count in (1..=17).chain([40]) {
+            let mut sums = points[..count].to_vec();
+            let mut others = points[points.len() - count..].to_vec();
+            // Tangents in some lanes, alone in the last.
+            (0..count).step_by(3).chain([count - 1]).for_each(|at| others[at] = sums[at]);
+            let places: Vec<usize> = (0..count).filter(|at| at % 5 != 4).collect();
+            wide.add_pairs(&mut sums, &others, &places);
+            for (at, sum) in sums.into_iter().enumerate() {
+                let expected = Projective::from(points[at]) + others[at];
+                let expected = if at % 5 == 4 { points[at] } else { expected.to_affine() };
+                assert_eq!(sum, expected, "{at} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn points_are_added_at_their_places_and_nowhere_else() {
+        if let Some(wide) = Wide::detect() {
+            sums_agree::<G1>(wide);
+            sums_agree::<G2>(wide);
+        }
+    }
+}

@@ -3,17 +3,22 @@
 //! A term `k·P` is cut into two terms in `𝔾₁` and four in `𝔾₂`, `dᵢ·zⁱP`, with digits of 128 or 64 bits
 //! (`sums`). A digit is read in windows of `c` bits with signed values (Booth): from bits `cw − 1` to
 //! `cw + c − 1` the value is `−2^(c−1)·b_(top) + … + b_(bottom)`, between `−2^(c−1)` and `2^(c−1)`, and
-//! needs no carry from other windows. Per window each point is added to the bucket of its value, as
-//! batches of affine additions (`batch`), and `Σ v·bucket_v` is two additions per bucket.
+//! needs no carry from other windows.
 //!
 //! ```text
-//! additions:  windows · terms  at about half the price,  2·windows·2^(c−1) at the full one
+//! B_(w,v) = Σ ±Pᵢ          over the terms whose window w has the value ±v
+//! S_(w,b) = Σ B_(w,v)      over the v that have bit b
+//! result  = Σ 2^(cw+b)·S_(w,b)
+//! additions: windows·(terms + 2^(c−1)·(c−1)/2), and a doubling and an addition for each bit
 //! ```
 //!
-//! So there are half or a quarter as many doublings and windows over twice or four times the terms, and
-//! most additions cost half: on blst's own arithmetic this is faster than its `pippenger`, from a few
-//! terms on. The few are done by `sums`, whose multiples of every term are cheaper than buckets.
-//! Time depends on the scalars.
+//! The first two lines are batches of affine additions (`batch`), which cost half of others and a fifth
+//! where eight of them are done at a time (`lanes`). So adding up by bits is cheaper than the usual
+//! running sums, two additions for each bucket of which none can wait for another. Halved or quartered
+//! digits leave as many terms for each window but fewer windows, buckets and doublings.
+//!
+//! Few terms are done by `sums`, whose multiples of every term are cheaper than buckets. Time depends on
+//! the scalars.
 use alloc::vec::Vec;
 
 use super::batch::vartime_add_cells;
@@ -100,4 +105,70 @@ fn value(digit: u128, window: u32, width: u32) -> (bool, usize) {
     let raw = usize::try_from(raw & ((2 << width) - 1)).unwrap_or(0);
     let rounded = raw.div_ceil(2);
     if raw >> width == 1 { (true, (1 << width) - rounded) } else { (false, rounded) }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::{Rng, SeedableRng};
+
+    use super::super::{G1, G2, Scalar};
+    use super::*;
+
+    /// Factors at the limits of digits and windows, then random ones; points that repeat, cancel and
+    /// are the identity.
+    fn exponents(count: usize) -> Vec<(Scalar, Scalar)> {
+        let mut rng = ChaCha20Rng::seed_from_u64(44);
+        let z = Scalar::from_u64(super::super::group::Z);
+        let mut factors = alloc::vec![Scalar::ZERO, Scalar::ONE, -Scalar::ONE, z, z * z, -z];
+        factors.extend([z - Scalar::ONE, z * z - Scalar::ONE, Scalar::from_u64(u64::MAX)]);
+        factors.extend((0..64).map(|bit| Scalar::from_u64(1 << bit)));
+        let factor = |at: usize, rng: &mut ChaCha20Rng| match factors.get(at) {
+            Some(factor) => *factor,
+            None => Scalar::random(rng),
+        };
+        let point = |at: usize, rng: &mut ChaCha20Rng| match at % 16 {
+            3 => Scalar::ZERO,
+            4 | 5 => Scalar::from_u64(7),
+            6 => -Scalar::from_u64(7),
+            _ => Scalar::from_u64(rng.next_u64()),
+        };
+        (0..count).map(|at| (point(at, &mut rng), factor(at, &mut rng))).collect()
+    }
+
+    fn sums_are_right<G: Group>(counts: &[usize]) {
+        for count in counts.iter().copied() {
+            let exponents = exponents(count);
+            let points: Vec<_> =
+                exponents.iter().map(|(point, _)| Affine::<G>::generator() * *point).collect();
+            let points = Projective::batch_to_affine(&points);
+            let factors = exponents.iter().map(|(_, factor)| Factor::new(factor));
+            let terms: Vec<_> = points.into_iter().zip(factors).collect();
+            let expected = exponents.iter().map(|(point, factor)| *point * *factor).sum::<Scalar>();
+            assert_eq!(sum(&terms), Projective::generator() * expected, "{count}");
+        }
+    }
+
+    #[test]
+    fn sums_are_right_on_both_sides_of_every_limit() {
+        // Few; some; more than one round of windows; one window for each round.
+        sums_are_right::<G1>(&[0, 1, FEW - 1, FEW, FEW + 1, 90, 300, AT_ONCE / 2 + 1]);
+        sums_are_right::<G2>(&[0, 1, FEW - 1, FEW, FEW + 1, 90, 300]);
+    }
+
+    #[test]
+    fn windows_of_every_width_add_up() {
+        for width in 1..=WIDEST {
+            for digit in [0, 1, 2, 5, u128::MAX >> 1, u128::MAX, 1 << 127, 0x5555 << 90] {
+                let windows = (0..=u128::BITS / width).rev();
+                let total = windows.fold(0_u128, |total, window| {
+                    let (negative, size) = value(digit, window, width);
+                    let size = u128::try_from(size).unwrap();
+                    let shifted = total.wrapping_shl(width.min(u128::BITS - 1));
+                    if negative { shifted.wrapping_sub(size) } else { shifted.wrapping_add(size) }
+                });
+                assert_eq!(total, digit, "{width}");
+            }
+        }
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! [`Affine`] is what is stored, sent and paired; [`Projective`] is what arithmetic gives. Turning
 //! one into the other costs an inversion, so many at once go through [`Projective::batch_to_affine`]. Sums of
-//! products with public scalars go through [`vartime_msm`] (Pippenger's buckets), or, where the
-//! scalars are 128-bit challenges, through [`vartime_msm_128`] at half the price.
+//! products with public scalars go through [`vartime_msm`], or, where the scalars are 128-bit challenges,
+//! through [`vartime_msm_128`] at half the price.
 use alloc::vec::Vec;
 use core::fmt;
 use core::iter::Sum;

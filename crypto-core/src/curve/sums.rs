@@ -10,10 +10,9 @@
 //!
 //! So a scalar is cut into two digits to the base `z²` or four to the base `z`, and `k·P` becomes two
 //! products with half the doublings or four with a quarter. Digits are read as signed windows
-//! (width-4 NAF) over odd multiples, and the terms of a sum share their doublings (Straus). Multiples,
-//! and what is added between two doublings, are batches of affine additions (`batch`) over many sums
-//! at once. For sums of hundreds of terms Pippenger's buckets
-//! ([`vartime_msm`](super::vartime_msm)) need less.
+//! (width-5 NAF) over odd multiples, and the terms of a sum share their doublings (Straus). Multiples,
+//! what is added between two doublings, and the doublings of many sums are batches of affine additions
+//! (`batch`). Sums of some dozens of terms and more need less with buckets (`msm`).
 //!
 //! After Gallant, Lambert and Vanstone (2001), and Galbraith, Lin and Scott
 //! ([eprint 2008/117](https://eprint.iacr.org/2008/117)).
@@ -231,7 +230,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
     use rand_core::{Rng, SeedableRng};
 
-    use super::super::{G1, G2};
+    use super::super::{G1, G2, vartime_msm_challenges};
     use super::*;
 
     fn scalars() -> Vec<Scalar> {
@@ -275,11 +274,15 @@ mod tests {
         let terms: Vec<_> = points.iter().copied().zip(scalars.iter().map(Factor::new)).collect();
         let products: Vec<_> = points.iter().zip(&scalars).map(|(p, k)| p * k).collect();
         let singles: Vec<usize> = (1..=terms.len()).collect();
-        assert_eq!(vartime_sums(&terms, &singles), products);
+        assert_eq!(vartime_sums(&terms, &singles), Projective::batch_to_affine(&products));
         let ends = [0, 3, 3, 10, terms.len()];
         let mut start = 0;
         for (end, sum) in ends.into_iter().zip(vartime_sums(&terms, &ends)) {
-            assert_eq!(sum, products[start..end].iter().copied().sum(), "{start}..{end}");
+            assert_eq!(
+                sum,
+                products[start..end].iter().copied().sum::<Projective<G>>().to_affine(),
+                "{start}..{end}"
+            );
             start = end;
         }
         assert!(vartime_sums::<G>(&[], &[]).is_empty());
@@ -310,7 +313,7 @@ mod tests {
             let mut start = 0;
             for (end, sum) in ends.into_iter().zip(sums) {
                 let expected = (start..end).map(|at| number(at) * value(at)).sum::<Scalar>();
-                assert_eq!(sum, Projective::generator() * expected, "{start}..{end}");
+                assert_eq!(sum, (Projective::generator() * expected).to_affine(), "{start}..{end}");
                 start = end;
             }
         }
@@ -326,7 +329,7 @@ mod tests {
         let factors = bits.iter().map(|bits| Factor::challenge(*bits));
         let terms: Vec<_> = points.iter().copied().zip(factors).collect();
         let singles: Vec<usize> = (1..=terms.len()).collect();
-        assert_eq!(vartime_sums(&terms, &singles), products);
+        assert_eq!(vartime_sums(&terms, &singles), Projective::batch_to_affine(&products));
         assert_eq!(vartime_msm_challenges(&points, &bits), products.into_iter().sum());
     }
 
