@@ -77,7 +77,8 @@ impl Wide {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 #[expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 mod tests {
     use alloc::vec::Vec;
