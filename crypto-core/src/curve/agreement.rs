@@ -5,6 +5,9 @@
     clippy::unwrap_used,
     reason = "helpers of tests fail as tests do"
 )]
+#[cfg(target_arch = "x86_64")]
+mod lanes;
+
 use alloc::vec::Vec;
 
 use proptest::prelude::*;

@@ -41,8 +41,8 @@ pub(super) use self::group::{g1_from_limbs, g2_from_limbs};
 #[cfg(target_family = "wasm")]
 use self::narrow::curves;
 pub(super) use self::pairing::{
-    final_exponentiation, fp12_conjugate, fp12_cyclotomic_square, fp12_equal, fp12_mul, fp12_one,
-    fp12_to_bytes, fp12_wipe, miller_loop,
+    final_exponentiation, fp12_conjugate, fp12_cyclotomic_square, fp12_equal, fp12_from_words,
+    fp12_mul, fp12_one, fp12_to_bytes, fp12_wipe, miller_loop,
 };
 
 /// A scalar in Montgomery form, with the same limbs as blst's.

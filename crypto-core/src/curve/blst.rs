@@ -1,4 +1,4 @@
-//! blst behind safe functions: the only file with `unsafe` but for one call in `lanes`.
+//! blst behind safe functions: the only file with `unsafe` but for the calls in `lanes`.
 //!
 //! blst is C and assembly. Its functions read and write fixed-size structs through pointers and
 //! keep none of them, so a call is sound when every pointer is valid for its struct and every count
@@ -23,6 +23,7 @@ use zeroize::Zeroize;
 use super::DecodeError;
 use super::batch::BaseField;
 use super::group::{BETA, Group, UNTWIST_X, UNTWIST_Y, limb_select, sealed};
+use super::lanes::Twelve;
 use crate::secret::reveal;
 
 /// A scalar in Montgomery form.
@@ -599,6 +600,20 @@ pub(super) fn fp12_to_bytes(a: &blst_fp12) -> [u8; 576] {
     let mut out = [0; 576];
     // SAFETY: blst writes twelve field elements of 48 bytes each.
     unsafe { blst::blst_bendian_from_fp12(out.as_mut_ptr(), a) };
+    out
+}
+
+/// From the coefficients of `w⁰, …, w⁵`.
+pub(super) fn fp12_from_words(words: &Twelve) -> blst_fp12 {
+    let mut out = blst_fp12::default();
+    let [even, odd] = &mut out.fp6;
+    for ((even, odd), pair) in even.fp2.iter_mut().zip(&mut odd.fp2).zip(words.chunks_exact(2)) {
+        for (part, coefficient) in [even, odd].into_iter().zip(pair) {
+            for (number, words) in part.fp.iter_mut().zip(coefficient) {
+                number.l = *words;
+            }
+        }
+    }
     out
 }
 

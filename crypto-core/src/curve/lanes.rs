@@ -4,29 +4,43 @@
 //! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication is 120 of
 //! them for eight products and so takes a fifth of what blst's does for each of eight. What is done alike
 //! to many public values runs here: additions of points in batches ([`add`]), and on these sums of
-//! products, finite differences and subgroup checks.
+//! products, finite differences and subgroup checks; and products of pairings ([`miller`]).
 //!
 //! | file        | what                                                   |
 //! |-------------|--------------------------------------------------------|
 //! | `field`     | `𝔽p`: eight elements in limbs of 52 bits               |
 //! | `element`   | eight of `𝔽p` or of its quadratic extension            |
 //! | `add`       | additions of affine points                             |
+//! | `quadratic` | `𝔽p²` with room above, for long formulas               |
+//! | `tower`     | `𝔽p¹²`: squares, products with lines                   |
+//! | `miller`    | Miller loops                                           |
 //!
-//! Results are the same to the bit: whoever has no such processor computes them one by one, slower. What
-//! the processor has is asked when the program runs ([`Wide::detect`]). Not constant time, and for public
-//! values only.
+//! Results are the same to the bit (of pairings, after the final exponentiation): whoever has no such
+//! processor computes them one by one, slower. What the processor has is asked when the program runs
+//! ([`Wide::detect`]). Not constant time, and for public values only.
 #[cfg(target_arch = "x86_64")]
 mod add;
 #[cfg(target_arch = "x86_64")]
 mod element;
 #[cfg(target_arch = "x86_64")]
 mod field;
+#[cfg(target_arch = "x86_64")]
+mod miller;
+#[cfg(target_arch = "x86_64")]
+mod quadratic;
+#[cfg(target_arch = "x86_64")]
+mod tower;
 
+#[cfg(all(test, target_arch = "x86_64"))]
+use super::batch::BaseField;
 use super::{Affine, Group};
 
 /// Values that are computed at once.
-#[cfg(target_arch = "x86_64")]
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
+
+/// An element of `𝔽p¹²`: the coefficients of `w⁰, …, w⁵`, for each the constant and that of `u`, in
+/// Montgomery form to the base `2³⁸⁴`, lowest word first.
+pub(super) type Twelve = [[[u64; 6]; 2]; 6];
 
 #[cfg(target_arch = "x86_64")]
 cpufeatures::new!(ifma, "avx512f", "avx512ifma");
@@ -59,6 +73,29 @@ impl Wide {
             }
         }
     }
+
+    /// Miller loops whose product is that of these terms, but for factors that the final exponentiation
+    /// kills. None of the points is the identity.
+    #[expect(unsafe_code, reason = "for the processor of the build it might not exist")]
+    pub(super) fn miller_loops<A: Group, B: Group>(
+        self,
+        terms: &[(A::RawAffine, B::RawAffine)],
+    ) -> [Twelve; LANES] {
+        // SAFETY: as for `add_pairs`.
+        unsafe { miller::loops::<A, B>(terms) }
+    }
+
+    /// `f²·(a + b·w² + c·w³)`, by which the tower is tested.
+    #[cfg(test)]
+    #[expect(unsafe_code, reason = "for the processor of the build it might not exist")]
+    pub(super) fn square_times_line<F: BaseField>(
+        self,
+        elements: &[[F; 6]; LANES],
+        lines: &[[F; 3]; LANES],
+    ) -> [Twelve; LANES] {
+        // SAFETY: as for `add_pairs`.
+        unsafe { tower::square_times_line(elements, lines) }
+    }
 }
 
 /// No processor of this kind has them.
@@ -75,11 +112,17 @@ impl Wide {
     pub(super) fn add_pairs<G: Group>(self, _: &mut [Affine<G>], _: &[Affine<G>], _: &[usize]) {
         match self {}
     }
+
+    pub(super) fn miller_loops<A: Group, B: Group>(
+        self,
+        _: &[(A::RawAffine, B::RawAffine)],
+    ) -> [Twelve; LANES] {
+        match self {}
+    }
 }
 
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
-#[expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 mod tests {
     use alloc::vec::Vec;
 

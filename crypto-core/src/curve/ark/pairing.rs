@@ -10,7 +10,9 @@ use ark_ec::pairing::{MillerLoopOutput, Pairing};
 use ark_ff::{AdditiveGroup, BitIteratorBE, CyclotomicMultSubgroup, Field};
 use zeroize::Zeroize;
 
+use super::super::batch::BaseField;
 use super::super::group::Group;
+use super::super::lanes::Twelve;
 use super::Fp12;
 use super::curves::{Bls12_381, Config};
 use super::field::Coordinate;
@@ -60,6 +62,18 @@ pub(in super::super) fn fp12_to_bytes(a: &Fp12) -> [u8; 576] {
     let numbers = coefficients.into_iter().flat_map(|part| [part.c0, part.c1]);
     for (bytes, number) in out.chunks_exact_mut(48).zip(numbers) {
         number.write(bytes);
+    }
+    out
+}
+
+/// From the coefficients of `w⁰, …, w⁵`.
+pub(in super::super) fn fp12_from_words(words: &Twelve) -> Fp12 {
+    let mut out = Fp12::ONE;
+    let (even, odd) = (&mut out.c0, &mut out.c1);
+    let parts = [&mut even.c0, &mut odd.c0, &mut even.c1, &mut odd.c1, &mut even.c2, &mut odd.c2];
+    for (part, [c0, c1]) in parts.into_iter().zip(words) {
+        part.set_words(0, *c0);
+        part.set_words(1, *c1);
     }
     out
 }

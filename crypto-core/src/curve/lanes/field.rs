@@ -31,7 +31,11 @@ use super::LANES;
 /// An element as the backends keep it: six words, lowest first, Montgomery to the base `2³⁸⁴`.
 pub(super) type Words = [u64; 6];
 
-const LIMBS: usize = 8;
+pub(super) const LIMBS: usize = 8;
+/// Eight numbers: limb `i` of all of them is register `i`.
+pub(super) type Limbs = [__m512i; LIMBS];
+/// What products are added up in, not carried.
+pub(super) type Total = [__m512i; 2 * LIMBS];
 const BITS: u32 = 52;
 const MASK: u64 = (1 << BITS) - 1;
 const P: Words = [
@@ -42,7 +46,7 @@ const P: Words = [
     0x4b1b_a7b6_434b_acd7,
     0x1a01_11ea_397f_e69a,
 ];
-const MODULUS: [u64; LIMBS] = limbs(P);
+pub(super) const MODULUS: [u64; LIMBS] = limbs(P);
 const TWICE: [u64; LIMBS] = limbs(doubled(P));
 /// `−1/p mod 2⁵²`
 const INVERSE: u64 = {
@@ -58,11 +62,11 @@ const INVERSE: u64 = {
 
 /// Eight elements, each below `2p`.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes([__m512i; LIMBS]);
+pub(super) struct Lanes(pub(super) Limbs);
 
 /// Eight elements times `2³²`, to multiply by.
 #[derive(Clone, Copy)]
-pub(super) struct Raised([__m512i; LIMBS]);
+pub(super) struct Raised(pub(super) Limbs);
 
 impl Lanes {
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -157,8 +161,8 @@ impl Lanes {
     #[inline]
     pub(super) fn product(&self, other: &Raised) -> Self {
         let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
-        add_rows(&mut words, self, other);
-        reduced(words)
+        add_rows(&mut words, &self.0, &other.0);
+        Self(reduced(words))
     }
 
     /// `self·other + third·fourth`, hardly more than half as dear as two products.
@@ -166,9 +170,9 @@ impl Lanes {
     #[inline]
     pub(super) fn products(&self, other: &Raised, third: &Self, fourth: &Raised) -> Self {
         let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
-        add_rows(&mut words, self, other);
-        add_rows(&mut words, third, fourth);
-        reduced(words)
+        add_rows(&mut words, &self.0, &other.0);
+        add_rows(&mut words, &third.0, &fourth.0);
+        Self(reduced(words))
     }
 
     /// A bit for each lane that is zero.
@@ -200,7 +204,7 @@ impl Lanes {
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
-fn add_rows(words: &mut [__m512i; 2 * LIMBS], Lanes(a): &Lanes, Raised(b): &Raised) {
+pub(super) fn add_rows(words: &mut Total, a: &Limbs, b: &Limbs) {
     for i in 0..LIMBS {
         for j in 0..LIMBS {
             words[i + j] = _mm512_madd52lo_epu64(words[i + j], a[i], b[j]);
@@ -211,33 +215,56 @@ fn add_rows(words: &mut [__m512i; 2 * LIMBS], Lanes(a): &Lanes, Raised(b): &Rais
     }
 }
 
-/// Divided by `2⁴¹⁶`.
+/// Divided by `2⁴¹⁶`. Words may be negative; their sum is not.
+#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+pub(super) fn reduced(mut words: Total) -> Limbs {
+    for i in 0..LIMBS {
+        reduce_word(&mut words, i);
+    }
+    upper(words)
+}
+
+/// Both divided by `2⁴¹⁶`: each word of one waits for the one before it, and meanwhile there is the other.
+#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+pub(super) fn reduced_both(mut first: Total, mut second: Total) -> [Limbs; 2] {
+    for i in 0..LIMBS {
+        reduce_word(&mut first, i);
+        reduce_word(&mut second, i);
+    }
+    [upper(first), upper(second)]
+}
+
+/// Adds what makes word `i` zero, and carries.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
-fn reduced(mut words: [__m512i; 2 * LIMBS]) -> Lanes {
+fn reduce_word(words: &mut Total, i: usize) {
     let (modulus, inverse, mask) = (constant(&MODULUS), all(INVERSE), all(MASK));
-    for i in 0..LIMBS {
-        let q = _mm512_madd52lo_epu64(_mm512_setzero_si512(), words[i], inverse);
-        // The lowest limb of `q·p` makes the word a multiple of 2⁵²: it need not be known what is
-        // carried, which is one more than before if the word was none.
-        let carry = _mm512_srli_epi64::<BITS>(_mm512_add_epi64(words[i], mask));
-        words[i + 1] = _mm512_add_epi64(words[i + 1], carry);
-        for j in 1..LIMBS {
-            words[i + j] = _mm512_madd52lo_epu64(words[i + j], q, modulus[j]);
-        }
-        for j in 0..LIMBS {
-            words[i + j + 1] = _mm512_madd52hi_epu64(words[i + j + 1], q, modulus[j]);
-        }
+    let q = _mm512_madd52lo_epu64(_mm512_setzero_si512(), words[i], inverse);
+    // The lowest limb of `q·p` makes the word a multiple of 2⁵²: it need not be known what is
+    // carried, which is one more than before if the word was none.
+    let carry = _mm512_srai_epi64::<BITS>(_mm512_add_epi64(words[i], mask));
+    words[i + 1] = _mm512_add_epi64(words[i + 1], carry);
+    for j in 1..LIMBS {
+        words[i + j] = _mm512_madd52lo_epu64(words[i + j], q, modulus[j]);
     }
-    let [.., a, b, c, d, e, f, g, h] = words;
-    Lanes(carried([a, b, c, d, e, f, g, h]))
+    for j in 0..LIMBS {
+        words[i + j + 1] = _mm512_madd52hi_epu64(words[i + j + 1], q, modulus[j]);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+fn upper([.., a, b, c, d, e, f, g, h]: Total) -> Limbs {
+    carried([a, b, c, d, e, f, g, h])
 }
 
 /// Plus `number` where it is negative.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn settled(limbs: [__m512i; LIMBS], number: &[__m512i; LIMBS]) -> Lanes {
+fn settled(limbs: Limbs, number: &Limbs) -> Lanes {
     let mut limbs = carried(limbs);
     let [.., highest] = limbs;
     let negative = _mm512_cmplt_epi64_mask(highest, _mm512_setzero_si512());
@@ -250,7 +277,7 @@ fn settled(limbs: [__m512i; LIMBS], number: &[__m512i; LIMBS]) -> Lanes {
 /// Every limb but the highest, which keeps the sign, between 0 and 2⁵².
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn carried(mut limbs: [__m512i; LIMBS]) -> [__m512i; LIMBS] {
+pub(super) fn carried(mut limbs: Limbs) -> Limbs {
     let mask = all(MASK);
     let [lower @ .., highest] = &mut limbs;
     let mut carry = _mm512_setzero_si512();
@@ -300,7 +327,7 @@ fn columns([ab, cd, ef, gh]: [__m512i; 4]) -> [__m512i; 4] {
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn minus(a: &[__m512i; LIMBS], b: &[__m512i; LIMBS]) -> [__m512i; LIMBS] {
+fn minus(a: &Limbs, b: &Limbs) -> Limbs {
     let mut limbs = *a;
     for (limb, other) in limbs.iter_mut().zip(b) {
         *limb = _mm512_sub_epi64(*limb, *other);
@@ -323,7 +350,7 @@ fn all(limb: u64) -> __m512i {
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn constant(limbs: &[u64; LIMBS]) -> [__m512i; LIMBS] {
+pub(super) fn constant(limbs: &[u64; LIMBS]) -> Limbs {
     let mut lanes = [_mm512_setzero_si512(); LIMBS];
     for (lane, limb) in lanes.iter_mut().zip(limbs) {
         *lane = all(*limb);
@@ -364,7 +391,7 @@ fn to_array(register: __m512i) -> [u64; LANES] {
 }
 
 /// Six words as eight limbs.
-const fn limbs([a, b, c, d, e, f]: Words) -> [u64; LIMBS] {
+pub(super) const fn limbs([a, b, c, d, e, f]: Words) -> [u64; LIMBS] {
     [
         a & MASK,
         (a >> 52 | b << 12) & MASK,

@@ -222,16 +222,63 @@ fn pairings_with_the_identity_are_one_wherever_they_stand() {
 fn products_of_pairings_match_at_every_length() {
     let mut rng = rng();
     let terms: Vec<_> =
-        (0..35).map(|_| (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng))).collect();
-    let each: Vec<Gt> = terms.iter().map(|(p, q)| pairing(p, q)).collect();
-    for length in [1, 2, 15, 16, 17, 32, 33, 35] {
-        let expected = each[..length].iter().fold(Gt::one(), |product, one| product * *one);
+        (0..40).map(|_| (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng))).collect();
+    let mut expected = Gt::one();
+    for (length, (p, q)) in (1..).zip(&terms) {
+        expected *= pairing(p, q);
         assert_eq!(pairing_product(&terms[..length]), expected, "{length} terms");
+    }
+    for length in [256, 265] {
+        let expected = pairing(&terms[0].0, &terms[0].1).vartime_pow(&Scalar::from_u64(length));
+        let many = (0..length).map(|_| terms[0]);
+        assert_eq!(MillerLoop::from_terms(many).final_exponentiation(), expected);
     }
     let (first, second) = terms.split_at(9);
     let merged = MillerLoop::from_terms(first.iter().copied())
         * MillerLoop::from_terms(second.iter().copied());
     assert_eq!(merged.final_exponentiation(), pairing_product(&terms));
+}
+
+#[test]
+fn the_identity_counts_for_nothing_at_any_place() {
+    let mut rng = rng();
+    let terms: Vec<_> =
+        (0..11).map(|_| (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng))).collect();
+    for place in 0..terms.len() {
+        let mut others = terms.clone();
+        let (p, q) = others.remove(place);
+        let expected = pairing_product(&others);
+        for term in [(p, G2Affine::identity()), (G1Affine::identity(), q)] {
+            others.insert(place, term);
+            assert_eq!(pairing_product(&others), expected, "at {place}");
+            others.remove(place);
+        }
+    }
+    for count in [8, 17] {
+        let nothing = vec![(G1Affine::identity(), terms[0].1); count];
+        assert_eq!(pairing_product(&nothing), Gt::one());
+        let single = [nothing, vec![terms[1]]].concat();
+        assert_eq!(pairing_product(&single), pairing(&terms[1].0, &terms[1].1));
+    }
+}
+
+#[test]
+fn long_equations_hold_or_do_not() {
+    let mut rng = rng();
+    let (p, q) = (random_point::<G1>(&mut rng), random_point::<G2>(&mut rng));
+    for count in 2..20 {
+        let scalars: Vec<_> = (0..count).map(|_| Scalar::random(&mut rng)).collect();
+        let mut terms: Vec<_> = scalars.iter().map(|s| ((p * *s).to_affine(), q)).collect();
+        let sum = scalars.iter().fold(Scalar::ZERO, |sum, one| sum + *one);
+        terms.push((-p, (q * sum).to_affine()));
+        assert_eq!(check_pairing_product(terms.clone()), Ok(()), "{count}");
+        terms[count - 1].0 = (p * (scalars[count - 1] + Scalar::ONE)).to_affine();
+        assert_eq!(check_pairing_product(terms), Err(PairingMismatch), "{count}");
+    }
+    // Equal points, and pairs that cancel out.
+    let repeated = [vec![(p, q); 9], vec![(-p, q); 9]].concat();
+    assert_eq!(check_pairing_product(repeated.clone()), Ok(()));
+    assert_eq!(check_pairing_product(repeated[1..].to_vec()), Err(PairingMismatch));
 }
 
 #[test]
