@@ -48,16 +48,6 @@ impl Weight {
             .for_each(|(to, byte)| *to = byte);
         bytes
     }
-
-    /// Bits of all coefficients of `len` equations.
-    #[must_use]
-    pub fn bits(self, len: usize) -> usize {
-        let place = match self {
-            Self::One => 0,
-            Self::Place => usize::BITS - len.leading_zeros(),
-        };
-        128 + usize::try_from(place).unwrap_or(0)
-    }
 }
 
 /// Positions in `0..len`, at most 2³², whose equation fails. `product` multiplies the equations in a
@@ -208,7 +198,5 @@ mod tests {
         };
         assert_eq!(Weight::One.apply(u128::MAX, 1 << 19).to_vec(), bytes(u128::MAX, 0));
         assert_eq!(Weight::Place.apply(u128::MAX, 2).to_vec(), bytes(u128::MAX - 2, 2));
-        assert_eq!((Weight::One.bits(1000), Weight::Place.bits(1000)), (128, 138));
-        assert_eq!(Weight::Place.bits(1024), 139);
     }
 }
