@@ -11,7 +11,7 @@ use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, min_pk, min_sig};
 use crypto_core::certificate::{Certificate, Signers};
 use crypto_core::commitment::Commitment;
-use crypto_core::curve::{G1, G1Affine, G2, G2Affine, Scalar};
+use crypto_core::curve::{Affine, G1, G1Affine, G2, Group, PointError, Scalar};
 use crypto_core::drand::{ChainInfo, GroupKey, Round, RoundNumber, Schedule, Scheme};
 use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
 use crypto_core::polynomial::Placement;
@@ -80,8 +80,8 @@ objects! {
 fn plain(decoder: u8, bytes: &[u8]) {
     match decoder % 12 {
         0 => canonical::<Scalar>(bytes),
-        1 => canonical::<G1Affine>(bytes),
-        2 => canonical::<G2Affine>(bytes),
+        1 => points::<G1>(bytes),
+        2 => points::<G2>(bytes),
         3 => canonical::<Access>(bytes),
         4 => canonical::<Threshold>(bytes),
         5 => canonical::<Signers>(bytes),
@@ -150,6 +150,17 @@ fn wire<T: Object + BorshDeserialize + BorshSerialize + Serialize + DeserializeO
         let text = serde_json::to_string(&object).unwrap();
         assert_eq!(serde_json::from_str::<T>(&text).unwrap().to_wire(), data);
     }
+}
+
+/// One, and many that follow each other, which are what they are one by one.
+fn points<G: Group>(bytes: &[u8]) {
+    canonical::<Affine<G>>(bytes);
+    let size = G::EMPTY.as_ref().len();
+    let one = |(index, bytes)| {
+        Affine::<G>::from_bytes(bytes).map_err(|error| PointError { index, error })
+    };
+    let expected: Result<Vec<_>, _> = bytes.chunks(size).enumerate().map(one).collect();
+    assert_eq!(Affine::many_from_bytes(bytes), expected);
 }
 
 /// One value, one encoding.

@@ -120,6 +120,7 @@ fn slope<G: Group>(point: &Affine<G>, other: &Affine<G>) -> (G::Coordinate, G::C
 }
 
 /// The inverse of each, none of them zero, by one.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn vartime_invert_all<F: BaseField>(values: &mut [F]) {
     let mut product = F::UNIT;
     let before: Vec<F> = values

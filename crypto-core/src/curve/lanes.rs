@@ -4,13 +4,17 @@
 //! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication is 120 of
 //! them for eight products and so takes a fifth of what blst's does for each of eight. What is done alike
 //! to many public values runs here: additions of points in batches ([`add`]), and on these sums of
-//! products, finite differences and subgroup checks; and products of pairings ([`miller`]).
+//! products and finite differences; square roots and subgroup checks of points that are decoded ([`root`],
+//! [`order`]); and products of pairings ([`miller`]).
 //!
 //! | file        | what                                                   |
 //! |-------------|--------------------------------------------------------|
 //! | `field`     | `𝔽p`: eight elements in limbs of 52 bits               |
+//! | `numbers`   | its constants                                          |
 //! | `element`   | eight of `𝔽p` or of its quadratic extension            |
 //! | `add`       | additions of affine points                             |
+//! | `root`      | the points of compressed encodings                     |
+//! | `order`     | whether points are in the subgroup                     |
 //! | `quadratic` | `𝔽p²` with room above, for long formulas               |
 //! | `tower`     | `𝔽p¹²`: squares, products with lines                   |
 //! | `miller`    | Miller loops                                           |
@@ -20,6 +24,8 @@
 //! ([`Wide::detect`]). Not constant time, and for public values only.
 #[cfg(target_arch = "x86_64")]
 mod add;
+#[cfg(test)]
+mod agreement;
 #[cfg(target_arch = "x86_64")]
 mod element;
 #[cfg(target_arch = "x86_64")]
@@ -27,7 +33,13 @@ mod field;
 #[cfg(target_arch = "x86_64")]
 mod miller;
 #[cfg(target_arch = "x86_64")]
+mod numbers;
+#[cfg(target_arch = "x86_64")]
+mod order;
+#[cfg(target_arch = "x86_64")]
 mod quadratic;
+#[cfg(target_arch = "x86_64")]
+mod root;
 #[cfg(target_arch = "x86_64")]
 mod tower;
 
@@ -55,6 +67,31 @@ impl Wide {
     /// `None` if it has not.
     pub(super) fn detect() -> Option<Self> {
         ifma::get().then_some(Self(()))
+    }
+
+    /// The points of the curve, of any order, of up to eight encodings that follow each other. `None` if
+    /// there is none, and for the identity.
+    #[expect(unsafe_code, reason = "as for `add_pairs`")]
+    pub(super) fn decompress<G: Group>(self, bytes: &[u8]) -> [Option<Affine<G>>; LANES] {
+        // SAFETY: as for `add_pairs`.
+        unsafe {
+            match G::DIGITS {
+                2 => root::decompressed::<G, 1>(bytes),
+                _ => root::decompressed::<G, 2>(bytes),
+            }
+        }
+    }
+
+    /// A bit for each of up to eight points of the curve that is in the subgroup.
+    #[expect(unsafe_code, reason = "as for `add_pairs`")]
+    pub(super) fn inside<G: Group>(self, points: &[Affine<G>]) -> u8 {
+        // SAFETY: as for `add_pairs`.
+        unsafe {
+            match G::DIGITS {
+                2 => order::inside::<G, 1>(points),
+                _ => order::inside::<G, 2>(points),
+            }
+        }
     }
 
     /// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`, where neither is the identity nor their sum.
@@ -107,6 +144,14 @@ pub(super) enum Wide {}
 impl Wide {
     pub(super) fn detect() -> Option<Self> {
         None
+    }
+
+    pub(super) fn decompress<G: Group>(self, _: &[u8]) -> [Option<Affine<G>>; LANES] {
+        match self {}
+    }
+
+    pub(super) fn inside<G: Group>(self, _: &[Affine<G>]) -> u8 {
+        match self {}
     }
 
     pub(super) fn add_pairs<G: Group>(self, _: &mut [Affine<G>], _: &[Affine<G>], _: &[usize]) {

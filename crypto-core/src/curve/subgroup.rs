@@ -17,19 +17,23 @@
 //! **Cheap:** five sums share their additions. Each point goes to one of `3⁵` buckets by its five
 //! coefficients; from the bucket sums the five sums are some 480 additions. So a point costs 17 additions
 //! of affine points with shared inversions, where its own check is a multiplication by 64 bits or more,
-//! and 85 checks and 8000 additions come once. What is left of decoding is the square root:
+//! and 85 checks and 8000 additions come once. What is left of decoding is the square root.
 //!
-//! | µs a point, one thread | each by itself | together: so many of them                    |
-//! |------------------------|----------------|----------------------------------------------|
-//! | 𝔾₁                      | 59             | 256: 57, 512: 35, 1024: 33, 4096: 28, 16384: 25 |
-//! | 𝔾₂                      | 89             | 224: 111, 448: 64, 1024: 48                   |
+//! On processors that compute eight at a time (`lanes`), each point's own check and root cost a quarter,
+//! and only from more points on is it cheaper to check them together. Of what decoding one by one takes:
 //!
-//! (Bench `pvss`, rows `points`, on a machine with other work.) Below some 200 points of 𝔾₁ and 300 of 𝔾₂
-//! each has its own check.
-use alloc::vec;
+//! |                 | each by itself | together: so many of them                              |
+//! |-----------------|----------------|--------------------------------------------------------|
+//! | 𝔾₁, one by one   | 1              | 128: 1.2, 256: 0.81, 512: 0.65, 1024: 0.53, 4096: 0.41 |
+//! | 𝔾₂, one by one   | 1              | 256: 1.1, 384: 0.96, 512: 0.90, 1024: 0.79, 4096: 0.64 |
+//! | 𝔾₁, in lanes     | 0.24           | 256: 0.28, 512: 0.21, 1024: 0.20, 4096: 0.14           |
+//! | 𝔾₂, in lanes     | 0.24           | 512: 0.33, 1024: 0.29, 2048: 0.24, 4096: 0.22          |
+//!
+//! (Least processor times of many in one process, on one thread of a machine with other work.)
 use alloc::vec::Vec;
 
-use super::batch::vartime_add_pairs;
+use super::batch::vartime_add_cells;
+use super::lanes::{LANES, Wide};
 use super::{Affine, Group};
 use crate::challenge::Transcript;
 
@@ -42,15 +46,39 @@ const ROUNDS: usize = 17;
 /// Points in buckets at a time.
 const AT_ONCE: usize = 1 << 14;
 
-/// Points in groups that are to be summed up.
-struct Lists<G: Group> {
-    points: Vec<Affine<G>>,
-    lengths: Vec<usize>,
+/// The fewest points of 𝔾₁ and of 𝔾₂ whose orders are checked together.
+const LEAST_TOGETHER: [usize; 2] = [256, 384];
+/// The same where each could be checked in lanes.
+const LEAST_TOGETHER_WIDE: [usize; 2] = [512, 3072];
+/// The fewest whose orders are checked in lanes.
+const LEAST_WIDE: usize = 3;
+
+/// The first of these points of the curve that is outside the subgroup. `bytes` are all that whoever chose
+/// the points has said. Not constant time.
+pub(super) fn vartime_first_outside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -> Option<usize> {
+    let [in_g1, in_g2] = Wide::detect().map_or(LEAST_TOGETHER, |_| LEAST_TOGETHER_WIDE);
+    let least = if G::DIGITS == 2 { in_g1 } else { in_g2 };
+    if points.len() >= least && vartime_all_inside(points, bytes) {
+        return None;
+    }
+    first_outside(points)
 }
 
-/// Whether all points of the curve are in the subgroup. `bytes` are all that whoever chose the points
-/// has said. Not constant time.
-pub(super) fn vartime_all_inside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -> bool {
+/// By a check of each.
+fn first_outside<G: Group>(points: &[Affine<G>]) -> Option<usize> {
+    let outside = |points: &[Affine<G>]| match Wide::detect() {
+        Some(wide) if points.len() >= LEAST_WIDE => {
+            let inside = wide.inside(points).trailing_ones();
+            usize::try_from(inside).ok().filter(|first| *first < points.len())
+        }
+        _ => points.iter().position(|point| !G::in_subgroup(&point.0)),
+    };
+    let mut chunks = points.chunks(LANES).enumerate();
+    chunks.find_map(|(chunk, points)| Some(chunk * LANES + outside(points)?))
+}
+
+/// Whether all points of the curve are in the subgroup, by sums.
+fn vartime_all_inside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -> bool {
     let mut transcript = Transcript::new(TAG);
     transcript.append(b"points", bytes);
     let mut digits = digits(transcript);
@@ -59,16 +87,13 @@ pub(super) fn vartime_all_inside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -
     while left > 0 {
         let rounds = rounds_at_once.min(left);
         left -= rounds;
-        let mut buckets = vec![Vec::new(); rounds * BUCKETS];
-        for row in buckets.chunks_exact_mut(BUCKETS) {
-            for (point, digit) in points.iter().zip(&mut digits) {
-                if let Some(bucket) = row.get_mut(digit) {
-                    bucket.push(*point);
-                }
-            }
+        let mut terms = Vec::with_capacity(rounds * points.len());
+        for row in 0..rounds {
+            let digits = points.iter().zip(&mut digits);
+            terms.extend(digits.map(|(point, digit)| (row * BUCKETS + digit, *point)));
         }
-        let sums = Lists::of(buckets.into_iter()).sum();
-        if !combinations(sums).iter().all(|sum| G::in_subgroup(&sum.0)) {
+        let buckets = vartime_add_cells(rounds * BUCKETS, &terms);
+        if first_outside(&combinations(buckets)).is_some() {
             return false;
         }
     }
@@ -88,16 +113,19 @@ fn combinations<G: Group>(mut buckets: Vec<Affine<G>>) -> Vec<Affine<G>> {
     let mut size = BUCKETS;
     while size > 1 {
         let third = size / 3;
-        let mut lists = Vec::new();
-        for row in buckets.chunks_exact(size) {
-            let (low, rest) = row.split_at(third);
-            let (middle, high) = rest.split_at(third);
-            let negative = low.iter().map(|point| -*point);
-            lists.push(high.iter().copied().chain(negative).collect());
-            let columns = low.iter().zip(middle).zip(high);
-            lists.extend(columns.map(|((low, middle), high)| vec![*low, *middle, *high]));
+        let mut terms = Vec::new();
+        for (row, buckets) in buckets.chunks_exact(size).enumerate() {
+            let first = row * (third + 1);
+            for (at, point) in buckets.iter().enumerate() {
+                terms.push((first + 1 + at % third, *point));
+                match at / third {
+                    0 => terms.push((first, -*point)),
+                    1 => {}
+                    _ => terms.push((first, *point)),
+                }
+            }
         }
-        let added = Lists::of(lists.into_iter()).sum();
+        let added = vartime_add_cells(buckets.len() / size * (third + 1), &terms);
         buckets.clear();
         for row in added.chunks_exact(third + 1) {
             if let [sum, columns @ ..] = row {
@@ -110,48 +138,14 @@ fn combinations<G: Group>(mut buckets: Vec<Affine<G>>) -> Vec<Affine<G>> {
     sums
 }
 
-impl<G: Group> Lists<G> {
-    fn of(lists: impl Iterator<Item = Vec<Affine<G>>>) -> Self {
-        let (mut points, mut lengths) = (Vec::new(), Vec::new());
-        for list in lists {
-            lengths.push(list.len());
-            points.extend(list);
-        }
-        Self { points, lengths }
-    }
-
-    /// The sum of each list, by adding neighbours until one is left.
-    fn sum(mut self) -> Vec<Affine<G>> {
-        while self.lengths.iter().any(|length| *length > 1) {
-            let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
-            let mut rest = self.points.as_slice();
-            for length in &mut self.lengths {
-                let (list, others) = rest.split_at(*length);
-                for pair in list.chunks(2) {
-                    firsts.extend(pair.first());
-                    seconds.push(pair.get(1).copied().unwrap_or(Affine::identity()));
-                }
-                rest = others;
-                *length = length.div_ceil(2);
-            }
-            vartime_add_pairs(&mut firsts, &seconds);
-            self.points = firsts;
-        }
-        let mut points = self.points.into_iter();
-        let one = |length: usize| (0..length).filter_map(|_| points.next()).next();
-        let mut one = one;
-        self.lengths.into_iter().map(|length| one(length).unwrap_or(Affine::identity())).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
 
-    use super::super::points::LEAST_TOGETHER;
     use super::super::{DecodeError, G1, G2, PointError, Projective, Scalar};
     use super::*;
+    use alloc::vec;
 
     /// Primes of the cofactor in 𝔾₁; all but 3 divide it twice.
     const PRIMES_G1: [u64; 5] = [3, 11, 10_177, 859_267, 52_437_899];
@@ -265,6 +259,42 @@ mod tests {
         }
     }
 
+    fn each_is_checked_as_by_itself<G: Group>(primes: &[u64]) {
+        let mut points = inside::<G>(2 * LANES + 3);
+        points[5] = Affine::identity();
+        points[LANES] = points[0];
+        points[LANES + 1] = -points[0];
+        for count in 0..=points.len() {
+            assert_eq!(first_outside(&points[..count]), None, "{count}");
+        }
+        for prime in primes.iter().copied() {
+            let error = of_order::<G>(primes, prime);
+            for at in 0..points.len() {
+                let mut with = points.clone();
+                // Of the small order alone, and of one that is large.
+                for error in [error, -error, (points[at] + error).into()] {
+                    with[at] = error;
+                    assert_eq!(first_outside(&with), Some(at), "{prime}");
+                    assert_eq!(first_outside(&with[at..]), Some(0), "{prime}");
+                    assert_eq!(first_outside(&with[..at]), None, "{prime}");
+                    with[at + 1..].fill(error);
+                    assert_eq!(first_outside(&with), Some(at), "{prime}");
+                }
+            }
+        }
+        for start in 1..10 {
+            let mut with = points.clone();
+            with[LANES + 3] = on_the_curve::<G>(start).into();
+            assert_eq!(first_outside(&with), Some(LANES + 3));
+        }
+    }
+
+    #[test]
+    fn the_first_outside_is_found_wherever_it_is() {
+        each_is_checked_as_by_itself::<G1>(&PRIMES_G1);
+        each_is_checked_as_by_itself::<G2>(&PRIMES_G2);
+    }
+
     #[test]
     fn every_small_order_is_noticed_alone_and_where_errors_cancel() {
         small_orders_are_noticed::<G1>(&PRIMES_G1);
@@ -293,7 +323,8 @@ mod tests {
     }
 
     fn the_first_is_named<G: Group>(primes: &[u64], least: usize) {
-        let mut points = inside::<G>(least + 20);
+        let mut points = inside::<G>(80);
+        points = points.iter().cycle().take(least + 20).copied().collect();
         assert_eq!(Affine::many_from_bytes(&encode(&points)), Ok(points.clone()));
         let error = of_order::<G>(primes, primes[0]);
         points[11] = (points[11] + error).into();
@@ -303,7 +334,7 @@ mod tests {
         assert_eq!(Affine::<G>::many_from_bytes(&bytes), expected);
         // Whatever else is wrong further on, but not before.
         let size = bytes.len() / points.len();
-        bytes[size * 60] = 0;
+        bytes[size * (least + 10)] = 0;
         assert_eq!(Affine::<G>::many_from_bytes(&bytes), expected);
         bytes[size * 5] = 0;
         let expected = Err(PointError { index: 5, error: DecodeError::NotCanonical });
@@ -312,8 +343,9 @@ mod tests {
 
     #[test]
     fn the_first_of_many_that_is_outside_is_named() {
-        let [in_g1, in_g2] = LEAST_TOGETHER;
-        the_first_is_named::<G1>(&PRIMES_G1, in_g1);
-        the_first_is_named::<G2>(&PRIMES_G2, in_g2);
+        for [in_g1, in_g2] in [LEAST_TOGETHER, LEAST_TOGETHER_WIDE] {
+            the_first_is_named::<G1>(&PRIMES_G1, in_g1);
+            the_first_is_named::<G2>(&PRIMES_G2, in_g2);
+        }
     }
 }

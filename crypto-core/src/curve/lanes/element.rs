@@ -49,6 +49,18 @@ impl<const N: usize> Element<N> {
         values
     }
 
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn of(parts: [Lanes; N]) -> Self {
+        Self(parts)
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn parts(&self) -> &[Lanes; N] {
+        &self.0
+    }
+
     /// To multiply by.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]

@@ -27,6 +27,7 @@ use core::arch::x86_64::{
 };
 
 use super::LANES;
+use super::numbers::{P, doubled, halved, power_of_two};
 
 /// An element as the backends keep it: six words, lowest first, Montgomery to the base `2³⁸⁴`.
 pub(super) type Words = [u64; 6];
@@ -38,15 +39,9 @@ pub(super) type Limbs = [__m512i; LIMBS];
 pub(super) type Total = [__m512i; 2 * LIMBS];
 const BITS: u32 = 52;
 const MASK: u64 = (1 << BITS) - 1;
-const P: Words = [
-    0xb9fe_ffff_ffff_aaab,
-    0x1eab_fffe_b153_ffff,
-    0x6730_d2a0_f6b0_f624,
-    0x6477_4b84_f385_12bf,
-    0x4b1b_a7b6_434b_acd7,
-    0x1a01_11ea_397f_e69a,
-];
 pub(super) const MODULUS: [u64; LIMBS] = limbs(P);
+/// `(p − 1)/2`
+const HALF: [u64; LIMBS] = limbs(halved(P));
 const TWICE: [u64; LIMBS] = limbs(doubled(P));
 /// `−1/p mod 2⁵²`
 const INVERSE: u64 = {
@@ -73,6 +68,13 @@ impl Lanes {
     #[inline]
     pub(super) fn zero() -> Self {
         Self([_mm512_setzero_si512(); LIMBS])
+    }
+
+    /// `2^exponent mod p` in each lane.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn power_of_two<const EXPONENT: u32>() -> Self {
+        Self(constant(const { &limbs(power_of_two(EXPONENT)) }))
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -188,6 +190,14 @@ impl Lanes {
         _mm512_cmpeq_epi64_mask(of_zero, zero) | _mm512_cmpeq_epi64_mask(of_modulus, zero)
     }
 
+    /// A bit for each lane where `x > (p − 1)/2`, of numbers that are `x` itself and at most `p`.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn greater_halves(&self) -> u8 {
+        let [.., highest] = carried(minus(&constant(&HALF), &self.0));
+        _mm512_cmplt_epi64_mask(highest, _mm512_setzero_si512())
+    }
+
     /// Takes from `other` where a bit is set.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
@@ -197,6 +207,50 @@ impl Lanes {
             *limb = _mm512_mask_blend_epi64(lanes, *limb, other);
         }
         Self(limbs)
+    }
+}
+
+impl Raised {
+    /// `2^exponent mod p` in each lane: what multiplying by it does is shift by `exponent − 416` bits.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn power_of_two<const EXPONENT: u32>() -> Self {
+        Self(Lanes::power_of_two::<EXPONENT>().0)
+    }
+
+    /// Of what is kept as `x·2⁴¹⁶`, as this is, products are again. They are below `2³¹·p` at most, and
+    /// below `2p` if the factors are.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn product(&self, other: &Self) -> Self {
+        let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
+        add_rows(&mut words, &self.0, &other.0);
+        Self(reduced(words))
+    }
+
+    /// Of products of different limbs each is taken once and doubled: 72 instead of 128.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
+    pub(super) fn square(&self) -> Self {
+        let a = &self.0;
+        let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
+        for i in 0..LIMBS {
+            for j in i + 1..LIMBS {
+                words[i + j] = _mm512_madd52lo_epu64(words[i + j], a[i], a[j]);
+            }
+            for j in i + 1..LIMBS {
+                words[i + j + 1] = _mm512_madd52hi_epu64(words[i + j + 1], a[i], a[j]);
+            }
+        }
+        for word in &mut words {
+            *word = _mm512_add_epi64(*word, *word);
+        }
+        for i in 0..LIMBS {
+            words[2 * i] = _mm512_madd52lo_epu64(words[2 * i], a[i], a[i]);
+            words[2 * i + 1] = _mm512_madd52hi_epu64(words[2 * i + 1], a[i], a[i]);
+        }
+        Self(reduced(words))
     }
 }
 
@@ -401,16 +455,5 @@ pub(super) const fn limbs([a, b, c, d, e, f]: Words) -> [u64; LIMBS] {
         e >> 4 & MASK,
         (e >> 56 | f << 8) & MASK,
         f >> 44,
-    ]
-}
-
-const fn doubled([a, b, c, d, e, f]: Words) -> Words {
-    [
-        a << 1,
-        b << 1 | a >> 63,
-        c << 1 | b >> 63,
-        d << 1 | c >> 63,
-        e << 1 | d >> 63,
-        f << 1 | e >> 63,
     ]
 }
