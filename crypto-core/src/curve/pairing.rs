@@ -31,8 +31,8 @@ const LEAST_TERMS: usize = 4;
 const LEAST_WIDE: usize = 4;
 /// So many share squarings: 300 KB, which processors have near them.
 const MOST_WIDE: usize = 32 * LANES;
-/// The same half millisecond in groups of eight terms.
-const LEAST_EIGHTS: usize = 2;
+/// Eight lanes full are worth a thread of their own, too.
+const LEAST_EIGHTS: usize = 1;
 
 /// A pair as the backend has it.
 type Term = (<G1 as Group>::RawAffine, <G2 as Group>::RawAffine);
