@@ -16,9 +16,10 @@
 //! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
 //!
 //! A term of a sum costs less the more terms there are, half as much among thousands as among dozens, so
-//! it is measured in sums of several lengths. What is independent per partial or per share is spread over
-//! the party's cores, as feature `parallel` does it. Elsewhere: what is charged when (`prices`), what is
-//! really computed (`committee`, `ground`).
+//! it is measured in sums of several lengths; and Miller loops by two and by many, for some processors
+//! compute eight at a time. What is independent per partial or per share is spread over the party's
+//! cores, as feature `parallel` does it. Elsewhere: what is charged when (`prices`), what is really
+//! computed (`committee`, `ground`).
 
 use std::hint::black_box;
 use std::iter::successors;
@@ -40,7 +41,7 @@ const LENGTHS: [u16; 3] = [64, 512, LONGEST];
 const LONGEST: u16 = 2048;
 /// Fewer terms of a sum, or pairings of a product, are not worth a core of their own.
 const LEAST_SUM: u64 = 32;
-const LEAST_PRODUCT: u64 = 4;
+const LEAST_PRODUCT: u64 = 8;
 
 /// How much of something is done.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +121,10 @@ pub struct Costs {
     pub(super) g1_decode: u64,
     /// Decoding with subgroup check in 𝔾₂.
     pub(super) g2_decode: u64,
-    /// One Miller loop of a product.
+    /// One Miller loop of a product of two.
     pub(super) miller_loop: u64,
+    /// One Miller loop of a product of 64.
+    pub(super) miller_loop_of_many: u64,
     /// One final exponentiation.
     pub(super) final_exponentiation: u64,
     /// One term of a multi-scalar multiplication in 𝔾₁, 255-bit scalars, among 64, 512 and 2048.
@@ -169,7 +172,8 @@ impl Costs {
             g2_hash: time(1, || hash_to_g2(b"calibration", b"PREFINAL-CALIBRATION")),
             g1_decode: time(1, || G1Affine::from_bytes(&encoded1)),
             g2_decode: time(1, || G2Affine::from_bytes(&encoded2)),
-            miller_loop: time(TERMS, || MillerLoop::from_terms(terms())),
+            miller_loop: time(2, || MillerLoop::from_terms(terms().take(2))),
+            miller_loop_of_many: time(TERMS, || MillerLoop::from_terms(terms())),
             final_exponentiation: time(1, || product.final_exponentiation()),
             g1_term: Term::measure::<G1>(),
             g2_term: Term::measure::<G2>(),
@@ -215,9 +219,10 @@ impl Costs {
             Name::Bls => self.g1_term.sum(shares, cores) + self.check_signature_nanos(),
             Name::Wvuf => {
                 let sums = parties * self.g1_short + shares * self.g1_term.among(shares);
-                let serial = self.g2_hash + self.miller_loop + 2 * self.final_exponentiation;
+                let serial =
+                    self.g2_hash + self.miller_loop_of_many + 2 * self.final_exponentiation;
                 let parts = cores.min(parties / LEAST_PRODUCT).max(1);
-                sums + serial + 2 * parties.div_ceil(parts) * self.miller_loop
+                sums + serial + 2 * parties.div_ceil(parts) * self.miller_loop_of_many
             }
         })
     }
@@ -240,7 +245,7 @@ impl Costs {
         nanos(match work.scheme {
             Name::Bls => self.g1_term.sum(shares, 1),
             Name::Wvuf => {
-                let pairings = parties * (self.g1_short + 2 * self.miller_loop);
+                let pairings = parties * (self.g1_short + 2 * self.miller_loop_of_many);
                 pairings / cores.clamp(1, 2) + self.g1_term.sum(shares, 1)
             }
         })
@@ -279,7 +284,7 @@ impl Costs {
                 let (g1_term, g2_term) = (self.g1_term.among(shares), self.g2_term.among(shares));
                 let g2_terms = g2_term + g2_term / 2;
                 let per_share = 2 * (self.g1_decode + g1_term) + self.g2_decode + g2_terms;
-                shares * per_share + work.parties * self.miller_loop
+                shares * per_share + work.parties * self.miller_loop_of_many
             }
         };
         let serial = self.final_exponentiation + self.check_signature_nanos();
@@ -325,7 +330,7 @@ impl Costs {
         let Work { parties, shares, paths, cores, .. } = work;
         let terms = self.g1_term.among(shares) + self.g2_term.among(shares);
         let per_share = self.g1_decode + terms;
-        let spread = paths * (shares * per_share + parties * self.miller_loop)
+        let spread = paths * (shares * per_share + parties * self.miller_loop_of_many)
             + parties * self.check_signature_nanos();
         nanos(spread / cores.max(1) + paths * self.final_exponentiation)
     }

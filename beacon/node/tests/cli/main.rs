@@ -23,7 +23,7 @@ const SEVEN: &str = "# seven holders\nstake\n310\n240\n150\n110\n90\n60\n40\n";
 /// Prices for the simulator, so that nothing has to be measured.
 const COSTS: &str = r#"{"g1_multiplication":90000,"g2_multiplication":200000,"g1_hash":80000,
     "g2_hash":200000,"g1_decode":60000,"g2_decode":90000,"miller_loop":200000,
-    "final_exponentiation":500000,"g1_term":[40000,30000,20000],
+    "miller_loop_of_many":200000,"final_exponentiation":500000,"g1_term":[40000,30000,20000],
     "g2_term":[90000,70000,60000],"g1_short":50000}"#;
 
 struct Folder(TempDir);
