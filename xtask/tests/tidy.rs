@@ -117,12 +117,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("prefinal-report", &["prefinal-rows"]),
     (
         "prefinal-peers",
-        &[
-            "prefinal-crypto-core",
-            "prefinal-pvss-dkg",
-            "prefinal-rows",
-            "prefinal-weighted-rounding",
-        ],
+        &["prefinal-crypto-core", "prefinal-fixture", "prefinal-pvss-dkg", "prefinal-rows"],
     ),
     (
         "prefinal-bench",

@@ -5,8 +5,9 @@
 //! multiplication.
 use std::hint::black_box;
 
-use blst::{MultiPoint, blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
+use blst::{MultiPoint, blst_fp12, min_pk, min_sig};
 
+use crate::fixture::raw::{points_g1, points_g2, scalars, seed};
 use crate::suite::Suite;
 
 const TAG: &[u8] = b"PREFINAL-BENCH-LIMIT_XMD:SHA-256_SSWU_RO_";
@@ -112,34 +113,4 @@ pub fn add_g1(suite: &mut Suite, terms: usize) -> String {
 pub fn add_g2(suite: &mut Suite, terms: usize) -> String {
     let points = points_g2(terms);
     suite.measure(&format!("limit::add_g2/{terms}"), || black_box(points.as_slice()).add())
-}
-
-fn seed(number: usize) -> [u8; 32] {
-    let mut seed = [0x5e; 32];
-    seed.iter_mut().zip(number.to_be_bytes()).for_each(|(to, byte)| *to = byte);
-    seed
-}
-
-fn points_g1(count: usize) -> Vec<blst_p1_affine> {
-    let key = |at| min_pk::SecretKey::key_gen(&seed(at), b"point").unwrap();
-    (0..count).map(|at| key(at).sk_to_pk().into()).collect()
-}
-
-fn points_g2(count: usize) -> Vec<blst_p2_affine> {
-    let key = |at| min_sig::SecretKey::key_gen(&seed(at), b"point").unwrap();
-    (0..count).map(|at| key(at).sk_to_pk().into()).collect()
-}
-
-/// Little-endian, as blst takes them, one after the other.
-fn scalars(count: usize, bits: usize) -> Vec<u8> {
-    let bytes = bits.div_ceil(8);
-    let scalar = |at| {
-        let key = min_pk::SecretKey::key_gen(&seed(at), b"scalar").unwrap();
-        let mut low: Vec<u8> = key.to_bytes().into_iter().rev().take(bytes).collect();
-        if let Some(top) = low.last_mut().filter(|_| !bits.is_multiple_of(8)) {
-            *top &= (1 << (bits % 8)) - 1;
-        }
-        low
-    };
-    (0..count).flat_map(scalar).collect()
 }

@@ -6,8 +6,7 @@ use crypto_core::curve::{Affine, Scalar};
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{Committee, KeyShares, Purpose, Setup, Signer};
-use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use fixture::{qualified, rng};
 
 /// Who signs, and what.
 #[derive(Clone, Copy, Debug)]
@@ -49,11 +48,6 @@ pub struct Dealt<V: Variant> {
     pub(crate) signers: Vec<Signer<V>>,
 }
 
-/// Same figures on every run.
-pub(crate) fn rng() -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(0x9ee5)
-}
-
 impl<V: Variant> Dealt<V> {
     /// Deals.
     #[must_use]
@@ -83,15 +77,12 @@ impl<V: Variant> Dealt<V> {
     /// Which parties sign: the first, or some.
     #[must_use]
     pub fn signing(&self, scattered: bool) -> Vec<usize> {
-        let (n, t) = (self.shares.len(), usize::try_from(self.case.t).unwrap());
-        let mut parties: Vec<usize> = (0..n).collect();
-        let mut rng = rng();
-        for end in (1..n).rev().filter(|_| scattered) {
-            let other = rng.next_u64() % (u64::try_from(end).unwrap() + 1);
-            parties.swap(end, usize::try_from(other).unwrap());
+        if !scattered {
+            return (0..usize::try_from(self.case.t).unwrap()).collect();
         }
-        parties.truncate(t);
-        parties.sort_unstable();
-        parties
+        let parties = qualified(self.committee.access(), self.committee.threshold());
+        let mut shares: Vec<usize> = parties.into_iter().map(Party::index).collect();
+        shares.sort_unstable();
+        shares
     }
 }

@@ -10,8 +10,9 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use blst::{MultiPoint, blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
+use blst::{MultiPoint, blst_fp12, min_pk, min_sig};
 use crypto_core::bls::{MinPk, MinSig, Variant};
+use fixture::raw::{points_g1, points_g2, scalars, seed};
 
 use crate::contest::Contest;
 
@@ -73,32 +74,32 @@ variant!(MinPk, min_pk, min_sig, SignaturesRight, ", min-pk");
 
 impl Points for SignaturesLeft {
     fn sum_of_signatures(contest: &Contest, terms: usize, bits: usize) -> Duration {
-        sum(contest, &left(terms), bits)
+        sum(contest, &points_g1(terms), bits)
     }
     fn sum_of_keys(contest: &Contest, terms: usize, bits: usize) -> Duration {
-        sum(contest, &right(terms), bits)
+        sum(contest, &points_g2(terms), bits)
     }
     fn add_keys(contest: &Contest, terms: u32) -> Duration {
-        let points = right(1000);
+        let points = points_g2(1000);
         contest.time(|| black_box(points.as_slice()).add()) * terms / 1000
     }
 }
 
 impl Points for SignaturesRight {
     fn sum_of_signatures(contest: &Contest, terms: usize, bits: usize) -> Duration {
-        sum(contest, &right(terms), bits)
+        sum(contest, &points_g2(terms), bits)
     }
     fn sum_of_keys(contest: &Contest, terms: usize, bits: usize) -> Duration {
-        sum(contest, &left(terms), bits)
+        sum(contest, &points_g1(terms), bits)
     }
     fn add_keys(contest: &Contest, terms: u32) -> Duration {
-        let points = left(1000);
+        let points = points_g1(1000);
         contest.time(|| black_box(points.as_slice()).add()) * terms / 1000
     }
 }
 
 fn product(contest: &Contest) -> Duration {
-    let (points, keys) = (left(2), right(2));
+    let (points, keys) = (points_g1(2), points_g2(2));
     contest.time(|| blst_fp12::miller_loop_n(black_box(&keys), black_box(&points)).final_exp())
 }
 
@@ -108,33 +109,4 @@ where
 {
     let scalars = scalars(points.len(), bits);
     contest.time(|| black_box(points).mult(black_box(&scalars), bits))
-}
-
-fn seed(number: usize) -> [u8; 32] {
-    let mut seed = [0x5e; 32];
-    seed.iter_mut().zip(number.to_be_bytes()).for_each(|(to, byte)| *to = byte);
-    seed
-}
-
-fn left(count: usize) -> Vec<blst_p1_affine> {
-    let key = |at| min_pk::SecretKey::key_gen(&seed(at), b"point").unwrap();
-    (0..count).map(|at| key(at).sk_to_pk().into()).collect()
-}
-
-fn right(count: usize) -> Vec<blst_p2_affine> {
-    let key = |at| min_sig::SecretKey::key_gen(&seed(at), b"point").unwrap();
-    (0..count).map(|at| key(at).sk_to_pk().into()).collect()
-}
-
-/// Little-endian, as blst takes them, one after the other.
-fn scalars(count: usize, bits: usize) -> Vec<u8> {
-    let scalar = |at| {
-        let key = min_pk::SecretKey::key_gen(&seed(at), b"scalar").unwrap();
-        let mut low: Vec<u8> = key.to_bytes().into_iter().rev().take(bits.div_ceil(8)).collect();
-        if let Some(top) = low.last_mut().filter(|_| !bits.is_multiple_of(8)) {
-            *top &= (1 << (bits % 8)) - 1;
-        }
-        low
-    };
-    (0..count).flat_map(scalar).collect()
 }
