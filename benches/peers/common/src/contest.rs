@@ -32,8 +32,14 @@ pub struct Contest {
 impl Contest {
     /// Options are from the command line. `folder` is the program's below `benches/peers/`, `peer` the
     /// crate's name, `lock` the text of the program's lock file.
+    ///
+    /// # Panics
+    /// If the program has blst with threads: the limit would be shared among them, and look cheaper.
     #[must_use]
     pub fn new(folder: &str, peer: &'static str, lock: &str) -> Self {
+        if cfg!(not(feature = "one-thread")) {
+            panic!("{folder} does not turn the feature one-thread on");
+        }
         let manifest = format!("benches/peers/{folder}/Cargo.toml");
         let command = format!("cargo run --release --locked --manifest-path {manifest}");
         let options = Options::from_command_line();
