@@ -14,12 +14,10 @@
 //! One word more, like `'combine|limit'`, leaves out what has none of its parts in its name; a ratio
 //! needs its limits.
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::process::exit;
 use std::time::Duration;
 
 use criterion::{BatchSize, Bencher, Criterion};
@@ -53,10 +51,7 @@ impl Suite {
     /// program if the command line cannot be meant.
     #[must_use]
     pub fn new(suite: &str, name: &str) -> Self {
-        let (options, filter) = parse(std::env::args_os().skip(1)).unwrap_or_else(|fault| {
-            eprintln!("{fault}\nusage: [--csv FILE] [--quick] [NAME|NAME]");
-            exit(2)
-        });
+        let (options, filter) = Options::and_names_from_command_line();
         let home = home();
         let (warm_up, measurement) = if options.quick { (10, 50) } else { (100, 500) };
         let criterion = Criterion::default()
@@ -175,26 +170,6 @@ impl Suite {
             rows::write(file, self.sheet.rows()).unwrap();
         }
     }
-}
-
-/// What all programs are asked, and which rows.
-fn parse(
-    mut arguments: impl Iterator<Item = OsString>,
-) -> Result<(Options, Option<String>), String> {
-    let (mut options, mut filter) = (Options::default(), None);
-    while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("--csv") => options.csv = Some(arguments.next().ok_or("--csv FILE")?.into()),
-            Some("--quick") => options.quick = true,
-            // What `cargo bench` adds.
-            Some("--bench") => {}
-            Some(word) if !word.starts_with('-') && filter.is_none() => {
-                filter = Some(word.to_owned());
-            }
-            _ => return Err(format!("unknown option {}", argument.display())),
-        }
-    }
-    Ok((options, filter))
 }
 
 /// Operation and case.

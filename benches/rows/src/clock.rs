@@ -42,13 +42,16 @@ const SAMPLE: Duration = Duration::from_millis(5);
 pub struct Meter {
     clock: Clock,
     samples: u32,
+    budget: Duration,
+    once: Duration,
 }
 
 impl Meter {
     /// Twenty samples; three if it must be quick.
     #[must_use]
     pub fn new(options: &Options, clock: Clock) -> Self {
-        Self { clock, samples: if options.quick { 3 } else { 20 } }
+        let samples = if options.quick { 3 } else { 20 };
+        Self { clock, samples, budget: Duration::MAX, once: Duration::MAX }
     }
 
     /// The same clock with another number of samples, at least one, for what takes seconds.
@@ -57,8 +60,15 @@ impl Meter {
         Self { samples: samples.max(1), ..self }
     }
 
+    /// Only as many samples as fit into the budget by what the first run takes, but one at least; of what
+    /// takes longer than `once` the first run is the only sample.
+    #[must_use]
+    pub const fn within(self, budget: Duration, once: Duration) -> Self {
+        Self { budget, once, ..self }
+    }
+
     /// Time of one run in the fastest sample. The first run, which is none, warms up and says how many
-    /// runs a sample has.
+    /// runs a sample has, and how many samples there are.
     pub fn least<O>(&self, mut operation: impl FnMut() -> O) -> Duration {
         self.least_each(|| (), |()| operation())
     }
@@ -79,10 +89,15 @@ impl Meter {
             // Results are dropped behind the clock.
             (self.clock.now() - start) / runs
         };
-        let once = sample(1).max(Duration::from_nanos(1));
-        let runs = SAMPLE.as_nanos().div_ceil(once.as_nanos()).clamp(1, 10_000);
+        let first = sample(1).max(Duration::from_nanos(1));
+        if first > self.once {
+            return first;
+        }
+        let runs = SAMPLE.as_nanos().div_ceil(first.as_nanos()).clamp(1, 10_000);
         let runs = u32::try_from(runs).unwrap_or(1);
-        (0..self.samples).map(|_| sample(runs)).min().unwrap_or(once)
+        let fit = self.budget.as_nanos() / first.as_nanos();
+        let samples = u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.samples);
+        (0..samples).map(|_| sample(runs)).min().unwrap_or(first)
     }
 }
 
@@ -106,6 +121,24 @@ mod tests {
         });
         assert!(runs == 5, "one to warm up, then one each: {runs}");
         assert!(least >= SAMPLE && least < 2 * SAMPLE, "{least:?}");
+    }
+
+    #[test]
+    fn what_takes_long_is_run_as_often_as_there_is_time() {
+        let runs = |budget: u32, once| {
+            let mut runs = 0;
+            let meter = Meter::new(&Options::default(), Clock::Thread);
+            meter.within(2 * SAMPLE * budget, once).least(|| {
+                runs += 1;
+                busy(Clock::Thread, 2 * SAMPLE);
+            });
+            runs
+        };
+        let (short, long) = (SAMPLE, Duration::from_secs(9));
+        // A run takes a little longer than it should, so one less than four fit.
+        assert!((1 + 2..=1 + 4).contains(&runs(4, long)), "warmed up, then what fits");
+        assert_eq!(runs(0, long), 2, "warmed up, then one at least");
+        assert_eq!(runs(4, short), 1, "the first run alone");
     }
 
     #[test]

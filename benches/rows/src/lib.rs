@@ -10,7 +10,7 @@
 //!
 //! | module      | what                                                        |
 //! |-------------|-------------------------------------------------------------|
-//! | [`options`] | `--csv FILE` and `--quick`                                  |
+//! | [`options`] | `--csv FILE` and `--quick`, names of rows                   |
 //! | [`clock`]   | processor time of one thread; the least of several samples  |
 //! | [`row`]     | [`Row`], and files of them                                  |
 //! | [`sheet`]   | rows as they are measured; the table for the terminal       |

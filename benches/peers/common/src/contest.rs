@@ -8,7 +8,10 @@ const ONCE: Duration = Duration::from_millis(1500);
 /// Processor time that the samples of one measurement may take together.
 const BUDGET: Duration = Duration::from_millis(800);
 const QUICK_BUDGET: Duration = Duration::from_millis(100);
-const SAMPLES: u128 = 20;
+const SAMPLES: u32 = 20;
+
+/// Threshold and size; if it must be quick, the first alone.
+const COMMITTEES: [(u32, u32); 2] = [(67, 100), (667, 1000)];
 
 /// What one operation took.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +50,16 @@ impl Contest {
         Self { peer: (peer, version(lock, peer)), options, sheet }
     }
 
-    /// Whether only the small committee is asked for.
+    /// Whether only what is small is asked for.
     #[must_use]
     pub const fn quick(&self) -> bool {
         self.options.quick
+    }
+
+    /// Threshold and size of the committees that are asked for: two thirds of all.
+    #[must_use]
+    pub fn committees(&self) -> &'static [(u32, u32)] {
+        if self.quick() { &COMMITTEES[..1] } else { &COMMITTEES }
     }
 
     /// The fastest run on this thread.
@@ -61,20 +70,12 @@ impl Contest {
     /// As [`Contest::time`], on what `prepare` makes for each run, which is not measured.
     pub fn time_each<I, O>(
         &self,
-        mut prepare: impl FnMut() -> I,
-        mut operation: impl FnMut(I) -> O,
+        prepare: impl FnMut() -> I,
+        operation: impl FnMut(I) -> O,
     ) -> Duration {
-        let (input, start) = (prepare(), Clock::Thread.now());
-        let output = operation(input);
-        let once = Clock::Thread.now() - start;
-        drop(output);
-        if once > ONCE {
-            return once;
-        }
         let budget = if self.quick() { QUICK_BUDGET } else { BUDGET };
-        let samples = (budget.as_nanos() / once.as_nanos().max(1)).clamp(1, SAMPLES);
-        let samples = u32::try_from(samples).unwrap();
-        Meter::new(&self.options, Clock::Thread).samples(samples).least_each(prepare, operation)
+        let meter = Meter::new(&self.options, Clock::Thread).samples(SAMPLES).within(budget, ONCE);
+        meter.least_each(prepare, operation)
     }
 
     /// Writes down what one operation of one case took.

@@ -40,16 +40,15 @@ struct Commonware {
 fn main() {
     let lock = include_str!("../Cargo.lock");
     let mut contest = Contest::new("commonware", "commonware-cryptography", lock);
-    let roots = Placement::RootsOfUnity;
-    let consecutive = Placement::Consecutive;
-    for (t, n, placement) in [(67, 100, consecutive), (667, 1000, consecutive), (667, 1000, roots)]
-    {
-        if n == 1000 && contest.quick() {
-            break;
+    for &(t, n) in contest.committees() {
+        let both = [Placement::Consecutive, Placement::RootsOfUnity];
+        // Where the points are is compared once, where there are many.
+        let placements = if n < 1000 { &both[..1] } else { &both };
+        for &placement in placements {
+            let case = Case { n, t, placement, domain: Domain::POP, message: HASHED };
+            let dealt = Dealt::new(case);
+            compare(&mut contest, &dealt, &Commonware::new(&dealt));
         }
-        let case = Case { n, t, placement, domain: Domain::POP, message: HASHED };
-        let dealt = Dealt::new(case);
-        compare(&mut contest, &dealt, &Commonware::new(&dealt));
     }
     contest.finish();
 }

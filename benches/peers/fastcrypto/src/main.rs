@@ -31,10 +31,7 @@ struct Fastcrypto {
 
 fn main() {
     let mut contest = Contest::new("fastcrypto", "fastcrypto-tbls", include_str!("../Cargo.lock"));
-    for (t, n) in [(67, 100), (667, 1000)] {
-        if n == 1000 && contest.quick() {
-            break;
-        }
+    for &(t, n) in contest.committees() {
         let placement = Placement::Consecutive;
         let case = Case { n, t, placement, domain: Domain::BASIC, message: MESSAGE };
         let dealt = Dealt::<MinSig>::new(case);

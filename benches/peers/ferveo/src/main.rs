@@ -21,10 +21,7 @@ use peers::{Contest, Times, sharing};
 
 fn main() {
     let mut contest = Contest::new("ferveo", "ferveo-nucypher", include_str!("../Cargo.lock"));
-    for (t, n) in [(67, 100), (667, 1000)] {
-        if n == 1000 && contest.quick() {
-            break;
-        }
+    for &(t, n) in contest.committees() {
         share(&mut contest, t, n);
     }
     contest.finish();
