@@ -21,9 +21,15 @@ const COLOURS: [RGBColor; 9] = [
     RGBColor(200, 170, 20),
 ];
 const GRID: RGBColor = RGBColor(225, 225, 225);
+/// Of a picture with lines.
 const WIDTH: u32 = 860;
-/// Of a letter at the size of labels, nearly.
-const LETTER: f64 = 6.6;
+/// Of the bars, whatever is beside them.
+const BARS: u32 = 420;
+const MARGIN: u32 = 14;
+/// Between a bar and the words beside it.
+const GAP: u32 = 8;
+/// Of ten letters at the size of labels, nearly.
+const TEN_LETTERS: u32 = 66;
 
 /// How both axes are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,14 +128,12 @@ impl Lines<'_> {
         let root = SVGBackend::new(file, (WIDTH, 500)).into_drawing_area();
         root.fill(&WHITE)?;
         let (title, root) = (self.title, root);
-        let longest = self.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
         // Beside the picture: lines that rise cross every corner.
-        let legend = LETTER.mul_add(small(longest), 46.0);
-        let split = f64::from(WIDTH) - legend;
-        let (plot, names) = root.split_horizontally(split);
+        let legend = 38 + longest(self.lines.iter().map(|line| line.name.as_str()));
+        let (plot, names) = root.split_horizontally(WIDTH.saturating_sub(legend));
         let mut chart = ChartBuilder::on(&plot)
             .caption(title, ("sans-serif", 18))
-            .margin(14)
+            .margin(MARGIN)
             .x_label_area_size(44)
             .y_label_area_size(70)
             .build_cartesian_2d(across, up)?;
@@ -172,9 +176,9 @@ impl Bars<'_> {
         let ends_of = |bar: &Bar| [bar.value, bar.reach.unwrap_or(bar.value)];
         let (low, high) = ends(self.bars.iter().flat_map(ends_of));
         let drawn = match self.scale {
-            Scale::Linear => self.draw_over(file, 0.0..high * 1.2, 0.0),
+            Scale::Linear => self.draw_over(file, 0.0..high * 1.04, 0.0),
             Scale::Logarithmic => {
-                let across = (low.min(1.0) / 1.6..high.max(1.0) * 2.2).log_scale().base(2.0);
+                let across = (low.min(1.0) / 1.6..high.max(1.0) * 1.2).log_scale().base(2.0);
                 self.draw_over(file, across, 1.0)
             }
         };
@@ -187,16 +191,19 @@ impl Bars<'_> {
         X::CoordDescType: ValueFormatter<f64>,
     {
         let count = u32::try_from(self.bars.len()).unwrap_or(u32::MAX);
-        let root = SVGBackend::new(file, (WIDTH, 110 + 26 * count)).into_drawing_area();
+        // No word is cut: names end where the bars begin, and the longest bar may have the longest label.
+        let names = MARGIN + longest(self.bars.iter().map(|bar| bar.name.as_str()));
+        let labels = MARGIN + longest(self.bars.iter().map(|bar| bar.label.as_str()));
+        let size = (names + BARS + labels, 110 + 26 * count);
+        let root = SVGBackend::new(file, size).into_drawing_area();
         root.fill(&WHITE)?;
-        let longest = self.bars.iter().map(|bar| bar.name.chars().count()).max().unwrap_or(0);
-        let names = LETTER.mul_add(small(longest), 14.0);
         let top = f64::from(count);
         let mut chart = ChartBuilder::on(&root)
             .caption(self.title, ("sans-serif", 18))
-            .margin(14)
+            .margin(MARGIN)
             .x_label_area_size(44)
-            .margin_left(14.0 + names)
+            .margin_left(names)
+            .margin_right(labels)
             .build_cartesian_2d(across, Range::<f64> { start: 0.0, end: top })?;
         chart
             .configure_mesh()
@@ -208,6 +215,7 @@ impl Bars<'_> {
             .x_label_formatter(&|value| short(*value))
             .label_style(("sans-serif", 13))
             .draw()?;
+        let gap = i32::try_from(GAP)?;
         let heights = || (0..count).map(|place| top - f64::from(place) - 0.5);
         let colour = |bar: &Bar| *COLOURS.get(bar.colour % COLOURS.len()).unwrap_or(&BLACK);
         for (bar, y) in self.bars.iter().zip(heights()) {
@@ -217,9 +225,9 @@ impl Bars<'_> {
             let reach = PathElement::new([(bar.value, y), (end, y)], colour(bar).stroke_width(2));
             chart.draw_series([reach])?;
             let right = chart.backend_coord(&(end.max(from), y));
-            root.draw(&Text::new(bar.label.clone(), (right.0 + 6, right.1), label(HPos::Left)))?;
+            root.draw(&Text::new(bar.label.clone(), (right.0 + gap, right.1), label(HPos::Left)))?;
             let left = chart.plotting_area().get_base_pixel();
-            let beside = (left.0 - 8, right.1);
+            let beside = (left.0 - gap, right.1);
             root.draw(&Text::new(bar.name.clone(), beside, label(HPos::Right)))?;
         }
         let one = PathElement::new([(from, 0.0), (from, top)], BLACK.stroke_width(1));
@@ -247,6 +255,52 @@ fn short(value: f64) -> String {
     trimmed.to_owned()
 }
 
-fn small(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+/// Room for any of these words and the gap before it.
+fn longest<'a>(words: impl Iterator<Item = &'a str>) -> u32 {
+    let letters = words.map(|word| word.chars().count()).max().unwrap_or(0);
+    let letters = u32::from(u16::try_from(letters).unwrap_or(u16::MAX));
+    GAP + (letters * TEN_LETTERS).div_ceil(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of this attribute.
+    fn numbers<'a>(svg: &'a str, attribute: &'a str) -> impl Iterator<Item = f64> + 'a {
+        svg.split(attribute).skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap())
+    }
+
+    #[test]
+    fn no_word_beside_a_bar_is_cut() {
+        let bar = |value: f64, name: &str, label: &str| Bar {
+            name: name.to_owned(),
+            value,
+            label: label.to_owned(),
+            reach: None,
+            colour: 0,
+        };
+        let long = "another library, of which the name is long";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bars.svg");
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            let bars = vec![bar(1.0, "a", "b"), bar(900.0, long, "c"), bar(1000.0, "d", long)];
+            Bars { title: "bars", across: "ms", scale, bars }.draw(&file).unwrap();
+            let svg = std::fs::read_to_string(&file).unwrap();
+            let width = numbers(&svg, "<svg width=\"").next().unwrap();
+            let font = numbers(&svg, "font-size=\"").fold(f64::INFINITY, f64::min);
+            let mut seen = 0;
+            for text in svg.split("<text ").skip(1).filter(|text| text.contains(long)) {
+                let at = numbers(text, "x=\"").next().unwrap();
+                // Letters are half as wide as high, on an average.
+                let room = if text.contains("\"end\"") { at } else { width - at };
+                assert!(
+                    room >= font * 0.5 * f64::from(u8::try_from(long.len()).unwrap()),
+                    "{text}"
+                );
+                seen += 1;
+            }
+            assert_eq!(seen, 2);
+        }
+    }
 }
