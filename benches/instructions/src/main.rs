@@ -106,17 +106,19 @@ fn measure(arguments: Vec<String>) -> Outcome<()> {
     .into())
 }
 
-/// All groups at once, which changes no count; the first takes as long as the others together.
+/// All groups at once, which changes no count; the first takes as long as the others together. Whatever
+/// fails, none is left running.
 fn count_all(groups: &[&Group]) -> Outcome<Vec<(String, u64)>> {
-    let started: Vec<_> = groups.iter().map(|group| start(group)).collect::<Outcome<_>>()?;
-    let mut counts = Vec::new();
-    for (group, (mut child, file)) in groups.iter().zip(started) {
+    let started: Vec<Outcome<(Child, PathBuf)>> = groups.iter().map(|group| start(group)).collect();
+    let ended = groups.iter().zip(started).map(|(group, started)| {
+        let (mut child, file) = started?;
         if !child.wait()?.success() {
             return Err(format!("{} did not run to its end", group.name).into());
         }
-        counts.extend(read(&file)?);
-    }
-    Ok(counts)
+        read(&file)
+    });
+    let ended: Vec<Outcome<Vec<(String, u64)>>> = ended.collect();
+    Ok(ended.into_iter().collect::<Outcome<Vec<_>>>()?.concat())
 }
 
 /// This program once more, under valgrind, which writes what it counts to files of this name and a

@@ -33,8 +33,8 @@ pub const GROUPS: [Group; 4] = [
     Group { name: "rounding", run: rounding },
 ];
 
-/// Twice, for the first call builds tables. The second is all that is counted under this name, which
-/// is as `benches/micro` has it.
+/// Twice, for the first call builds tables. The second is all that is counted under this name: that of a row
+/// of `benches/micro`, but for `rounding::solve`, of which there is the scan alone and for one pair.
 fn count<O>(name: &str, mut operation: impl FnMut() -> O) {
     black_box(operation());
     callgrind::start_instrumentation();
