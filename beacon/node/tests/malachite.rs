@@ -19,7 +19,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use beacon::{Path, Reveal, Slot, Value, Wvuf};
@@ -27,8 +27,8 @@ use crypto_core::access::Party;
 use machine::Instant;
 use malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
 use prefinal_node::engine::Engine;
-use prefinal_node::keygen;
-use prefinal_node::setup::{self, Algorithm, Identity, Plan, Setup};
+use prefinal_node::setup::{Algorithm, Plan, Setup};
+use prefinal_node::simulate::committee::Ground;
 use prefinal_node::validator::{self, Event, Recipient};
 use sim::{Disk, Host, Network, Seat, Simulation, Step};
 use weighted_rounding::{Ratio, Stake};
@@ -67,46 +67,22 @@ enum Seen {
 }
 
 struct Committee {
-    ground: Arc<Ground>,
+    ground: Arc<Ground<Wvuf>>,
     setup: Arc<Setup>,
     faulty: (Seat, Fault),
 }
 
-/// Keys of all seats, and dealings, which are the same in every run.
-struct Ground {
-    setup: Setup,
-    identities: Vec<Arc<Identity>>,
-    dealt: Mutex<BTreeMap<Seat, Vec<Vec<u8>>>>,
-}
-
-fn ground(algorithm: Algorithm) -> Arc<Ground> {
-    static BOTH: LazyLock<Arc<Ground>> = LazyLock::new(|| Ground::new(Algorithm::Fast));
-    static TIGHT: LazyLock<Arc<Ground>> = LazyLock::new(|| Ground::new(Algorithm::Tight));
+/// Keys, and what key generation computes, are the same in every run.
+fn ground(algorithm: Algorithm) -> Arc<Ground<Wvuf>> {
+    static BOTH: LazyLock<Arc<Ground<Wvuf>>> = LazyLock::new(|| dealt(Algorithm::Fast));
+    static TIGHT: LazyLock<Arc<Ground<Wvuf>>> = LazyLock::new(|| dealt(Algorithm::Tight));
     Arc::clone(if algorithm == Algorithm::Tight { &TIGHT } else { &BOTH })
 }
 
-impl Ground {
-    fn new(algorithm: Algorithm) -> Arc<Self> {
-        let stakes = STAKES.into_iter().map(Stake::new).collect();
-        let plan = Plan::new(stakes, algorithm, Ratio::new(84, 100).unwrap()).unwrap();
-        let (setup, identities) = setup::found(&plan, 1).unwrap();
-        let identities = identities.into_iter().map(Arc::new).collect();
-        Arc::new(Self { setup, identities, dealt: Mutex::default() })
-    }
-
-    fn run(&self, seat: Seat, job: &keygen::Job<Wvuf>) -> keygen::Verdict<Wvuf> {
-        use pvss_dkg::protocol;
-        let run = || job.run(&self.setup, &self.identities[seat.index()]);
-        if !matches!(job, keygen::Job::Dealings(protocol::Job::Deal { .. })) {
-            return run();
-        }
-        let mut dealt = self.dealt.lock().unwrap();
-        let dealt = dealt.entry(seat).or_insert_with(|| match run() {
-            keygen::Verdict::Dealings(protocol::Verdict::Dealt(dealt)) => dealt.unwrap(),
-            _ => panic!("dealing gives a dealing"),
-        });
-        keygen::Verdict::Dealings(protocol::Verdict::Dealt(Ok(dealt.clone())))
-    }
+fn dealt(algorithm: Algorithm) -> Arc<Ground<Wvuf>> {
+    let stakes = STAKES.into_iter().map(Stake::new).collect();
+    let plan = Plan::new(stakes, algorithm, Ratio::new(84, 100).unwrap()).unwrap();
+    Arc::new(Ground::new(&plan, 1).unwrap())
 }
 
 fn precommit(message: &Message) -> Option<&SignedVote> {
@@ -135,7 +111,7 @@ impl Committee {
             members.map(|(member, key)| malachite::Member { key: *key, stake: member.stake });
         let committee =
             malachite::Committee::new(&self.setup.context, &members.collect::<Vec<_>>()).unwrap();
-        let secret = self.ground.identities[seat.index()].ed25519();
+        let secret = self.ground.identities()[seat.index()].ed25519();
         let signature = secret.sign_extension(&committee, &vote.message, &bytes).unwrap();
         let extension = vote.message.extension.as_mut().expect("every precommit has one");
         (extension.message, extension.signature) = (bytes, signature);
@@ -152,7 +128,7 @@ impl Host for Committee {
     type Event = Seen;
 
     fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator {
-        let identity = Arc::clone(&self.ground.identities[seat.index()]);
+        let identity = Arc::clone(&self.ground.identities()[seat.index()]);
         Validator::new(Arc::clone(&self.setup), identity, records.to_vec()).expect("legal")
     }
 
@@ -209,7 +185,10 @@ impl Host for Committee {
     fn run(&mut self, seat: Seat, job: Job) -> (Verdict, Duration) {
         let verdict = match job {
             Job::Engine(never) => match never {},
-            Job::Keygen(job) => Verdict::Keygen(self.ground.run(seat, &job)),
+            Job::Keygen(job) => {
+                let identity = &self.ground.identities()[seat.index()];
+                Verdict::Keygen(self.ground.run(&self.setup, identity, &job))
+            }
             Job::Beacon(job) => Verdict::Beacon(job.run()),
         };
         (verdict, Duration::ZERO)
@@ -223,7 +202,7 @@ struct Run {
 
 fn stage(algorithm: Algorithm, faulty: (Seat, Fault)) -> Run {
     let ground = ground(algorithm);
-    let mut setup = ground.setup.clone();
+    let mut setup = ground.setup().clone();
     setup.choice = algorithm;
     setup.fast_after = if algorithm == Algorithm::Slow { u64::MAX } else { 0 };
     setup.timeout = Duration::from_millis(600);
