@@ -1,7 +1,7 @@
 //! The latency experiments, over the round trips of the world's cloud regions.
 //!
 //! ```text
-//! cargo run --release -p prefinal-geo                        # about six minutes
+//! cargo run --release -p prefinal-geo                        # five minutes of one core
 //! cargo run --release -p prefinal-geo -- --quick             # one committee in one place
 //! ```
 //!

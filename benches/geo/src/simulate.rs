@@ -79,7 +79,7 @@ fn lines<T: for<'a> Deserialize<'a>>(folder: &Path, file: &str) -> Outcome<Vec<T
 
 /// Slow path against fast path.
 pub(crate) fn paths(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
-    let (committees, slots, parties) = if quick { (1, 10, QUICK) } else { (3, 60, "") };
+    let (committees, slots, parties) = if quick { (1, 10, QUICK) } else { (3, 15, "") };
     for (name, scheme, regions) in COMMITTEES.into_iter().take(committees) {
         let arguments =
             format!("--scheme {scheme} --regions {regions} --slots {slots} --seed 1{parties}");
@@ -100,7 +100,7 @@ pub(crate) fn paths(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
 /// Tight thresholds against ramps, and what the stake that the fast path needs costs.
 pub(crate) fn thresholds(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     let arguments =
-        format!("--thresholds --scheme wvuf --slots {} --seed 1", if quick { 10 } else { 60 });
+        format!("--thresholds --scheme wvuf --slots {} --seed 1", if quick { 10 } else { 15 });
     let folder = simulate(&arguments)?;
     sheet.command(&typed(&arguments));
     for Delay { kind, synchronous, adversarial } in lines(folder.path(), "delays.csv")? {
