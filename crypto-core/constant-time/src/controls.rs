@@ -12,6 +12,7 @@ pub const ALL: &[Case] = &[
     ("control: square and multiply by a secret", square_and_multiply),
     ("control: vartime_pow with a secret exponent", vartime_pow),
     ("control: vartime_msm with secret scalars", vartime_sum),
+    ("control: vartime_msm with secret points", vartime_sum_of_secrets),
 ];
 
 fn branch(rng: &mut SecretRng) {
@@ -47,4 +48,9 @@ fn vartime_sum(rng: &mut SecretRng) {
     let points = [G1Affine::generator(); 40];
     let scalars: Vec<Scalar> = points.iter().map(|_| Scalar::random(rng)).collect();
     black_box(vartime_msm(&points, &scalars));
+}
+
+fn vartime_sum_of_secrets(rng: &mut SecretRng) {
+    let points = [(); 40].map(|()| G1Affine::from(G1Affine::generator() * &Scalar::random(rng)));
+    black_box(vartime_msm(&points, &[Scalar::from_u64(5); 40]));
 }

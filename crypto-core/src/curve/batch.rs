@@ -193,3 +193,36 @@ fn sorted<G: Group>(terms: &[(usize, Affine<G>)], sizes: &[usize]) -> Vec<Affine
     }
     points
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{G1, Projective, Scalar};
+    use super::*;
+
+    /// `(0, 2)` on `y² = x³ + 4`, of order 3: some points are added before their order is known.
+    fn of_order_three() -> Affine<G1> {
+        let one = <G1 as Group>::Coordinate::UNIT;
+        Affine(G1::from_coordinates(one.difference(&one), one.sum(&one)))
+    }
+
+    #[test]
+    fn points_of_order_three_and_the_identity_add_up() {
+        let three = of_order_three();
+        let other = (Affine::<G1>::generator() * Scalar::from_u64(5)).to_affine();
+        let points = [three, -three, other, -other, Affine::identity()];
+        let all = || points.iter().flat_map(|a| points.iter().map(move |b| (*a, *b)));
+        // Alone, and so many that they are done at once where that is possible.
+        for repeated in [1, LEAST_WIDE] {
+            let (mut sums, others): (Vec<_>, Vec<_>) =
+                core::iter::repeat_with(all).take(repeated).flatten().unzip();
+            vartime_add_pairs(&mut sums, &others);
+            for (sum, (a, b)) in sums.into_iter().zip(core::iter::repeat_with(all).flatten()) {
+                assert_eq!(Projective::from(sum), Projective::from(a) + b);
+            }
+        }
+        let mut twice = vec![three; LEAST_WIDE];
+        let others = twice.clone();
+        vartime_add_pairs(&mut twice, &others);
+        assert_eq!(twice, vec![-three; LEAST_WIDE]);
+    }
+}

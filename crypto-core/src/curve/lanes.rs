@@ -1,7 +1,7 @@
 //! Eight at a time, on processors that can.
 //!
 //! Intel's and AMD's server processors have had instructions since 2019 and 2022 that multiply eight
-//! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication is 120 of
+//! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication is 256 of
 //! them for eight products and so takes a fifth of what blst's does for each of eight. What is done alike
 //! to many public values runs here: additions of points in batches ([`add`]), and on these sums of
 //! products and finite differences; square roots and subgroup checks of points that are decoded ([`root`],
@@ -194,7 +194,7 @@ mod tests {
             let (x, y) = G::coordinates(&point.0);
             values.extend([*x, *y, zero.difference(x), x.sum(&one)]);
         }
-        // Words at their limits: the modulus less one, less one word, and a single high bit.
+        // Words that are full, and one that has changed.
         let mut greatest = zero.difference(&one);
         let [low, rest @ ..] = *greatest.words(0);
         for words in [rest_with(low, rest), [u64::MAX, u64::MAX, u64::MAX, u64::MAX, u64::MAX, 1]] {
@@ -230,7 +230,7 @@ mod tests {
                 wide.product(&wide.factor()).store(),
                 x.select(&y, 0b0110_1001).store(),
             ];
-            let zeros = difference.zeros();
+            let [zeros, of_sum] = [difference.zeros(), sum.zeros()];
             for lane in 0..LANES {
                 let (a, b) = (&a[lane], &b[lane]);
                 let wide = a.sum(b).sum(&a.product(b));
@@ -247,6 +247,8 @@ mod tests {
                     assert!(results[place][lane] == expected, "{place} of {start}, {by}, {lane}");
                 }
                 assert_eq!(zeros >> lane & 1 == 1, a == b, "{start}, {by}, {lane}");
+                let is_zero = a.sum(b) == values[0];
+                assert_eq!(of_sum >> lane & 1 == 1, is_zero, "{start}, {by}, {lane}");
             }
         }
     }

@@ -17,8 +17,9 @@
 //! running sums, two additions for each bucket of which none can wait for another. Halved or quartered
 //! digits leave as many terms for each window but fewer windows, buckets and doublings.
 //!
-//! Few terms are done by `sums`, whose multiples of every term are cheaper than buckets. Time depends on
-//! the scalars.
+//! Few terms are done by `sums`, whose multiples of every term are cheaper than buckets.
+//!
+//! Time depends on everything.
 use alloc::vec::Vec;
 
 use super::batch::vartime_add_cells;
@@ -28,7 +29,7 @@ use super::{Affine, Factor, Group, Projective, vartime_sums};
 /// Windows are at most this wide: buckets beyond are more than memory is worth.
 const WIDEST: u32 = 15;
 /// Fewer terms than these cost less one by one with multiples of their own.
-const FEW: usize = 32;
+pub(super) const FEW: usize = 32;
 /// Points that are sorted at once: enough to share an inversion, few enough for the cache.
 const AT_ONCE: usize = 4096;
 
@@ -89,7 +90,7 @@ fn by_bits<G: Group>(buckets: &[Affine<G>], half: usize, width: u32) -> Vec<Affi
 fn width(terms: usize, bits: u32) -> u32 {
     let terms = u64::try_from(terms).unwrap_or(u64::MAX);
     let cost = |width: &u32| {
-        let again = u64::from(*width) << (width - 1) >> 1;
+        let again = u64::from(width - 1) << (width - 1) >> 1;
         u64::from(bits / width + 1) * (terms + again)
     };
     (1..=WIDEST).min_by_key(cost).unwrap_or(1)
@@ -152,8 +153,14 @@ mod tests {
     #[test]
     fn sums_are_right_on_both_sides_of_every_limit() {
         // Few; some; more than one round of windows; one window for each round.
-        sums_are_right::<G1>(&[0, 1, FEW - 1, FEW, FEW + 1, 90, 300, AT_ONCE / 2 + 1]);
+        sums_are_right::<G1>(&[0, 1, FEW - 1, FEW, FEW + 1, 90, 300, AT_ONCE / 2 + 100]);
         sums_are_right::<G2>(&[0, 1, FEW - 1, FEW, FEW + 1, 90, 300]);
+    }
+
+    #[test]
+    fn nothing_but_zeros_is_the_identity() {
+        let term = (Affine::<G1>::generator(), Factor::new(&Scalar::ZERO));
+        assert!(sum(&[term; 2 * FEW]).is_identity());
     }
 
     #[test]
@@ -164,7 +171,7 @@ mod tests {
                 let total = windows.fold(0_u128, |total, window| {
                     let (negative, size) = value(digit, window, width);
                     let size = u128::try_from(size).unwrap();
-                    let shifted = total.wrapping_shl(width.min(u128::BITS - 1));
+                    let shifted = total << width;
                     if negative { shifted.wrapping_sub(size) } else { shifted.wrapping_add(size) }
                 });
                 assert_eq!(total, digit, "{width}");

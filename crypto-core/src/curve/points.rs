@@ -2,8 +2,8 @@
 //!
 //! [`Affine`] is what is stored, sent and paired; [`Projective`] is what arithmetic gives. Turning
 //! one into the other costs an inversion, so many at once go through [`Projective::batch_to_affine`]. Sums of
-//! products with public scalars go through [`vartime_msm`], or, where the scalars are 128-bit challenges,
-//! through [`vartime_msm_128`] at half the price.
+//! products go through [`vartime_msm`] where scalars and points are public, or, where the scalars are
+//! 128-bit challenges, through [`vartime_msm_128`] at half the price.
 use alloc::vec::Vec;
 use core::fmt;
 use core::iter::Sum;
@@ -208,7 +208,8 @@ impl<G: Group> Projective<G> {
     }
 }
 
-/// `Σ scalarᵢ·pointᵢ` over as many terms as the shorter slice has; the identity for none.
+/// `Σ scalarᵢ·pointᵢ` over as many terms as the shorter slice has; the identity for none. The time depends
+/// on scalars and points: all must be public.
 #[must_use]
 pub fn vartime_msm<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Projective<G> {
     sum_of_products(points, scalars.iter().map(Factor::new))
@@ -230,6 +231,7 @@ pub fn vartime_msm_bytes<G: Group, const LEN: usize>(
     points: &[Affine<G>],
     scalars: &[[u8; LEN]],
 ) -> Projective<G> {
+    const { assert!(LEN <= 32, "a factor has at most 32 bytes") };
     sum_of_products(points, scalars.iter().map(|scalar| Factor::from_le_bytes(scalar)))
 }
 

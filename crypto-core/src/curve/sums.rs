@@ -27,6 +27,7 @@ use core::marker::PhantomData;
 
 use super::batch::vartime_add_cells;
 use super::group::Z;
+use super::msm;
 use super::{Affine, Group, Projective, Scalar, vartime_add_pairs};
 
 /// The most digits that a group cuts a scalar into.
@@ -107,12 +108,16 @@ pub fn vartime_sums<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) 
     let mut sums = Vec::with_capacity(ends.len());
     let (mut from, mut rest) = (0, ends);
     while !rest.is_empty() {
-        // Sums that start within the first so many terms, at least one.
+        // Sums that end within the first so many terms, at least one.
         let count = rest.partition_point(|end| *end < from + TOGETHER).max(1);
         let (own, others) = rest.split_at(count);
         let to = own.last().copied().unwrap_or(from).min(terms.len());
         let own: Vec<usize> = own.iter().map(|end| end.saturating_sub(from)).collect();
-        sums.extend(together(terms.get(from..to).unwrap_or_default(), &own));
+        let terms = terms.get(from..to).unwrap_or_default();
+        match own.as_slice() {
+            [_] if terms.len() >= msm::FEW => sums.push(msm::sum(terms).to_affine()),
+            own => sums.extend(together(terms, own)),
+        }
         (from, rest) = (to.max(from), others);
     }
     sums
@@ -238,6 +243,11 @@ mod tests {
         let z = Scalar::from_u64(Z);
         let mut scalars =
             [0, 1, 2, 7, 8, 15, 16, u64::MAX, Z - 1, Z].map(Scalar::from_u64).to_vec();
+        // The windows of these end one place above their digits.
+        scalars.push(Scalar::from_u64(26 << 59));
+        scalars.push(
+            Scalar::from_u64(21 << 59) * Scalar::from_u64(1 << 32) * Scalar::from_u64(1 << 32),
+        );
         scalars.extend([-Scalar::ONE, z * z, z * z - Scalar::ONE, -(z * z), z * z * z]);
         scalars.extend((0..10).map(|_| Scalar::random(&mut rng)));
         scalars

@@ -280,7 +280,8 @@ impl Quorum<'_> {
         Ok(opening.apply(self.ciphertext))
     }
 
-    /// `∏ Dⱼ^λⱼ` over the `t` lowest indices, whose coefficients are the shortest.
+    /// `∏ Dⱼ^λⱼ` over the `t` lowest indices, whose coefficients are the shortest. Shares are public once
+    /// they are here: anybody may combine.
     fn interpolate(&self) -> G1Affine {
         let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
         let access = self.committee.access();

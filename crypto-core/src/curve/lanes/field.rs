@@ -12,7 +12,7 @@
 //! kept as `x·2³⁸⁴`, six words of 64 bits, and so they are here: one factor of each product is [`Raised`]
 //! by 32 bits before, a shift.
 //!
-//! **Bounds.** Every [`Lanes`] is below `2p` and has limbs below 2⁵². Raised, it is below `2³³·p < 2⁴¹⁴` and
+//! **Bounds.** Every [`Lanes`] is below `2p`, but for a negative of zero, which is `2p`, and has limbs below 2⁵². Raised, it is below `2³³·p < 2⁴¹⁴` and
 //! fits. A product of two is below `2p·2³³p/2⁴¹⁶ + p < 1.41p`, a sum of two products below `1.82p`, so
 //! nothing more is subtracted. A word takes at most 48 parts of 52 bits: below 2⁵⁸.
 //!
@@ -139,6 +139,7 @@ impl Lanes {
         settled(minus(&self.0, &other.0), &constant(&TWICE))
     }
 
+    /// At most `2p`: to be multiplied, not to be compared or stored.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn negative(&self) -> Self {

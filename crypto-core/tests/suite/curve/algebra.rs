@@ -143,7 +143,7 @@ fn sums_of_products_match_naive_ones() {
     sums_match_naive_ones::<G2>();
 }
 
-/// Pippenger's buckets in blst read past their arrays for one term, and lose points beside infinity.
+/// Where buckets of libraries read past their arrays, or lose points beside infinity.
 fn one_term_is_a_product<G: Group>() {
     let mut rng = rng();
     let (point, none) = (random_point::<G>(&mut rng), Affine::identity());
