@@ -29,7 +29,7 @@ fn results() -> Vec<u8> {
         out.extend(vartime_msm(&p[..count], &scalars).to_affine().to_bytes());
         out.extend(vartime_msm_128(&q, &small[..count]).to_affine().to_bytes());
     }
-    for count in [0, 1, 7, 8, 9, 30] {
+    for count in [0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 33, 100] {
         let terms: Vec<_> = p.iter().copied().zip(q.iter().copied()).take(count).collect();
         out.extend(pairing_product(&terms).to_bytes());
     }

@@ -26,6 +26,15 @@ pub const FILE: &str = "machine.txt";
 /// What measuring writes is no change of what is measured.
 const TREE: [&str; 6] = ["status", "--porcelain", "--", ".", ":!benches/results", ":!README.md"];
 
+/// Whether sums, pairings and decoding run in lanes here: figures without are other figures.
+fn lanes() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx512ifma") {
+        return "yes";
+    }
+    "no"
+}
+
 impl Machine {
     /// This one, now; `samples` says how thoroughly it is measured.
     #[must_use]
@@ -37,6 +46,7 @@ impl Machine {
         let facts = [
             ("processor", processor()),
             ("cores", cores),
+            ("eight at a time (AVX-512 IFMA)", Some(lanes().to_owned())),
             ("compiler", output("rustc", &["--version"])),
             ("commit", commit),
             ("date", output("date", &["-u", "+%Y-%m-%d"])),

@@ -128,9 +128,10 @@ impl MillerLoop {
     /// Product over all terms.
     #[must_use]
     pub fn from_terms(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
-        let terms: Vec<Term> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
+        let mut terms: Vec<Term> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
+        terms.retain(|(p, q)| !G1::is_identity_affine(p) && !G2::is_identity_affine(q));
         let parts = match Wide::detect() {
-            Some(wide) if terms.len() >= LEAST_WIDE => wide_parts(wide, terms),
+            Some(wide) if terms.len() >= LEAST_WIDE => wide_parts(wide, &terms),
             _ => in_parts(terms.len(), LEAST_TERMS, |range| {
                 backend::miller_loop(terms.get(range).unwrap_or_default())
             }),
@@ -145,9 +146,8 @@ impl MillerLoop {
     }
 }
 
-/// Loops over eights of the terms.
-fn wide_parts(wide: Wide, mut terms: Vec<Term>) -> Vec<Fp12> {
-    terms.retain(|(p, q)| !G1::is_identity_affine(p) && !G2::is_identity_affine(q));
+/// Loops over eights of the terms, in none of which is the identity.
+fn wide_parts(wide: Wide, terms: &[Term]) -> Vec<Fp12> {
     in_parts(terms.len().div_ceil(LANES), LEAST_EIGHTS, |eights| {
         let range = eights.start * LANES..terms.len().min(eights.end * LANES);
         let mut product = backend::fp12_one();

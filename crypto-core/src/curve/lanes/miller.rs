@@ -23,7 +23,7 @@
 //! X′ = μ·(μ³ + θ²Z − 2μ²X)    Y′ = θ·(3μ²X − μ³ − θ²Z) − μ³·Y    Z′ = μ³·Z
 //! ```
 //!
-//! **Why not affine.** An affine tangent has `w³` alone for its last term and takes two products of `𝔽p²`
+//! **Why not affine.** An affine tangent has `w³` alone for its last term and takes one product of `𝔽p²`
 //! less for each coefficient of `f`; but its slope needs an inverse. Counted in rows of products (`field`),
 //! a bit costs eight pairs 137 so and 113 affinely, about 0.5 µs less; one inversion for all pairs is 3 µs.
 //! At a hundred pairs a tenth would be won, below fifty nothing, and less on many threads, for the price of

@@ -15,7 +15,7 @@
 //! the rows of a product, a sum two reductions.
 //!
 //! **Bounds.** What `dot`, `square` and `scale` give is below `2.1p`, its sum below `4.2p`. A subtrahend
-//! must be below `16p`, a factor below `2¹²·p`. Six terms are then below `6·2²⁴·p² < 2⁻⁸·p·2⁴¹⁶`, and so,
+//! must be below `16p`, or exceed what it is taken from by less, a factor below `2¹²·p`. Six terms are then below `6·2²⁴·p² < 2⁻⁸·p·2⁴¹⁶`, and so,
 //! negative or not, are totals; one `p` makes them positive.
 //!
 //! No branch depends on a value.
