@@ -80,7 +80,8 @@ pub fn rewritten(
     let (processor, date) = (machine.fact("processor"), machine.fact("date"));
     Ok(format!(
         "{before}{BEGIN}\n{rows}\n{processor}, {date}. **Bold**: a peer is ahead. A dash: no peer has \
-         it, or nothing bounds it. Below one: a cheaper way than this sum of primitives.\n{END}{after}"
+         it, or nothing bounds it. Below one: a cheaper way than this sum of primitives; where the \
+         processor has AVX-512 IFMA, many points are summed up, paired and decoded eight at a time.\n{END}{after}"
     ))
 }
 
