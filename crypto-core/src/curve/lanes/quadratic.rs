@@ -25,29 +25,17 @@ use core::arch::x86_64::{
 
 use super::super::batch::BaseField;
 use super::LANES;
+use super::element::Element;
 use super::field::{
     LIMBS, Lanes, Limbs, MODULUS, Total, Words, add_rows, carried, constant, limbs, reduced,
     reduced_both,
 };
+use super::numbers::power_of_two;
 
 /// `2⁴¹⁶ mod p`
-const ONE: [u64; LIMBS] = limbs([
-    0x44f6_480e_a8e9_b9af,
-    0xa96f_7d65_766c_8fe4,
-    0xe82e_fd42_28b5_40fe,
-    0x6723_e5f0_ade5_3b2e,
-    0x25ff_6eb6_fdd4_230a,
-    0x14c8_ee06_ef23_c24a,
-]);
+const ONE: [u64; LIMBS] = limbs(power_of_two(416));
 /// `2³⁸⁴ mod p`
-const LOWER: [u64; LIMBS] = limbs([
-    0x7609_0000_0002_fffd,
-    0xebf4_000b_c40c_0002,
-    0x5f48_9857_53c7_58ba,
-    0x77ce_5853_7052_5745,
-    0x5c07_1a97_a256_ec6d,
-    0x15f6_5ec3_fa80_e493,
-]);
+const LOWER: [u64; LIMBS] = limbs(power_of_two(384));
 /// `16p`
 const SPARE: [u64; LIMBS] = {
     let [a, b, c, d, e, f, g, h] = MODULUS;
@@ -65,8 +53,14 @@ pub(super) struct Quadratic([Limbs; 3]);
 impl Base {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn load(lanes: [&Words; LANES]) -> Self {
+        Self::from_lanes(&Lanes::load(lanes))
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    fn from_lanes(lanes: &Lanes) -> Self {
         let mut total = zeros();
-        add_rows(&mut total, &Lanes::load(lanes).raised().0, &constant(&ONE));
+        add_rows(&mut total, &lanes.raised().0, &constant(&ONE));
         Self(reduced(total))
     }
 
@@ -100,23 +94,9 @@ impl Quadratic {
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn load<F: BaseField>([a, b, c, d, e, f, g, h]: [&F; LANES]) -> Self {
-        let mut parts = [[_mm512_setzero_si512(); LIMBS]; 2];
-        for (at, part) in parts.iter_mut().enumerate() {
-            *part = Base::load([
-                a.words(at),
-                b.words(at),
-                c.words(at),
-                d.words(at),
-                e.words(at),
-                f.words(at),
-                g.words(at),
-                h.words(at),
-            ])
-            .0;
-        }
-        let [a, b] = parts;
-        Self::new(a, b)
+    pub(super) fn load<F: BaseField>(values: [&F; LANES]) -> Self {
+        let [a, b] = Element::load(values).0;
+        Self::new(Base::from_lanes(&a).0, Base::from_lanes(&b).0)
     }
 
     /// Eight pairs of coefficients.
