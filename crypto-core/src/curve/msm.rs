@@ -23,8 +23,8 @@
 use alloc::vec::Vec;
 
 use super::batch::vartime_add_cells;
-use super::sums::horner;
-use super::{Affine, Factor, Group, Projective, vartime_sums};
+use super::sums::{at_places, horner};
+use super::{Affine, Factor, Group, Projective};
 
 /// Windows are at most this wide: buckets beyond are more than memory is worth.
 const WIDEST: u32 = 15;
@@ -36,7 +36,7 @@ const AT_ONCE: usize = 4096;
 /// `Σ factor·point`
 pub(super) fn sum<G: Group>(terms: &[(Affine<G>, Factor<G>)]) -> Projective<G> {
     if terms.len() < FEW {
-        return vartime_sums(terms, &[terms.len()]).into_iter().map(Projective::from).sum();
+        return horner(&at_places(terms, &[terms.len()]));
     }
     let mut cut = Vec::with_capacity(G::DIGITS * terms.len());
     for (point, factor) in terms {

@@ -125,6 +125,19 @@ pub fn vartime_sums<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) 
 
 /// The sums at once: first what is added at each place of each of them, then the doublings.
 fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Affine<G>> {
+    let (additions, places) = (at_places(terms, ends), PLACES / G::DIGITS);
+    if ends.len() < MANY {
+        let sums: Vec<_> = additions.chunks_exact(places).map(horner).collect();
+        return Projective::batch_to_affine(&sums);
+    }
+    horner_all(&additions, places)
+}
+
+/// What is added at each place of each of the sums: `Σ 2ᵏ·termₖ` over its places is a sum.
+pub(super) fn at_places<G: Group>(
+    terms: &[(Affine<G>, Factor<G>)],
+    ends: &[usize],
+) -> Vec<Affine<G>> {
     let points: Vec<Affine<G>> = terms.iter().map(|(point, _)| *point).collect();
     let mut rows = terms.iter().zip(odd_multiples(&points));
     let places = PLACES / G::DIGITS;
@@ -141,12 +154,7 @@ fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<A
         }
         start = *end;
     }
-    let additions = vartime_add_cells(ends.len() * places, &additions);
-    if ends.len() < MANY {
-        let sums: Vec<_> = additions.chunks_exact(places).map(horner).collect();
-        return Projective::batch_to_affine(&sums);
-    }
-    horner_all(&additions, places)
+    vartime_add_cells(ends.len() * places, &additions)
 }
 
 /// `Σ 2ᵏ·termₖ`

@@ -74,17 +74,15 @@ fn inverted<G: Group, const N: usize>(element: &Element<N>) -> Element<N> {
     Element::load(values.each_ref())
 }
 
-/// The points at up to eight places; the first again for those that are missing.
+/// The points at up to eight places; for those that are missing `(1, 1)`, whose tangent is not upright.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn gather<G: Group, const N: usize>(points: &[Affine<G>], places: &[usize]) -> Points<N> {
     let unit = G::Coordinate::UNIT;
     let mut xs = [&unit; LANES];
     let mut ys = xs;
-    let first = places.first().copied().unwrap_or(0);
-    for (lane, (x, y)) in xs.iter_mut().zip(&mut ys).enumerate() {
-        let place = places.get(lane).copied().unwrap_or(first);
-        if let Some(point) = points.get(place) {
+    for (place, (x, y)) in places.iter().zip(xs.iter_mut().zip(&mut ys)) {
+        if let Some(point) = points.get(*place) {
             (*x, *y) = G::coordinates(&point.0);
         }
     }

@@ -11,7 +11,7 @@ use super::field::{Lanes, Raised};
 
 /// Eight elements.
 #[derive(Clone, Copy)]
-pub(super) struct Element<const N: usize>(pub(super) [Lanes; N]);
+pub(super) struct Element<const N: usize>([Lanes; N]);
 
 /// Eight elements to multiply by.
 #[derive(Clone, Copy)]

@@ -12,9 +12,10 @@
 //! kept as `x·2³⁸⁴`, six words of 64 bits, and so they are here: one factor of each product is [`Raised`]
 //! by 32 bits before, a shift.
 //!
-//! **Bounds.** Every [`Lanes`] is below `2p`, but for a negative of zero, which is `2p`, and has limbs below 2⁵². Raised, it is below `2³³·p < 2⁴¹⁴` and
-//! fits. A product of two is below `2p·2³³p/2⁴¹⁶ + p < 1.41p`, a sum of two products below `1.82p`, so
-//! nothing more is subtracted. A word takes at most 48 parts of 52 bits: below 2⁵⁸.
+//! **Bounds.** Every [`Lanes`] is below `2p`, but for a negative of zero, which is `2p`, and has limbs
+//! below 2⁵². Raised, it is below `2³³·p < 2⁴¹⁴` and fits. A product of two is below
+//! `2p·2³³p/2⁴¹⁶ + p < 1.41p`, a sum of two products below `1.82p`, so nothing more is subtracted. A word takes at most 48 parts of 52 bits: below 2⁵⁸; with the
+//! six terms of `quadratic`, and their differences, it is within ±2⁶⁰.
 //!
 //! **Zero** may be `0` or `p` until it is stored.
 use core::arch::x86_64::{
@@ -163,16 +164,14 @@ impl Lanes {
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn product(&self, other: &Raised) -> Self {
-        let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
-        add_rows(&mut words, &self.0, &other.0);
-        Self(reduced(words))
+        Self(multiplied(&self.0, &other.0))
     }
 
     /// `self·other + third·fourth`, hardly more than half as dear as two products.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn products(&self, other: &Raised, third: &Self, fourth: &Raised) -> Self {
-        let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
+        let mut words = empty();
         add_rows(&mut words, &self.0, &other.0);
         add_rows(&mut words, &third.0, &fourth.0);
         Self(reduced(words))
@@ -224,9 +223,7 @@ impl Raised {
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn product(&self, other: &Self) -> Self {
-        let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
-        add_rows(&mut words, &self.0, &other.0);
-        Self(reduced(words))
+        Self(multiplied(&self.0, &other.0))
     }
 
     /// Of products of different limbs each is taken once and doubled: 72 instead of 128.
@@ -235,7 +232,7 @@ impl Raised {
     #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
     pub(super) fn square(&self) -> Self {
         let a = &self.0;
-        let mut words = [_mm512_setzero_si512(); 2 * LIMBS];
+        let mut words = empty();
         for i in 0..LIMBS {
             for j in i + 1..LIMBS {
                 words[i + j] = _mm512_madd52lo_epu64(words[i + j], a[i], a[j]);
@@ -253,6 +250,22 @@ impl Raised {
         }
         Self(reduced(words))
     }
+}
+
+/// What nothing has been added to.
+#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+pub(super) fn empty() -> Total {
+    [_mm512_setzero_si512(); 2 * LIMBS]
+}
+
+/// The product divided by `2⁴¹⁶`.
+#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+pub(super) fn multiplied(a: &Limbs, b: &Limbs) -> Limbs {
+    let mut words = empty();
+    add_rows(&mut words, a, b);
+    reduced(words)
 }
 
 /// The words of the product, not carried.

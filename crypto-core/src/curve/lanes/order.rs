@@ -2,9 +2,9 @@
 //!
 //! An endomorphism of the curve, which takes a product or two, multiplies points of the subgroup, and no
 //! others, by a power of `z`: by `z²` in 𝔾₁ and by `z` in 𝔾₂ (Scott,
-//! [eprint 2021/1130](https://eprint.iacr.org/2021/1130), sections 4 and 6). So `z` times the point is computed, twice or once: 63
-//! doublings and five additions, in Jacobian coordinates, of which the second is doubled here, since no
-//! formula needs it alone:
+//! [eprint 2021/1130](https://eprint.iacr.org/2021/1130), sections 4 and 6). So `z` times the point is
+//! computed, twice or once: 63 doublings and five additions, in Jacobian coordinates, of which the second
+//! is doubled here, since no formula needs it alone:
 //!
 //! ```text
 //! (X : W : Z)          x = X/Z²                y = W/(2Z³)

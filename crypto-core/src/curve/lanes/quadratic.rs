@@ -15,8 +15,8 @@
 //! the rows of a product, a sum two reductions.
 //!
 //! **Bounds.** What `dot`, `square` and `scale` give is below `2.1p`, its sum below `4.2p`. A subtrahend
-//! must be below `16p`, or exceed what it is taken from by less, a factor below `2¹²·p`. Six terms are then below `6·2²⁴·p² < 2⁻⁸·p·2⁴¹⁶`, and so,
-//! negative or not, are totals; one `p` makes them positive.
+//! must be below `16p`, or exceed what it is taken from by less, a factor below `2¹²·p`. Six terms are then
+//! below `6·2²⁴·p² < 2⁻⁸·p·2⁴¹⁶`, and so, negative or not, are totals; one `p` makes them positive.
 //!
 //! No branch depends on a value.
 use core::arch::x86_64::{
@@ -27,15 +27,10 @@ use super::super::batch::BaseField;
 use super::LANES;
 use super::element::Element;
 use super::field::{
-    LIMBS, Lanes, Limbs, MODULUS, Total, Words, add_rows, carried, constant, limbs, reduced,
+    LIMBS, Lanes, Limbs, MODULUS, Total, Words, add_rows, carried, constant, empty, multiplied,
     reduced_both,
 };
-use super::numbers::power_of_two;
 
-/// `2⁴¹⁶ mod p`
-const ONE: [u64; LIMBS] = limbs(power_of_two(416));
-/// `2³⁸⁴ mod p`
-const LOWER: [u64; LIMBS] = limbs(power_of_two(384));
 /// `16p`
 const SPARE: [u64; LIMBS] = {
     let [a, b, c, d, e, f, g, h] = MODULUS;
@@ -59,16 +54,12 @@ impl Base {
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     fn from_lanes(lanes: &Lanes) -> Self {
-        let mut total = zeros();
-        add_rows(&mut total, &lanes.raised().0, &constant(&ONE));
-        Self(reduced(total))
+        Self(multiplied(&lanes.raised().0, &Lanes::power_of_two::<416>().0))
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn store(limbs: &Limbs) -> [Words; LANES] {
-        let mut total = zeros();
-        add_rows(&mut total, limbs, &constant(&LOWER));
-        Lanes(reduced(total)).store()
+        Lanes(multiplied(limbs, &Lanes::power_of_two::<384>().0)).store()
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -90,13 +81,14 @@ impl Quadratic {
 
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn one() -> Self {
-        Self::new(constant(&ONE), [_mm512_setzero_si512(); LIMBS])
+        Self::new(Lanes::power_of_two::<416>().0, [_mm512_setzero_si512(); LIMBS])
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn load<F: BaseField>(values: [&F; LANES]) -> Self {
-        let [a, b] = Element::load(values).0;
-        Self::new(Base::from_lanes(&a).0, Base::from_lanes(&b).0)
+        let values = Element::load(values);
+        let [a, b] = values.parts();
+        Self::new(Base::from_lanes(a).0, Base::from_lanes(b).0)
     }
 
     /// Eight pairs of coefficients.
@@ -198,7 +190,7 @@ impl Quadratic {
     #[inline(never)]
     pub(super) fn square(&self) -> Self {
         let Self([a, b, both]) = self;
-        let (mut real, mut imaginary) = (zeros(), zeros());
+        let (mut real, mut imaginary) = (empty(), empty());
         add_rows(&mut real, both, &subtracted(a, b));
         add_rows(&mut imaginary, &added(a, a), b);
         Self::reduced(real, imaginary)
@@ -208,7 +200,7 @@ impl Quadratic {
     #[inline(never)]
     pub(super) fn scale(&self, by: &Base) -> Self {
         let Self([a, b, _]) = self;
-        let (mut real, mut imaginary) = (zeros(), zeros());
+        let (mut real, mut imaginary) = (empty(), empty());
         add_rows(&mut real, a, &by.0);
         add_rows(&mut imaginary, b, &by.0);
         Self::reduced(real, imaginary)
@@ -219,7 +211,7 @@ impl Quadratic {
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline(never)]
 pub(super) fn dot(terms: &[(&Quadratic, &Quadratic)]) -> Quadratic {
-    let (mut low, mut high, mut both) = (zeros(), zeros(), zeros());
+    let (mut low, mut high, mut both) = (empty(), empty(), empty());
     for (Quadratic([a, ..]), Quadratic([b, ..])) in terms {
         add_rows(&mut low, a, b);
     }
@@ -266,12 +258,6 @@ fn subtracted(a: &Limbs, b: &Limbs) -> Limbs {
         *limb = _mm512_add_epi64(*limb, _mm512_sub_epi64(*own, *other));
     }
     checked(carried(difference))
-}
-
-#[target_feature(enable = "avx512f,avx512ifma")]
-#[inline]
-fn zeros() -> Total {
-    [_mm512_setzero_si512(); 2 * LIMBS]
 }
 
 #[cfg(not(test))]

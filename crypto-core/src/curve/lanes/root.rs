@@ -30,7 +30,7 @@ use super::super::{Affine, Group};
 use super::LANES;
 use super::element::Element;
 use super::field::{Lanes, Raised, Words};
-use super::numbers::P;
+use super::numbers::{P, halved};
 
 /// Bytes of a number.
 const BYTES: usize = 48;
@@ -39,18 +39,8 @@ const FLAG_BITS: u32 = 3;
 const SMALLER: u64 = 0b100;
 const GREATER: u64 = 0b101;
 
-/// `(p − 3)/4`
-const EXPONENT: Words = {
-    let [a, b, c, d, e, f] = P;
-    [
-        (a - 3) >> 2 | b << 62,
-        b >> 2 | c << 62,
-        c >> 2 | d << 62,
-        d >> 2 | e << 62,
-        e >> 2 | f << 62,
-        f >> 2,
-    ]
-};
+/// `(p − 3)/4`: `p` halved twice, rounded down, since `p ≡ 3 mod 4`.
+const EXPONENT: Words = halved(halved(P));
 const EXPONENT_BITS: usize = 379;
 /// Bits of a window.
 const WINDOW: usize = 4;
