@@ -80,10 +80,7 @@ impl<G: Group> Commitment<G> {
     /// The same with the generator's table at hand.
     #[must_use]
     pub fn commit_with(generator: &FixedBase<G>, f: &Polynomial) -> Self {
-        let coefficients = f.coefficients().expose();
-        let points: Vec<Projective<G>> =
-            coefficients.iter().map(|coefficient| generator.multiply(coefficient)).collect();
-        Self { points: Projective::batch_to_affine(&points) }
+        Self { points: generator.multiply_all(f.coefficients().expose()) }
     }
 
     /// The commitment with these coefficients, lowest degree first. Any may be the identity.

@@ -8,15 +8,15 @@
 //! | prove  | see `opening`: every share is known; see `proof`: `s` is                     |
 //! | sign   | see `proof`                                                                 |
 //!
-//! `g`, `h` and `ĝ` have tables, so a share costs four table multiplications and one plain one. `f`
-//! is evaluated at all points by one FFT. With the feature `parallel` shares are locked on the caller's
-//! rayon pool; all randomness is drawn before, so the bytes are the same.
+//! `g`, `h` and `ĝ` have tables, so a share costs three table multiplications and one plain one, all of
+//! them in batches. `f` is evaluated at all points by one FFT. With the feature `parallel` batches are
+//! spread over the caller's rayon pool; all randomness is drawn before, so the bytes are the same.
 use std::sync::LazyLock;
 
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::curve::{
-    Affine, FixedBase, G1, G1Affine, G2, Group, Projective, Scalar, in_parts,
+    FixedBase, G1, G1Affine, G1Projective, G2, Projective, Scalar, multiply_each,
 };
 use crypto_core::generators::{g_hat, h};
 use crypto_core::polynomial::{Domain, Polynomial};
@@ -34,9 +34,6 @@ pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> =
     LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
 static TABLE_H: LazyLock<FixedBase<G1>> = LazyLock::new(|| FixedBase::new(&h()));
 static TABLE_G_HAT: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&g_hat()));
-
-/// The fewest shares that are worth a thread of their own: some milliseconds.
-const LEAST_DEALT: usize = 16;
 
 /// Why a party cannot deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -154,36 +151,27 @@ impl SharingOpenings {
 
     fn commit(&self, config: &Config) -> Sharing {
         let (values, randomness) = (self.values.expose(), self.randomness.expose());
-        let keys: Vec<&G1Affine> = config
+        let keys: Vec<G1Affine> = config
             .holders()
-            .flat_map(|(_, key, span)| std::iter::repeat_n(key.g1(), span.len()))
+            .flat_map(|(_, key, span)| std::iter::repeat_n(*key.g1(), span.len()))
             .collect();
-        let lock = |((value, r), key): ((&Scalar, &Scalar), &&G1Affine)| {
-            TABLE_H.multiply(value) + **key * r
-        };
         // The domain may be larger than the committee.
         let values = values.get(..keys.len()).unwrap_or_default();
-        let ciphertexts = in_parts(keys.len(), LEAST_DEALT, |range| {
-            let own = keys.get(range.clone()).unwrap_or_default();
-            let pairs = values.iter().zip(randomness).skip(range.start).zip(own);
-            Projective::batch_to_affine(&pairs.map(lock).collect::<Vec<_>>())
-        });
+        let shares = Secret::new(TABLE_H.multiply_all(values));
+        let masks = Secret::new(multiply_each(&keys, randomness));
         Sharing {
-            commitments: multiply_all(&TABLE_G_HAT, values),
-            ephemerals: multiply_all(&TABLE_G, randomness),
-            ciphertexts: ciphertexts.concat(),
+            commitments: TABLE_G_HAT.multiply_all(values),
+            ephemerals: TABLE_G.multiply_all(randomness),
+            ciphertexts: sums(&shares, &masks),
         }
     }
 }
 
-/// `scalar·P` for all of them.
-pub(crate) fn multiply_all<G: Group>(table: &FixedBase<G>, scalars: &[Scalar]) -> Vec<Affine<G>> {
-    let parts = in_parts(scalars.len(), LEAST_DEALT, |range| {
-        let own = scalars.get(range).unwrap_or_default().iter();
-        let products: Vec<_> = own.map(|scalar| table.multiply(scalar)).collect();
-        Projective::batch_to_affine(&products)
-    });
-    parts.concat()
+/// Of each pair the sum, in constant time.
+pub(crate) fn sums(left: &Secret<Vec<G1Affine>>, right: &Secret<Vec<G1Affine>>) -> Vec<G1Affine> {
+    let pairs = left.expose().iter().zip(right.expose());
+    let sums: Vec<_> = pairs.map(|(left, right)| G1Projective::from(left) + *right).collect();
+    Projective::batch_to_affine(&sums)
 }
 
 impl Author<'_> {

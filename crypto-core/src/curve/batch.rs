@@ -27,8 +27,8 @@ pub trait BaseField: Copy + PartialEq {
     fn difference(&self, other: &Self) -> Self;
     fn product(&self, other: &Self) -> Self;
     fn squared(&self) -> Self;
-    /// Not of zero. The time may depend on the value.
-    fn vartime_inverse(&self) -> Self;
+    /// Not of zero. Constant time.
+    fn inverse(&self) -> Self;
     /// A coefficient, in Montgomery form to the base `2³⁸⁴`, lowest word first; zero is the only place
     /// where there is but one.
     fn words(&self, at: usize) -> &[u64; 6];
@@ -96,7 +96,7 @@ fn add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>], places: &
     if slopes.is_empty() {
         return;
     }
-    let mut inverse = before.vartime_inverse();
+    let mut inverse = before.inverse();
     for Slope { at, rise, run, before } in slopes.into_iter().rev() {
         let slope = rise.product(&inverse.product(&before));
         inverse = inverse.product(&run);
@@ -117,25 +117,6 @@ fn slope<G: Group>(point: &Affine<G>, other: &Affine<G>) -> (G::Coordinate, G::C
     // A point of odd order is not its own opposite, so 2y is not zero.
     let square = x1.squared();
     (square.sum(&square).sum(&square), y1.sum(y1))
-}
-
-/// The inverse of each, none of them zero, by one.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn vartime_invert_all<F: BaseField>(values: &mut [F]) {
-    let mut product = F::UNIT;
-    let before: Vec<F> = values
-        .iter()
-        .map(|value| {
-            let with = product.product(value);
-            core::mem::replace(&mut product, with)
-        })
-        .collect();
-    let mut inverse = product.vartime_inverse();
-    for (value, before) in values.iter_mut().zip(before).rev() {
-        let own = inverse.product(&before);
-        inverse = inverse.product(value);
-        *value = own;
-    }
 }
 
 /// For each of `count` cells the sum of its terms, which come as `(cell, point)` in any order; the

@@ -207,7 +207,7 @@ macro_rules! base_field {
                 out
             }
 
-            fn vartime_inverse(&self) -> Self {
+            fn inverse(&self) -> Self {
                 let mut out = $zero;
                 // SAFETY: two valid field elements.
                 unsafe { blst::$inverse(&raw mut out, self) };

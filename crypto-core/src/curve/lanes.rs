@@ -3,9 +3,9 @@
 //! Intel's and AMD's server processors have had instructions since 2019 and 2022 that multiply eight
 //! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication is 256 of
 //! them for eight products and so takes a fifth of what blst's does for each of eight. What is done alike
-//! to many public values runs here: additions of points in batches ([`add`]), and on these sums of
-//! products and finite differences; square roots and subgroup checks of points that are decoded ([`root`],
-//! [`order`]); and products of pairings ([`miller`]).
+//! to many values runs here: additions of points in batches ([`add`]), and on these sums of products and
+//! finite differences; products of points with secrets ([`products`]); square roots and subgroup checks of
+//! points that are decoded ([`root`], [`order`]); and products of pairings ([`miller`]).
 //!
 //! | file        | what                                                   |
 //! |-------------|--------------------------------------------------------|
@@ -15,13 +15,14 @@
 //! | `add`       | additions of affine points                             |
 //! | `root`      | the points of compressed encodings                     |
 //! | `order`     | whether points are in the subgroup                     |
+//! | `products`  | products of points with secrets                        |
 //! | `quadratic` | `𝔽p²` with room above, for long formulas               |
 //! | `tower`     | `𝔽p¹²`: squares, products with lines                   |
 //! | `miller`    | Miller loops                                           |
 //!
 //! Results are the same to the bit (of pairings, after the final exponentiation): whoever has no such
 //! processor computes them one by one, slower. What the processor has is asked when the program runs
-//! ([`Wide::detect`]). Not constant time, and for public values only.
+//! ([`Wide::detect`]). Arithmetic is constant time, and `products` is; all else is for public values only.
 #[cfg(target_arch = "x86_64")]
 mod add;
 #[cfg(test)]
@@ -37,14 +38,19 @@ mod numbers;
 #[cfg(target_arch = "x86_64")]
 mod order;
 #[cfg(target_arch = "x86_64")]
+mod products;
+#[cfg(target_arch = "x86_64")]
 mod quadratic;
 #[cfg(target_arch = "x86_64")]
 mod root;
 #[cfg(target_arch = "x86_64")]
 mod tower;
 
+use alloc::vec::Vec;
+
 #[cfg(all(test, target_arch = "x86_64"))]
 use super::batch::BaseField;
+use super::products::Digits;
 use super::{Affine, Group};
 
 /// Values that are computed at once.
@@ -111,6 +117,39 @@ impl Wide {
         }
     }
 
+    /// Products of one point with secrets: see `products::fixed`.
+    #[expect(unsafe_code, reason = "as for `add_pairs`")]
+    pub(super) fn multiply_fixed<G: Group>(
+        self,
+        table: &[Affine<G>],
+        start: &Affine<G>,
+        digits: &Digits,
+    ) -> Vec<Affine<G>> {
+        // SAFETY: as for `add_pairs`.
+        unsafe {
+            match G::DIGITS {
+                2 => products::fixed::<G, 1>(table, start, digits),
+                _ => products::fixed::<G, 2>(table, start, digits),
+            }
+        }
+    }
+
+    /// Products of points with a secret each: see `products::each`.
+    #[expect(unsafe_code, reason = "as for `add_pairs`")]
+    pub(super) fn multiply_each<G: Group>(
+        self,
+        points: &[Affine<G>],
+        digits: &Digits,
+    ) -> Vec<Affine<G>> {
+        // SAFETY: as for `add_pairs`.
+        unsafe {
+            match G::DIGITS {
+                2 => products::each::<G, 1>(points, digits),
+                _ => products::each::<G, 2>(points, digits),
+            }
+        }
+    }
+
     /// Miller loops whose product is that of these terms, but for factors that the final exponentiation
     /// kills. None of the points is the identity.
     #[expect(unsafe_code, reason = "for the processor of the build it might not exist")]
@@ -158,6 +197,19 @@ impl Wide {
         match self {}
     }
 
+    pub(super) fn multiply_fixed<G: Group>(
+        self,
+        _: &[Affine<G>],
+        _: &Affine<G>,
+        _: &Digits,
+    ) -> Vec<Affine<G>> {
+        match self {}
+    }
+
+    pub(super) fn multiply_each<G: Group>(self, _: &[Affine<G>], _: &Digits) -> Vec<Affine<G>> {
+        match self {}
+    }
+
     pub(super) fn miller_loops<A: Group, B: Group>(
         self,
         _: &[(A::RawAffine, B::RawAffine)],
@@ -169,8 +221,6 @@ impl Wide {
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
 mod tests {
-    use alloc::vec::Vec;
-
     use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
 

@@ -55,6 +55,7 @@ pub(crate) mod many;
 mod msm;
 mod pairing;
 mod points;
+mod products;
 mod scalar;
 mod subgroup;
 mod sums;
@@ -79,6 +80,7 @@ pub use self::points::{
     Affine, G1Affine, G1Projective, G2Affine, G2Projective, PointError, Projective, encode_to_g1,
     encode_to_g2, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128, vartime_msm_bytes,
 };
+pub use self::products::multiply_each;
 pub use self::scalar::{Scalar, batch_invert};
 pub(crate) use self::sums::challenge;
 pub use self::sums::{Factor, vartime_sums};

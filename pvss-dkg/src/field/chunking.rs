@@ -151,19 +151,15 @@ pub(crate) fn commit(
     bounds: &Bounds,
 ) -> Masks {
     let shift = G1Affine::generator() * Scalar::from_u64(bounds.honest);
-    let ephemerals: Vec<G1Projective> =
-        betas.expose().iter().map(|beta| TABLE_G.multiply(beta)).collect();
-    let ciphertexts: Vec<G1Projective> = betas
-        .expose()
-        .iter()
-        .zip(shifted.expose())
-        .map(|(beta, sigma)| {
-            let sigma = Secret::new(Scalar::from_u64(*sigma));
-            TABLE_MASK_KEY.multiply(beta) + TABLE_G.multiply(sigma.expose()) - shift
-        })
-        .collect();
+    let sigmas = shifted.expose().iter().map(|sigma| Scalar::from_u64(*sigma));
+    let sigmas = Secret::new(sigmas.collect::<Vec<_>>());
+    let hidden = Secret::new(TABLE_G.multiply_all(sigmas.expose()));
+    let hiding = Secret::new(TABLE_MASK_KEY.multiply_all(betas.expose()));
+    let pairs = hidden.expose().iter().zip(hiding.expose());
+    let ciphertexts: Vec<_> =
+        pairs.map(|(hidden, hiding)| G1Projective::from(hidden) + *hiding - shift).collect();
     Masks {
-        ephemerals: Projective::batch_to_affine(&ephemerals),
+        ephemerals: TABLE_G.multiply_all(betas.expose()),
         ciphertexts: Projective::batch_to_affine(&ciphertexts),
     }
 }

@@ -9,7 +9,7 @@ use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
-    FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Projective, Scalar, in_parts,
+    FixedBase, G1Affine, G1Projective, G2, G2Affine, Scalar, in_parts, multiply_each,
 };
 use crypto_core::polynomial::Domain;
 use crypto_core::secret::Secret;
@@ -23,11 +23,11 @@ use super::layout::{Holder, Layout};
 use super::proof::{Nonces, Proof, Responses, Statement, last};
 use super::sharing::{Nonce, level_keys};
 use crate::config::{Config, Path};
-use crate::deal::{Author, DealError, TABLE_G, check_dealer, multiply_all};
+use crate::deal::{Author, DealError, TABLE_G, check_dealer, sums};
 use crate::proof::Contribution;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
-const TABLE_PAYS: usize = 32;
+const TABLE_PAYS: usize = 64;
 /// The fewest recipients that are worth a thread of their own: some milliseconds.
 const LEAST_HOLDERS: usize = 4;
 
@@ -106,42 +106,56 @@ impl Witness {
     pub(crate) fn encrypt(&self, layout: &Layout) -> Body {
         let mut ciphertexts = vec![G1Affine::identity(); layout.items * CHUNKS];
         let parts = in_parts(layout.holders.len(), LEAST_HOLDERS, |range| {
-            let holders = layout.holders.get(range).unwrap_or_default();
-            holders.iter().map(|holder| self.encrypt_to(holder)).collect::<Vec<_>>()
+            self.encrypt_to(layout.holders.get(range).unwrap_or_default())
         });
-        for (holder, own) in layout.holders.iter().zip(parts.concat()) {
-            for (item, own) in holder.items.iter().zip(own.chunks(CHUNKS)) {
-                let places = ciphertexts.iter_mut().skip(item * CHUNKS);
-                places.zip(own).for_each(|(place, ciphertext)| *place = *ciphertext);
-            }
+        let items = layout.holders.iter().flat_map(|holder| &holder.items);
+        for (item, own) in items.zip(parts.concat().chunks(CHUNKS)) {
+            let places = ciphertexts.iter_mut().skip(item * CHUNKS);
+            places.zip(own).for_each(|(place, ciphertext)| *place = *ciphertext);
         }
         Body {
             public_key: TABLE_G2.multiply(self.constant.expose()).into(),
-            commitments: multiply_all(&TABLE_G2, self.values.expose()),
-            ephemerals: multiply_all(&TABLE_G, self.randomness.expose()),
+            commitments: TABLE_G2.multiply_all(self.values.expose()),
+            ephemerals: TABLE_G.multiply_all(self.randomness.expose()),
             ciphertexts,
         }
     }
 
-    /// `ekᵢ^r_jl · g^s_kl` for all shares of one party.
-    fn encrypt_to(&self, holder: &Holder) -> Vec<G1Affine> {
-        let count = holder.items.len() * CHUNKS;
-        let table: Option<FixedBase<G1>> =
-            (count >= TABLE_PAYS).then(|| FixedBase::new(&holder.key));
-        let lock = |r: &Scalar| match &table {
-            Some(table) => table.multiply(r),
-            None => holder.key * r,
+    /// `ekᵢ^r_jl · g^s_kl` for all shares of some parties, one after the other.
+    fn encrypt_to(&self, holders: &[Holder]) -> Vec<G1Affine> {
+        let items = holders.iter().flat_map(|holder| &holder.items);
+        let chunks =
+            items.flat_map(|item| self.chunks.expose().iter().skip(item * CHUNKS).take(CHUNKS));
+        let chunks = Secret::new(chunks.map(|chunk| Scalar::from_u64(*chunk)).collect::<Vec<_>>());
+        let chunks = Secret::new(TABLE_G.multiply_all_low(chunks.expose(), BITS));
+        sums(&self.masks(holders), &chunks)
+    }
+
+    /// `ekᵢ^r_jl`
+    fn masks(&self, holders: &[Holder]) -> Secret<Vec<G1Affine>> {
+        let randomness = |holder: &Holder| {
+            self.randomness.expose().get(..holder.items.len() * CHUNKS).unwrap_or_default()
         };
-        let mut locked = Vec::with_capacity(count);
-        for (item, randomness) in holder.items.iter().zip(self.randomness.expose().chunks(CHUNKS)) {
-            let place = item * CHUNKS..(item + 1) * CHUNKS;
-            let chunks = self.chunks.expose().get(place).unwrap_or_default();
-            for (chunk, r) in chunks.iter().zip(randomness) {
-                let chunk = Secret::new(Scalar::from_u64(*chunk));
-                locked.push(lock(r) + TABLE_G.multiply_low(chunk.expose(), BITS));
+        let is_light = |holder: &Holder| randomness(holder).len() < TABLE_PAYS;
+        let light = || holders.iter().filter(|holder| is_light(holder));
+        let keys: Vec<_> = light()
+            .flat_map(|holder| iter::repeat_n(holder.key, randomness(holder).len()))
+            .collect();
+        let mut scalars = Vec::with_capacity(keys.len());
+        light().for_each(|holder| scalars.extend_from_slice(randomness(holder)));
+        let light = Secret::new(multiply_each(&keys, Secret::new(scalars).expose()));
+        let mut rest = light.expose().iter();
+        let mut masks = Vec::with_capacity(holders.iter().map(|it| randomness(it).len()).sum());
+        for holder in holders {
+            let own = randomness(holder);
+            if is_light(holder) {
+                masks.extend(rest.by_ref().take(own.len()));
+            } else {
+                let own = Secret::new(FixedBase::new(&holder.key).multiply_all(own));
+                masks.extend_from_slice(own.expose());
             }
         }
-        Projective::batch_to_affine(&locked)
+        Secret::new(masks)
     }
 
     /// Proves what was dealt and signs.
@@ -184,9 +198,9 @@ impl Witness {
         let nonce = Nonce::random(layout.levels, rng);
         let nonces = Nonces {
             masks: TABLE_G.multiply(delta_masks.expose()).into(),
-            holders: multiply_all(&TABLE_G, deltas.expose()),
+            holders: TABLE_G.multiply_all(deltas.expose()),
             chunks: chunk_nonce(layout, &delta_masks, &deltas).into(),
-            levels: multiply_all(&TABLE_G, nonce.levels.expose()),
+            levels: TABLE_G.multiply_all(nonce.levels.expose()),
             shares: nonce.of_shares(&level_keys(layout, shares)).into(),
             commitment: nonce.commitment(),
         };
@@ -268,7 +282,8 @@ fn chunk_nonce(
     masks: &Secret<Scalar>,
     holders: &Secret<Vec<Scalar>>,
 ) -> G1Projective {
-    let keys = layout.holders.iter().zip(holders.expose());
-    let masked: G1Projective = keys.map(|(holder, delta)| holder.key * delta).sum();
-    masked + *MASK_KEY * masks.expose()
+    let keys: Vec<_> = layout.holders.iter().map(|holder| holder.key).collect();
+    let masked = Secret::new(multiply_each(&keys, holders.expose()));
+    masked.expose().iter().map(G1Projective::from).sum::<G1Projective>()
+        + *MASK_KEY * masks.expose()
 }

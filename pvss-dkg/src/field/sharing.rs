@@ -13,7 +13,9 @@
 //!
 //! After Groth 2021/339, section 6.4, with a randomness for each level in place of one. Where one
 //! share differs, the product over all of them agrees for at most one value of its `x_k`.
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar, vartime_msm_128};
+use crypto_core::curve::{
+    G1Affine, G1Projective, G2Affine, Scalar, multiply_each, vartime_msm_128,
+};
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 
@@ -54,8 +56,9 @@ impl Nonce {
 
     /// `Y'`
     pub(crate) fn of_shares(&self, keys: &[G1Affine]) -> G1Projective {
-        let masked = keys.iter().zip(self.levels.expose()).map(|(key, rho)| *key * rho);
-        masked.sum::<G1Projective>() + TABLE_G.multiply(self.shares.expose())
+        let masked = Secret::new(multiply_each(keys, self.levels.expose()));
+        masked.expose().iter().map(G1Projective::from).sum::<G1Projective>()
+            + TABLE_G.multiply(self.shares.expose())
     }
 
     /// `A`

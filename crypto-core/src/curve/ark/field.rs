@@ -48,8 +48,8 @@ macro_rules! base_field {
                 self.square()
             }
 
-            fn vartime_inverse(&self) -> Self {
-                self.inverse().unwrap_or(Self::ZERO)
+            fn inverse(&self) -> Self {
+                self.invert()
             }
 
             fn words(&self, at: usize) -> &[u64; 6] {

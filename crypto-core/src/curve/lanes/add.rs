@@ -4,19 +4,28 @@
 //! together.
 use alloc::vec::Vec;
 
-use super::super::batch::{BaseField, vartime_invert_all};
+use zeroize::Zeroize;
+
+use super::super::batch::BaseField;
 use super::super::{Affine, Group};
 use super::LANES;
 use super::element::{Element, Factor};
 
 /// Coordinates of eight points.
-struct Points<const N: usize> {
-    x: Element<N>,
-    y: Element<N>,
+#[derive(Clone, Copy)]
+pub(super) struct Points<const N: usize> {
+    pub(super) x: Element<N>,
+    pub(super) y: Element<N>,
 }
 
-/// Eight pairs: `λ = rise/run`, and the product of the runs before them.
-struct Pairs<const N: usize> {
+/// Rise and run: of a chord, or of a tangent.
+pub(super) struct Slope<const N: usize> {
+    pub(super) rise: Element<N>,
+    pub(super) run: Element<N>,
+}
+
+/// Eight pairs to be added: `λ = rise/run`, and the product of the runs before them.
+pub(super) struct Pairs<const N: usize> {
     point: Points<N>,
     other_x: Element<N>,
     rise: Element<N>,
@@ -33,69 +42,162 @@ pub(super) fn pairs<G: Group, const N: usize>(
     places: &[usize],
 ) {
     let mut pairs = Vec::with_capacity(places.len().div_ceil(LANES));
-    let mut before = Element::load([&G::Coordinate::UNIT; LANES]);
+    let mut runs = Element::load([&G::Coordinate::UNIT; LANES]);
     for places in places.chunks(LANES) {
         let (point, other) = (gather(points, places), gather(others, places));
-        let (rise, run) = slope(&point, &other);
-        let run = run.factor();
-        pairs.push(Pairs { point, other_x: other.x, rise, run, before });
-        before = before.product(&run);
+        let slope = chord_or_tangent(&point, &other);
+        pairs.push(Pairs::new(&point, &other.x, &slope, &mut runs));
     }
-    let mut inverse = inverted::<G, N>(&before);
+    let mut inverse = inverted::<G, N>(&runs);
     for (places, pairs) in places.chunks(LANES).zip(&pairs).rev() {
-        let slope = inverse.product(&pairs.before.factor());
-        let slope = pairs.rise.product(&slope.factor());
-        inverse = inverse.product(&pairs.run);
-        let Points { x, y } = &pairs.point;
-        let sum_x = slope.square().difference(x).difference(&pairs.other_x);
-        let sum_y = slope.product(&x.difference(&sum_x).factor()).difference(y);
-        scatter(points, places, &Points { x: sum_x, y: sum_y });
+        scatter(points, places, &pairs.sums(&mut inverse));
     }
 }
 
-/// Rise and run: of the chord, or of the tangent where the points are equal.
+impl<const N: usize> Points<N> {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn load<G: Group>(points: [&Affine<G>; LANES]) -> Self {
+        let coordinates = points.map(|point| G::coordinates(&point.0));
+        Self {
+            x: Element::load(coordinates.map(|(x, _)| x)),
+            y: Element::load(coordinates.map(|(_, y)| y)),
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn store<G: Group>(&self) -> [Affine<G>; LANES] {
+        let (xs, ys) = (self.x.store(), self.y.store());
+        let mut points = [Affine::identity(); LANES];
+        for (point, (x, y)) in points.iter_mut().zip(xs.into_iter().zip(ys)) {
+            *point = Affine(G::from_coordinates(x, y));
+        }
+        points
+    }
+
+    /// Takes from `other` where a bit is set.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn select(&self, other: &Self, lanes: u8) -> Self {
+        Self { x: self.x.select(&other.x, lanes), y: self.y.select(&other.y, lanes) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn chord(&self, other: &Self) -> Slope<N> {
+        Slope { rise: other.y.difference(&self.y), run: other.x.difference(&self.x) }
+    }
+
+    /// A point of odd order is not its own opposite, so the run is not zero.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn tangent(&self) -> Slope<N> {
+        let square = self.x.square();
+        Slope { rise: square.sum(&square).sum(&square), run: self.y.sum(&self.y) }
+    }
+}
+
+impl<const N: usize> Slope<N> {
+    /// Takes from `other` where a bit is set.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn select(&self, other: &Self, lanes: u8) -> Self {
+        Self { rise: self.rise.select(&other.rise, lanes), run: self.run.select(&other.run, lanes) }
+    }
+}
+
+impl<const N: usize> Pairs<N> {
+    /// `runs` are multiplied on by those of these pairs.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn new(
+        point: &Points<N>,
+        other_x: &Element<N>,
+        slope: &Slope<N>,
+        runs: &mut Element<N>,
+    ) -> Self {
+        let (before, run) = (*runs, slope.run.factor());
+        *runs = before.product(&run);
+        Self { point: *point, other_x: *other_x, rise: slope.rise, run, before }
+    }
+
+    /// `inverse` is that of all runs up to these, and becomes that of those before.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn sums(&self, inverse: &mut Element<N>) -> Points<N> {
+        let slope = inverse.product(&self.before.factor());
+        let slope = self.rise.product(&slope.factor());
+        *inverse = inverse.product(&self.run);
+        let Points { x, y } = &self.point;
+        let sum_x = slope.square().difference(x).difference(&self.other_x);
+        let sum_y = slope.product(&x.difference(&sum_x).factor()).difference(y);
+        Points { x: sum_x, y: sum_y }
+    }
+}
+
+impl<const N: usize> Zeroize for Points<N> {
+    fn zeroize(&mut self) {
+        let Self { x, y } = self;
+        [x, y].into_iter().for_each(Zeroize::zeroize);
+    }
+}
+
+impl<const N: usize> Zeroize for Pairs<N> {
+    fn zeroize(&mut self) {
+        let Self { point, other_x, rise, run, before } = self;
+        point.zeroize();
+        [other_x, rise, before].into_iter().for_each(Zeroize::zeroize);
+        run.zeroize();
+    }
+}
+
+/// The chord, or the tangent where the points are equal.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn slope<const N: usize>(point: &Points<N>, other: &Points<N>) -> (Element<N>, Element<N>) {
-    let (rise, run) = (other.y.difference(&point.y), other.x.difference(&point.x));
-    let equal = run.zeros();
+fn chord_or_tangent<const N: usize>(point: &Points<N>, other: &Points<N>) -> Slope<N> {
+    let chord = point.chord(other);
+    let equal = chord.run.zeros();
     if equal == 0 {
-        return (rise, run);
+        return chord;
     }
-    let square = point.x.square();
-    let tangent = square.sum(&square).sum(&square);
-    (rise.select(&tangent, equal), run.select(&point.y.sum(&point.y), equal))
+    chord.select(&point.tangent(), equal)
 }
 
+/// The inverse of each, none of them zero, by one; constant time.
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn inverted<G: Group, const N: usize>(element: &Element<N>) -> Element<N> {
-    let mut values: [G::Coordinate; LANES] = element.store();
-    vartime_invert_all(&mut values);
-    Element::load(values.each_ref())
+pub(super) fn inverted<G: Group, const N: usize>(element: &Element<N>) -> Element<N> {
+    let values: [G::Coordinate; LANES] = element.store();
+    let mut product = G::Coordinate::UNIT;
+    let mut inverses = values.map(|value| {
+        let before = product;
+        product = before.product(&value);
+        before
+    });
+    let mut inverse = product.inverse();
+    for (before, value) in inverses.iter_mut().zip(&values).rev() {
+        *before = inverse.product(before);
+        inverse = inverse.product(value);
+    }
+    Element::load(inverses.each_ref())
 }
 
-/// The points at up to eight places; for those that are missing `(1, 1)`, whose tangent is not upright.
+/// The points at up to eight places; for those that are missing the generator.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn gather<G: Group, const N: usize>(points: &[Affine<G>], places: &[usize]) -> Points<N> {
-    let unit = G::Coordinate::UNIT;
-    let mut xs = [&unit; LANES];
-    let mut ys = xs;
-    for (place, (x, y)) in places.iter().zip(xs.iter_mut().zip(&mut ys)) {
-        if let Some(point) = points.get(*place) {
-            (*x, *y) = G::coordinates(&point.0);
-        }
+    let missing = Affine::generator();
+    let mut gathered = [&missing; LANES];
+    for (place, gathered) in places.iter().zip(&mut gathered) {
+        *gathered = points.get(*place).unwrap_or(&missing);
     }
-    Points { x: Element::load(xs), y: Element::load(ys) }
+    Points::load(gathered)
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn scatter<G: Group, const N: usize>(points: &mut [Affine<G>], places: &[usize], sums: &Points<N>) {
-    let coordinates = sums.x.store().into_iter().zip(sums.y.store());
-    for (place, (x, y)) in places.iter().zip(coordinates) {
-        if let Some(point) = points.get_mut(*place) {
-            *point = Affine(G::from_coordinates(x, y));
-        }
+    for (place, sum) in places.iter().zip(sums.store()) {
+        points.get_mut(*place).into_iter().for_each(|point| *point = sum);
     }
 }

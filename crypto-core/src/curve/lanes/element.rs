@@ -5,9 +5,11 @@
 //! ```
 //!
 //! Four products in two sums: that costs as much as three products, and no more additions.
+use zeroize::Zeroize;
+
 use super::super::batch::BaseField;
 use super::LANES;
-use super::field::{Lanes, Raised};
+use super::field::{LIMBS, Lanes, Raised, constant};
 
 /// Eight elements.
 #[derive(Clone, Copy)]
@@ -59,6 +61,23 @@ impl<const N: usize> Element<N> {
     #[inline]
     pub(super) fn parts(&self) -> &[Lanes; N] {
         &self.0
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn zero() -> Self {
+        Self([Lanes::zero(); N])
+    }
+
+    /// The same in all lanes.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn everywhere(element: &[[u64; LIMBS]; N]) -> Self {
+        let mut parts = [Lanes::zero(); N];
+        for (part, limbs) in parts.iter_mut().zip(element) {
+            *part = Lanes(constant(limbs));
+        }
+        Self(parts)
     }
 
     /// To multiply by.
@@ -143,5 +162,17 @@ impl<const N: usize> Element<N> {
             *part = part.select(other, lanes);
         }
         selected
+    }
+}
+
+impl<const N: usize> Zeroize for Element<N> {
+    fn zeroize(&mut self) {
+        self.0.iter_mut().for_each(|part| part.0.zeroize());
+    }
+}
+
+impl<const N: usize> Zeroize for Factor<N> {
+    fn zeroize(&mut self) {
+        self.0.iter_mut().for_each(|part| part.0.zeroize());
     }
 }

@@ -25,8 +25,8 @@
 use super::super::batch::BaseField;
 use super::super::group::Z;
 use super::super::{Affine, Group};
-use super::LANES;
 use super::element::Element;
+use super::{LANES, add};
 
 /// Eight points.
 #[derive(Clone, Copy)]
@@ -61,13 +61,8 @@ impl<const N: usize> Points<N> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     fn load<G: Group>(points: &[Affine<G>; LANES]) -> Self {
-        let unit = G::Coordinate::UNIT;
-        let (mut xs, mut ys) = ([&unit; LANES], [&unit; LANES]);
-        for (point, (x, y)) in points.iter().zip(xs.iter_mut().zip(&mut ys)) {
-            (*x, *y) = G::coordinates(&point.0);
-        }
-        let y = Element::load(ys);
-        Self { x: Element::load(xs), w: y.sum(&y), z: Element::load([&unit; LANES]) }
+        let add::Points { x, y } = add::Points::load(points.each_ref());
+        Self { x, w: y.sum(&y), z: Element::load([&G::Coordinate::UNIT; LANES]) }
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]

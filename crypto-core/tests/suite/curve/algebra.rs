@@ -1,8 +1,8 @@
 //! Scalars, points, sums of products and pairings against their laws and their naive forms.
 use crypto_core::curve::{
     Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, G2Projective, Group, Gt,
-    MillerLoop, PairingMismatch, Projective, Scalar, batch_invert, check_pairing_product, pairing,
-    pairing_product, vartime_msm, vartime_msm_128, vartime_msm_bytes,
+    MillerLoop, PairingMismatch, Projective, Scalar, batch_invert, check_pairing_product,
+    multiply_each, pairing, pairing_product, vartime_msm, vartime_msm_128, vartime_msm_bytes,
 };
 use rand_core::Rng;
 
@@ -171,22 +171,86 @@ fn a_sum_of_one_term_is_a_product_and_infinity_adds_nothing() {
     one_term_is_a_product::<G2>();
 }
 
+/// Zero, small and large ones, those with few bits or many, and for a table and a single point those whose
+/// last addition doubles.
+fn special_scalars() -> Vec<Scalar> {
+    let power = |exponent| Scalar::from_u64(2).vartime_pow(exponent);
+    let doubled = [-Scalar::from_u64(51) * power(252), Scalar::from_u64(30)];
+    let small = (0..70).map(Scalar::from_u64).flat_map(|scalar| [scalar, -scalar]);
+    let bits = (6..255)
+        .flat_map(|exponent| [power(exponent), power(exponent) - Scalar::ONE, -power(exponent)]);
+    doubled.into_iter().chain(small).chain(bits).collect()
+}
+
 fn fixed_base_matches<G: Group>() {
     let mut rng = rng();
     let point: Affine<G> = random_point(&mut rng);
     let table = FixedBase::new(&point);
-    let special = [Scalar::ZERO, Scalar::ONE, -Scalar::ONE, Scalar::from_u64(31)];
-    for scalar in special.into_iter().chain((0..8).map(|_| Scalar::random(&mut rng))) {
-        assert_eq!(table.multiply(&scalar), point * scalar);
+    let random = (0..9).map(|_| Scalar::random(&mut rng));
+    let scalars: Vec<_> = special_scalars().into_iter().chain(random).collect();
+    let expected: Vec<_> = scalars.iter().map(|scalar| point * scalar).collect();
+    for (scalar, expected) in scalars.iter().zip(&expected) {
+        assert_eq!(table.multiply(scalar), *expected);
+    }
+    let products = Projective::batch_to_affine(&expected);
+    // One by one, eight at a time, with places that are left over, and more than are done at once.
+    for count in [0, 1, 23, 24, 25, 31, 32, scalars.len()] {
+        assert_eq!(table.multiply_all(&scalars[..count]), products[..count]);
     }
     let nothing = FixedBase::<G>::new(&Affine::identity());
-    assert!(nothing.multiply(&Scalar::random(&mut rng)).is_identity());
+    assert!(nothing.multiply(&scalars[9]).is_identity());
+    assert!(nothing.multiply_all(&scalars).iter().all(Affine::is_identity));
 }
 
 #[test]
 fn fixed_base_tables_match_plain_multiplication() {
     fixed_base_matches::<G1>();
     fixed_base_matches::<G2>();
+}
+
+fn low_bits_match<G: Group>() {
+    let mut rng = rng();
+    let point: Affine<G> = random_point(&mut rng);
+    let table = FixedBase::new(&point);
+    for bits in [1, 5, 6, 7, 16, 63, 64] {
+        let greatest = u64::MAX >> (64 - bits);
+        for number in [0, 1, greatest, greatest - greatest / 64, greatest / 3] {
+            let scalar = Scalar::from_u64(number);
+            assert_eq!(table.multiply_low(&scalar, bits), point * scalar, "{number}, {bits} bits");
+        }
+    }
+    assert!(table.multiply_low(&Scalar::ONE, 0).is_identity());
+    let scalar = Scalar::random(&mut rng);
+    assert_eq!(table.multiply_low(&scalar, u32::MAX), point * scalar);
+}
+
+#[test]
+fn of_short_scalars_only_the_low_bits_are_read() {
+    low_bits_match::<G1>();
+    low_bits_match::<G2>();
+}
+
+fn each_matches<G: Group>() {
+    let mut rng = rng();
+    let scalars = special_scalars();
+    let mut points: Vec<Affine<G>> = scalars.iter().map(|_| random_point(&mut rng)).collect();
+    points[1] = Affine::identity();
+    points[70] = Affine::identity();
+    points[30] = points[31];
+    points[32] = -points[31];
+    let expected = points.iter().zip(&scalars).map(|(point, scalar)| *point * scalar);
+    let expected = Projective::batch_to_affine(&expected.collect::<Vec<_>>());
+    for count in [0, 1, 23, 24, 25, 31, 32, scalars.len()] {
+        assert_eq!(multiply_each(&points[..count], &scalars[..count]), expected[..count]);
+    }
+    assert_eq!(multiply_each(&points, &scalars[..30]), expected[..30]);
+    assert_eq!(multiply_each(&points[..30], &scalars), expected[..30]);
+}
+
+#[test]
+fn many_products_match_plain_multiplication() {
+    each_matches::<G1>();
+    each_matches::<G2>();
 }
 
 #[test]
