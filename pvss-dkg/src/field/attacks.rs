@@ -107,6 +107,19 @@ impl Cheat {
         verify(&self.committee.config, dealing)
     }
 
+    /// As much from one chunk to the one below, which together stay the same.
+    fn borrow(&mut self, from: usize, carry: u64) -> Body {
+        let mut body = self.witness.encrypt(&self.layout);
+        let moved = |n: u64| G1Affine::generator() * Scalar::from_u64(n);
+        body.ciphertexts[from - 1] = (moved(carry << BITS) + body.ciphertexts[from - 1]).into();
+        body.ciphertexts[from] = (-moved(carry) + body.ciphertexts[from]).into();
+        self.with_chunks(|chunks| {
+            chunks[from - 1] += carry << BITS;
+            chunks[from] = chunks[from].wrapping_sub(carry);
+        });
+        body
+    }
+
     fn with_chunks(&mut self, change: impl Fn(&mut Vec<u64>)) {
         let mut chunks = self.witness.chunks.expose().clone();
         change(&mut chunks);
@@ -233,15 +246,7 @@ fn a_share_that_is_not_the_committed_one_is_refused() {
 fn chunks_beyond_the_bound_are_refused() {
     let mut cheat = Cheat::new();
     let bounds = Bounds::new(cheat.layout.items);
-    let carry = bounds.sum >> BITS;
-    let mut body = cheat.witness.encrypt(&cheat.layout);
-    let moved = |n: u64| G1Affine::generator() * Scalar::from_u64(n);
-    body.ciphertexts[0] = (moved(carry << BITS) + body.ciphertexts[0]).into();
-    body.ciphertexts[1] = (-moved(carry) + body.ciphertexts[1]).into();
-    cheat.with_chunks(|chunks| {
-        chunks[0] += carry << BITS;
-        chunks[1] = chunks[1].wrapping_sub(carry);
-    });
+    let body = cheat.borrow(1, bounds.sum >> BITS);
     let secret = Secret::new(*cheat.witness.constant.expose());
     let large = cheat.force(body, |_| {});
     // Without the check of the range all equations hold.
@@ -259,13 +264,11 @@ fn chunks_beyond_the_bound_are_refused() {
 #[test]
 fn a_chunk_within_the_slack_decrypts() {
     let mut cheat = Cheat::new();
-    cheat.with_chunks(|chunks| {
-        let next = (1..CHUNKS).find(|place| chunks[*place] > 8).unwrap();
-        chunks[next] -= 8;
-        chunks[next - 1] += 8 << BITS;
-    });
+    let chunks = cheat.witness.chunks.expose();
+    let from = (1..CHUNKS).find(|place| chunks[*place] > 8).unwrap();
+    let body = cheat.borrow(from, 8);
     assert!(cheat.witness.chunks.expose().iter().any(|chunk| *chunk >= 1 << BITS));
-    let dealing = cheat.publish();
+    let dealing = cheat.publish_body(body);
     let dealing = cheat.verify(dealing).unwrap();
     for to in 0..7 {
         let shares = decrypted(&cheat.committee, &dealing, to);
