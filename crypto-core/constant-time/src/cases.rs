@@ -6,7 +6,7 @@ use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
 use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{
-    Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar,
+    Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar, multiply_each,
 };
 use crypto_core::elgamal::{self, DecryptionKey, Label};
 use crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};
@@ -19,6 +19,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::Case;
+use crate::marks::set_up;
 use crate::secrecy::{SecretRng, public, secret};
 
 pub const ALL: &[Case] = &[
@@ -30,6 +31,10 @@ pub const ALL: &[Case] = &[
     ("point of G2 times scalar", multiplication_g2),
     ("fixed base of G1 times scalar", fixed_base_g1),
     ("fixed base of G2 times scalar", fixed_base_g2),
+    ("fixed base of G1 times many scalars", fixed_base_all_g1),
+    ("fixed base of G2 times many scalars", fixed_base_all_g2),
+    ("points of G1 times many scalars", points_g1),
+    ("points of G2 times many scalars", points_g2),
     ("secret points: add, encode", secret_points),
     ("polynomial: share, evaluate at one point", polynomial),
     ("polynomial: evaluate over roots of unity", polynomial_over_domain),
@@ -84,13 +89,43 @@ fn multiplication<G: Group>(point: Affine<G>, rng: &mut SecretRng) {
 }
 
 fn fixed_base_g1(rng: &mut SecretRng) {
-    let base = FixedBase::new(&G1Affine::generator());
+    let base = set_up(|| FixedBase::new(&G1Affine::generator()));
     black_box(base.multiply(&Scalar::random(rng)));
 }
 
 fn fixed_base_g2(rng: &mut SecretRng) {
-    let base = FixedBase::new(&G2Affine::generator());
+    let base = set_up(|| FixedBase::new(&G2Affine::generator()));
     black_box(base.multiply(&Scalar::random(rng)));
+}
+
+/// Enough for eight at a time, where the processor can.
+const MANY: usize = 32;
+
+fn fixed_base_all_g1(rng: &mut SecretRng) {
+    fixed_base_all(G1Affine::generator(), rng);
+}
+
+fn fixed_base_all_g2(rng: &mut SecretRng) {
+    fixed_base_all(G2Affine::generator(), rng);
+}
+
+fn fixed_base_all<G: Group>(point: Affine<G>, rng: &mut SecretRng) {
+    let base = set_up(|| FixedBase::new(&point));
+    black_box(base.multiply_all(&[(); MANY].map(|()| Scalar::random(rng))));
+}
+
+fn points_g1(rng: &mut SecretRng) {
+    points(G1Affine::generator(), rng);
+}
+
+fn points_g2(rng: &mut SecretRng) {
+    points(G2Affine::generator(), rng);
+}
+
+fn points<G: Group>(point: Affine<G>, rng: &mut SecretRng) {
+    let multiple = |factor| (point * Scalar::from_u64(factor)).to_affine();
+    let points: Vec<_> = set_up(|| (1..).map(multiple).take(MANY).collect());
+    black_box(multiply_each(&points, &[(); MANY].map(|()| Scalar::random(rng))));
 }
 
 fn secret_points(rng: &mut SecretRng) {
@@ -133,7 +168,8 @@ fn commitment(rng: &mut SecretRng) {
     let points = Points::new(Placement::Consecutive, 7).expect("seven shares");
     let (index, share) = (ShareIndex::new(3).expect("not zero"), polynomial.shares(&points));
     let share = Secret::new(share.expose()[2]);
-    let commitment = Commitment::<G1>::commit(&polynomial);
+    let generator = set_up(|| FixedBase::new(&G1Affine::generator()));
+    let commitment = Commitment::<G1>::commit_with(&generator, &polynomial);
     // It is sent to everybody.
     let points_sent = commitment.points().iter().copied().map(public).collect();
     let commitment = Commitment::from_points(points_sent).expect("not empty");
@@ -168,13 +204,23 @@ fn bls_derive(rng: &mut SecretRng) {
     black_box(master.derive_child(7));
 }
 
-fn threshold_sign(_: &mut SecretRng) {
-    sign_share::<MinSig>();
-    sign_share::<MinPk>();
+fn threshold_sign(rng: &mut SecretRng) {
+    sign_share::<MinSig>(rng);
+    sign_share::<MinPk>(rng);
 }
 
-fn sign_share<V: Variant>() {
-    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+fn sign_share<V: Variant>(rng: &mut SecretRng) {
+    let (own, committee) = set_up(|| signers::<V>(rng.known()));
+    let own: Vec<Scalar> = own.into_iter().map(secret).collect();
+    let own = threshold::KeyShares::new(Party::new(0), Secret::new(own));
+    let own = threshold::KeyShares::from_secret_bytes(Party::new(0), &own.to_secret_bytes());
+    let own = own.expect("scalars");
+    let signer = set_up(|| own.check(&committee).expect("its shares"));
+    black_box(signer.partial(&Message::new(DOMAIN, b"message"))).expect("its purpose");
+}
+
+/// The shares of one party, and the committee.
+fn signers<V: Variant>(rng: &mut ChaCha20Rng) -> (Vec<Scalar>, threshold::Committee<V>) {
     let access = Access::new(&[3, 4]).expect("weights");
     let polynomial = Polynomial::random(threshold().t(), &Secret::new(Scalar::random(rng)), rng);
     let placement = Placement::Consecutive;
@@ -183,11 +229,7 @@ fn sign_share<V: Variant>() {
     let setup = Setup { access, threshold, placement, purpose };
     let committee =
         threshold::Committee::<V>::from_commitment(setup, &Commitment::commit(&polynomial));
-    let own: Vec<Scalar> = shares.expose()[..3].iter().map(|share| secret(*share)).collect();
-    let own = threshold::KeyShares::new(Party::new(0), Secret::new(own));
-    let own = threshold::KeyShares::from_secret_bytes(Party::new(0), &own.to_secret_bytes());
-    let signer = own.expect("scalars").check(&committee.expect("a committee")).expect("its shares");
-    black_box(signer.partial(&Message::new(DOMAIN, b"message"))).expect("its purpose");
+    (shares.expose()[..3].to_vec(), committee.expect("a committee"))
 }
 
 fn input() -> Input {
@@ -215,11 +257,10 @@ fn wvuf_evaluate(rng: &mut SecretRng) {
     }
 }
 
-/// A committee that anybody may know, and all values of its polynomial.
-fn committee() -> (elgamal::Committee, Vec<Scalar>) {
-    let rng = &mut ChaCha20Rng::seed_from_u64(2);
+/// A committee whose key is always the same, and all values of its polynomial, which is not.
+fn committee(rng: &mut ChaCha20Rng) -> (elgamal::Committee, Vec<Scalar>) {
     let access = Access::new(&[3, 4]).expect("weights");
-    let secret = Secret::new(Scalar::random(rng));
+    let secret = Secret::new(Scalar::from_u64(2));
     let polynomial = Polynomial::random(threshold().t(), &secret, rng);
     let y = (G1Affine::generator() * secret.expose()).to_affine();
     let shares = polynomial.shares(&Points::of(&access, Placement::Consecutive));
@@ -229,19 +270,21 @@ fn committee() -> (elgamal::Committee, Vec<Scalar>) {
 }
 
 fn elgamal_encrypt(rng: &mut SecretRng) {
-    let (committee, _) = committee();
+    let (committee, _) = set_up(|| committee(&mut ChaCha20Rng::seed_from_u64(2)));
     let label = Label::new(b"label").expect("short");
     let mut plaintext = [0; 64];
     rng.fill_bytes(&mut plaintext);
     black_box(committee.key().encrypt(&label, &plaintext, rng)).expect("short");
 }
 
-fn elgamal_decrypt(_: &mut SecretRng) {
-    let (committee, shares) = committee();
+fn elgamal_decrypt(rng: &mut SecretRng) {
+    let (committee, shares) = set_up(|| committee(rng.known()));
     let label = Label::new(b"label").expect("short");
-    let sender = &mut ChaCha20Rng::seed_from_u64(3);
-    let ciphertext = committee.key().encrypt(&label, b"plaintext", sender).expect("short");
-    let ciphertext = ciphertext.validate(committee.key(), &label).expect("valid");
+    let ciphertext = set_up(|| {
+        let sender = &mut ChaCha20Rng::seed_from_u64(3);
+        let ciphertext = committee.key().encrypt(&label, b"plaintext", sender).expect("short");
+        ciphertext.validate(committee.key(), &label).expect("valid")
+    });
     let own: Vec<Scalar> = shares[..3].iter().map(|share| secret(*share)).collect();
     let key = DecryptionKey::new(&committee, Party::new(0), Secret::new(own)).expect("its shares");
     black_box(key.decrypt_share(&ciphertext)).expect("this key's");

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use crypto_core::curve::{G1Affine, Scalar, vartime_msm};
 
 use crate::Case;
+use crate::marks::set_up;
 use crate::secrecy::SecretRng;
 
 pub const ALL: &[Case] = &[
@@ -16,8 +17,8 @@ pub const ALL: &[Case] = &[
 ];
 
 fn branch(rng: &mut SecretRng) {
-    if rng.word() & 1 == 1 {
-        black_box(());
+    if rng.word() >> 63 == 1 {
+        black_box(1);
     }
 }
 
@@ -51,6 +52,7 @@ fn vartime_sum(rng: &mut SecretRng) {
 }
 
 fn vartime_sum_of_secrets(rng: &mut SecretRng) {
-    let points = [(); 40].map(|()| G1Affine::from(G1Affine::generator() * &Scalar::random(rng)));
+    let mut point = || G1Affine::from(G1Affine::generator() * Scalar::random(rng));
+    let points = set_up(|| [(); 40].map(|()| point()));
     black_box(vartime_msm(&points, &[Scalar::from_u64(5); 40]));
 }

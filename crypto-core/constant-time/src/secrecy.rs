@@ -10,13 +10,38 @@ use crabgrind::memcheck::{MemState, mark_mem};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 
-/// Draws secrets: numbers of a fixed seed, marked. All secrets of all cases come from here.
-pub struct SecretRng(ChaCha20Rng);
+/// Which secrets a case is run with.
+#[derive(Clone, Copy)]
+pub struct Secrets {
+    seed: u64,
+    /// What is kept of each byte but the last.
+    mask: u8,
+}
+
+impl Secrets {
+    /// As good as random, and almost nothing but zeros.
+    pub const ALL: [Self; 2] = [Self { seed: 1, mask: 0xff }, Self { seed: 2, mask: 0 }];
+}
+
+/// Draws secrets, marked, and always in the same way. All secrets of all cases come from here.
+pub struct SecretRng(ChaCha20Rng, u8);
 
 impl SecretRng {
     /// The same secrets in each run.
-    pub fn new() -> Self {
-        Self(ChaCha20Rng::seed_from_u64(1))
+    pub fn new(secrets: Secrets) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(secrets.seed), secrets.mask)
+    }
+
+    fn draw(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+        let all_but_last = bytes.len().saturating_sub(1);
+        bytes.iter_mut().take(all_but_last).for_each(|byte| *byte &= self.1);
+        mark(bytes, MemState::Undefined);
+    }
+
+    /// The same source without marks, for secrets from which something public is made first.
+    pub fn known(&mut self) -> &mut ChaCha20Rng {
+        &mut self.0
     }
 
     /// A secret word.
@@ -29,16 +54,19 @@ impl TryRng for SecretRng {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(secret(self.0.next_u32()))
+        let mut bytes = [0; 4];
+        self.draw(&mut bytes);
+        Ok(u32::from_be_bytes(bytes))
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(secret(self.0.next_u64()))
+        let mut bytes = [0; 8];
+        self.draw(&mut bytes);
+        Ok(u64::from_be_bytes(bytes))
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.fill_bytes(bytes);
-        mark(bytes, MemState::Undefined);
+        self.draw(bytes);
         Ok(())
     }
 }
