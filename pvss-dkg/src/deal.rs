@@ -162,16 +162,20 @@ impl SharingOpenings {
         Sharing {
             commitments: TABLE_G_HAT.multiply_all(values),
             ephemerals: TABLE_G.multiply_all(randomness),
-            ciphertexts: sums(&shares, &masks),
+            ciphertexts: add_each(&shares, &masks),
         }
     }
 }
 
 /// Of each pair the sum, in constant time.
-pub(crate) fn sums(left: &Secret<Vec<G1Affine>>, right: &Secret<Vec<G1Affine>>) -> Vec<G1Affine> {
+pub(crate) fn add_each(
+    left: &Secret<Vec<G1Affine>>,
+    right: &Secret<Vec<G1Affine>>,
+) -> Vec<G1Affine> {
     let pairs = left.expose().iter().zip(right.expose());
     let sums: Vec<_> = pairs.map(|(left, right)| G1Projective::from(left) + *right).collect();
-    Projective::batch_to_affine(&sums)
+    // A sum's Z is the difference of two secrets.
+    Projective::batch_to_affine(Secret::new(sums).expose())
 }
 
 impl Author<'_> {

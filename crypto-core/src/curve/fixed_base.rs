@@ -12,10 +12,15 @@
 //! Every entry of a window is read and masked, so memory accesses do not depend on the scalar.
 //!
 //! Many scalars at once are done eight at a time where the processor can (`lanes`), in affine coordinates,
-//! whose addition fails for equal and opposite points. Before window `i` a sum is `A·P/2` with
-//! `|A − 2ⁿ| ≤ 2^(wi)`, `n = wm`, and `D·P/2` is added, `|D| < 2^(wi+w)`. With `n = 258` no multiple of `r` is
-//! closer to `2²⁵⁸` than `1.2·2²⁵²`, and for `i ≤ m − 2` both together are below `1.02·2²⁵²`: so only the
-//! last addition can meet such, and it does for two scalars.
+//! whose addition fails for equal and opposite points. Before window `i` a sum is `A·P/2`, and `D·P/2` is
+//! added, where
+//!
+//! ```text
+//! |A − 2ⁿ| ≤ 2^(wi),  |D| < 2^(wi+w),  n = wm:    |A ± D − 2ⁿ| < 1.02·2^(n−w)    for i ≤ m − 2
+//! ```
+//!
+//! Up to `n = 252` that is between 0 and `r`, and no multiple of `r` is closer to `2²⁵⁸` than `1.2·2²⁵²`. So
+//! only the last addition can meet such, and it does for two scalars.
 //!
 //! Elsewhere: a point that is used a few times only (`point * &scalar`,
 //! [`multiply_each`](super::multiply_each)).
@@ -24,15 +29,15 @@ use alloc::vec::Vec;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-use super::products::{Digits, many, to_affine, wide, windows};
+use super::products::{Digits, digits, half, in_batches, to_affine, wide};
 use super::{Affine, Group, Projective, Scalar};
 
 /// Bits per window. A window of six reads 32 entries for each of 43 additions.
-const WINDOW: usize = 6;
-const ENTRIES: usize = 1 << (WINDOW - 1);
+const WIDTH: usize = 6;
+const ENTRIES: usize = 1 << (WIDTH - 1);
 /// All bits of a digit but the one that says its sign.
-const LOWER: u8 = (1 << (WINDOW - 1)) - 1;
-const WINDOWS: usize = 255_usize.div_ceil(WINDOW);
+const LOWER: u8 = (1 << (WIDTH - 1)) - 1;
+const WINDOWS: usize = 255_usize.div_ceil(WIDTH);
 
 /// A point with its table: about 130 KB in `𝔾₁`, 260 KB in `𝔾₂`.
 #[derive(Clone, Debug)]
@@ -44,11 +49,10 @@ pub struct FixedBase<G: Group> {
 }
 
 impl<G: Group> FixedBase<G> {
-    /// Builds the table, at the price of some ten multiplications.
+    /// Builds the table of a public point, at the price of some ten multiplications.
     #[must_use]
     pub fn new(point: &Affine<G>) -> Self {
-        let half = Scalar::from_u64(2).invert().unwrap_or_default();
-        let mut base = *point * half;
+        let mut base = *point * half();
         let mut multiples = Vec::with_capacity(WINDOWS * ENTRIES);
         let mut starts = Vec::with_capacity(WINDOWS + 1);
         let mut start = Projective::identity();
@@ -83,14 +87,14 @@ impl<G: Group> FixedBase<G> {
         let mut sum = self.starts.get(count).copied().map_or(Projective::identity(), Into::into);
         let mut number = scalar.to_le_bytes();
         let rows = self.table.chunks_exact(ENTRIES).take(count);
-        for (row, digit) in rows.zip(windows(&number, WINDOW)) {
+        for (row, digit) in rows.zip(digits::<WIDTH>(&number)) {
             sum += entry(row, digit);
         }
         number.zeroize();
         sum
     }
 
-    /// `scalar·P` for all of them, in constant time.
+    /// `scalar·P` for all of them, in constant time. Products that are secret are the caller's to wipe.
     ///
     /// Costs what [`FixedBase::multiply`] does for each, or, on processors with AVX-512 IFMA and for
     /// hundreds, a sixth in `𝔾₁` and a ninth in `𝔾₂`.
@@ -103,17 +107,13 @@ impl<G: Group> FixedBase<G> {
     #[must_use]
     pub fn multiply_all_low(&self, scalars: &[Scalar], bits: u32) -> Vec<Affine<G>> {
         let Some(start) = self.starts.get(windows_of(bits)) else { return Vec::new() };
-        many(scalars.len(), |range| {
+        in_batches(scalars.len(), |range| {
             let scalars = scalars.get(range).unwrap_or_default();
             match wide(scalars.len()) {
                 // Lanes know no identity.
                 Some(wide) if !start.is_identity() => {
-                    let mut digits = Digits::new(scalars.len(), windows_of(bits), WINDOW);
-                    for (at, scalar) in scalars.iter().enumerate() {
-                        let mut number = scalar.to_le_bytes();
-                        digits.set(at, &number);
-                        number.zeroize();
-                    }
+                    let bytes = |scalar: &Scalar| scalar.to_le_bytes();
+                    let digits = Digits::<WIDTH>::new(windows_of(bits), scalars, bytes);
                     let mut products = wide.multiply_fixed(&self.table, start, &digits);
                     products.truncate(scalars.len());
                     products
@@ -129,13 +129,13 @@ impl<G: Group> FixedBase<G> {
 
 /// How many windows cover the bits of a scalar of so many.
 fn windows_of(bits: u32) -> usize {
-    usize::try_from(bits).unwrap_or(usize::MAX).div_ceil(WINDOW).min(WINDOWS)
+    usize::try_from(bits).unwrap_or(usize::MAX).div_ceil(WIDTH).min(WINDOWS)
 }
 
 /// The odd multiple that a digit stands for.
 fn entry<G: Group>(row: &[Affine<G>], digit: u8) -> Affine<G> {
     // A digit's negative has the complements of its bits.
-    let negative = u64::from(digit >> (WINDOW - 1) & 1).wrapping_sub(1);
+    let negative = mask_if_equal(u64::from(digit >> (WIDTH - 1)), 0);
     let [complement, ..] = negative.to_le_bytes();
     let index = u64::from((digit ^ complement) & LOWER);
     let mut entry = Affine::<G>::identity();

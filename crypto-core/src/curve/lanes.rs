@@ -119,33 +119,33 @@ impl Wide {
 
     /// Products of one point with secrets: see `products::fixed`.
     #[expect(unsafe_code, reason = "as for `add_pairs`")]
-    pub(super) fn multiply_fixed<G: Group>(
+    pub(super) fn multiply_fixed<G: Group, const WIDTH: usize>(
         self,
         table: &[Affine<G>],
         start: &Affine<G>,
-        digits: &Digits,
+        digits: &Digits<WIDTH>,
     ) -> Vec<Affine<G>> {
         // SAFETY: as for `add_pairs`.
         unsafe {
             match G::DIGITS {
-                2 => products::fixed::<G, 1>(table, start, digits),
-                _ => products::fixed::<G, 2>(table, start, digits),
+                2 => products::fixed::<G, 1, WIDTH>(table, start, digits),
+                _ => products::fixed::<G, 2, WIDTH>(table, start, digits),
             }
         }
     }
 
     /// Products of points with a secret each: see `products::each`.
     #[expect(unsafe_code, reason = "as for `add_pairs`")]
-    pub(super) fn multiply_each<G: Group>(
+    pub(super) fn multiply_each<G: Group, const WIDTH: usize>(
         self,
         points: &[Affine<G>],
-        digits: &Digits,
+        digits: &Digits<WIDTH>,
     ) -> Vec<Affine<G>> {
         // SAFETY: as for `add_pairs`.
         unsafe {
             match G::DIGITS {
-                2 => products::each::<G, 1>(points, digits),
-                _ => products::each::<G, 2>(points, digits),
+                2 => products::each::<G, 1, WIDTH>(points, digits),
+                _ => products::each::<G, 2, WIDTH>(points, digits),
             }
         }
     }
@@ -197,16 +197,20 @@ impl Wide {
         match self {}
     }
 
-    pub(super) fn multiply_fixed<G: Group>(
+    pub(super) fn multiply_fixed<G: Group, const WIDTH: usize>(
         self,
         _: &[Affine<G>],
         _: &Affine<G>,
-        _: &Digits,
+        _: &Digits<WIDTH>,
     ) -> Vec<Affine<G>> {
         match self {}
     }
 
-    pub(super) fn multiply_each<G: Group>(self, _: &[Affine<G>], _: &Digits) -> Vec<Affine<G>> {
+    pub(super) fn multiply_each<G: Group, const WIDTH: usize>(
+        self,
+        _: &[Affine<G>],
+        _: &Digits<WIDTH>,
+    ) -> Vec<Affine<G>> {
         match self {}
     }
 

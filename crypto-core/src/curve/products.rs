@@ -31,15 +31,15 @@ use super::lanes::{LANES, Wide};
 use super::{Affine, Group, Projective, Scalar, in_parts};
 
 /// Bits of a window.
-const WINDOW: usize = 4;
-const WINDOWS: usize = 256 / WINDOW;
+const WIDTH: usize = 4;
+const WINDOWS: usize = 256 / WIDTH;
 /// The fewest products that are worth a thread of their own, or eight lanes an inversion.
 const LEAST: usize = 24;
 /// At once, to be kept in a processor's cache.
 const MOST: usize = 512;
 
 /// Of each pair the product, over as many as the shorter slice has. Constant time in the scalars; points
-/// are public.
+/// are public. Products that are secret are the caller's to wipe.
 ///
 /// Costs what `point * scalar` does for each, or, on processors with AVX-512 IFMA and for hundreds, a third.
 #[must_use]
@@ -47,7 +47,7 @@ pub fn multiply_each<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Vec<
     let count = points.len().min(scalars.len());
     let (points, scalars) = (points.get(..count), scalars.get(..count));
     let (points, scalars) = (points.unwrap_or_default(), scalars.unwrap_or_default());
-    many(count, |range| {
+    in_batches(count, |range| {
         let points = points.get(range.clone()).unwrap_or_default();
         let scalars = scalars.get(range).unwrap_or_default();
         match wide(points.len()) {
@@ -60,18 +60,20 @@ pub fn multiply_each<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Vec<
     })
 }
 
-/// So many products, in parts that are kept in a processor's cache, and on the caller's threads.
-pub(super) fn many<G: Group>(
+/// So many products, in batches that are kept in a processor's cache, on the caller's threads.
+pub(super) fn in_batches<G: Group>(
     count: usize,
     products: impl Fn(Range<usize>) -> Vec<Affine<G>> + Sync,
 ) -> Vec<Affine<G>> {
     let parts = in_parts(count, LEAST, |range| {
-        let starts = range.clone().step_by(MOST);
-        let parts = starts.map(|start| products(start..range.end.min(start + MOST)));
-        parts.map(Zeroizing::new).collect::<Vec<_>>()
+        let batches = range.len().div_ceil(MOST).max(1);
+        let length = range.len().div_ceil(batches).max(1);
+        let starts = range.clone().step_by(length);
+        let batches = starts.map(|start| products(start..range.end.min(start + length)));
+        batches.map(Zeroizing::new).collect::<Vec<_>>()
     });
     let mut all = Vec::with_capacity(count);
-    parts.iter().flatten().for_each(|part| all.extend_from_slice(part));
+    parts.iter().flatten().for_each(|batch| all.extend_from_slice(batch));
     all
 }
 
@@ -90,17 +92,15 @@ fn eight_at_a_time<G: Group>(
     points: &[Affine<G>],
     scalars: &[Scalar],
 ) -> Vec<Affine<G>> {
-    let half = Scalar::from_u64(2).invert().unwrap_or_default();
-    let mut digits = Digits::new(scalars.len(), WINDOWS, WINDOW);
-    for (at, scalar) in scalars.iter().enumerate() {
+    let half = half();
+    let digits = Digits::<WIDTH>::new(WINDOWS, scalars, |scalar| {
         let mut halved = (*scalar - Scalar::ONE) * half;
         let mut number = halved.to_le_bytes();
+        halved.zeroize();
         let [.., highest] = &mut number;
         *highest |= 0x80;
-        digits.set(at, &number);
-        halved.zeroize();
-        number.zeroize();
-    }
+        number
+    });
     // Lanes know no identity.
     let mut bases = points.to_vec();
     bases.resize(points.len().next_multiple_of(LANES), Affine::identity());
@@ -115,56 +115,61 @@ fn eight_at_a_time<G: Group>(
     products
 }
 
+/// `1/2`
+pub(super) fn half() -> Scalar {
+    Scalar::from_u64(2).invert().unwrap_or_default()
+}
+
 /// Windows of secret numbers: the lowest of all numbers, then the next. Lanes that are left over have zeros.
-pub(super) struct Digits {
-    width: usize,
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only lanes read them"))]
+pub(super) struct Digits<const WIDTH: usize> {
     count: usize,
     values: Zeroizing<Vec<u8>>,
 }
 
-impl Digits {
-    /// For so many numbers of so many windows.
-    pub(super) fn new(count: usize, windows: usize, width: usize) -> Self {
-        let count = count.next_multiple_of(LANES);
-        Self { width, count, values: Zeroizing::new(vec![0; count * windows]) }
+impl<const WIDTH: usize> Digits<WIDTH> {
+    /// So many windows of the little-endian number that is made of each scalar.
+    pub(super) fn new(
+        windows: usize,
+        scalars: &[Scalar],
+        number: impl Fn(&Scalar) -> [u8; 32],
+    ) -> Self {
+        let count = scalars.len().next_multiple_of(LANES).max(LANES);
+        let mut values = Zeroizing::new(vec![0; count * windows]);
+        for (at, scalar) in scalars.iter().enumerate() {
+            let number = Zeroizing::new(number(scalar));
+            let places = values.iter_mut().skip(at).step_by(count);
+            places.zip(digits::<WIDTH>(&number)).for_each(|(place, digit)| *place = digit);
+        }
+        Self { count, values }
     }
+}
 
-    /// The number at this place, little-endian.
-    pub(super) fn set(&mut self, at: usize, number: &[u8; 32]) {
-        let places = self.values.iter_mut().skip(at).step_by(self.count.max(1));
-        places.zip(windows(number, self.width)).for_each(|(place, digit)| *place = digit);
-    }
-
-    /// Bits of a window.
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
+#[cfg(target_arch = "x86_64")]
+impl<const WIDTH: usize> Digits<WIDTH> {
+    /// Entries of a table of odd multiples: half as many as a digit has values.
+    pub(super) const ENTRIES: usize = 1 << (WIDTH - 1);
 
     /// So many times eight numbers.
     pub(super) fn places(&self) -> usize {
         self.count / LANES
     }
 
-    /// Entries of a table of odd multiples: half as many as a digit has values.
-    pub(super) fn entries(&self) -> usize {
-        1 << (self.width - 1)
-    }
-
     /// From the lowest up; in each the numbers by eights.
     pub(super) fn windows(
         &self,
     ) -> impl DoubleEndedIterator<Item = &[[u8; LANES]]> + ExactSizeIterator {
-        self.values.chunks_exact(self.count.max(1)).map(|window| window.as_chunks().0)
+        self.values.chunks_exact(self.count).map(|window| window.as_chunks().0)
     }
 }
 
 /// The windows of a little-endian number from the lowest up, with zeros above it.
-pub(super) fn windows(number: &[u8; 32], width: usize) -> impl Iterator<Item = u8> {
+pub(super) fn digits<const WIDTH: usize>(number: &[u8; 32]) -> impl Iterator<Item = u8> {
     (0_usize..).map(move |window| {
-        let (byte, bit) = (window * width / 8, window * width % 8);
+        let (byte, bit) = (window * WIDTH / 8, window * WIDTH % 8);
         let [low, high] = [byte, byte + 1].map(|at| number.get(at).copied().unwrap_or_default());
         let [digit, _] =
-            (u16::from_le_bytes([low, high]) >> bit & ((1 << width) - 1)).to_le_bytes();
+            (u16::from_le_bytes([low, high]) >> bit & ((1 << WIDTH) - 1)).to_le_bytes();
         digit
     })
 }

@@ -27,14 +27,14 @@
 use std::sync::LazyLock;
 
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{FixedBase, G1, G1Affine, G1Projective, Projective, Scalar, hash_to_g1};
+use crypto_core::curve::{FixedBase, G1, G1Affine, Scalar, hash_to_g1};
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
 use super::chunk::{BITS, CHUNKS};
 use super::proof::{Masks, Statement};
-use crate::deal::TABLE_G;
+use crate::deal::{TABLE_G, add_each};
 
 /// `ℓ`
 pub(crate) const REPETITIONS: usize = 32;
@@ -150,17 +150,14 @@ pub(crate) fn commit(
     shifted: &Secret<Vec<u64>>,
     bounds: &Bounds,
 ) -> Masks {
-    let shift = G1Affine::generator() * Scalar::from_u64(bounds.honest);
-    let sigmas = shifted.expose().iter().map(|sigma| Scalar::from_u64(*sigma));
+    let shift = Scalar::from_u64(bounds.honest);
+    let sigmas = shifted.expose().iter().map(|sigma| Scalar::from_u64(*sigma) - shift);
     let sigmas = Secret::new(sigmas.collect::<Vec<_>>());
     let hidden = Secret::new(TABLE_G.multiply_all(sigmas.expose()));
     let hiding = Secret::new(TABLE_MASK_KEY.multiply_all(betas.expose()));
-    let pairs = hidden.expose().iter().zip(hiding.expose());
-    let ciphertexts: Vec<_> =
-        pairs.map(|(hidden, hiding)| G1Projective::from(hidden) + *hiding - shift).collect();
     Masks {
         ephemerals: TABLE_G.multiply_all(betas.expose()),
-        ciphertexts: Projective::batch_to_affine(&ciphertexts),
+        ciphertexts: add_each(&hidden, &hiding),
     }
 }
 

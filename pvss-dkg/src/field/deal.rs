@@ -23,7 +23,7 @@ use super::layout::{Holder, Layout};
 use super::proof::{Nonces, Proof, Responses, Statement, last};
 use super::sharing::{Nonce, level_keys};
 use crate::config::{Config, Path};
-use crate::deal::{Author, DealError, TABLE_G, check_dealer, sums};
+use crate::deal::{Author, DealError, TABLE_G, add_each, check_dealer};
 use crate::proof::Contribution;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
@@ -123,12 +123,15 @@ impl Witness {
 
     /// `ekᵢ^r_jl · g^s_kl` for all shares of some parties, one after the other.
     fn encrypt_to(&self, holders: &[Holder]) -> Vec<G1Affine> {
-        let items = holders.iter().flat_map(|holder| &holder.items);
-        let chunks =
-            items.flat_map(|item| self.chunks.expose().iter().skip(item * CHUNKS).take(CHUNKS));
-        let chunks = Secret::new(chunks.map(|chunk| Scalar::from_u64(*chunk)).collect::<Vec<_>>());
+        let items = || holders.iter().flat_map(|holder| &holder.items);
+        let mut chunks = Vec::with_capacity(CHUNKS * items().count());
+        for item in items() {
+            let own = self.chunks.expose().iter().skip(item * CHUNKS).take(CHUNKS);
+            chunks.extend(own.map(|chunk| Scalar::from_u64(*chunk)));
+        }
+        let chunks = Secret::new(chunks);
         let chunks = Secret::new(TABLE_G.multiply_all_low(chunks.expose(), BITS));
-        sums(&self.masks(holders), &chunks)
+        add_each(&self.masks(holders), &chunks)
     }
 
     /// `ekᵢ^r_jl`
@@ -284,6 +287,5 @@ fn chunk_nonce(
 ) -> G1Projective {
     let keys: Vec<_> = layout.holders.iter().map(|holder| holder.key).collect();
     let masked = Secret::new(multiply_each(&keys, holders.expose()));
-    masked.expose().iter().map(G1Projective::from).sum::<G1Projective>()
-        + *MASK_KEY * masks.expose()
+    masked.expose().iter().copied().sum::<G1Projective>() + *MASK_KEY * masks.expose()
 }

@@ -57,7 +57,7 @@ impl Nonce {
     /// `Y'`
     pub(crate) fn of_shares(&self, keys: &[G1Affine]) -> G1Projective {
         let masked = Secret::new(multiply_each(keys, self.levels.expose()));
-        masked.expose().iter().map(G1Projective::from).sum::<G1Projective>()
+        masked.expose().iter().copied().sum::<G1Projective>()
             + TABLE_G.multiply(self.shares.expose())
     }
 

@@ -1,7 +1,7 @@
 //! Additions of affine points, eight at a time: the equations are those of `batch`.
 //!
 //! Eight products of runs grow side by side, one in each lane; at their ends eight numbers are inverted
-//! together.
+//! together. [`pairs`] are public; what `products` shares with it for secret ones asks no point what it is.
 use alloc::vec::Vec;
 
 use zeroize::Zeroize;
@@ -55,6 +55,13 @@ pub(super) fn pairs<G: Group, const N: usize>(
 }
 
 impl<const N: usize> Points<N> {
+    /// Which is none.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    pub(super) fn zero() -> Self {
+        Self { x: Element::zero(), y: Element::zero() }
+    }
+
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn load<G: Group>(points: [&Affine<G>; LANES]) -> Self {

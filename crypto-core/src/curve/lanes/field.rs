@@ -14,18 +14,18 @@
 //!
 //! **Bounds.** Every [`Lanes`] is below `2p`, but for a negative of zero, which is `2p`, and has limbs
 //! below 2⁵². Raised, it is below `2³³·p < 2⁴¹⁴` and fits. A product of two is below
-//! `2p·2³³p/2⁴¹⁶ + p < 1.41p`, a sum of two products below `1.82p`, so nothing more is subtracted. A word takes at most 48 parts of 52 bits: below 2⁵⁸; with the
-//! six terms of `quadratic`, and their differences, it is within ±2⁶⁰.
+//! `2p·2³³p/2⁴¹⁶ + p < 1.41p`, a sum of two products below `1.82p`, so nothing more is subtracted. A word
+//! takes at most 48 parts of 52 bits: below 2⁵⁸; with the six terms of `quadratic`, and their differences,
+//! it is within ±2⁶⁰.
 //!
 //! **Zero** may be `0` or `p` until it is stored.
 use core::arch::x86_64::{
     __m512i, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi512_si256,
     _mm512_cmpeq_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_extracti64x4_epi64,
     _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
-    _mm512_mask_xor_epi64, _mm512_or_si512, _mm512_set_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_slli_epi64, _mm512_srai_epi64,
-    _mm512_srli_epi64, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_or_si512, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_shuffle_i64x2, _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64,
+    _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 use super::LANES;
@@ -413,7 +413,7 @@ fn join<const RIGHT: u32, const LEFT: u32>(low: __m512i, high: __m512i) -> __m51
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn all(limb: u64) -> __m512i {
+pub(super) fn all(limb: u64) -> __m512i {
     _mm512_set1_epi64(limb.cast_signed())
 }
 
@@ -429,7 +429,7 @@ pub(super) fn constant(limbs: &[u64; LIMBS]) -> Limbs {
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
-fn from_array([a, b, c, d, e, f, g, h]: [u64; LANES]) -> __m512i {
+pub(super) fn from_array([a, b, c, d, e, f, g, h]: [u64; LANES]) -> __m512i {
     _mm512_set_epi64(
         h.cast_signed(),
         g.cast_signed(),
@@ -457,40 +457,6 @@ fn to_array(register: __m512i) -> [u64; LANES] {
         _mm256_extract_epi64::<2>(high).cast_unsigned(),
         _mm256_extract_epi64::<3>(high).cast_unsigned(),
     ]
-}
-
-/// Eight signed digits `2u − (2m − 1)` by their `u < 2m`: which of the `m` entries `1, 3, 5, …` they are, or
-/// the negative of which.
-pub(super) struct Digit {
-    entry: __m512i,
-    positive: u8,
-}
-
-impl Digit {
-    /// Of a table with so many entries, a power of two.
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    #[inline]
-    pub(super) fn new(digits: &[u8; LANES], entries: usize) -> Self {
-        let half = all(u64::try_from(entries).unwrap_or(0));
-        let digits = from_array(digits.map(u64::from));
-        let positive = _mm512_test_epi64_mask(digits, half);
-        // Of a digit and its negative the bits are each other's complements.
-        let lower = _mm512_sub_epi64(half, all(1));
-        let entry = _mm512_mask_xor_epi64(digits, !positive, digits, lower);
-        Self { entry: _mm512_and_si512(entry, lower), positive }
-    }
-
-    /// A bit for each lane where it is this entry.
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    #[inline]
-    pub(super) fn is(&self, entry: u64) -> u8 {
-        _mm512_cmpeq_epi64_mask(self.entry, all(entry))
-    }
-
-    /// A bit for each lane where it is the entry's negative.
-    pub(super) fn negative(&self) -> u8 {
-        !self.positive
-    }
 }
 
 /// Six words as eight limbs.

@@ -10,6 +10,10 @@
 //! whether it is zero. The inversion is the backend's for secrets. What is left in the heap is wiped.
 use alloc::vec;
 use alloc::vec::Vec;
+use core::arch::x86_64::{
+    __m512i, _mm512_and_si512, _mm512_cmpeq_epi64_mask, _mm512_mask_xor_epi64, _mm512_sub_epi64,
+    _mm512_test_epi64_mask,
+};
 
 use zeroize::Zeroizing;
 
@@ -19,7 +23,15 @@ use super::super::{Affine, Group};
 use super::LANES;
 use super::add::{Pairs, Points, inverted};
 use super::element::Element;
-use super::field::{Digit, LIMBS, limbs};
+use super::field::{LIMBS, all, from_array, limbs};
+
+/// Odd multiples `1, 3, 5, …` for digits of so many bits.
+enum Table<const N: usize, const WIDTH: usize> {
+    /// Of one point.
+    Shared(Vec<Entry<N>>),
+    /// Of eight points for each place.
+    Own(Vec<Vec<Points<N>>>),
+}
 
 /// A point as limbs, to be in all lanes.
 struct Entry<const N: usize> {
@@ -27,36 +39,33 @@ struct Entry<const N: usize> {
     y: [[u64; LIMBS]; N],
 }
 
-/// Odd multiples, of each `1, 3, 5, …`.
-enum Table<const N: usize> {
-    /// Of one point.
-    Shared(Vec<Entry<N>>),
-    /// Of eight for each place.
-    Own(Vec<Vec<Points<N>>>),
-}
-
 /// Sums that grow side by side, eight in each place.
 struct Sums<const N: usize> {
     points: Zeroizing<Vec<Points<N>>>,
-    /// Those of the step that is being taken.
+    /// Those of the last step.
     pairs: Zeroizing<Vec<Pairs<N>>>,
+}
+
+/// Which entry of a table each of eight digits stands for, or the negative of which.
+struct Choice {
+    entry: __m512i,
+    negative: u8,
 }
 
 /// `start + Σᵢ digitᵢ·2^(wi)·P` for each number, where a row of the table has the odd multiples of
 /// `2^(wi)·P`. `N` is the degree of the field of coordinates.
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn fixed<G: Group, const N: usize>(
+pub(super) fn fixed<G: Group, const N: usize, const WIDTH: usize>(
     table: &[Affine<G>],
     start: &Affine<G>,
-    digits: &Digits,
+    digits: &Digits<WIDTH>,
 ) -> Vec<Affine<G>> {
     let start = Points::<N>::load([start; LANES]);
     let mut sums = Sums::new(Zeroizing::new(vec![start; digits.places()]));
-    let mut left = digits.windows().len();
-    for (window, row) in digits.windows().zip(table.chunks_exact(digits.entries())) {
-        let terms = Table::Shared(row.iter().map(Entry::new).collect()).terms(window);
-        left -= 1;
-        if left == 0 {
+    let mut steps = digits.windows().zip(table.chunks_exact(Digits::<WIDTH>::ENTRIES));
+    while let Some((window, row)) = steps.next() {
+        let terms = Table::<N, WIDTH>::shared(row).terms(window);
+        if steps.len() == 0 {
             return sums.add_last(&terms);
         }
         sums.add::<G>(&terms);
@@ -66,20 +75,20 @@ pub(super) fn fixed<G: Group, const N: usize>(
 
 /// `Σᵢ digitᵢ·2^(wi)·Pⱼ` for each number and point.
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn each<G: Group, const N: usize>(
+pub(super) fn each<G: Group, const N: usize, const WIDTH: usize>(
     points: &[Affine<G>],
-    digits: &Digits,
+    digits: &Digits<WIDTH>,
 ) -> Vec<Affine<G>> {
     let mut bases = Vec::with_capacity(digits.places());
     for points in points.as_chunks().0 {
         bases.push(Points::load(points.each_ref()));
     }
-    let table = Table::<N>::own::<G>(bases, digits.entries());
+    let table = Table::<N, WIDTH>::own::<G>(bases);
     let mut windows = digits.windows().rev();
     let Some(highest) = windows.next() else { return Vec::new() };
     let mut sums = Sums::new(table.terms(highest));
     while let Some(window) = windows.next() {
-        for _ in 0..digits.width() {
+        for _ in 0..WIDTH {
             sums.double::<G>();
         }
         let terms = table.terms(window);
@@ -101,6 +110,7 @@ impl<const N: usize> Sums<N> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn add<G: Group>(&mut self, terms: &[Points<N>]) {
         let mut runs = one::<G, N>();
+        self.pairs.clear();
         for (sum, term) in self.points.iter().zip(terms) {
             self.pairs.push(Pairs::new(sum, &term.x, &sum.chord(term), &mut runs));
         }
@@ -110,6 +120,7 @@ impl<const N: usize> Sums<N> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn double<G: Group>(&mut self) {
         let mut runs = one::<G, N>();
+        self.pairs.clear();
         for sum in self.points.iter() {
             self.pairs.push(Pairs::new(sum, &sum.x, &sum.tangent(), &mut runs));
         }
@@ -120,7 +131,8 @@ impl<const N: usize> Sums<N> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn add_last<G: Group>(mut self, terms: &[Points<N>]) -> Vec<Affine<G>> {
         let mut runs = one::<G, N>();
-        let mut opposites = Vec::with_capacity(terms.len());
+        let mut opposites = Zeroizing::new(Vec::with_capacity(terms.len()));
+        self.pairs.clear();
         for (sum, term) in self.points.iter().zip(terms) {
             let chord = sum.chord(term);
             let (same_x, same_y) = (chord.run.zeros(), chord.rise.zeros());
@@ -132,12 +144,9 @@ impl<const N: usize> Sums<N> {
         }
         self.settle::<G>(&runs);
         let mut sums = Vec::with_capacity(LANES * opposites.len());
-        for (points, opposites) in self.points.iter().zip(opposites) {
-            for (lane, mut sum) in points.store::<G>().into_iter().enumerate() {
-                let is_identity = u64::from(opposites >> lane & 1).wrapping_neg();
-                G::select(&mut sum.0, &G::AFFINE_IDENTITY, is_identity);
-                sums.push(sum);
-            }
+        for (points, opposites) in self.points.iter().zip(opposites.iter()) {
+            // Both backends keep the identity as zeros.
+            sums.extend(points.select(&Points::zero(), *opposites).store::<G>());
         }
         sums
     }
@@ -148,19 +157,21 @@ impl<const N: usize> Sums<N> {
         for (sum, pairs) in self.points.iter_mut().zip(self.pairs.iter()).rev() {
             *sum = pairs.sums(&mut inverse);
         }
-        self.pairs.clear();
     }
 }
 
-impl<const N: usize> Table<N> {
-    /// So many multiples of each of these points.
+impl<const N: usize, const WIDTH: usize> Table<N, WIDTH> {
+    fn shared<G: Group>(multiples: &[Affine<G>]) -> Self {
+        Self::Shared(multiples.iter().map(Entry::new).collect())
+    }
+
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn own<G: Group>(points: Vec<Points<N>>, entries: usize) -> Self {
-        let [mut multiples, mut twice] =
-            [points.clone(), points].map(Zeroizing::new).map(Sums::new);
+    fn own<G: Group>(points: Vec<Points<N>>) -> Self {
+        let mut twice = Sums::new(Zeroizing::new(points.clone()));
         twice.double::<G>();
+        let mut multiples = Sums::new(Zeroizing::new(points));
         let mut table = vec![multiples.points.to_vec()];
-        for _ in 1..entries {
+        for _ in 1..Digits::<WIDTH>::ENTRIES {
             multiples.add::<G>(&twice.points);
             table.push(multiples.points.to_vec());
         }
@@ -172,34 +183,53 @@ impl<const N: usize> Table<N> {
     fn terms(&self, window: &[[u8; LANES]]) -> Zeroizing<Vec<Points<N>>> {
         let mut terms = Zeroizing::new(Vec::with_capacity(window.len()));
         for (place, digits) in window.iter().enumerate() {
-            terms.push(self.term(place, digits));
+            let choice = Choice::new::<WIDTH>(digits);
+            let chosen = self.chosen(place, &choice);
+            let opposite = Element::zero().difference(&chosen.y);
+            terms.push(Points { x: chosen.x, y: chosen.y.select(&opposite, choice.negative) });
         }
         terms
     }
 
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
-    fn term(&self, place: usize, digits: &[u8; LANES]) -> Points<N> {
-        let mut chosen = Points { x: Element::zero(), y: Element::zero() };
-        let digit = match self {
+    fn chosen(&self, place: usize, choice: &Choice) -> Points<N> {
+        let mut chosen = Points::zero();
+        match self {
             Self::Shared(multiples) => {
-                let digit = Digit::new(digits, multiples.len());
                 for (at, multiple) in (0..).zip(multiples) {
-                    chosen = chosen.select(&multiple.points(), digit.is(at));
+                    chosen = chosen.select(&multiple.points(), choice.is(at));
                 }
-                digit
             }
             Self::Own(multiples) => {
-                let digit = Digit::new(digits, multiples.len());
                 for (at, multiple) in (0..).zip(multiples) {
                     let Some(multiple) = multiple.get(place) else { continue };
-                    chosen = chosen.select(multiple, digit.is(at));
+                    chosen = chosen.select(multiple, choice.is(at));
                 }
-                digit
             }
-        };
-        let opposite = Element::zero().difference(&chosen.y);
-        Points { x: chosen.x, y: chosen.y.select(&opposite, digit.negative()) }
+        }
+        chosen
+    }
+}
+
+impl Choice {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    fn new<const WIDTH: usize>(digits: &[u8; LANES]) -> Self {
+        let sign = all(1 << (WIDTH - 1));
+        let lower = _mm512_sub_epi64(sign, all(1));
+        let digits = from_array(digits.map(u64::from));
+        let negative = !_mm512_test_epi64_mask(digits, sign);
+        // A digit's negative has the complements of its bits.
+        let entry = _mm512_mask_xor_epi64(digits, negative, digits, lower);
+        Self { entry: _mm512_and_si512(entry, lower), negative }
+    }
+
+    /// A bit for each lane where it is this entry.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[inline]
+    fn is(&self, entry: u64) -> u8 {
+        _mm512_cmpeq_epi64_mask(self.entry, all(entry))
     }
 }
 

@@ -212,16 +212,29 @@ fn low_bits_match<G: Group>() {
     let mut rng = rng();
     let point: Affine<G> = random_point(&mut rng);
     let table = FixedBase::new(&point);
-    for bits in [1, 5, 6, 7, 16, 63, 64] {
-        let greatest = u64::MAX >> (64 - bits);
-        for number in [0, 1, greatest, greatest - greatest / 64, greatest / 3] {
-            let scalar = Scalar::from_u64(number);
-            assert_eq!(table.multiply_low(&scalar, bits), point * scalar, "{number}, {bits} bits");
+    for bits in [1, 5, 6, 7, 16, 63, 64, 246, 250, 252, 255, 300] {
+        let windows = u64::from(bits).div_ceil(6);
+        let power = |exponent| Scalar::from_u64(2).vartime_pow(exponent);
+        let small = |number: u64| Scalar::from_u64(number & (u64::MAX >> (64 - bits.min(63))));
+        let mut scalars: Vec<_> = (0..30).map(|_| small(rng.next_u64())).collect();
+        // Those whose last addition is an exception, and what is above the bits.
+        let doubled = Scalar::from_u64(63) * power(6 * (windows - 1));
+        let above = if windows < 42 { power(6 * windows) } else { Scalar::ZERO };
+        let expected: Vec<_> = scalars.iter().map(|scalar| point * scalar).collect();
+        scalars.iter_mut().step_by(3).for_each(|scalar| *scalar += above);
+        scalars.extend([Scalar::ZERO, above, doubled, doubled + above]);
+        let (zero, doubled) = (Projective::identity(), point * doubled);
+        let mut expected = expected;
+        expected.extend([zero, zero, doubled, doubled]);
+        for (scalar, expected) in scalars.iter().zip(&expected) {
+            assert_eq!(table.multiply_low(scalar, bits), *expected, "{bits} bits");
         }
+        let products = table.multiply_all_low(&scalars, bits);
+        assert_eq!(products, Projective::batch_to_affine(&expected), "{bits} bits");
     }
     assert!(table.multiply_low(&Scalar::ONE, 0).is_identity());
-    let scalar = Scalar::random(&mut rng);
-    assert_eq!(table.multiply_low(&scalar, u32::MAX), point * scalar);
+    let nothing = table.multiply_all_low(&[Scalar::ONE; 30], 0);
+    assert_eq!(nothing, [Affine::identity(); 30]);
 }
 
 #[test]
