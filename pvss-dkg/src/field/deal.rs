@@ -1,7 +1,8 @@
 //! The dealer's side: constant time in everything secret.
 //!
-//! Costs, for `N` chunks in `J` levels: `N + 16·J` table multiplications to encrypt, about 210 for the
-//! masks (drawn 1.65 times on average), one plain multiplication for each holder and each level.
+//! Costs, for `N` chunks in `J` levels: `N` multiplications of holders' keys, with a table for who has four
+//! shares or more, `N` short and `16·J` whole table multiplications to encrypt, some 160 for the masks (drawn
+//! 1.65 times on average), one plain multiplication for each holder and each level. All are in batches.
 use std::iter;
 use std::sync::LazyLock;
 
