@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Both steps work on all orders `k` at once, so they are batches of affine additions; `k·P` is
-//! double-and-add over the signed digits of `k` (non-adjacent form), in step for all `k`, or for each
-//! of several parts with the feature `parallel`.
+//! a sum of `2ⁱ·P` over the signed digits of `k` (non-adjacent form), in step for all `k`, or for each of
+//! several parts with the feature `parallel`.
 //!
 //! At roots of unity it is the Fourier transform, with a multiplication by a full scalar in each
 //! butterfly. Commitments and points are public: nothing here is constant time.
@@ -25,7 +25,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::curve::many::in_parts;
-use crate::curve::{Affine, Factor, Group, Projective, Scalar, vartime_add_pairs, vartime_sums};
+use crate::curve::{
+    Affine, Factor, Group, Projective, Scalar, vartime_add_cells, vartime_add_pairs, vartime_sums,
+};
 use crate::polynomial::Domain;
 
 /// Fewer points than this are not worth a thread of their own.
@@ -108,24 +110,23 @@ fn horner<G: Group>(differences: &mut Vec<Affine<G>>, coefficient: &Affine<G>, o
 
 /// The first point `before + 1` times, the second once more, and so on.
 fn multiples<G: Group>(points: &[Affine<G>], before: usize) -> Vec<Affine<G>> {
-    let last = u32::try_from(before + points.len()).unwrap_or(u32::MAX);
-    let mut sums = vec![Affine::identity(); points.len()];
-    for position in (0..=u32::BITS - last.leading_zeros()).rev() {
-        let doubled = sums.clone();
-        vartime_add_pairs(&mut sums, &doubled);
-        let places = (1_u64..).skip(before);
-        let terms: Vec<Affine<G>> = points
-            .iter()
-            .zip(places)
-            .map(|(point, place)| match digit(place, position) {
-                Digit::Zero => Affine::identity(),
-                Digit::Plus => *point,
-                Digit::Minus => -*point,
-            })
-            .collect();
-        vartime_add_pairs(&mut sums, &terms);
+    let mut powers = points.to_vec();
+    let mut terms = Vec::with_capacity(3 * points.len());
+    for position in 0.. {
+        for (at, (power, place)) in powers.iter().zip((1_u64..).skip(before)).enumerate() {
+            match digit(place, position) {
+                Digit::Zero => {}
+                Digit::Plus => terms.push((at, *power)),
+                Digit::Minus => terms.push((at, -*power)),
+            }
+        }
+        // Those with digits above: `3k` has a bit there.
+        let first = (4_usize << position).div_ceil(3).saturating_sub(before + 1);
+        let Some(rest) = powers.get_mut(first..).filter(|rest| !rest.is_empty()) else { break };
+        let same = rest.to_vec();
+        vartime_add_pairs(rest, &same);
     }
-    sums
+    vartime_add_cells(points.len(), &terms)
 }
 
 enum Digit {

@@ -121,7 +121,7 @@ fn slope<G: Group>(point: &Affine<G>, other: &Affine<G>) -> (G::Coordinate, G::C
 
 /// For each of `count` cells the sum of its terms, which come as `(cell, point)` in any order; the
 /// identity for none. Terms of other cells are left out. Not constant time.
-pub(super) fn vartime_add_cells<G: Group>(
+pub(crate) fn vartime_add_cells<G: Group>(
     count: usize,
     terms: &[(usize, Affine<G>)],
 ) -> Vec<Affine<G>> {

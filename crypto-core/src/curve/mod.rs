@@ -67,6 +67,7 @@ use self::ark as backend;
 use self::blst as backend;
 
 pub use self::backend::{G1, G2};
+pub(crate) use self::batch::vartime_add_cells;
 pub use self::batch::vartime_add_pairs;
 pub use self::expand::expand_message_xmd;
 pub use self::fixed_base::FixedBase;
