@@ -67,31 +67,30 @@ impl Tracer {
     /// Runs a case. An error says why it could not be followed.
     pub fn follow(&mut self, (_, run): &Case) -> Result<Trace, String> {
         let marks = Marks::of_this_program();
-        let children = Children::fork(*run)?;
+        let mut children = Children::fork(*run)?;
         children.run_to([marks.begin; 2])?;
         let mut trace = Trace { instructions: 0, stops: 0, wide: false, difference: None };
         // Where the calls that were followed return to.
         let mut calls = Vec::new();
         let mut last = marks.begin;
         loop {
-            let mut registers = children.registers()?;
             trace.stops += 1;
-            if registers.iter().any(|one| one.rip != registers[0].rip) {
+            let Some(mut here) = children.place() else {
                 trace.difference = Some(Difference::Jump(last));
                 return Ok(trace);
-            }
-            if registers[0].rip == marks.end {
+            };
+            if here == marks.end {
                 return Ok(trace);
             }
-            if registers[0].rip == marks.pause {
+            if here == marks.pause {
                 children.run_to([marks.resume; 2])?;
-                registers = children.registers()?;
+                here = marks.resume;
                 calls.clear();
             }
             let returns = calls.split_off(calls.len().saturating_sub(LEVELS));
-            let plan = self.plan(registers[0].rip, returns, &children)?;
-            if registers.iter().any(|one| !same(one, &registers[0], plan.inputs)) {
-                trace.difference = Some(Difference::Address(registers[0].rip));
+            let plan = self.plan(here, returns, &children)?;
+            if !children.agree_on(plan.inputs) {
+                trace.difference = Some(Difference::Address(here));
                 return Ok(trace);
             }
             trace.instructions += plan.passes.len();
@@ -122,33 +121,35 @@ impl Tracer {
 }
 
 /// Processes that differ in their secrets only, for they are copies of one.
-struct Children([Pid; Secrets::ALL.len()]);
+struct Children([Child; Secrets::ALL.len()]);
+
+struct Child {
+    pid: Pid,
+    /// Where it stopped.
+    registers: user_regs_struct,
+}
 
 impl Children {
     /// All before the first runs and before anything else changes: what this process does then changes
     /// where its memory is.
     fn fork(run: fn(&mut SecretRng)) -> Result<Self, String> {
-        let children = Self(Secrets::ALL.map(|secrets| child(run, secrets)));
-        for child in children.0 {
-            let status = waitpid(child, None).map_err(failed("fork"))?;
-            if status != WaitStatus::Stopped(child, Signal::SIGSTOP) {
-                return Err(format!("this machine does not allow to trace a process: {status:?}"));
-            }
-            ptrace::setoptions(child, Options::PTRACE_O_EXITKILL).map_err(failed("options"))?;
-        }
-        Ok(children)
+        let [first, second] = Secrets::ALL.map(|secrets| child(run, secrets));
+        Ok(Self([Child::take(first)?, Child::take(second)?]))
     }
 
-    fn registers(&self) -> Result<[user_regs_struct; Secrets::ALL.len()], String> {
-        let mut registers = [ptrace::getregs(self.0[0]).map_err(failed("registers"))?; _];
-        for (child, registers) in self.0.iter().zip(&mut registers).skip(1) {
-            *registers = ptrace::getregs(*child).map_err(failed("registers"))?;
-        }
-        Ok(registers)
+    /// The next instruction, if it is the same.
+    fn place(&self) -> Option<u64> {
+        let [first, second] = &self.0;
+        (first.registers.rip == second.registers.rip).then_some(first.registers.rip)
+    }
+
+    fn agree_on(&self, which: Registers) -> bool {
+        let [first, second] = &self.0;
+        same(&first.registers, &second.registers, which)
     }
 
     /// Up to where the plan ends; `calls` returns where it says.
-    fn advance(&self, plan: &Plan, calls: &mut Vec<u64>) -> Result<(), String> {
+    fn advance(&mut self, plan: &Plan, calls: &mut Vec<u64>) -> Result<(), String> {
         let (here, returns) = match plan.end {
             End::At(places) => return self.run_to(places),
             End::Return(here) => match calls.pop_if(|place| !plan.passes.contains(place)) {
@@ -165,55 +166,79 @@ impl Children {
     }
 
     /// Up to one of these places, by the processor's breakpoints.
-    fn run_to(&self, places: [u64; 2]) -> Result<(), String> {
-        for child in self.0 {
-            let set = |number: usize, value: u64| {
-                let register = offset_of!(user, u_debugreg) + 8 * number;
-                ptrace::write_user(child, without_provenance_mut(register), value as c_long)
-                    .map_err(failed("breakpoints"))
-            };
-            set(0, places[0])?;
-            set(1, places[1])?;
+    fn run_to(&mut self, places: [u64; 2]) -> Result<(), String> {
+        for child in &self.0 {
+            child.set(0, places[0])?;
+            child.set(1, places[1])?;
             // Both are on, for execution.
-            set(7, 0b101)?;
-            ptrace::cont(child, None).map_err(failed("continue"))?;
+            child.set(7, 0b101)?;
         }
-        self.wait()
+        self.go(|pid| ptrace::cont(pid, None))
     }
 
-    fn step(&self) -> Result<(), String> {
-        for child in self.0 {
-            ptrace::step(child, None).map_err(failed("step"))?;
-        }
-        self.wait()
+    fn step(&mut self) -> Result<(), String> {
+        self.go(|pid| ptrace::step(pid, None))
     }
 
-    fn wait(&self) -> Result<(), String> {
-        for child in self.0 {
-            let status = waitpid(child, None).map_err(failed("wait"))?;
-            if status != WaitStatus::Stopped(child, Signal::SIGTRAP) {
-                return Err(format!("the case ended by itself: {status:?}"));
-            }
+    fn go(&mut self, how: impl Fn(Pid) -> nix::Result<()>) -> Result<(), String> {
+        for child in &self.0 {
+            how(child.pid).map_err(failed("to go on"))?;
         }
-        Ok(())
+        self.0.iter_mut().try_for_each(|child| child.wait(&how))
     }
 
     /// The program; what is not mapped is zero.
     fn bytes_at(&self, place: u64) -> [u8; 16] {
         let word = |place: u64| {
-            let word = ptrace::read(self.0[0], without_provenance_mut(place as usize));
+            let word = ptrace::read(self.0[0].pid, without_provenance_mut(place as usize));
             word.unwrap_or_default() as u64
         };
         ((u128::from(word(place + 8)) << 64) | u128::from(word(place))).to_le_bytes()
     }
 }
 
-impl Drop for Children {
-    fn drop(&mut self) {
-        for child in self.0 {
-            let _ = kill(child, Signal::SIGKILL);
-            let _ = waitpid(child, None);
+impl Child {
+    /// It waits to be traced.
+    fn take(pid: Pid) -> Result<Self, String> {
+        let status = waitpid(pid, None).map_err(failed("waiting"))?;
+        if status != WaitStatus::Stopped(pid, Signal::SIGSTOP) {
+            return Err(format!("this machine does not allow to trace a process: {status:?}"));
         }
+        let registers = ptrace::getregs(pid).map_err(failed("registers"))?;
+        let child = Self { pid, registers };
+        ptrace::setoptions(pid, Options::PTRACE_O_EXITKILL).map_err(failed("options"))?;
+        Ok(child)
+    }
+
+    /// A register of the processor's that has to do with breakpoints.
+    fn set(&self, number: usize, value: u64) -> Result<(), String> {
+        let register = offset_of!(user, u_debugreg) + 8 * number;
+        ptrace::write_user(self.pid, without_provenance_mut(register), value as c_long)
+            .map_err(failed("breakpoints"))
+    }
+
+    /// Until it stopped elsewhere. Who goes on from a breakpoint and is interrupted at once may stop
+    /// there again, with nothing done.
+    fn wait(&mut self, again: impl Fn(Pid) -> nix::Result<()>) -> Result<(), String> {
+        loop {
+            let status = waitpid(self.pid, None).map_err(failed("waiting"))?;
+            if status != WaitStatus::Stopped(self.pid, Signal::SIGTRAP) {
+                return Err(format!("the case ended by itself: {status:?}"));
+            }
+            let now = ptrace::getregs(self.pid).map_err(failed("registers"))?;
+            if now.rip != self.registers.rip || !same(&now, &self.registers, Registers::MAX) {
+                self.registers = now;
+                return Ok(());
+            }
+            again(self.pid).map_err(failed("to go on"))?;
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = kill(self.pid, Signal::SIGKILL);
+        let _ = waitpid(self.pid, None);
     }
 }
 
