@@ -26,6 +26,8 @@
 
 mod cases;
 mod controls;
+#[cfg(target_arch = "x86_64")]
+mod extended;
 mod marks;
 #[cfg(target_arch = "x86_64")]
 mod plan;

@@ -6,12 +6,13 @@
 //! [`Plan`] is such a stretch: the general registers from which its addresses are computed, and where
 //! it ends. Registers are followed by name, not by value: what is computed from registers alone depends
 //! on them, anything else (memory, flags, vectors) makes a register *unknown*, and an address by an
-//! unknown register starts a new stretch. That errs on one side only, for too much is compared.
+//! unknown register starts a new stretch, as does an instruction with an address for each lane of a
+//! vector (compilers make such of loads that are apart). That errs on one side only, for too much is compared.
 use std::collections::BTreeSet;
 
 use iced_x86::{
     CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfo,
-    InstructionInfoFactory, Mnemonic, OpAccess, Register,
+    InstructionInfoFactory, Mnemonic, OpAccess, Register, UsedMemory,
 };
 
 /// The general registers, one bit each, as they are numbered in instructions.
@@ -24,6 +25,9 @@ pub struct Plan {
     pub last: u64,
     /// What its addresses are computed from.
     pub inputs: Registers,
+    /// If its first instruction has an address for each lane: the vector that they are computed from, and
+    /// the mask of the lanes.
+    pub lanes: Option<(Register, Register)>,
     /// Where the calls in it return to, of those that are not back when it ends.
     pub calls: Vec<u64>,
     pub end: End,
@@ -59,6 +63,7 @@ impl Plan {
             start,
             last: start,
             inputs: 0,
+            lanes: None,
             calls: returns.to_vec(),
             end,
             wide: false,
@@ -70,6 +75,14 @@ impl Plan {
                 Decoder::with_ip(64, &bytes_at(here), here, DecoderOptions::NONE).decode();
             let info = factory.info(&instruction);
             let refused = |why| format!("{:?} at {here:#x} {why}", instruction.code());
+            let index = info.used_memory().iter().map(UsedMemory::index);
+            if let Some(index) = index.into_iter().find(|index| index.is_vector_register()) {
+                plan.lanes = match instruction.op_mask() {
+                    _ if here != start => return Ok(plan.ending(End::At([here; 2]))),
+                    Register::None => return Err(refused("has a mask of another kind")),
+                    mask => Some((index, mask)),
+                };
+            }
             match known.addresses(&instruction, info).map_err(refused)? {
                 Some(inputs) => plan.inputs |= inputs,
                 None if here == start => return Err(refused("has an address of another kind")),
@@ -154,11 +167,11 @@ impl Known {
         // A prefetch counts as if it read.
         let computes = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
         for memory in info.used_memory().iter().filter(|_| !computes) {
-            if memory.index().is_vector_register() {
-                return Err("has an address for each lane");
-            }
             needs(memory.base());
-            needs(memory.index());
+            // A vector is looked at apart from these.
+            if !memory.index().is_vector_register() {
+                needs(memory.index());
+            }
         }
         // Repeated, its time depends on how often.
         if instruction.has_rep_prefix() || instruction.has_repne_prefix() {

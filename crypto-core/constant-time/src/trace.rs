@@ -11,6 +11,7 @@ use std::mem::offset_of;
 use std::process::exit;
 use std::ptr::without_provenance_mut;
 
+use iced_x86::Register;
 use nix::libc::{c_long, user, user_regs_struct};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::ptrace::{self, Options};
@@ -19,6 +20,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::Case;
+use crate::extended::vectors;
 use crate::marks::{Marks, traced};
 use crate::plan::{End, Plan, Registers};
 use crate::secrecy::{SecretRng, Secrets};
@@ -89,7 +91,7 @@ impl Tracer {
             }
             let returns = calls.split_off(calls.len().saturating_sub(LEVELS));
             let plan = self.plan(here, returns, &children)?;
-            if !children.agree_on(plan.inputs) {
+            if !children.agree_on(plan.inputs) || !children.agree_on_lanes(plan.lanes)? {
                 trace.difference = Some(Difference::Address(here));
                 return Ok(trace);
             }
@@ -146,6 +148,14 @@ impl Children {
     fn agree_on(&self, which: Registers) -> bool {
         let [first, second] = &self.0;
         same(&first.registers, &second.registers, which)
+    }
+
+    fn agree_on_lanes(&self, lanes: Option<(Register, Register)>) -> Result<bool, String> {
+        let Some((index, mask)) = lanes else { return Ok(true) };
+        let [first, second] = &self.0;
+        let [first, second] = [vectors(first.pid)?, vectors(second.pid)?];
+        let is_same = |one| first.get(one).is_some_and(|value| Some(value) == second.get(one));
+        Ok([index, mask].into_iter().all(is_same))
     }
 
     /// Up to where the plan ends; `calls` returns where it says.
