@@ -26,11 +26,11 @@ pub(super) struct Slope<const N: usize> {
 
 /// Eight pairs to be added: `λ = rise/run`, and the product of the runs before them.
 pub(super) struct Pairs<const N: usize> {
-    point: Points<N>,
-    other_x: Element<N>,
-    rise: Element<N>,
-    run: Factor<N>,
-    before: Element<N>,
+    pub(super) point: Points<N>,
+    pub(super) other_x: Element<N>,
+    pub(super) rise: Element<N>,
+    pub(super) run: Factor<N>,
+    pub(super) before: Element<N>,
 }
 
 /// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`, where neither is the identity nor their sum. `N` is the
@@ -45,8 +45,10 @@ pub(super) fn pairs<G: Group, const N: usize>(
     let mut runs = Element::load([&G::Coordinate::UNIT; LANES]);
     for places in places.chunks(LANES) {
         let (point, other) = (gather(points, places), gather(others, places));
-        let slope = chord_or_tangent(&point, &other);
-        pairs.push(Pairs::new(&point, &other.x, &slope, &mut runs));
+        let Slope { rise, run } = chord_or_tangent(&point, &other);
+        let run = run.factor();
+        pairs.push(Pairs { point, other_x: other.x, rise, run, before: runs });
+        runs = runs.product(&run);
     }
     let mut inverse = inverted::<G, N>(&runs);
     for (places, pairs) in places.chunks(LANES).zip(&pairs).rev() {
@@ -65,10 +67,10 @@ impl<const N: usize> Points<N> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn load<G: Group>(points: [&Affine<G>; LANES]) -> Self {
-        let coordinates = points.map(|point| G::coordinates(&point.0));
+        let [a, b, c, d, e, f, g, h] = points.map(|point| G::coordinates(&point.0));
         Self {
-            x: Element::load(coordinates.map(|(x, _)| x)),
-            y: Element::load(coordinates.map(|(_, y)| y)),
+            x: Element::load([a.0, b.0, c.0, d.0, e.0, f.0, g.0, h.0]),
+            y: Element::load([a.1, b.1, c.1, d.1, e.1, f.1, g.1, h.1]),
         }
     }
 
@@ -115,20 +117,6 @@ impl<const N: usize> Slope<N> {
 }
 
 impl<const N: usize> Pairs<N> {
-    /// `runs` are multiplied on by those of these pairs.
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    #[inline]
-    pub(super) fn new(
-        point: &Points<N>,
-        other_x: &Element<N>,
-        slope: &Slope<N>,
-        runs: &mut Element<N>,
-    ) -> Self {
-        let (before, run) = (*runs, slope.run.factor());
-        *runs = before.product(&run);
-        Self { point: *point, other_x: *other_x, rise: slope.rise, run, before }
-    }
-
     /// `inverse` is that of all runs up to these, and becomes that of those before.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
@@ -189,22 +177,30 @@ pub(super) fn inverted<G: Group, const N: usize>(element: &Element<N>) -> Elemen
     Element::load(inverses.each_ref())
 }
 
-/// The points at up to eight places; for those that are missing the generator.
+/// The points at up to eight places; the first again for those that are missing.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn gather<G: Group, const N: usize>(points: &[Affine<G>], places: &[usize]) -> Points<N> {
-    let missing = Affine::generator();
-    let mut gathered = [&missing; LANES];
-    for (place, gathered) in places.iter().zip(&mut gathered) {
-        *gathered = points.get(*place).unwrap_or(&missing);
+    let unit = G::Coordinate::UNIT;
+    let mut xs = [&unit; LANES];
+    let mut ys = xs;
+    let first = places.first().copied().unwrap_or(0);
+    for (lane, (x, y)) in xs.iter_mut().zip(&mut ys).enumerate() {
+        let place = places.get(lane).copied().unwrap_or(first);
+        if let Some(point) = points.get(place) {
+            (*x, *y) = G::coordinates(&point.0);
+        }
     }
-    Points::load(gathered)
+    Points { x: Element::load(xs), y: Element::load(ys) }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn scatter<G: Group, const N: usize>(points: &mut [Affine<G>], places: &[usize], sums: &Points<N>) {
-    for (place, sum) in places.iter().zip(sums.store()) {
-        points.get_mut(*place).into_iter().for_each(|point| *point = sum);
+    let coordinates = sums.x.store().into_iter().zip(sums.y.store());
+    for (place, (x, y)) in places.iter().zip(coordinates) {
+        if let Some(point) = points.get_mut(*place) {
+            *point = Affine(G::from_coordinates(x, y));
+        }
     }
 }

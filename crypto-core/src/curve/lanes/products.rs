@@ -21,7 +21,7 @@ use super::super::batch::BaseField;
 use super::super::products::Digits;
 use super::super::{Affine, Group};
 use super::LANES;
-use super::add::{Pairs, Points, inverted};
+use super::add::{Pairs, Points, Slope, inverted};
 use super::element::Element;
 use super::field::{LIMBS, all, from_array, limbs};
 
@@ -112,7 +112,7 @@ impl<const N: usize> Sums<N> {
         let mut runs = one::<G, N>();
         self.pairs.clear();
         for (sum, term) in self.points.iter().zip(terms) {
-            self.pairs.push(Pairs::new(sum, &term.x, &sum.chord(term), &mut runs));
+            self.pairs.push(pairs_of(sum, &term.x, &sum.chord(term), &mut runs));
         }
         self.settle::<G>(&runs);
     }
@@ -122,7 +122,7 @@ impl<const N: usize> Sums<N> {
         let mut runs = one::<G, N>();
         self.pairs.clear();
         for sum in self.points.iter() {
-            self.pairs.push(Pairs::new(sum, &sum.x, &sum.tangent(), &mut runs));
+            self.pairs.push(pairs_of(sum, &sum.x, &sum.tangent(), &mut runs));
         }
         self.settle::<G>(&runs);
     }
@@ -139,7 +139,7 @@ impl<const N: usize> Sums<N> {
             let mut slope = chord.select(&sum.tangent(), same_x & same_y);
             // A run that can be inverted with the others; the sum is none.
             slope.run = slope.run.select(&one::<G, N>(), same_x & !same_y);
-            self.pairs.push(Pairs::new(sum, &term.x, &slope, &mut runs));
+            self.pairs.push(pairs_of(sum, &term.x, &slope, &mut runs));
             opposites.push(same_x & !same_y);
         }
         self.settle::<G>(&runs);
@@ -158,6 +158,20 @@ impl<const N: usize> Sums<N> {
             *sum = pairs.sums(&mut inverse);
         }
     }
+}
+
+/// `runs` are multiplied on by theirs.
+#[target_feature(enable = "avx512f,avx512ifma")]
+#[inline]
+fn pairs_of<const N: usize>(
+    point: &Points<N>,
+    other_x: &Element<N>,
+    slope: &Slope<N>,
+    runs: &mut Element<N>,
+) -> Pairs<N> {
+    let (before, run) = (*runs, slope.run.factor());
+    *runs = before.product(&run);
+    Pairs { point: *point, other_x: *other_x, rise: slope.rise, run, before }
 }
 
 impl<const N: usize, const WIDTH: usize> Table<N, WIDTH> {
