@@ -4,10 +4,12 @@
 
 use std::error::Error;
 use std::ops::Range;
-use std::path::Path;
 
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
+
+use crate::failure::Failure;
+use crate::output::{Sink, named};
 
 /// Of the lines, in turn.
 const COLOURS: [RGBColor; 8] = [
@@ -59,21 +61,23 @@ impl Chart<'_> {
     ///
     /// # Errors
     /// What the file system or the plotting library says, with the file's name.
-    pub(crate) fn draw(&self, path: &Path) -> Result<(), String> {
+    pub(crate) fn draw(&self, sink: Sink) -> Result<(), Failure> {
         let across = self.across.range.clone();
+        let mut svg = String::new();
         let drawn = match self.scale {
-            Scale::Linear => self.draw_over(path, across),
-            Scale::Doubling => self.draw_over(path, across.log_scale().base(2.0)),
+            Scale::Linear => self.draw_over(&mut svg, across),
+            Scale::Doubling => self.draw_over(&mut svg, across.log_scale().base(2.0)),
         };
-        drawn.map_err(|error| format!("{}: {error}", path.display()))
+        drawn.map_err(|error| named(sink.path(), error))?;
+        sink.write(svg.as_bytes())
     }
 
-    fn draw_over<X>(&self, path: &Path, across: X) -> Result<(), Box<dyn Error>>
+    fn draw_over<X>(&self, svg: &mut String, across: X) -> Result<(), Box<dyn Error + '_>>
     where
         X: AsRangedCoord<Value = f64>,
         X::CoordDescType: ValueFormatter<f64>,
     {
-        let root = SVGBackend::new(path, (860, 480)).into_drawing_area();
+        let root = SVGBackend::with_string(svg, (860, 480)).into_drawing_area();
         root.fill(&WHITE)?;
         let mut chart = ChartBuilder::on(&root)
             .caption(self.title, ("sans-serif", 18))

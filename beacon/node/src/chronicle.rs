@@ -110,19 +110,16 @@ impl Chronicle {
         Self::parse(&bytes).map_err(|source| ChronicleError::Malformed { file, source })
     }
 
-    /// Writes a file.
+    /// The file's content.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn write(&self, path: &FilePath) -> Result<(), ChronicleError> {
-        let file = path.display().to_string();
-        let text = match self {
+    /// None in practice: nothing in it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<Vec<u8>, Failure> {
+        match self {
             Self::Bls(rounds) => serde_json::to_vec_pretty(rounds),
             Self::Wvuf(evaluations) => serde_json::to_vec_pretty(evaluations),
-        };
-        let text =
-            text.map_err(|source| ChronicleError::Malformed { file: file.clone(), source })?;
-        fs::write(path, text).map_err(|source| ChronicleError::File { file, source })
+        }
+        .map_err(Failure::bad_input)
     }
 
     /// How many slots it has.

@@ -4,6 +4,7 @@
 //! |---------------|---------------------------------------------------------------------|
 //! | [`cli`]       | what can be asked                                                   |
 //! | [`failure`]   | how a command fails                                                 |
+//! | [`output`]    | what it prints, and the files it leaves                             |
 //! | [`stakes`]    | stake tables from files                                             |
 //! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
 //! | [`setup`]     | what a committee agrees on, and what each party keeps to itself      |
@@ -23,6 +24,9 @@
 //! themselves (`jolteon`, `pvss_dkg`, `beacon`), virtual time (`sim`).
 #![forbid(unsafe_code)]
 
+#[macro_use]
+pub mod output;
+
 mod chart;
 pub mod chronicle;
 pub mod cli;
@@ -31,6 +35,7 @@ pub mod devnet;
 pub mod engine;
 pub mod failure;
 pub mod http;
+mod interrupt;
 pub mod journal;
 pub mod keygen;
 pub mod round;

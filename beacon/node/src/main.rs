@@ -1,13 +1,14 @@
 //! The `prefinal` command.
 //!
 //! Exit codes: 0 all is well; 1 the parties disagree or a value does not verify; 2 the input is bad,
-//! with one line on stderr that says what and where.
+//! or a result cannot be written, with one line on stderr that says what and where.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use prefinal_node::cli::Command;
 use prefinal_node::failure::Failure;
+use prefinal_node::output;
 
 /// Threshold cryptography inside BFT blockchains: verifiable randomness the moment a block is final.
 #[derive(Parser)]
@@ -18,15 +19,11 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match Arguments::parse().command.run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Disagreement(what)) => {
-            eprintln!("error: {what}");
-            ExitCode::from(1)
-        }
-        Err(Failure::BadInput(what)) => {
-            eprintln!("error: {what}");
-            ExitCode::from(2)
-        }
+    let done = Arguments::parse().command.run();
+    let Err(failure) = done.and_then(|()| output::finish()) else { return ExitCode::SUCCESS };
+    output::aside("error", &failure);
+    match failure {
+        Failure::Disagreement(_) => ExitCode::from(1),
+        Failure::BadInput(_) => ExitCode::from(2),
     }
 }

@@ -30,6 +30,6 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return Err(Failure::Disagreement(what));
     }
     chronicle.verify()?;
-    println!("{} slots verified, key {key}", chronicle.slots());
+    say!("{} slots verified, key {key}", chronicle.slots());
     Ok(())
 }

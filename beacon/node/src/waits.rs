@@ -13,6 +13,8 @@ use comfy_table::Table;
 use plotters::chart::SeriesLabelPosition;
 
 use crate::chart::{Axis, Chart, Line, Scale};
+use crate::failure::Failure;
+use crate::output::Sink;
 use crate::table;
 
 /// The waits of one path.
@@ -97,8 +99,8 @@ pub fn milliseconds(span: Duration) -> String {
 /// Draws the cumulative distribution of each path's waits into an SVG file.
 ///
 /// # Errors
-/// What the file system or the plotting library says.
-pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), String> {
+/// What the file system or the plotting library says, with the file's name.
+pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), Failure> {
     let longest = paths.iter().filter_map(|(_, waits)| waits.percentile(99)).max();
     let right = (longest.unwrap_or_default().as_secs_f64() * 1.1e3).max(1.0);
     let lines = paths.iter().map(|(name, waits)| {
@@ -114,7 +116,7 @@ pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), St
         legend: SeriesLabelPosition::LowerRight,
         lines: lines.collect(),
     };
-    chart.draw(path)
+    chart.draw(Sink::open(path)?)
 }
 
 #[cfg(test)]

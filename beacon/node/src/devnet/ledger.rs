@@ -155,7 +155,7 @@ impl<S: Keyed> Ledger<S> {
             Algorithm::Slow => vec![("slow path only", self.waits(..))],
             Algorithm::Tight => vec![("tight thresholds", self.waits(..))],
         };
-        println!(
+        say!(
             "{}",
             waits::table(&phases.iter().map(|(name, waits)| (*name, waits)).collect::<Vec<_>>())
         );
@@ -182,7 +182,7 @@ impl<S: Keyed> Ledger<S> {
         })?;
         let chronicle = S::chronicle(self.context, committees, &reveals);
         chronicle.verify()?;
-        println!(
+        say!(
             "{compared} values of {} parties in {} slots agree; each slot verified from public data",
             self.parties,
             chronicle.slots()

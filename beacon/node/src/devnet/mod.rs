@@ -44,11 +44,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use self::ledger::Ledger;
 use self::network::Seats;
 use self::party::{Noticed, Shared};
-use crate::committee::CommitteeOptions;
+use crate::committee::{CommitteeOptions, Parties};
 use crate::engine::{self, Engine};
 use crate::failure::Failure;
 use crate::http::{self, Board, HttpOptions, Server};
+use crate::interrupt::Interrupts;
 use crate::journal::Shelf;
+use crate::output::{self, Sink};
 use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
 use crate::validator::{Event, Validator};
@@ -58,6 +60,9 @@ const CLOSING: Duration = Duration::from_secs(10);
 
 /// Nothing new for so long means that the committee is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many parties a run has by default.
+const PARTIES: usize = 16;
 
 /// How many slots a run has by default.
 const SLOTS: u64 = 30;
@@ -70,9 +75,9 @@ const REST: Duration = Duration::from_millis(100);
 pub struct Options {
     #[command(flatten)]
     committee: CommitteeOptions,
-    /// How many of the table's largest holders take part
-    #[arg(long, default_value_t = 16)]
-    parties: usize,
+    /// How many of the table's largest holders take part [default: 16, or all if there are fewer]
+    #[arg(long)]
+    parties: Option<usize>,
     /// How many slots get a value before the devnet ends [default: 30, or no end with --http]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     slots: Option<u64>,
@@ -117,7 +122,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
-    let (plan, placement) = options.committee.gather(Some(options.parties), options.path)?;
+    let out = options.out.as_deref().map(Sink::open).transpose()?;
+    let (plan, placement) =
+        options.committee.gather(Parties::of(options.parties, PARTIES), options.path)?;
     let (mut setup, identities) =
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
     let shelf = shelf(options, &plan)?;
@@ -147,14 +154,14 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
     runtime.shutdown_timeout(patience);
     ledger.print_summary();
     let chronicle = ledger.settle()?;
-    if let Some(file) = &options.out {
-        chronicle.write(file).map_err(Failure::bad_input)?;
-        println!("written to {}; check it with: prefinal verify {0}", file.display());
+    if let (Some(out), Some(file)) = (out, &options.out) {
+        out.write(&chronicle.to_json()?)?;
+        say!("written to {}; check it with: prefinal verify {0}", file.display());
     }
     Ok(())
 }
 
-/// Starts everybody and watches until every party has revealed the last slot, or Ctrl-C.
+/// Starts everybody and watches until every party has revealed the last slot, or until it is interrupted.
 async fn watch<S: Keyed, E: Engine>(
     options: &Options,
     setup: Arc<Setup>,
@@ -163,15 +170,16 @@ async fn watch<S: Keyed, E: Engine>(
 ) -> Result<Ledger<S>, Failure> {
     let mut ledger = Ledger::new(&setup, options.slots());
     let patience = PATIENCE + setup.pace.period;
+    let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let (board, started) = serve::<S>(options, &setup).await?;
     let mut noticed = start::<S, E>(setup, identities, (placement, shelf), started).await?;
     let progress = KeyProgress::new();
     loop {
         let next = tokio::select! {
             next = tokio::time::timeout(patience, noticed.recv()) => next,
-            _interrupted = tokio::signal::ctrl_c() => {
+            () = interrupts.next() => {
                 progress.finish();
-                println!("interrupted");
+                say!("interrupted");
                 return Ok(ledger);
             }
         };
@@ -186,13 +194,14 @@ async fn watch<S: Keyed, E: Engine>(
             post::<S>(board, &noticed.event);
         }
         if let Some(shown) = ledger.take(noticed) {
-            println!("{}", ledger.line(&shown));
+            say!("{}", ledger.line(&shown));
             if let Some(board) = &board {
                 board.show(&shown);
             }
         }
-        // After a fault the run has failed; who stopped for it would be waited for without an end.
-        if ledger.is_complete() || ledger.has_faults() {
+        // After a fault the run has failed; who stopped for it would be waited for without an end. And a run
+        // that nobody looks at any more, with a reader that went away, is over.
+        if ledger.is_complete() || ledger.has_faults() || output::is_closed() {
             return Ok(ledger);
         }
     }
@@ -215,7 +224,7 @@ async fn serve<S: Keyed>(
     let server = Server::open(*address, page.as_deref(), Arc::clone(&board)).await?;
     let address = server.address().map_err(Failure::bad_input)?;
     let shows = if page.is_some() { "shows the slots, and " } else { "" };
-    println!(
+    say!(
         "http://{address}/ {shows}serves rounds as drand does, one each {period} s; Ctrl-C ends it"
     );
     tokio::spawn(server.run());
@@ -338,7 +347,7 @@ impl KeyProgress {
             }
             Event::Ready { first_slot, .. } => {
                 self.finish();
-                println!("key generation: done, first value in slot {}", first_slot.get());
+                say!("key generation: done, first value in slot {}", first_slot.get());
             }
             _ => {}
         }

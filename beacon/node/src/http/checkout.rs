@@ -35,7 +35,7 @@ pub(super) fn page() -> Option<PathBuf> {
             Err("this is no checkout of the project, and there is no --page FOLDER".to_owned())
         }
     };
-    page.map_err(|why| println!("values are served without a page: {why}")).ok()
+    page.map_err(|why| say!("values are served without a page: {why}")).ok()
 }
 
 fn is_checkout(root: &&Path) -> bool {
@@ -50,7 +50,7 @@ fn made(root: &Path) -> Option<PathBuf> {
 fn make(root: &Path) -> Result<PathBuf, String> {
     let [program, arguments @ ..] = COMMAND;
     let command = COMMAND.join(" ");
-    println!("the page is not built yet, which takes minutes: {command}");
+    say!("the page is not built yet, which takes minutes: {command}");
     let status = Command::new(program).args(arguments).current_dir(root).status();
     let status = status.map_err(|error| format!("{command}: {error}"))?;
     let page = status.success().then(|| made(root)).flatten();

@@ -18,6 +18,7 @@ use clap::Args;
 use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
 
 use crate::failure::Failure;
+use crate::output::Sink;
 use crate::stakes::StakeTable;
 use elsewhere::Method;
 pub use report::guarantees;
@@ -27,7 +28,7 @@ use report::{Compared, Report};
 /// What `round` is asked.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// Stake tables: a header line `stake`, then one whole number a line
+    /// Stake tables: a column `stake` of whole numbers, others beside it play no role; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Stake below which the slow path leaks nothing, and stake from which it reconstructs
@@ -67,6 +68,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let task = Task::new(options)?;
     let tables: Vec<StakeTable> =
         options.files.iter().map(|file| StakeTable::read(file)).collect::<Result<_, _>>()?;
+    let plot = options.plot.as_deref().map(Sink::open).transpose()?;
     let mut reports = Vec::with_capacity(tables.len());
     for table in &tables {
         let rounding = task.solve(table)?;
@@ -78,12 +80,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         reports.push(report);
     }
     if options.json {
-        println!("{}", serde_json::to_string_pretty(&reports).map_err(Failure::bad_input)?);
+        say!("{}", serde_json::to_string_pretty(&reports).map_err(Failure::bad_input)?);
     }
-    match &options.plot {
-        Some(file) => task.plot(&tables, file),
-        None => Ok(()),
-    }
+    plot.map_or(Ok(()), |sink| task.plot(&tables, sink))
 }
 
 /// The options as the search wants them.
@@ -133,12 +132,12 @@ impl Task {
     }
 
     /// The plot's fast pair may need all stake, so that every budget has a point.
-    fn plot(&self, tables: &[StakeTable], file: &std::path::Path) -> Result<(), Failure> {
+    fn plot(&self, tables: &[StakeTable], sink: Sink) -> Result<(), Failure> {
         let secrecy = self.profile.pairs().last().map_or(Ratio::TWO_THIRDS, Pair::secrecy);
         let open = pair("fast", &[secrecy, Ratio::ONE])?;
         let profile = Profile::new(vec![self.slow.clone(), open]).map_err(Failure::bad_input)?;
         let curves = tables.iter().map(|table| plot::curve(table, &profile));
-        plot::draw(file, curves.collect::<Result<_, _>>()?).map_err(Failure::bad_input)
+        plot::draw(sink, curves.collect::<Result<_, _>>()?)
     }
 }
 

@@ -12,6 +12,7 @@ use super::report::parts_of;
 use super::solve;
 use crate::chart::{Axis, Chart, Line, Scale};
 use crate::failure::Failure;
+use crate::output::Sink;
 use crate::stakes::StakeTable;
 
 /// Budgets that are tried, each a quarter of an octave above the one before.
@@ -42,7 +43,7 @@ fn stretched(least: u32, step: u32) -> u32 {
 }
 
 /// Draws the curves into an SVG file.
-pub(super) fn draw(path: &Path, curves: Vec<Line>) -> Result<(), String> {
+pub(super) fn draw(sink: Sink, curves: Vec<Line>) -> Result<(), Failure> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let left = points().map(|(total, _)| *total).fold(f64::INFINITY, f64::min);
     let right = points().map(|(total, _)| *total).fold(left + 1.0, f64::max);
@@ -56,7 +57,7 @@ pub(super) fn draw(path: &Path, curves: Vec<Line>) -> Result<(), String> {
         legend: SeriesLabelPosition::UpperRight,
         lines: curves,
     };
-    chart.draw(path)
+    chart.draw(sink)
 }
 
 #[cfg(test)]

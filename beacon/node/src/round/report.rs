@@ -7,6 +7,7 @@ use serde::Serialize;
 use weighted_rounding::{Bound, Guarantee, Ratio, Rounding, Stake, Weight};
 
 use super::elsewhere::{Method, Outcome};
+use crate::committee::autocrat;
 use crate::stakes::StakeTable;
 use crate::table::table;
 
@@ -143,27 +144,35 @@ impl Report {
 
     pub(super) fn print(&self, rounding: &Rounding, weights: bool) {
         let proof = proven_total(rounding);
-        println!(
+        say!(
             "{}: {} parties, total weight {}{proof}, largest {}, {} hold a share",
-            self.table, self.parties, self.total_weight, self.largest_weight, self.holders
+            self.table,
+            self.parties,
+            self.total_weight,
+            self.largest_weight,
+            self.holders
         );
-        println!("{}", guarantees(rounding.guarantees()));
+        say!("{}", guarantees(rounding.guarantees()));
+        let slow = rounding.guarantees().first().map(|slow| slow.threshold().get());
+        if let Some(warning) = slow.and_then(|slow| autocrat(rounding.weights(), slow)) {
+            warn!("{}: {warning}", self.table);
+        }
         if let Some(proof) = proven_stake(rounding) {
-            println!("{proof}");
+            say!("{proof}");
         }
         if !self.compared.is_empty() {
             let header =
                 ["slow pair alone", "total", "largest", "holders", "threshold", "verifier"];
-            println!("{}", table(&header, self.compared.iter().map(Compared::row)));
+            say!("{}", table(&header, self.compared.iter().map(Compared::row)));
             for Compared { method, result } in &self.compared {
                 if let Some(why) = result.as_ref().and_then(|result| result.refuted.as_ref()) {
-                    println!("{method}: {why}");
+                    say!("{method}: {why}");
                 }
             }
         }
         if weights {
             let listed: Vec<String> = self.weights.iter().map(u32::to_string).collect();
-            println!("weights: {}\n", listed.join(" "));
+            say!("weights: {}\n", listed.join(" "));
         }
     }
 }

@@ -28,7 +28,7 @@ mod thresholds;
 mod view;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
@@ -41,8 +41,9 @@ use self::campaign::Order;
 use self::committee::{Ground, Prices};
 pub use self::costs::Costs;
 use self::latency::{Experiment, Outcome};
-use crate::committee::CommitteeOptions;
+use crate::committee::{CommitteeOptions, Parties};
 use crate::failure::Failure;
+use crate::output::{self, named};
 use crate::scheme::{self, Keyed};
 use crate::setup::{Algorithm, Plan};
 use crate::stakes::StakeTable;
@@ -94,6 +95,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// How many take part.
+    fn parties(&self) -> Parties {
+        self.parties.map_or(Parties::All, Parties::Exactly)
+    }
+
     /// The links between parties that are placed.
     fn network(&self, placement: Option<Placement>) -> Network {
         match placement {
@@ -144,24 +150,26 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 
 fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
     let started = Clock::now();
-    let (plan, placement) = options.committee.gather(options.parties, Algorithm::Fast)?;
-    let costs = costs(options.costs.as_deref())?;
+    let (plan, placement) = options.committee.gather(options.parties(), Algorithm::Fast)?;
+    let costs = costs(options)?;
     let experiment = experiment::<S>(options, &plan, placement, costs)?;
     let (slow, fast) = both(&experiment)?;
     slow.compare(&fast)?;
     print_table(&slow, &fast);
     write(options, costs, &slow, &fast)?;
-    println!("{:.1} s", started.elapsed().as_secs_f64());
+    say!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
 }
 
-fn costs(file: Option<&Path>) -> Result<Costs, Failure> {
-    let Some(file) = file else { return Costs::measure() };
-    let at = |error: &dyn std::fmt::Display| {
-        Failure::bad_input(format_args!("{}: {error}", file.display()))
-    };
-    let text = std::fs::read(file).map_err(|error| at(&error))?;
-    serde_json::from_slice(&text).map_err(|error| at(&error))
+/// Read or measured, which takes a while: by then all that can be wrong with the options is found.
+fn costs(options: &Options) -> Result<Costs, Failure> {
+    let costs = options.costs.as_deref().map(|file| {
+        let text = std::fs::read(file).map_err(|error| named(file, error))?;
+        serde_json::from_slice(&text).map_err(|error| named(file, error))
+    });
+    let costs = costs.transpose()?;
+    output::folder(&options.out)?;
+    costs.map_or_else(Costs::measure, Ok)
 }
 
 fn experiment<S: Keyed>(
@@ -196,9 +204,9 @@ fn both<S: Keyed>(experiment: &Experiment<S>) -> Result<(Outcome, Outcome), Fail
 }
 
 fn print_table(slow: &Outcome, fast: &Outcome) {
-    println!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
-    println!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
-    println!(
+    say!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
+    say!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
+    say!(
         "with both paths {} of {} values came by the fast one; first value after {} s of key \
          generation; a slot took {} ms",
         fast.by_fast_path,
@@ -208,21 +216,17 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
     );
     for (name, outcome) in [("slow path only", slow), ("fast path", fast)] {
         let ::beacon::Foresights { guessed, right } = outcome.foresights;
-        println!("{name}: who would suffice was foreseen in {right} of {guessed} combinations");
+        say!("{name}: who would suffice was foreseen in {right} of {guessed} combinations");
     }
 }
 
 fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Result<(), Failure> {
     let folder = &options.out;
-    let at = |path: &Path, error: &dyn std::fmt::Display| {
-        Failure::bad_input(format_args!("{}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let (csv, svg, json) =
         (folder.join("waits.csv"), folder.join("waits.svg"), folder.join("costs.json"));
-    let mut writer = csv::Writer::from_path(&csv).map_err(|error| at(&csv, &error))?;
+    let mut writer = csv::Writer::from_path(&csv).map_err(|error| named(&csv, error))?;
     let mut record =
-        |fields: [&str; 5]| writer.write_record(fields).map_err(|error| at(&csv, &error));
+        |fields: [&str; 5]| writer.write_record(fields).map_err(|error| named(&csv, error));
     record(["run", "slot", "party", "path", "wait_us"])?;
     for (name, outcome) in [("slow", slow), ("fast", fast)] {
         for row in &outcome.rows {
@@ -231,12 +235,12 @@ fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Res
             record([name, &slot, &party, &row.path.to_string(), &wait])?;
         }
     }
-    writer.flush().map_err(|error| at(&csv, &error))?;
+    writer.flush().map_err(|error| named(&csv, error))?;
     let title = "Wait between finality and value";
     let paths = [("slow path only", &slow.waits), ("fast path", &fast.waits)];
-    waits::plot(&svg, title, &paths).map_err(Failure::bad_input)?;
+    waits::plot(&svg, title, &paths)?;
     let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    std::fs::write(&json, text).map_err(|error| at(&json, &error))?;
-    println!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
+    std::fs::write(&json, text).map_err(|error| named(&json, error))?;
+    say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
     Ok(())
 }

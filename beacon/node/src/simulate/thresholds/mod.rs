@@ -36,6 +36,7 @@ use super::latency::Experiment;
 use super::{Options, costs};
 use crate::chart::{Axis, Chart, Line, Scale};
 use crate::failure::Failure;
+use crate::output::Sink;
 use crate::scheme::Keyed;
 use crate::setup::{Algorithm, Plan};
 use crate::table;
@@ -53,9 +54,8 @@ const SLOTS: u64 = 10;
 
 /// Runs both parts.
 pub(super) fn run<S: Keyed>(options: &Options) -> Result<(), Failure> {
-    let (plan, placement) = options.committee.gather(options.parties, Algorithm::Fast)?;
-    let machine =
-        Machine { costs: costs(options.costs.as_deref())?, cores: options.cores, scheme: S::NAME };
+    let (plan, placement) = options.committee.gather(options.parties(), Algorithm::Fast)?;
+    let machine = Machine { costs: costs(options)?, cores: options.cores, scheme: S::NAME };
     delays::<S>(&plan, options)?;
     let ground = Ground::<S>::new(&trace::one_each(&plan)?, options.committee.seed);
     let ground = Arc::new(ground.map_err(Failure::bad_input)?);
@@ -141,7 +141,7 @@ fn delays<S: Keyed>(plan: &Plan, options: &Options) -> Result<(), Failure> {
         rows.push([&[name.to_owned()], &cells[..]].concat());
     }
     let header = ["message delays from finality to value", "synchronous", "adversarial"];
-    println!("{}", table::table(&header, rows.clone()));
+    say!("{}", table::table(&header, rows.clone()));
     let header = ["kind", "synchronous", "adversarial"].map(str::to_owned);
     let file = options.out.join("delays.csv");
     records(&file, std::iter::once(header.to_vec()).chain(rows))
@@ -264,8 +264,8 @@ const COLUMNS: [&str; 15] = [
 ];
 
 fn show(rows: &[Row]) {
-    println!("{}", table::table(&COLUMNS, rows.iter().map(Row::cells)));
-    println!(
+    say!("{}", table::table(&COLUMNS, rows.iter().map(Row::cells)));
+    say!(
         "means of links alone, of combining behind the last partial, and of combining ahead, as far as \
          partials are there"
     );
@@ -276,7 +276,7 @@ fn show(rows: &[Row]) {
     for (how, best) in [("behind", least(|row| &row.behind)), ("ahead", least(|row| &row.ahead))] {
         if let Some((mean, row)) = best {
             let (name, mean) = (&row.profile.name, milliseconds(mean));
-            println!("best {how}: {name}, total weight {}, mean {mean} ms", row.total());
+            say!("best {how}: {name}, total weight {}, mean {mean} ms", row.total());
         }
     }
 }
@@ -293,17 +293,16 @@ fn write(folder: &File, rows: &[Row]) -> Result<(), Failure> {
         .flat_map(|kind| ["mean", "p50", "p90", "p99"].map(|what| format!("{kind}_{what}_ms")));
     let header: Vec<String> = header.chain(kinds).collect();
     records(&csv, std::iter::once(header).chain(rows.iter().map(Row::cells)))?;
-    draw(&svg, rows).map_err(Failure::bad_input)?;
+    draw(&svg, rows)?;
     let shown = rows.iter().filter(|row| {
         let name = row.profile.name.as_str();
         !row.is_fast() || ["asked for", "budget 512", "budget 1448", "budget 4096"].contains(&name)
     });
     let shown: Vec<(&str, &Waits)> =
         shown.map(|row| (row.profile.name.as_str(), &row.free)).collect();
-    waits::plot(&waits, "Wait between finality and value, links alone", &shown)
-        .map_err(Failure::bad_input)?;
+    waits::plot(&waits, "Wait between finality and value, links alone", &shown)?;
     let delays = folder.join("delays.csv");
-    println!(
+    say!(
         "written: {}, {}, {}, {}",
         delays.display(),
         csv.display(),
@@ -314,7 +313,7 @@ fn write(folder: &File, rows: &[Row]) -> Result<(), Failure> {
 }
 
 /// Mean wait against total weight.
-fn draw(path: &File, rows: &[Row]) -> Result<(), String> {
+fn draw(path: &File, rows: &[Row]) -> Result<(), Failure> {
     let fast = || rows.iter().filter(|row| row.is_fast());
     let weight = |row: &Row| f64::from(u32::try_from(row.profile.total()).unwrap_or(u32::MAX));
     let line = |name: &str, waits: fn(&Row) -> &Waits| {
@@ -339,7 +338,7 @@ fn draw(path: &File, rows: &[Row]) -> Result<(), String> {
         legend: SeriesLabelPosition::UpperRight,
         lines,
     };
-    chart.draw(path)
+    chart.draw(Sink::open(path)?)
 }
 
 #[cfg(test)]
