@@ -53,7 +53,8 @@ pub enum Input<C: Collect> {
         /// What.
         message: Arc<[u8]>,
     },
-    /// The engine orders no more for this session; in its order, so that everybody agrees.
+    /// The engine orders no more for this session. It stands in the order like a message: what is ordered
+    /// behind it counts for nobody, however long it takes to judge what is before it.
     Ended,
     /// The chain finalized this key, and a peer offers its [`Keygen::recovery`].
     Recover {
@@ -115,6 +116,9 @@ pub enum Ignored {
     /// Somebody may have copied it from there.
     #[error("envelope of another session")]
     OtherSession,
+    /// The end of the session was ordered before it.
+    #[error("ordered behind the end of the session")]
+    BehindEnd,
     /// Somebody repeats what was said.
     #[error("a dealing that counts already")]
     Repeated,
@@ -165,6 +169,7 @@ pub struct Keygen<C: Collect> {
     /// This party's envelopes, once they are durable.
     own: Option<Vec<Arc<[u8]>>>,
     dealing: bool,
+    /// The order has ended; what was ordered before may still wait to be judged.
     ended: bool,
     /// After a restart: whether the last accusation left anybody to wait for is to be asked again.
     unsure: bool,
@@ -337,6 +342,10 @@ impl<C: Collect> Keygen<C> {
     fn ordered(&mut self, position: Position, message: Arc<[u8]>) {
         if self.last >= Some(position) || !matches!(self.stage, Stage::Collecting(_)) {
             return;
+        }
+        if self.ended {
+            // A party that has judged everything by now has aborted, so no other may count this.
+            return self.ignore(Ignored::BehindEnd);
         }
         self.last = Some(position);
         let Ok((statement, _)) = split(&message) else {

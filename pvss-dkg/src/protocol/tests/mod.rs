@@ -5,6 +5,7 @@ mod chain;
 mod evidence;
 mod faults;
 mod kinds;
+mod order;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -128,6 +129,8 @@ for_each_kind! {
     faults::late => whoever_is_late_reads_the_order,
     faults::absent => whoever_was_absent_needs_key_and_offer,
     faults::aborts => too_few_end_with_the_same_reason,
+    order::behind_the_end => what_is_ordered_behind_the_end_counts_for_nobody,
+    order::interleavings => the_order_alone_decides,
     evidence::tampered => evidence_that_shows_nothing,
     evidence::encodings => encodings_are_canonical_and_bounded,
 }
