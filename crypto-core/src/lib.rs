@@ -4,6 +4,7 @@
 //! |----------------|--------------------------------------------------------------------|
 //! | [`curve`]      | scalars, points, pairings, hash to curve; on blst or arkworks      |
 //! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
+//! | [`hedge`]      | draws that a bad generator does not repeat                         |
 //! | [`secret`]     | values that are wiped and never printed                            |
 //! | [`verified`]   | values that passed a check                                         |
 //! | [`access`]     | parties, share indices, thresholds                                 |
@@ -44,6 +45,7 @@ pub mod drand;
 pub mod elgamal;
 mod equations;
 pub mod generators;
+pub mod hedge;
 pub mod polynomial;
 pub mod secret;
 pub mod sharing;

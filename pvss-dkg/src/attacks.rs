@@ -4,4 +4,5 @@ mod aggregate;
 mod batch;
 mod dealing;
 mod entangled;
+pub(crate) mod repeated;
 mod wire;

@@ -8,6 +8,11 @@
 //! | prove  | see `opening`: every share is known; see `proof`: `s` is                     |
 //! | sign   | see `proof`                                                                 |
 //!
+//! Everything that is drawn depends on fresh randomness, the dealer's signing key, the configuration
+//! (session, attempt, committee) and what is dealt ([`hedge`](crypto_core::hedge)): a generator that was
+//! continued from a stored seed deals another secret in another session. The proofs' nonces depend on
+//! what is proven and on the secret that it is proven with, in addition.
+//!
 //! `g`, `h` and `ĝ` have tables, so a share costs three table multiplications and one plain one, all of
 //! them in batches. `f` is evaluated at all points by one FFT. With the feature `parallel` batches are
 //! spread over the caller's rayon pool; all randomness is drawn before, so the bytes are the same.
@@ -19,6 +24,7 @@ use crypto_core::curve::{
     FixedBase, G1, G1Affine, G1Projective, G2, Projective, Scalar, multiply_each,
 };
 use crypto_core::generators::{g_hat, h};
+use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::{Domain, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::sharing;
@@ -88,9 +94,11 @@ pub fn deal(
     rng: &mut impl CryptoRng,
 ) -> Result<Dealing, DealError> {
     check_dealer(config, dealer, signer)?;
-    let openings = Openings::random(config, rng);
+    let author = Author { config, party: dealer, signer };
+    let mut rng = author.hedge(b"group elements").rng(rng);
+    let openings = Openings::random(config, &mut rng);
     let body = openings.commit(config);
-    Ok(Author { config, party: dealer, signer }.publish(body, &openings, rng))
+    Ok(author.publish(body, &openings, &mut rng))
 }
 
 /// Is this the key of a party of the committee?
@@ -132,7 +140,7 @@ impl Openings {
     }
 
     /// All shares, slow path first; of each path `count`, for the domain may be larger.
-    fn shares(&self, count: usize) -> impl Iterator<Item = &Scalar> {
+    fn shares(&self, count: usize) -> impl Iterator<Item = &Scalar> + Clone {
         let paths = [Some(&self.slow), self.fast.as_ref()].into_iter().flatten();
         paths.flat_map(move |path| path.values.expose().iter().take(count))
     }
@@ -179,6 +187,15 @@ pub(crate) fn add_each(
 }
 
 impl Author<'_> {
+    /// What all draws of a dealing depend on, besides the generator; `what` says what is dealt.
+    pub(crate) fn hedge(&self, what: &[u8]) -> Hedge {
+        Hedge::new(b"PREFINAL-V1-PVSS-DRAWS")
+            .public(b"what", what)
+            .public(b"config", self.config.digest())
+            .public(b"dealer", &self.party.get().to_be_bytes())
+            .secret(b"signer", &self.signer.to_secret_bytes())
+    }
+
     /// Proves knowledge of what was dealt and signs.
     pub(crate) fn publish(
         &self,

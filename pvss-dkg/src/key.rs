@@ -12,13 +12,17 @@
 //! the party and read its shares, so a registration may come from anywhere. It does not say when it
 //! was made: which one of a party is the latest is for those to know who keep them.
 //!
+//! A generator that repeats itself gives two registrations no common `κ`, from whose answers `dk` could
+//! be computed: it depends on `dk` and on what is proven as well ([`hedge`](crypto_core::hedge)).
+//!
 //! Ours: the second half `êk`, which makes dealings smaller by two vectors (see `verify`). Elsewhere:
 //! possession of the signing key (`crypto_core::bls`).
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar, check_pairing_product};
+use crypto_core::curve::{self, G1Affine, G1Projective, G2Affine, Scalar, check_pairing_product};
 use crypto_core::generators::g_hat;
+use crypto_core::hedge::Hedge;
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
@@ -70,6 +74,25 @@ impl DecryptionKey {
         Self(Secret::new(Scalar::random(rng)))
     }
 
+    /// The key for storage, 32 bytes big-endian. A party that registers a key must still have it when
+    /// the dealings are in, whatever happens in between.
+    #[must_use]
+    pub fn to_secret_bytes(&self) -> Secret<[u8; 32]> {
+        Secret::new(self.0.expose().to_bytes())
+    }
+
+    /// Reads what [`DecryptionKey::to_secret_bytes`] wrote.
+    ///
+    /// # Errors
+    /// If the bytes are not a canonical scalar, or zero.
+    pub fn from_secret_bytes(bytes: &Secret<[u8; 32]>) -> Result<Self, curve::DecodeError> {
+        let key = Secret::new(Scalar::from_bytes(bytes.expose())?);
+        if *key.expose() == Scalar::ZERO {
+            return Err(curve::DecodeError::Zero);
+        }
+        Ok(Self(key))
+    }
+
     /// The public halves and the proof, for the party that signs with `signer`.
     #[must_use]
     pub fn register(
@@ -78,9 +101,13 @@ impl DecryptionKey {
         rng: &mut impl CryptoRng,
     ) -> KeyRegistration {
         let key = self.encryption_key();
-        let kappa = Secret::new(Scalar::random(rng));
+        let public: min_sig::PublicKey = signer.public_key();
+        let hedge = Hedge::new(b"PREFINAL-V1-PVSS-ENCRYPTION-KEY-NONCE")
+            .scalar(b"key", &self.0)
+            .public(b"signer", public.to_bytes().as_ref());
+        let kappa = Secret::new(Scalar::random(&mut hedge.rng(rng)));
         let nonce = G1Affine::from(G1Affine::generator() * kappa.expose());
-        let challenge = challenge(&signer.public_key(), &key.g1, &key.g2, &nonce);
+        let challenge = challenge(&public, &key.g1, &key.g2, &nonce);
         let response = *kappa.expose() + challenge * *self.0.expose();
         let signature = signer.sign(DOMAIN, &key.to_bytes());
         KeyRegistration { g1: key.g1, g2: key.g2, nonce, response, signature }
@@ -242,6 +269,37 @@ mod tests {
         let zero = DecryptionKey(Secret::new(Scalar::ZERO));
         let registration = zero.register(&secret, &mut rng);
         assert_eq!(registration.verify(&signer), Err(KeyError::Identity));
+    }
+
+    #[test]
+    fn a_stored_key_is_the_same_key() {
+        let Setup { key, .. } = setup();
+        let restored = DecryptionKey::from_secret_bytes(&key.to_secret_bytes()).unwrap();
+        assert_eq!(restored.encryption_key(), key.encryption_key());
+        let read = |bytes| DecryptionKey::from_secret_bytes(&Secret::new(bytes)).map(drop);
+        assert_eq!(read([0; 32]), Err(curve::DecodeError::Zero));
+        assert_eq!(read([0xff; 32]), Err(curve::DecodeError::NotCanonical));
+    }
+
+    #[test]
+    fn a_repeated_generator_does_not_give_the_key_away() {
+        let Setup { secret, key, mut rng, .. } = setup();
+        let other = min_sig::SecretKey::random(&mut rng);
+        let proofs = [&secret, &other].map(|signer| {
+            let proof = key.register(signer, &mut ChaCha20Rng::seed_from_u64(9));
+            let c = challenge(&signer.public_key(), &proof.g1, &proof.g2, &proof.nonce);
+            (proof, c)
+        });
+        let [(one, c), (two, d)] = &proofs;
+        assert_ne!(one.nonce, two.nonce);
+        // What anybody would compute if the nonces were one.
+        let guess = (one.response - two.response) * (*c - *d).invert().unwrap();
+        assert_ne!(guess, *key.scalar());
+        // The same party says the same twice only if all is the same, the generator too.
+        let again = key.register(&secret, &mut ChaCha20Rng::seed_from_u64(9));
+        let fresh = key.register(&secret, &mut ChaCha20Rng::seed_from_u64(10));
+        assert_eq!(again.nonce, one.nonce);
+        assert_ne!(fresh.nonce, one.nonce);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crypto_core::access::Party;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar, vartime_msm_128};
 use crypto_core::generators::g_hat;
+use crypto_core::hedge::Hedge;
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 
@@ -64,12 +65,16 @@ impl Opening {
     /// `shares` are the logarithms of the body's commitments, slow path first.
     pub(crate) fn prove<'a>(
         statement: &Statement<'_>,
-        shares: impl Iterator<Item = &'a Scalar>,
+        shares: impl Iterator<Item = &'a Scalar> + Clone,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let kappa = Secret::new(Scalar::random(rng));
+        let begun = statement.begin();
+        let hedge = Hedge::new(b"PREFINAL-V1-PVSS-OPENING-NONCE")
+            .public(b"statement", &begun.clone().bytes(b"hedge"))
+            .scalars(b"shares", shares.clone());
+        let kappa = Secret::new(Scalar::random(&mut hedge.rng(rng)));
         let nonce = G2Affine::from(g_hat() * kappa.expose());
-        let challenges = statement.challenges(&nonce);
+        let challenges = statement.ask(begun, &nonce);
         let terms = challenges.into_iter().zip(shares);
         let response = terms.fold(*kappa.expose(), |sum, (c, share)| sum + widen(c) * *share);
         Self { nonce, response }
@@ -100,11 +105,20 @@ impl Statement<'_> {
 
     /// `cₖ`, for the shares of all paths.
     pub(crate) fn challenges(&self, nonce: &G2Affine) -> Vec<u128> {
+        self.ask(self.begin(), nonce)
+    }
+
+    /// All but the proof.
+    fn begin(&self) -> Transcript {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-OPENING");
         transcript.append(b"config", self.config.digest());
         transcript.append_u64(b"dealer", u64::from(self.dealer.get()));
         transcript.append_point(b"commitment", self.commitment);
         transcript.append(b"body", &self.body.digest());
+        transcript
+    }
+
+    fn ask(&self, mut transcript: Transcript, nonce: &G2Affine) -> Vec<u128> {
         transcript.append_point(b"nonce", nonce);
         transcript.coefficients_128(b"challenges", self.commitments().count())
     }

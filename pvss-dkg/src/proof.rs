@@ -25,6 +25,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G1Projective, Scalar, vartime_msm, vartime_msm_128};
+use crypto_core::hedge::Hedge;
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
@@ -89,7 +90,8 @@ impl Contribution {
         bytes.extend_from_slice(&self.response.to_bytes());
     }
 
-    /// Proves knowledge of `secret`.
+    /// Proves knowledge of `secret`. The nonce depends on what is proven and on the secret: two
+    /// challenges to one nonce would give the secret away.
     pub(crate) fn prove(
         config: &Config,
         dealer: Party,
@@ -97,7 +99,12 @@ impl Contribution {
         secret: &Secret<Scalar>,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let kappa = Secret::new(Scalar::random(rng));
+        let hedge = Hedge::new(b"PREFINAL-V1-PVSS-KNOWLEDGE-NONCE")
+            .scalar(b"secret", secret)
+            .public(b"config", config.digest())
+            .public(b"dealer", &dealer.get().to_be_bytes())
+            .public(b"body", &body);
+        let kappa = Secret::new(Scalar::random(&mut hedge.rng(rng)));
         let mut contribution = Self {
             dealer,
             commitment: (G1Affine::generator() * secret.expose()).into(),

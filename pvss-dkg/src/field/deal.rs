@@ -12,6 +12,7 @@ use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
     FixedBase, G1Affine, G1Projective, G2, G2Affine, Scalar, in_parts, multiply_each,
 };
+use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::Domain;
 use crypto_core::secret::Secret;
 use crypto_core::sharing;
@@ -45,8 +46,10 @@ pub fn deal(
     rng: &mut impl CryptoRng,
 ) -> Result<Dealing, DealError> {
     check_dealer(config, dealer, signer)?;
-    let witness = Witness::random(config, &Layout::new(config), rng);
-    Ok(publish(&Author { config, party: dealer, signer }, &witness, None, rng))
+    let author = Author { config, party: dealer, signer };
+    let mut rng = author.hedge(b"field elements").rng(rng);
+    let witness = Witness::random(config, &Layout::new(config), &mut rng);
+    Ok(publish(&author, &witness, None, &mut rng))
 }
 
 /// Encrypts, proves and signs. `share` is what is dealt on, of the key with that digest.
@@ -182,10 +185,17 @@ impl Witness {
         Dealing { share, contribution, signature, body, proof }
     }
 
+    /// Masks and nonces depend on what is proven and on all that is secret about it: two answers to one
+    /// nonce would give shares away.
     pub(crate) fn prove(&self, statement: &Statement<'_>, rng: &mut impl CryptoRng) -> Proof {
         let (begun, shares) = statement.begin();
-        let masked = mask(statement, &begun, &self.chunks, rng);
-        self.answer(statement.layout, &shares, masked, rng)
+        let mut rng = Hedge::new(b"PREFINAL-V1-PVSS-FIELD-NONCES")
+            .public(b"statement", &begun.clone().bytes(b"hedge"))
+            .scalars(b"share", self.values.expose().iter())
+            .scalars(b"randomness", self.randomness.expose().iter())
+            .rng(rng);
+        let masked = mask(statement, &begun, &self.chunks, &mut rng);
+        self.answer(statement.layout, &shares, masked, &mut rng)
     }
 
     /// Everything after stage 2.

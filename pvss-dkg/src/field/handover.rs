@@ -204,10 +204,13 @@ impl Handover {
         }
         let shape = self.config.shape();
         let constant = Secret::new(*secret.expose());
-        let sharing = Sharing::new(constant, shape.slow(), shape.threshold(Path::Fast), rng);
-        let witness = Witness::new(&self.config, &Layout::new(&self.config), &sharing, rng);
         let author = Author { config: &self.config, party: dealer, signer };
-        Ok(publish(&author, &witness, Some((share, &self.before.digest)), rng))
+        let hedge = author.hedge(b"share").public(b"key", &self.before.digest);
+        let mut rng =
+            hedge.public(b"share", &number.to_be_bytes()).scalar(b"secret", secret).rng(rng);
+        let sharing = Sharing::new(constant, shape.slow(), shape.threshold(Path::Fast), &mut rng);
+        let witness = Witness::new(&self.config, &Layout::new(&self.config), &sharing, &mut rng);
+        Ok(publish(&author, &witness, Some((share, &self.before.digest)), &mut rng))
     }
 
     /// Checks a dealing of a share, whoever sent it.

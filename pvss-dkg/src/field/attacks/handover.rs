@@ -6,9 +6,12 @@ use crypto_core::access::ShareIndex;
 use crypto_core::curve::{G2Affine, Scalar};
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
 
 use super::dealt;
 use crate::aggregate::AggregateError;
+use crate::attacks::repeated::of_field;
 use crate::config::{Config, Path};
 use crate::dkg::{Dkg, DkgError};
 use crate::field::deal::{Witness, publish};
@@ -186,4 +189,34 @@ fn a_verdict_of_one_handover_is_none_of_another() {
     assert_eq!(dkg.add(dealing.clone()).unwrap_err(), DkgError::Foreign { dealer });
     let refused = Key::sum(&after.config, &[dealing]).unwrap_err();
     assert_eq!(refused, AggregateError::Foreign { dealer });
+}
+
+#[test]
+fn a_generator_that_repeats_itself_deals_a_share_on_differently() {
+    let before = epoch();
+    let (after, handover) = next(&before);
+    // The same once more, in the next attempt.
+    let config = &after.config;
+    let session = crate::config::Session { attempt: 1, ..*config.session() };
+    let (members, dealers) = (config.members().to_vec(), config.dealers().to_vec());
+    let config =
+        Config::handover(session, config.shape().clone(), members, dealers, config.qualify());
+    let predecessor = Predecessor::new(&before.committee.config, &before.key);
+    let again = Handover::new(Arc::new(config.unwrap()), predecessor).unwrap();
+    let deal = |handover: &Handover, k| {
+        let (holder, index, share) = held(&before, k);
+        let signer = &before.committee.signers[party(holder).index()];
+        let mut rng = ChaCha20Rng::seed_from_u64(0x5eed);
+        handover.deal(party(holder), signer, (index, &share), &mut rng).unwrap()
+    };
+    let (first, second, third) = (deal(&handover, 7), deal(&again, 7), deal(&handover, 8));
+    // What is dealt on is the same: `F` and `V̂₀`.
+    let common: Vec<_> = of_field(&first).intersection(&of_field(&second)).cloned().collect();
+    let mut same = vec![
+        first.contribution.commitment.to_bytes().to_vec(),
+        first.body.public_key.to_bytes().to_vec(),
+    ];
+    same.sort();
+    assert_eq!(common, same);
+    assert!(of_field(&first).is_disjoint(&of_field(&third)));
 }

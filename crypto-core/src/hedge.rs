@@ -1,0 +1,175 @@
+//! Randomness that survives a bad generator.
+//!
+//! What a secret is blinded or encrypted with must not come out twice. A generator that was put back
+//! with a machine's image, continued from a stored seed, or that returns zeros, gives twice the same.
+//! So what is drawn here depends on more than the generator:
+//!
+//! ```text
+//! seed = SHA-256(domain, all that is public and secret about the draw, 32 fresh bytes)
+//! rng  = ChaCha20(seed)
+//! ```
+//!
+//! | the generator                | what is drawn                                                        |
+//! |------------------------------|----------------------------------------------------------------------|
+//! | is good                      | nobody can guess, and never twice the same                           |
+//! | repeats itself               | differs as soon as anything that was appended differs                |
+//! | is known to somebody else    | as hard to guess as the secrets that were appended                   |
+//!
+//! So one names everything that may differ: session, attempt, dealer, what is said. Deterministic
+//! signatures ([RFC 6979](https://www.rfc-editor.org/rfc/rfc6979)) do so without fresh bytes; with them
+//! ([XEdDSA](https://signal.org/docs/specifications/xeddsa/)) a fault in the middle of a computation does
+//! not show two answers to one nonce. Constant time in secrets; everything on the way is wiped.
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
+use zeroize::Zeroize;
+
+use crate::challenge::Transcript;
+use crate::curve::Scalar;
+use crate::secret::Secret;
+
+/// Collects what a draw depends on.
+///
+/// ```
+/// use crypto_core::curve::Scalar;
+/// use crypto_core::hedge::Hedge;
+/// use crypto_core::secret::Secret;
+/// use rand_chacha::ChaCha20Rng;
+/// use rand_core::SeedableRng;
+///
+/// // One state of the generator, two messages: two nonces.
+/// let key = Secret::new([7; 32]);
+/// let nonce = |message| {
+///     let hedge = Hedge::new(b"example nonce").secret(b"key", &key).public(b"message", message);
+///     Scalar::random(&mut hedge.rng(&mut ChaCha20Rng::seed_from_u64(1)))
+/// };
+/// assert_ne!(nonce(b"pay Alice"), nonce(b"pay Bob"));
+/// ```
+#[derive(Debug)]
+pub struct Hedge(Transcript);
+
+/// What [`Hedge::rng`] gives: wiped when it goes, not printed.
+pub type HedgedRng = ChaCha20Rng;
+
+impl Hedge {
+    /// A draw for one purpose; `domain` names scheme, version and purpose.
+    #[must_use]
+    pub fn new(domain: &[u8]) -> Self {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-HEDGE");
+        transcript.append(b"domain", domain);
+        Self(transcript)
+    }
+
+    /// Adds what anybody may know.
+    #[must_use]
+    pub fn public(mut self, label: &[u8], data: &[u8]) -> Self {
+        self.0.append(label, data);
+        self
+    }
+
+    /// Adds a secret of a length that is public.
+    #[must_use]
+    pub fn secret<T: Zeroize + AsRef<[u8]>>(mut self, label: &[u8], secret: &Secret<T>) -> Self {
+        self.0.append(label, secret.expose().as_ref());
+        self
+    }
+
+    /// Adds a secret scalar.
+    #[must_use]
+    pub fn scalar(self, label: &[u8], secret: &Secret<Scalar>) -> Self {
+        self.secret(label, &Secret::new(secret.expose().to_bytes()))
+    }
+
+    /// Adds secret scalars, each under the label.
+    #[must_use]
+    pub fn scalars<'a>(self, label: &[u8], secrets: impl Iterator<Item = &'a Scalar>) -> Self {
+        secrets.fold(self, |hedge, scalar| hedge.secret(label, &Secret::new(scalar.to_bytes())))
+    }
+
+    /// The generator to draw from, with 32 bytes of `fresh` in its seed.
+    #[must_use]
+    pub fn rng(self, fresh: &mut impl CryptoRng) -> HedgedRng {
+        let mut bytes = [0; 32];
+        fresh.fill_bytes(&mut bytes);
+        let hedge = self.secret(b"fresh", &Secret::new(bytes));
+        bytes.zeroize();
+        let Self(mut transcript) = hedge;
+        let seed = Secret::new(transcript.bytes(b"seed"));
+        ChaCha20Rng::from_seed(*seed.expose())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use rand_core::Rng;
+
+    use super::*;
+
+    /// Sixty-four bytes of what comes out, for one state of the generator.
+    fn drawn(hedge: Hedge, state: u64) -> [u8; 64] {
+        let mut fresh = rand_chacha::ChaCha20Rng::seed_from_u64(state);
+        let mut bytes = [0; 64];
+        hedge.rng(&mut fresh).fill_bytes(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn whatever_differs_makes_a_difference() {
+        let secret = |byte: u8| Secret::new([byte; 32]);
+        let (one, two) = (Scalar::from_u64(1), Scalar::from_u64(2));
+        let new = || Hedge::new(b"a");
+        let draws = [
+            drawn(new(), 1),
+            drawn(new(), 2),
+            drawn(Hedge::new(b"b"), 1),
+            drawn(new().public(b"x", b"1"), 1),
+            drawn(new().public(b"x", b"2"), 1),
+            drawn(new().public(b"y", b"1"), 1),
+            drawn(new().public(b"x", b"1").public(b"x", b""), 1),
+            drawn(new().secret(b"s", &secret(1)), 1),
+            drawn(new().secret(b"s", &secret(2)), 1),
+            drawn(new().scalar(b"s", &Secret::new(one)), 1),
+            drawn(new().scalars(b"s", [one, two].iter()), 1),
+            drawn(new().scalars(b"s", [two, one].iter()), 1),
+        ];
+        let distinct: alloc::collections::BTreeSet<Vec<u8>> =
+            draws.iter().flat_map(|draw| draw.chunks(32)).map(<[u8]>::to_vec).collect();
+        assert_eq!(distinct.len(), 2 * draws.len());
+        assert_eq!(drawn(new(), 1), drawn(new(), 1));
+    }
+
+    #[test]
+    fn a_generator_of_zeros_still_gives_what_nobody_guesses_without_the_secret() {
+        struct Zeros;
+        impl rand_core::TryRng for Zeros {
+            type Error = core::convert::Infallible;
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok(0)
+            }
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(0)
+            }
+            fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+                bytes.fill(0);
+                Ok(())
+            }
+        }
+        impl rand_core::TryCryptoRng for Zeros {}
+        let draw = |secret: u8| {
+            let hedge = Hedge::new(b"a").secret(b"s", &Secret::new([secret; 32]));
+            Scalar::random(&mut hedge.rng(&mut Zeros))
+        };
+        assert_ne!(draw(1), draw(2));
+        assert_ne!(draw(1), Scalar::ZERO);
+    }
+
+    #[test]
+    fn nothing_of_it_is_printed() {
+        let hedge = Hedge::new(b"a").secret(b"s", &Secret::new([0xab; 32]));
+        let text = alloc::format!("{hedge:?}");
+        assert!(!text.contains("171") && !text.contains("ab, ab"), "{text}");
+        let rng = hedge.rng(&mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
+        assert_eq!(alloc::format!("{rng:?}"), "ChaCha20Rng { ... }");
+    }
+}
