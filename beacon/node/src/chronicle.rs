@@ -73,6 +73,24 @@ pub enum ChronicleError {
         /// Its size.
         got: u64,
     },
+    /// There is nothing that could be verified.
+    #[error("{file}: no {what}, there is nothing to verify")]
+    Empty {
+        /// The file.
+        file: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// Two values for one slot, or slots in no order.
+    #[error("{file}: slot {slot} behind slot {before}, expected each once and in order")]
+    Order {
+        /// The file.
+        file: String,
+        /// The slot.
+        slot: u64,
+        /// The one that stands before it.
+        before: u64,
+    },
     /// Not JSON, or a field is missing or malformed; the message has line and column.
     #[error("{file}: {source}")]
     Malformed {
@@ -107,7 +125,29 @@ impl Chronicle {
             return Err(ChronicleError::TooLarge { file, got });
         }
         let bytes = fs::read(path).map_err(failed)?;
-        Self::parse(&bytes).map_err(|source| ChronicleError::Malformed { file, source })
+        let parsed = Self::parse(&bytes);
+        let parsed =
+            parsed.map_err(|source| ChronicleError::Malformed { file: file.clone(), source });
+        parsed.and_then(|chronicle| chronicle.checked(file))
+    }
+
+    /// A file of nothing would verify, and so would one that counts a slot twice.
+    fn checked(self, file: String) -> Result<Self, ChronicleError> {
+        let (parties, slots) = match &self {
+            Self::Bls(rounds) => (None, rounds.numbers()),
+            Self::Wvuf(evaluations) => (Some(evaluations.parties()), evaluations.numbers()),
+        };
+        if parties == Some(0) {
+            return Err(ChronicleError::Empty { file, what: "parties" });
+        }
+        if slots.is_empty() {
+            return Err(ChronicleError::Empty { file, what: "slots" });
+        }
+        let unordered = slots.iter().zip(slots.iter().skip(1)).find(|(one, next)| one >= next);
+        match unordered {
+            Some((&before, &slot)) => Err(ChronicleError::Order { file, slot, before }),
+            None => Ok(self),
+        }
     }
 
     /// The file's content.

@@ -53,3 +53,25 @@ impl Interrupts {
         let _ended: Option<()> = self.0.recv().await;
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::time::Duration;
+
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    /// Between two questions nobody waits, and a listener that is made with each question would not know.
+    #[tokio::test]
+    async fn a_signal_that_comes_while_nobody_waits_is_not_lost() {
+        let mut interrupts = Interrupts::listen().unwrap();
+        for signal in [Signal::INT, Signal::TERM] {
+            kill_process(getpid(), signal).unwrap();
+            // Time enough for whoever would listen now and then.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let heard = tokio::time::timeout(Duration::from_secs(30), interrupts.next()).await;
+            assert!(heard.is_ok(), "{signal:?}");
+        }
+    }
+}

@@ -32,11 +32,31 @@ macro_rules! warn {
 
 /// A line on stdout; see [`say!`].
 pub(crate) fn line(what: std::fmt::Arguments<'_>) {
-    if is_closed() {
-        return;
+    remember(writeln!(io::stdout().lock(), "{what}"));
+}
+
+/// stdout for bytes: takes everything, and is silent once there was a failure.
+pub(crate) struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !is_closed() {
+            remember(io::stdout().lock().write_all(bytes));
+        }
+        Ok(bytes.len())
     }
-    if let Err(error) = writeln!(io::stdout().lock(), "{what}") {
-        // Another thread was first; one reason is enough.
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !is_closed() {
+            remember(io::stdout().lock().flush());
+        }
+        Ok(())
+    }
+}
+
+fn remember(printed: io::Result<()>) {
+    if let Err(error) = printed {
+        // One reason is enough, the first.
         let _: Result<(), io::Error> = CLOSED.set(error);
     }
 }

@@ -1,20 +1,25 @@
-//! Stake tables: a text file with a header line `stake` and one whole number a line.
+//! Stake tables: CSV with a column `stake` of whole numbers.
 //!
-//! Lines that begin with `#` say where the numbers come from. Everything that is wrong with a table
+//! Other columns, such as `address`, play no role. Lines that begin with `#` say where the numbers come
+//! from; a byte order mark, as spreadsheets write it, is skipped. The file `-` is stdin. Everything that is wrong with a table
 //! is found here and named with file, line and value, so that nothing behind this module has to ask
 //! again: a [`StakeTable`] has at least two holders with stake, and its order is the file's.
 //!
 //! Elsewhere: what a stake is (`weighted_rounding`), who takes part ([`crate::committee`]).
 
 use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::Path;
 
 use weighted_rounding::Stake;
 
 /// The table that `devnet` and `simulate` use when none is named.
 const EMBEDDED: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");
 const EMBEDDED_NAME: &str = "aptos_mainnet_129.csv (embedded)";
+
+/// How stdin is asked for, and what it is called in messages.
+const STDIN: &str = "-";
+const STDIN_NAME: &str = "stdin";
 
 /// Larger than any real table by far (the largest of ours has 42 920 holders in 0.5 MB), small
 /// enough that a wrong path cannot eat the memory.
@@ -31,21 +36,21 @@ pub struct StakeTable {
 #[derive(Debug, thiserror::Error)]
 pub enum StakesError {
     /// The file is not there or not readable.
-    #[error("{}: {source}", path.display())]
+    #[error("{name}: {source}")]
     Read {
         /// The file.
-        path: PathBuf,
+        name: String,
         /// What the system said.
         source: std::io::Error,
     },
     /// More bytes than any table has.
-    #[error("{}: more than {MAX_BYTES} bytes, this is no stake table", path.display())]
+    #[error("{name}: more than {MAX_BYTES} bytes, this is no stake table")]
     TooLarge {
         /// The file.
-        path: PathBuf,
+        name: String,
     },
-    /// The first line that is no comment is not the header.
-    #[error("{name}:{line}: expected the header `stake`, got `{got}`")]
+    /// The first line that is no comment is no header with one column `stake`.
+    #[error("{name}:{line}: expected a header with one column `stake`, got `{got}`")]
     Header {
         /// The table.
         name: String,
@@ -108,14 +113,24 @@ impl StakeTable {
     /// # Errors
     /// Every variant of [`StakesError`].
     pub fn read(path: &Path) -> Result<Self, StakesError> {
-        let read_error = |source| StakesError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(read_error)?;
-        let mut text = String::new();
-        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(read_error)?;
-        if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_BYTES {
-            return Err(StakesError::TooLarge { path: path.to_owned() });
+        if path == Path::new(STDIN) {
+            return Self::read_from(io::stdin().lock(), STDIN_NAME);
         }
-        Self::parse(&path.display().to_string(), &text)
+        let file = File::open(path)
+            .map_err(|source| StakesError::Read { name: path.display().to_string(), source })?;
+        Self::read_from(file, &path.display().to_string())
+    }
+
+    fn read_from(source: impl Read, name: &str) -> Result<Self, StakesError> {
+        let mut text = String::new();
+        source
+            .take(MAX_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(|source| StakesError::Read { name: name.to_owned(), source })?;
+        if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_BYTES {
+            return Err(StakesError::TooLarge { name: name.to_owned() });
+        }
+        Self::parse(name, &text)
     }
 
     /// Reads a table from its text; `name` stands in the errors.
@@ -123,26 +138,20 @@ impl StakeTable {
     /// # Errors
     /// Every variant of [`StakesError`] but those of reading the file.
     pub fn parse(name: &str, text: &str) -> Result<Self, StakesError> {
-        let name = || name.to_owned();
-        let mut lines = (1..)
-            .zip(text.lines())
-            .map(|(line, text)| (line, text.trim()))
-            .filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
-        match lines.next() {
-            None => return Err(StakesError::Empty { name: name() }),
-            Some((_, "stake")) => {}
-            Some((line, got)) => {
-                return Err(StakesError::Header { name: name(), line, got: shortened(got) });
-            }
-        }
-        let entries: Vec<(u64, u64)> = lines
-            .map(|(line, text)| match parse_stake(text) {
-                Ok(stake) => Ok((line, stake)),
-                Err(why) => {
-                    Err(StakesError::Entry { name: name(), line, got: shortened(text), why })
-                }
-            })
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .flexible(true)
+            .has_headers(false)
+            .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+        let mut records = reader.records().map(|record| Line::of(name, record));
+        let header =
+            records.next().ok_or_else(|| StakesError::Empty { name: name.to_owned() })??;
+        let column = header.stake_column(name)?;
+        let entries: Vec<(u64, u64)> = records
+            .map(|record| record?.stake(name, column, header.fields.len()))
             .collect::<Result<_, _>>()?;
+        let name = || name.to_owned();
         if entries.is_empty() {
             return Err(StakesError::Empty { name: name() });
         }
@@ -196,6 +205,55 @@ impl StakeTable {
     }
 }
 
+/// A line of the file that is neither empty nor a comment.
+struct Line {
+    number: u64,
+    fields: csv::StringRecord,
+}
+
+impl Line {
+    fn of(name: &str, record: csv::Result<csv::StringRecord>) -> Result<Self, StakesError> {
+        let fields = record
+            .map_err(|error| StakesError::Read { name: name.to_owned(), source: error.into() })?;
+        let number = fields.position().map_or(1, csv::Position::line);
+        Ok(Self { number, fields })
+    }
+
+    fn shown(&self) -> String {
+        shortened(&self.fields.iter().collect::<Vec<_>>().join(","))
+    }
+
+    /// Where the stakes stand.
+    fn stake_column(&self, name: &str) -> Result<usize, StakesError> {
+        let mut columns = (0..).zip(&self.fields).filter(|(_, field)| *field == "stake");
+        match (columns.next(), columns.next()) {
+            (Some((column, _)), None) => Ok(column),
+            _ => Err(StakesError::Header {
+                name: name.to_owned(),
+                line: self.number,
+                got: self.shown(),
+            }),
+        }
+    }
+
+    /// The line's number and its stake.
+    fn stake(&self, name: &str, column: usize, columns: usize) -> Result<(u64, u64), StakesError> {
+        let entry = |got: String, why| StakesError::Entry {
+            name: name.to_owned(),
+            line: self.number,
+            got,
+            why,
+        };
+        match self.fields.get(column) {
+            Some(field) if self.fields.len() == columns => parse_stake(field)
+                .map(|stake| (self.number, stake))
+                .map_err(|why| entry(shortened(field), why)),
+            _ if columns == 1 => Err(entry(self.shown(), "expected one whole number")),
+            _ => Err(entry(self.shown(), "the header has another number of columns")),
+        }
+    }
+}
+
 fn parse_stake(text: &str) -> Result<u64, &'static str> {
     use std::num::IntErrorKind;
     if text.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit())) {
@@ -235,7 +293,18 @@ mod tests {
         assert_eq!(error(""), "t.csv: no stakes in the table");
         assert_eq!(error("# only\n# comments\n"), "t.csv: no stakes in the table");
         assert_eq!(error("stake\n"), "t.csv: no stakes in the table");
-        assert_eq!(error("#\n7\n8\n"), "t.csv:2: expected the header `stake`, got `7`");
+        assert_eq!(
+            error("#\n7\n8\n"),
+            "t.csv:2: expected a header with one column `stake`, got `7`"
+        );
+        assert_eq!(
+            error("stake,address,stake\n7,a,8\n"),
+            "t.csv:1: expected a header with one column `stake`, got `stake,address,stake`"
+        );
+        assert_eq!(
+            error("address,stake\n0xab,5\n0xcd\n"),
+            "t.csv:3: `0xcd` is not a stake: the header has another number of columns"
+        );
         assert_eq!(error("stake\n0\n0\n"), "t.csv: all 2 stakes are 0");
         assert_eq!(
             error("stake\n5\n-3\n"),
@@ -255,6 +324,16 @@ mod tests {
         );
         assert!(
             error("stake\n0\n9\n0\n").starts_with("t.csv:3: the holder of 9 has all the stake")
+        );
+    }
+
+    #[test]
+    fn stakes_are_found_beside_other_columns_and_behind_a_byte_order_mark() {
+        let stakes = |text| StakeTable::parse("t.csv", text).expect("good").stakes;
+        assert_eq!(stakes("\u{feff}stake\r\n5\r\n6\r\n"), [5, 6]);
+        assert_eq!(
+            stakes("\u{feff}# who\naddress, stake ,\"name, city\"\n0xab,5,\"a, b\"\n0xcd, 6,c\n"),
+            [5, 6]
         );
     }
 

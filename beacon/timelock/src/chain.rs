@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crypto_core::drand::{ChainInfo, GroupKey, Schedule, Scheme};
+use crypto_core::drand::{ChainInfo, GroupKey, RoundNumber, Schedule, Scheme};
 use serde::Deserialize;
 
 /// What drand's relays serve as `info` of quicknet, its default chain.
@@ -46,6 +46,8 @@ pub struct Chain {
     scheme: Scheme,
     key: GroupKey,
     hash: [u8; 32],
+    /// Unknown of a chain that is named by its key alone.
+    schedule: Option<Schedule>,
 }
 
 /// As `/{chain}/info` has it, and as `/v2/chains/{chain}/info` does.
@@ -100,7 +102,7 @@ impl Chain {
         if hash != array("hash", &info.hash)? {
             return Err(ChainError::Hash { computed: hex::encode(hash), said: info.hash });
         }
-        Self::new(scheme, *chain.key(), hash)
+        Self::new(scheme, *chain.key(), hash, Some(schedule))
     }
 
     /// A chain by its key, the name of its scheme and its hash, the first and the last in hex.
@@ -111,14 +113,19 @@ impl Chain {
         let scheme = self::scheme(scheme)?;
         let point = GroupKey::from_bytes(scheme, &bytes("key", key)?)
             .map_err(|why| field("key", key, why))?;
-        Self::new(scheme, point, array("chain", hash)?)
+        Self::new(scheme, point, array("chain", hash)?, None)
     }
 
-    fn new(scheme: Scheme, key: GroupKey, hash: [u8; 32]) -> Result<Self, ChainError> {
+    fn new(
+        scheme: Scheme,
+        key: GroupKey,
+        hash: [u8; 32],
+        schedule: Option<Schedule>,
+    ) -> Result<Self, ChainError> {
         if scheme.is_chained() {
             return Err(ChainError::Chained { scheme });
         }
-        Ok(Self { scheme, key, hash })
+        Ok(Self { scheme, key, hash, schedule })
     }
 
     /// How the beacon signs.
@@ -131,6 +138,20 @@ impl Chain {
     #[must_use]
     pub const fn key(&self) -> &GroupKey {
         &self.key
+    }
+
+    /// The first round that is due at this Unix time, in seconds, or later; `None` if the chain is named by
+    /// its key alone, which says nothing of time, or there is no such round.
+    #[must_use]
+    pub fn round_from(&self, time: u64) -> Option<RoundNumber> {
+        let schedule = self.schedule?;
+        let Some(newest) = schedule.round_at(time) else { return Some(RoundNumber::FIRST) };
+        if schedule.time_of(newest)? < time {
+            newest.get().checked_add(1)
+        } else {
+            Some(newest.get())
+        }
+        .and_then(RoundNumber::new)
     }
 
     /// What names the chain, in hex.
@@ -168,7 +189,11 @@ mod tests {
         let hash = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
         assert_eq!((chain.hash().as_str(), chain.scheme()), (hash, Scheme::default()));
         let key = hex::encode(chain.key().to_bytes());
-        assert_eq!(Chain::from_key(&key, "bls-unchained-g1-rfc9380", hash).unwrap(), chain);
+        let named = Chain::from_key(&key, "bls-unchained-g1-rfc9380", hash).unwrap();
+        assert_eq!(
+            (named.hash(), named.key(), named.scheme()),
+            (chain.hash(), chain.key(), chain.scheme())
+        );
     }
 
     #[test]
@@ -179,6 +204,20 @@ mod tests {
             .replace("schemeID", "scheme")
             .replace("\"metadata\":{\"beaconID\":\"quicknet\"}", "\"beacon_id\":\"quicknet\"");
         assert_eq!(Chain::from_info(&json).unwrap(), Chain::quicknet().unwrap());
+    }
+
+    #[test]
+    fn a_time_has_the_first_round_that_is_not_before_it() {
+        let chain = Chain::quicknet().unwrap();
+        let genesis = 1_692_803_367;
+        for (time, round) in
+            [(0, 1), (genesis, 1), (genesis + 1, 2), (genesis + 3, 2), (genesis + 4, 3)]
+        {
+            assert_eq!(chain.round_from(time), RoundNumber::new(round), "{time}");
+        }
+        let key = hex::encode(chain.key().to_bytes());
+        let timeless = Chain::from_key(&key, "bls-unchained-g1-rfc9380", &chain.hash()).unwrap();
+        assert_eq!(timeless.round_from(genesis), None);
     }
 
     #[test]

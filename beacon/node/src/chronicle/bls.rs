@@ -54,6 +54,11 @@ impl Rounds {
         self.rounds.len()
     }
 
+    /// Its slots, as they stand there.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.rounds.iter().map(|entry| entry.round).collect()
+    }
+
     /// The group's public key.
     #[must_use]
     pub fn key(&self) -> String {

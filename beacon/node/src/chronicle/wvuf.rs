@@ -90,6 +90,16 @@ impl Evaluations {
         self.slots.len()
     }
 
+    /// Its slots, as they stand there.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.slots.iter().map(|entry| entry.slot).collect()
+    }
+
+    /// How many parties it names.
+    pub(super) fn parties(&self) -> usize {
+        self.evaluators.weights.len()
+    }
+
     /// The digest of who may evaluate and of how many it takes: weights, thresholds and public shares
     /// of both paths. Without the thresholds in it, one partial and a threshold of one would make a
     /// value of the same key.

@@ -161,11 +161,12 @@ impl<S: Keyed> Ledger<S> {
         );
     }
 
-    /// Compares all values with each other and with an independent verification.
+    /// Compares all values with each other and with an independent verification; `None` if the run was ended
+    /// before there was a key.
     ///
     /// # Errors
     /// The first disagreement.
-    pub(super) fn settle(self) -> Result<Chronicle, Failure> {
+    pub(super) fn settle(self) -> Result<Option<Chronicle>, Failure> {
         if let Some(fault) = self.faults.first() {
             let count = self.faults.len();
             return Err(Failure::Disagreement(format!("{count} faults, the first: {fault}")));
@@ -177,17 +178,16 @@ impl<S: Keyed> Ledger<S> {
             compared += row.revealed.len();
             reveals.extend(row.revealed.values().next().map(|(_, reveal)| reveal));
         }
-        let committees = self.committees.as_ref().ok_or_else(|| {
-            Failure::Disagreement("the run ended before there was a key".to_owned())
-        })?;
+        let Some(committees) = &self.committees else { return Ok(None) };
         let chronicle = S::chronicle(self.context, committees, &reveals);
         chronicle.verify()?;
         say!(
-            "{compared} values of {} parties in {} slots agree; each slot verified from public data",
+            "{compared} values of {} parties in {} slots agree; each slot verified from public \
+             data",
             self.parties,
             chronicle.slots()
         );
-        Ok(chronicle)
+        Ok(Some(chronicle))
     }
 }
 

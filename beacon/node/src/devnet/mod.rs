@@ -154,10 +154,12 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
     runtime.shutdown_timeout(patience);
     ledger.print_summary();
     let chronicle = ledger.settle()?;
-    if let (Some(out), Some(file)) = (out, &options.out) {
-        out.write(&chronicle.to_json()?)?;
-        say!("written to {}; check it with: prefinal verify {0}", file.display());
-    }
+    let (Some(out), Some(file)) = (out, &options.out) else { return Ok(()) };
+    let chronicle = chronicle.ok_or_else(|| {
+        Failure::Disagreement("the run was ended before there was a key".to_owned())
+    })?;
+    out.write(&chronicle.to_json()?)?;
+    say!("written to {}; check it with: prefinal verify {0}", file.display());
     Ok(())
 }
 

@@ -144,9 +144,9 @@ impl Report {
 
     pub(super) fn print(&self, rounding: &Rounding, weights: bool) {
         let proof = proven_total(rounding);
+        say!("{}", self.table);
         say!(
-            "{}: {} parties, total weight {}{proof}, largest {}, {} hold a share",
-            self.table,
+            "{} parties, total weight {}{proof}, largest {}, {} hold a share",
             self.parties,
             self.total_weight,
             self.largest_weight,

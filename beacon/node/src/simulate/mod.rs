@@ -207,10 +207,12 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
     say!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
     say!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
     say!(
-        "with both paths {} of {} values came by the fast one; first value after {} s of key \
-         generation; a slot took {} ms",
+        "with both paths {} of {} values came by the fast one",
         fast.by_fast_path,
-        fast.waits.count(),
+        fast.waits.count()
+    );
+    say!(
+        "first value after {} s of key generation; a slot took {} ms",
         fast.first_value.as_secs(),
         milliseconds(fast.slot_time)
     );

@@ -3,10 +3,11 @@
 //! Bad input is one line on stderr that names file, line and value, and exit code 2; a value that
 //! does not hold is exit code 1; a panic is a bug of ours whatever the input is.
 //!
-//! Elsewhere: what is changed in a file and found by `verify` (`verify`).
+//! Elsewhere: what is changed in a file and found by `verify` (`verify`), pipes and signals (`terminal`).
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod journal;
+mod terminal;
 mod verify;
 
 use std::fs;
@@ -428,7 +429,12 @@ fn a_devnet_of_each_path_reveals_and_its_file_verifies() {
         assert_eq!(output.status.code(), Some(0), "{path}: {said}{}", text(&output.stderr));
         let key = said.trim().rsplit(' ').next().unwrap().to_owned();
         assert_eq!(key.len(), digits, "{said}");
-        assert!(prefinal(["verify", utf8(&file), "--key", &key]).status.success());
+        for key in [key.clone(), key.to_uppercase(), format!("0x{key}"), format!("0X{key}")] {
+            let output = prefinal(["verify", utf8(&file), "--key", &key]);
+            assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        }
+        assert!(text(&output.stderr).contains("no --key"), "{output:?}");
+        misused(&["verify", utf8(&file), "--key", "many"], &["--key", "many"]);
         let other = format!("{}{}", if key.starts_with('0') { '1' } else { '0' }, &key[1..]);
         let said = complaint(&["verify", utf8(&file), "--key", &other], 1);
         assert!(said.contains(&key) && said.contains(&other), "{said}");

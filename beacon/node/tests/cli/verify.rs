@@ -124,16 +124,40 @@ fn a_changed_round_does_not_verify() {
         round["randomness"] = rounds[0]["randomness"].clone();
     });
     let other = number + 1000;
-    let moved = |file: &mut Value| file["rounds"][1]["round"] = json!(other);
+    let moved = |file: &mut Value| {
+        file["rounds"].as_array_mut().unwrap().last_mut().unwrap()["round"] = json!(other);
+    };
     let said = verify_changed_of(&ROUNDS, moved, 1);
     assert!(said.contains(&format!("slot {other}")), "{said}");
-    let zero = |file: &mut Value| file["rounds"][1]["round"] = json!(0);
+    let zero = |file: &mut Value| file["rounds"][0]["round"] = json!(0);
     assert!(verify_changed_of(&ROUNDS, zero, 1).contains("count from one"));
     // Another committee's key.
     let key = "81".to_owned() + &"00".repeat(95);
     verify_changed_of(&ROUNDS, |file| file["public_key"] = json!(key), 2);
     let generator = "93e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8";
     verify_changed_of(&ROUNDS, |file| file["public_key"] = json!(generator), 1);
+}
+
+/// They would verify, for nothing in them is false; and a slot would count twice.
+#[test]
+fn files_of_nothing_and_slots_that_stand_twice_are_bad_input() {
+    let list = |file: &mut Value, of: &str| file[of].as_array_mut().unwrap().clone();
+    for (original, of) in [(&*CHRONICLE, "slots"), (&*ROUNDS, "rounds")] {
+        let said = verify_changed_of(original, |file| file[of] = json!([]), 2);
+        assert!(said.contains("no slots"), "{said}");
+        let twice = |file: &mut Value| {
+            let slots = list(file, of);
+            file[of] = json!([&slots[..1], &slots].concat());
+        };
+        assert!(verify_changed_of(original, twice, 2).contains("each once"));
+        let turned = |file: &mut Value| file[of] = list(file, of).into_iter().rev().collect();
+        assert!(verify_changed_of(original, turned, 2).contains("in order"));
+    }
+    let nobody = |file: &mut Value| {
+        file["evaluators"]["weights"] = json!([]);
+        file["slots"] = json!([]);
+    };
+    assert!(verify_changed(nobody, 2).contains("no parties"));
 }
 
 #[test]

@@ -232,12 +232,17 @@ impl Row {
         if self.profile.slow.is_some() { self.profile.total().to_string() } else { "-".to_owned() }
     }
 
-    fn cells(&self) -> Vec<String> {
+    /// Name, total weight, and the stake that the fast path needs.
+    fn head(&self) -> [String; 3] {
         let needs = self
             .profile
             .needs
             .map_or("-".to_owned(), |parts| format!("{}.{:02}", parts / 100, parts % 100));
-        let mut cells = vec![self.profile.name.clone(), self.total(), needs];
+        [self.profile.name.clone(), self.total(), needs]
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let mut cells = self.head().to_vec();
         for waits in [&self.free, &self.behind, &self.ahead] {
             cells.extend(waits.cells());
         }
@@ -245,26 +250,18 @@ impl Row {
     }
 }
 
-const COLUMNS: [&str; 15] = [
-    "wait after finality, ms",
-    "weight",
-    "needs, %",
-    "links",
-    "p50",
-    "p90",
-    "p99",
-    "behind",
-    "p50",
-    "p90",
-    "p99",
-    "ahead",
-    "p50",
-    "p90",
-    "p99",
-];
-
 fn show(rows: &[Row]) {
-    say!("{}", table::table(&COLUMNS, rows.iter().map(Row::cells)));
+    let kinds: [(&str, fn(&Row) -> &Waits); 3] = [
+        ("wait, ms: links alone", |row| &row.free),
+        ("wait, ms: combining behind", |row| &row.behind),
+        ("wait, ms: combining ahead", |row| &row.ahead),
+    ];
+    for (kind, waits) in kinds {
+        let header = [kind, "weight", "needs, %", "mean", "p50", "p90", "p99"];
+        let timed = rows.iter().filter(|row| waits(row).count() > 0);
+        let cells = timed.map(|row| [&row.head()[..], &waits(row).cells()].concat());
+        say!("{}", table::table(&header, cells));
+    }
     say!(
         "means of links alone, of combining behind the last partial, and of combining ahead, as far as \
          partials are there"
