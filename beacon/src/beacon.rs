@@ -320,7 +320,7 @@ impl<S: Scheme> Beacon<S> {
         if let Some(subject) = known {
             return Some(Arc::clone(subject));
         }
-        let subject = Arc::new(Subject::new(&self.context, slot, value)?);
+        let subject = Arc::new(Subject::new(&self.context, self.binding, slot, value)?);
         if let Some(open) = self.open.get_mut(&slot) {
             open.subjects.insert(value, Arc::clone(&subject));
         }
@@ -382,7 +382,7 @@ impl<S: Scheme> Beacon<S> {
         let Some(open) = self.open.get(&slot).filter(|open| open.result.is_none()) else { return };
         let value = match (self.binding, open.value()) {
             // A result may precede finality.
-            (Binding::Slot, _) => None,
+            (Binding::Slot | Binding::Rounds { .. }, _) => None,
             (Binding::Value, Some(Some(value))) => Some(value),
             (Binding::Value, _) => return,
         };
@@ -492,7 +492,16 @@ impl<S: Scheme> Beacon<S> {
                     if let Some(answer) = open.finality.as_mut() {
                         answer.shown = Some((path, Box::new(S::show(&output, &proof))));
                     }
-                    Output::Reveal(Box::new(Reveal { slot, value, bound, output, path, proof }))
+                    let round = self.binding.round(slot);
+                    Output::Reveal(Box::new(Reveal {
+                        slot,
+                        round,
+                        value,
+                        bound,
+                        output,
+                        path,
+                        proof,
+                    }))
                 }
             };
             self.outputs.push_back(output);

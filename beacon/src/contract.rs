@@ -293,7 +293,7 @@ pub fn late(path: Path, sent: bool) -> bool {
 pub fn bound_value(binding: Binding, value: Option<Value>) -> Option<Option<Value>> {
     match binding {
         // Rules 1 and 8: a skipped slot has an input too.
-        Binding::Slot => Some(None),
+        Binding::Slot | Binding::Rounds { .. } => Some(None),
         // Rule 1: the value, and no view.
         Binding::Value => value.map(Some),
     }

@@ -26,7 +26,8 @@
 //! as many slots as [`Limits::history`](crate::Limits) says, until the next handover.
 //!
 //! The slots go on counting. With a key that was handed over (`pvss_dkg::field::Handover`) so do the
-//! rounds of threshold BLS: one chain for drand's clients, whoever the committee is. A committee of rounds
+//! rounds of threshold BLS, from the same slot on ([`Binding::Rounds`](crate::Binding::Rounds)): one chain
+//! for drand's clients, whoever the committee is. A committee of rounds
 //! with another group key is refused; a fresh key starts another chain, and another value of this type.
 //!
 //! The boundary has to be known before anything is said about a slot above it; later it is refused, since
@@ -221,6 +222,14 @@ pub enum HandoverError {
         end: Slot,
         /// What was said now.
         first: Slot,
+    },
+    /// Counted from another slot, a slot would have the output of one that is revealed already.
+    #[error("next epoch counts rounds from {got}, expected {expected}")]
+    Numbering {
+        /// From which slot the next one counts.
+        got: Slot,
+        /// From which its predecessor does.
+        expected: Slot,
     },
     /// Rounds of one chain have one key; a fresh one starts another chain.
     #[error("rounds of the next epoch have another group key")]
@@ -462,6 +471,12 @@ impl<S: Scheme> Epochs<S> {
                 (before.beacon.late_committee(), term.beacon.late_committee())
             {
                 S::check_handover(old, new).map_err(|OtherGroupKey| HandoverError::GroupKey)?;
+            }
+            let origins = (term.beacon.binding().origin(), before.beacon.binding().origin());
+            if let (Some(got), Some(expected)) = origins
+                && got != expected
+            {
+                return Err(HandoverError::Numbering { got, expected });
             }
             before.end = Some(first);
         }

@@ -3,6 +3,7 @@
 //! The driver carries outputs out in order; a [`Output::Persist`] is durable before anything that
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
 use crypto_core::access::Party;
+use crypto_core::drand::RoundNumber;
 
 use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
@@ -130,6 +131,8 @@ pub enum Recipient {
 pub struct Reveal<S: Scheme> {
     /// The slot.
     pub slot: Slot,
+    /// The number under which drand's clients know the output, if the scheme is theirs.
+    pub round: Option<RoundNumber>,
     /// What it was finalized with; `None` if it was skipped.
     pub value: Option<Value>,
     /// What entered the function beside chain, epoch and slot.

@@ -24,8 +24,9 @@ use std::sync::Arc;
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
 use crypto_core::context::Context;
+use crypto_core::drand::RoundNumber;
 
-use crate::config::Keys;
+use crate::config::{Binding, Keys};
 use crate::schemes::{QuorumError, Scheme, ShownError};
 use crate::slot::{Slot, Value};
 use crate::wire::Path;
@@ -35,15 +36,23 @@ use crate::wire::Path;
 pub(crate) struct Subject<S: Scheme> {
     context: Context,
     slot: Slot,
+    /// What the slot is counted as.
+    round: Option<u64>,
     value: Option<Value>,
     input: S::Input,
 }
 
 impl<S: Scheme> Subject<S> {
     /// `None` if the slot cannot be evaluated.
-    pub(crate) fn new(context: &Context, slot: Slot, value: Option<Value>) -> Option<Self> {
-        let input = S::input(context, slot, value)?;
-        Some(Self { context: *context, slot, value, input })
+    pub(crate) fn new(
+        context: &Context,
+        binding: Binding,
+        slot: Slot,
+        value: Option<Value>,
+    ) -> Option<Self> {
+        let input = S::input(context, binding, slot, value)?;
+        let round = binding.round(slot).map(RoundNumber::get);
+        Some(Self { context: *context, slot, round, value, input })
     }
 
     /// From what a scheme made of the slot's content.
@@ -53,7 +62,7 @@ impl<S: Scheme> Subject<S> {
         value: Value,
         input: S::Input,
     ) -> Self {
-        Self { context: *context, slot, value: Some(value), input }
+        Self { context: *context, slot, round: None, value: Some(value), input }
     }
 
     pub(crate) fn value(&self) -> Option<Value> {
@@ -215,13 +224,13 @@ impl<S: Scheme> Job<S> {
         &self.work
     }
 
-    /// What the verdict depends on: chain, epoch, committee, path, slot, value and partials. Late keys
+    /// What the verdict depends on: chain, epoch, committee, path, slot, round, value and partials. Late keys
     /// are not in it, for a committee admits one key of a party and all admit the same.
     #[must_use]
     pub fn fingerprint(&self) -> Vec<u8> {
         let committee = self.committee().map(S::id);
-        let Subject { context, slot, value, .. } = &*self.subject;
-        let lane = (committee, context, self.path, slot, value);
+        let Subject { context, slot, round, value, .. } = &*self.subject;
+        let lane = (committee, context, self.path, (slot, round), value);
         let mut bytes = Vec::new();
         // Writing to memory does not fail.
         let written = lane.serialize(&mut bytes).and_then(|()| self.work.serialize(&mut bytes));

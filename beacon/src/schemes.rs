@@ -113,7 +113,13 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
 
     /// Rule 1: the slot, its context and maybe its value, never the view. `None` if a slot cannot be
     /// evaluated.
-    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Self::Input>;
+    /// The binding says how slots are counted.
+    fn input(
+        context: &Context,
+        binding: Binding,
+        slot: Slot,
+        value: Option<Value>,
+    ) -> Option<Self::Input>;
 
     /// What a content gives to evaluate, and of which slot and value.
     ///

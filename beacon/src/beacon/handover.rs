@@ -3,6 +3,7 @@ use crypto_core::context::Context;
 
 use super::Beacon;
 use crate::collector::Lane;
+use crate::config::Binding;
 use crate::contract::bound_value;
 use crate::schemes::Scheme;
 use crate::slot::{Slot, View};
@@ -16,6 +17,10 @@ impl<S: Scheme> Beacon<S> {
 
     pub(crate) const fn context(&self) -> &Context {
         &self.context
+    }
+
+    pub(crate) const fn binding(&self) -> Binding {
+        self.binding
     }
 
     /// The slot after the last final one.

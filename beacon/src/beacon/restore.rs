@@ -30,7 +30,7 @@ impl<S: Scheme> Beacon<S> {
         let Config { context, me, paths, binding, fast_attempt, first, limits } = config;
         let Split { plan, schedule, keys, secrets } = split(paths, me, &context, binding)?;
         // With a value in it every slot has an input.
-        if binding == Binding::Slot && S::input(&context, first, None).is_none() {
+        if binding != Binding::Value && S::input(&context, binding, first, None).is_none() {
             return Err(ConfigError::NoInput { first });
         }
         // The head of the FIFO is always kept.

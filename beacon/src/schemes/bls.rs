@@ -2,15 +2,26 @@
 //!
 //! | outputs                    | message                                             | committee's purpose      |
 //! |----------------------------|-----------------------------------------------------|--------------------------|
-//! | of the slot alone          | `SHA-256(slot, u64 big-endian)`: drand's round       | [`Purpose::Rounds`]      |
+//! | of the slot alone          | `SHA-256(round, u64 big-endian)`: drand's round      | [`Purpose::Rounds`]      |
 //! | of the slot and its value  | chain (32) ‖ epoch (8) ‖ slot (8, big-endian) ‖ value (32) | [`Bls::CERTIFICATES`] |
 //!
-//! Without values an output is a round of `bls-unchained-g1-rfc9380` with the slot as its number: every
-//! drand client verifies it, timelock encryption is to it, and its randomness is `SHA-256(signature)`.
+//! Without values an output is a round of `bls-unchained-g1-rfc9380`: every drand client verifies it,
+//! timelock encryption is to it, and its randomness is `SHA-256(signature)`. The integrator says how rounds
+//! are numbered:
+//!
+//! | binding                       | round of a slot      | rounds start with                          |
+//! |-------------------------------|----------------------|--------------------------------------------|
+//! | [`Binding::Slot`]             | `slot`               | the first slot that has an output          |
+//! | [`Binding::Rounds`]           | `slot − first + 1`   | 1, if `first` is the first with an output   |
+//!
+//! drand's clients take round 1 for granted: they measure with it, and some verify from it on. Round `r` is
+//! due at `genesis + (r − 1)·period`, so a chain's genesis is the time at which slot `first` is due.
+//!
 //! Neither chain nor epoch is in the message, the key stands for the chain: a key is of one chain, and
-//! handed over from epoch to epoch it goes on counting slots. With values an output is a certificate,
+//! handed over from epoch to epoch it goes on counting. With another `first` under the same key a slot
+//! would be signed as a round that is out already, so `first` is handed over as well. With values an output is a certificate,
 //! under a domain of its own. One key signs one of the two (`crypto_core::threshold`), so a beacon of
-//! rounds cannot be made to certify and the other way round. Rounds count from one: slot 0 has none.
+//! rounds cannot be made to certify and the other way round.
 //!
 //! Partials are verified late: they are combined as they come and one equation, two pairings, checks the
 //! result; only if it fails are the partials looked at.
@@ -27,7 +38,7 @@ use std::sync::Arc;
 use crypto_core::access::Party;
 use crypto_core::bls::{Domain, MinSig, min_sig};
 use crypto_core::context::Context;
-use crypto_core::drand::{Randomness, RoundNumber};
+use crypto_core::drand::Randomness;
 use crypto_core::threshold::{
     self, Ahead, Combination, Committee, Message, Partial, PartialError, Purpose, Signer,
 };
@@ -59,7 +70,7 @@ impl Bls {
     #[must_use]
     pub const fn purpose(binding: Binding) -> Purpose {
         match binding {
-            Binding::Slot => Purpose::Rounds,
+            Binding::Slot | Binding::Rounds { .. } => Purpose::Rounds,
             Binding::Value => Self::CERTIFICATES,
         }
     }
@@ -105,9 +116,14 @@ impl Scheme for Bls {
         match key {}
     }
 
-    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Message<MinSig>> {
+    fn input(
+        context: &Context,
+        binding: Binding,
+        slot: Slot,
+        value: Option<Value>,
+    ) -> Option<Message<MinSig>> {
         match value {
-            None => RoundNumber::new(slot.get()).map(Message::round),
+            None => binding.round(slot).map(Message::round),
             Some(value) => {
                 let statement = Self::statement(context, slot, value);
                 Some(Message::new(Self::CERTIFICATES.domain(), &statement))

@@ -126,7 +126,7 @@ impl Scheme for Decryption {
     }
 
     /// Not without the content.
-    fn input(_: &Context, _: Slot, _: Option<Value>) -> Option<Batch> {
+    fn input(_: &Context, _: Binding, _: Slot, _: Option<Value>) -> Option<Batch> {
         None
     }
 

@@ -120,7 +120,7 @@ impl Scheme for MultiSig {
         match key {}
     }
 
-    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Statement> {
+    fn input(context: &Context, _: Binding, slot: Slot, value: Option<Value>) -> Option<Statement> {
         Some(Statement { context: *context, slot, value: value? })
     }
 

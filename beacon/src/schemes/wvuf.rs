@@ -72,7 +72,7 @@ impl Scheme for Wvuf {
         })
     }
 
-    fn input(context: &Context, slot: Slot, value: Option<Value>) -> Option<Input> {
+    fn input(context: &Context, _: Binding, slot: Slot, value: Option<Value>) -> Option<Input> {
         Some(Input::new(context, slot, value.map(Value::to_bytes)))
     }
 
@@ -167,8 +167,11 @@ impl Scheme for Wvuf {
         }
     }
 
-    fn check_binding(_: &Committee, _: Path, _: Binding) -> Result<(), ConfigError> {
-        Ok(())
+    fn check_binding(_: &Committee, _: Path, binding: Binding) -> Result<(), ConfigError> {
+        match binding {
+            Binding::Slot | Binding::Value => Ok(()),
+            Binding::Rounds { .. } => Err(ConfigError::NoRounds),
+        }
     }
 
     /// Evaluates what no slot is, and checks it as others would, if they could already.

@@ -429,6 +429,13 @@ fn what_does_not_follow_is_refused() {
     let fresh = fresh.config(crate::fixture::A, &crate::fixture::SLOW);
     let fresh = beacon::Config { context: context(1), first: slot(4), ..fresh };
     assert_eq!(epochs.hand_over(fresh).unwrap_err(), HandoverError::GroupKey);
+    // Counted from another slot, slot 4 would be signed as a round that is out.
+    let shifted = next(&|config| {
+        config.binding = beacon::Binding::Rounds { first: slot(2) };
+        config.first = slot(4);
+    });
+    let error = HandoverError::Numbering { got: slot(2), expected: slot(1) };
+    assert_eq!(epochs.hand_over(shifted).unwrap_err(), error);
     // What was said of slot 5 was said by the old committee.
     let view = View::new(slot(5), 0);
     epochs.handle(ms(0), Input::Prefinalized { slot: slot(5), view, value: V });

@@ -218,7 +218,7 @@ pub(crate) fn binding(value: Option<Value>) -> Binding {
 }
 
 pub(crate) fn input<S: Scheme>(at: Slot, value: Option<Value>) -> S::Input {
-    S::input(&CONTEXT, at, value).unwrap()
+    S::input(&CONTEXT, binding(value), at, value).unwrap()
 }
 
 /// One input, and all that follows from it; jobs are handed back at once.

@@ -2,10 +2,11 @@
 use std::num::NonZeroU32;
 
 use beacon::{Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing};
-use beacon::{Scheme, ShapeError};
+use beacon::{Output, Scheme, ShapeError, Work, Wvuf};
 use crypto_core::access::{Access, Threshold};
 use crypto_core::curve::{G1Projective, Scalar};
 use crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
+use machine::Machine;
 
 use crate::fixture::*;
 use crate::instances::DealtBls;
@@ -43,6 +44,62 @@ fn an_output_of_a_slot_is_a_round_of_drand() {
     };
     assert_eq!(chain.verify(&round(1)).unwrap().as_bytes(), &reveal.randomness());
     assert!(chain.verify(&round(2)).is_err());
+    assert_eq!(reveal.round, RoundNumber::new(1));
+}
+
+/// What drand's clients ask for first is there, whatever the slot that has the first output.
+#[test]
+fn the_slot_that_is_round_1_is_the_integrators_choice() {
+    let world = World::<Bls>::four(711);
+    let binding = Binding::Rounds { first: slot(9) };
+    let config = |first| {
+        let config = world.config(A, &SLOW);
+        Config { binding, first: slot(first), ..config }
+    };
+    let mut beacon = Beacon::new(config(9), &[]).unwrap();
+    step(&mut beacon, ms(0), finalized(9, Some(V)));
+    // A partial of round 9 is none of slot 9.
+    step(&mut beacon, ms(0), received(B, world.message(B, Path::Slow, slot(9), None)));
+    let partial = world.partial(C, Path::Slow, slot(1), None);
+    let message = Message::Partial { path: Path::Slow, slot: slot(9), value: None, partial };
+    let reveal = reveals(&step(&mut beacon, ms(0), received(C, message))).remove(0);
+    assert_eq!((reveal.slot, reveal.round), (slot(9), Some(RoundNumber::FIRST)));
+    assert_eq!(reveal.output, world.output(slot(1), None));
+    let error = Beacon::new(config(8), &[]).map(drop).unwrap_err();
+    assert_eq!(error, ConfigError::NoInput { first: slot(8) });
+    for (at, round) in [(0, None), (8, None), (9, Some(1)), (u64::MAX, Some(u64::MAX - 8))] {
+        assert_eq!(binding.round(slot(at)).map(RoundNumber::get), round);
+    }
+    let from_zero = Binding::Rounds { first: slot(0) };
+    assert_eq!(from_zero.round(slot(0)), Some(RoundNumber::FIRST));
+    assert_eq!(from_zero.round(slot(u64::MAX)), None, "more than 64 bits count");
+    assert_eq!(Binding::Value.round(slot(9)), None);
+    // Another function has no rounds.
+    let world = World::<Wvuf>::four(712);
+    let other = Config { binding, first: slot(9), ..world.config(A, &SLOW) };
+    assert_eq!(Beacon::new(other, &[]).map(drop).unwrap_err(), ConfigError::NoRounds);
+}
+
+/// A pool keeps verdicts by what they depend on, and a round is part of it.
+#[test]
+fn one_slot_counted_in_two_ways_is_two_jobs() {
+    let world = World::<Bls>::four(713);
+    let job = |binding| {
+        let config = Config { binding, ..world.config(A, &SLOW) };
+        let mut beacon = Beacon::new(config, &[]).unwrap();
+        beacon.handle(ms(0), finalized(1, Some(V)));
+        beacon.handle(ms(0), received(B, world.message(B, Path::Slow, slot(1), None)));
+        let mut outputs = std::iter::from_fn(|| beacon.poll());
+        let job = outputs.find_map(|output| match output {
+            Output::Check(job) if matches!(job.work(), Work::Combine(_)) => Some(job),
+            _ => None,
+        });
+        job.unwrap().fingerprint()
+    };
+    let from_one = job(Binding::Rounds { first: slot(1) });
+    assert_ne!(from_one, job(Binding::Rounds { first: slot(0) }));
+    // The slot is the round.
+    assert_eq!(from_one, job(Binding::Slot));
 }
 
 /// Verified late: the result is checked, so errors that cancel in it have changed nothing.

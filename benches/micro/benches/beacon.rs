@@ -16,7 +16,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use beacon::{Bls, Path, Paths, Slot, Wvuf};
+use beacon::{Binding, Bls, Path, Paths, Slot, Wvuf};
 use bench::fixture::{context, weights};
 use bench::slots::{Dealt, ME, Running, Side, combine_limit};
 use bench::suite::Suite;
@@ -84,7 +84,7 @@ fn output<S: Dealt>(
         |last| assert!(running.borrow_mut().receive(last)),
     );
     let slot = Slot::new(1);
-    let input = S::input(&context(), slot, None).unwrap();
+    let input = S::input(&context(), Binding::Slot, slot, None).unwrap();
     let mut partials: BTreeMap<Party, S::Partial> =
         needed.iter().map(|party| (*party, side.partial(*party, slot))).collect();
     let (_, secrets) = S::deal(&weights(TOTAL), side.t);

@@ -103,7 +103,7 @@ impl<S: Dealt> Side<S> {
 
     /// Somebody else's partial.
     pub fn partial(&self, party: Party, slot: Slot) -> S::Partial {
-        let input = S::input(&context(), slot, None).unwrap();
+        let input = S::input(&context(), Binding::Slot, slot, None).unwrap();
         S::evaluate(&self.others[&party], &input).unwrap()
     }
 

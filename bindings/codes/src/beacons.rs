@@ -23,6 +23,7 @@ impl Coded for ConfigError {
             Self::Unbound => code("value-unbound"),
             Self::Purpose { .. } => code("wrong-purpose"),
             Self::NoInput { .. } => code("no-input"),
+            Self::NoRounds => code("no-rounds"),
         }
     }
 }

@@ -125,6 +125,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("different-bounds", "the two paths bound decryption differently"),
     ("value-unbound", "outputs do not depend on the slot's value and must"),
     ("no-input", "the first slot has nothing to evaluate on"),
+    ("no-rounds", "the function has no rounds of drand"),
     ("other-value", "the slot is final with another value"),
     ("slot-too-far", "the slot is beyond those that are kept"),
     ("unused-path", "the path is not in use"),
