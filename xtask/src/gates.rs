@@ -138,11 +138,14 @@ fn tests() -> Result<Vec<Gate>, Failed> {
     Ok(vec![all, campaign(7).beside(campaign(8))])
 }
 
-/// The program is the one that `tests` has built. Packages come from npm, by their lockfile's hashes.
+/// The program is the one that `tests` has built. Packages come from npm and modules from Go's proxy, both
+/// by their lockfiles' hashes.
 fn http() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[NODE, NPM])?;
+    setup::go()?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("beacon/node/tests/http");
-    Ok(vec![packages, served("-- --ignored")])
+    let modules = Gate::new("go", "vet .").inside("beacon/node/tests/http/go");
+    Ok(vec![packages, modules, served("-- --ignored")])
 }
 
 /// Tests of what the devnet serves. As in `tests`, so that nothing is built again.

@@ -57,6 +57,16 @@ pub(crate) fn programs(wanted: &[Program]) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Go, which has a word for its version where others have an option. Debian's, if it is older than what a
+/// module asks for, gets that one by itself.
+pub(crate) fn go() -> Result<(), Failed> {
+    if answers("go", &["version"]) {
+        return Ok(());
+    }
+    let apt = Gate::new("apt-get", "install --yes golang-go");
+    install("go", &apt).map_err(|_| Failed(format!("go is needed; on Debian: sudo {apt}")))
+}
+
 /// Python packages in an environment of their own, below the root.
 pub(crate) fn venv(path: &str, requirements: &str) -> Result<(), Failed> {
     let python = format!("{path}/bin/python3");

@@ -13,8 +13,8 @@ mod wvuf;
 
 use std::sync::Arc;
 
+use ::beacon::{Binding, Random, Reveal, Slot};
 pub use ::beacon::{Bls, Wvuf};
-use ::beacon::{Random, Reveal};
 use clap::ValueEnum;
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::{PublicKey, Signature};
@@ -119,6 +119,12 @@ pub trait Keyed: Random {
 
     /// Decodes and checks published keys, in the order of the transactions.
     fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self>;
+
+    /// What values depend on, if the first one is of this slot.
+    #[must_use]
+    fn binding(_: Slot) -> Binding {
+        Binding::Slot
+    }
 
     /// The key that drand's clients verify values with, if they can.
     fn public_key(_: &Self::Committee) -> Option<PublicKey> {

@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::{Beacon, Binding, Limits, Path, Paths, Sharing, Slot, Value, View};
+use ::beacon::{Beacon, Limits, Path, Paths, Sharing, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
@@ -433,7 +433,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             context: self.setup.context,
             me: self.me,
             paths: paths(&self.setup, epoch),
-            binding: Binding::Slot,
+            binding: S::binding(first_slot),
             fast_attempt: E::FAST_ATTEMPT,
             first: first_slot,
             limits: Limits::default(),

@@ -50,7 +50,7 @@ function follow(info) {
 /** What is wrong with a value, if anything is. */
 function fault(event) {
   try {
-    const value = hex(chain.verify({ round: event.slot, signature: event.signature }));
+    const value = hex(chain.verify({ round: event.round, signature: event.signature }));
     return value === event.value ? undefined : 'another value';
   } catch (error) {
     return error instanceof PrefinalError ? error.code : 'unreadable';
@@ -175,7 +175,7 @@ try {
   const source = new EventSource(`${from}/events`);
   on(source, 'info', follow);
   on(source, 'value', (event) => {
-    if (!Number.isSafeInteger(event.slot) || typeof event.value !== 'string') throw new Error('no slot or no value');
+    if (![event.slot, event.round].every(Number.isSafeInteger) || typeof event.value !== 'string') throw new Error('no slot, no round or no value');
     queue.push({ ...event, wait_ms: Number(event.wait_ms), path: String(event.path) });
     // Who looks away for an hour wants the newest.
     queue = queue.slice(-2 * KEPT);

@@ -59,7 +59,8 @@ test('the page follows a devnet, verifies its values and plots both paths', asyn
   }
   // What the page shows is what drand's clients are told.
   const ask = async (path) => (await fetch(`${origin}${path}`)).json();
-  const { randomness } = await ask(`/public/${slots[1]}`);
+  // The first slot with a value is round 1.
+  const { randomness } = await ask(`/public/${slots[1] - slots.at(-1) + 1}`);
   assert.ok(rows[1].includes(randomness.slice(0, 16)), rows[1]);
   assert.deepEqual(await ask('/chains'), [await page.locator('#chain').innerText()]);
   assert.match(await page.locator('#state').innerText(), /^\d+ values verified here, all valid$/);

@@ -36,7 +36,7 @@ const value = ({ number, signature, randomness }, at) => ({
 const honest = quicknet.rounds.map(value);
 // As where nobody had the value by the slow path.
 delete honest[2].waits.slow;
-const forged = { ...honest[1], slot: 5000 };
+const forged = { ...honest[1], slot: 5000, round: 5000 };
 const lying = { ...honest[2], slot: honest[2].slot, value: changed(honest[2].value) };
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };

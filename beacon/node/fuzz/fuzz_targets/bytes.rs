@@ -10,6 +10,7 @@ use beacon::stack::Envelope;
 use borsh::{BorshDeserialize, BorshSerialize};
 use libfuzzer_sys::fuzz_target;
 use prefinal_node::chronicle::Chronicle;
+use prefinal_node::http::takes_gzip;
 use prefinal_node::scheme::{Bls, Wvuf};
 use prefinal_node::setup::{Algorithm, Plan, found};
 use prefinal_node::stakes::StakeTable;
@@ -46,6 +47,7 @@ fuzz_target!(|data: &[u8]| {
         _ => {
             if let Ok(text) = std::str::from_utf8(bytes) {
                 drop(StakeTable::parse("fuzz", text));
+                let _taken = takes_gzip(text.lines());
             }
         }
     }

@@ -37,7 +37,8 @@ impl Rounds {
     #[must_use]
     pub fn new(key: PublicKey, reveals: &[&Reveal<Bls>]) -> Self {
         let entry = |reveal: &&Reveal<Bls>| Entry {
-            round: reveal.slot.get(),
+            // Verification says that there is no round 0.
+            round: reveal.round.map_or(0, RoundNumber::get),
             randomness: hex::encode(reveal.randomness()),
             signature: Hex(reveal.output),
         };
@@ -71,7 +72,7 @@ impl Rounds {
     /// The first round that does not hold.
     pub fn verify(&self) -> Result<(), Failure> {
         let failed = |round: u64, what: &dyn std::fmt::Display| {
-            Failure::Disagreement(format!("slot {round}: {what}"))
+            Failure::Disagreement(format!("round {round}: {what}"))
         };
         // When rounds are due, and the name that follows from it, play no role in a signature.
         let schedule = Schedule { genesis_time: 0, period: NonZeroU32::MIN };

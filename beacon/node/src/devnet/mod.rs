@@ -215,7 +215,7 @@ async fn serve<S: Keyed>(
     options: &Options,
     setup: &Setup,
 ) -> Result<(Option<Arc<Board>>, tokio::time::Instant), Failure> {
-    let HttpOptions { http, period, .. } = &options.http;
+    let HttpOptions { http, period, limits, .. } = &options.http;
     let Some(address) = http else { return Ok((None, tokio::time::Instant::now())) };
     if S::NAME != scheme::Name::Bls {
         return Err(Failure::bad_input("--http serves values of --scheme bls"));
@@ -223,7 +223,7 @@ async fn serve<S: Keyed>(
     let page = options.http.files();
     let (now, (genesis, rest)) = (tokio::time::Instant::now(), http::genesis());
     let board = Arc::new(Board::new(genesis, *period, *setup.context.chain.as_bytes()));
-    let server = Server::open(*address, page.as_deref(), Arc::clone(&board)).await?;
+    let server = Server::open(*address, page.as_deref(), Arc::clone(&board), limits).await?;
     let address = server.address().map_err(Failure::bad_input)?;
     let shows = if page.is_some() { "shows the slots, and " } else { "" };
     say!(
@@ -235,9 +235,9 @@ async fn serve<S: Keyed>(
 
 fn post<S: Keyed>(board: &Board, event: &Event<S>) {
     match event {
-        Event::Ready { committees, .. } => {
+        Event::Ready { first_slot, committees } => {
             if let Some(key) = S::public_key(&committees.slow) {
-                board.open(&key);
+                board.open(&key, *first_slot);
             }
         }
         Event::Revealed(reveal) => {

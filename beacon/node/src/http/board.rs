@@ -8,12 +8,12 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
-use ::beacon::{Path, Slot, Value};
+use ::beacon::{Binding, Path, Slot, Value};
 use crypto_core::bls::min_sig::{PublicKey, Signature};
 use crypto_core::drand::{ChainInfo, Randomness, RoundNumber, Schedule, Scheme};
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 
 use crate::waits::Waits;
 
@@ -21,8 +21,6 @@ use crate::waits::Waits;
 const ROUNDS: usize = 100_000;
 /// Values that are told again to who comes later, and that a follower may lag behind.
 const TOLD: usize = 256;
-/// Streams of values at a time.
-const FOLLOWERS: usize = 32;
 /// How long a round may be late before who waits for it is told that it is not there.
 const LATE: Duration = Duration::from_secs(5);
 
@@ -34,6 +32,18 @@ pub(super) struct Chain {
     pub(super) hash: String,
     pub(super) v1: String,
     pub(super) v2: String,
+    /// When rounds are due.
+    schedule: Schedule,
+    /// How slots are counted as rounds.
+    binding: Binding,
+}
+
+/// What is known of a chain before there is a key.
+pub(super) struct Prospect {
+    pub(super) v1: String,
+    pub(super) v2: String,
+    /// Seconds after which it is worth while to ask again.
+    pub(super) wait: u32,
 }
 
 /// A round as drand writes it. Version 2 leaves the randomness out, for it is the signature's hash.
@@ -50,6 +60,8 @@ pub(super) enum Answer {
     Is(Round),
     /// Not before so many seconds have passed.
     Early(u64),
+    /// There is no round at all yet.
+    None,
     /// It is past, or due, and not there.
     Missing,
 }
@@ -91,13 +103,14 @@ impl Shown {
 
 /// What there is to serve.
 pub struct Board {
-    schedule: Schedule,
+    /// When slot 1 is due, in seconds of Unix time.
+    start: u64,
+    period: NonZeroU32,
     seed: [u8; 32],
     state: RwLock<State>,
     /// The newest round; zero before the first.
     newest: watch::Sender<u64>,
     told: broadcast::Sender<Told>,
-    pub(super) followers: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -120,36 +133,57 @@ fn since_epoch() -> Duration {
 }
 
 impl Board {
-    /// Before there is a key. `seed` tells the chain from others with the same key and times.
+    /// Before there is a key. Slot 1 is due at `start`, each further one a `period` later, in seconds of
+    /// Unix time. `seed` tells the chain from others with the same key and times.
     #[must_use]
-    pub fn new(genesis_time: u64, period: NonZeroU32, seed: [u8; 32]) -> Self {
+    pub fn new(start: u64, period: NonZeroU32, seed: [u8; 32]) -> Self {
         Self {
-            schedule: Schedule { genesis_time, period },
+            start,
+            period,
             seed,
             state: RwLock::default(),
             newest: watch::Sender::new(0),
             told: broadcast::Sender::new(TOLD),
-            followers: Arc::new(Semaphore::new(FOLLOWERS)),
         }
     }
 
-    /// The committee has its key, once for all.
-    pub fn open(&self, key: &PublicKey) {
+    /// The committee has its key, once for all, and this slot is round 1: the chain's genesis is when
+    /// it is due.
+    pub fn open(&self, key: &PublicKey, first: Slot) {
         let (scheme, key) = (Scheme::UnchainedG1Rfc9380, key.to_bytes());
+        let before = first.get().saturating_sub(1).saturating_mul(self.period.get().into());
+        let genesis_time = self.start.saturating_add(before);
+        let schedule = Schedule { genesis_time, period: self.period };
         // A public key has a public key's encoding.
-        let Ok(info) = ChainInfo::new(scheme, &key, self.schedule, self.seed, BEACON) else {
+        let Ok(info) = ChainInfo::new(scheme, &key, schedule, self.seed, BEACON) else {
             return;
         };
         let mut state = self.write();
         if state.chain.is_none() {
-            let chain = Arc::new(self.chain_of(&info));
+            let chain = Arc::new(self.chain_of(&info, Binding::Rounds { first }));
             drop(self.told.send(Told { slot: None, data: chain.v1.as_str().into() }));
             state.chain = Some(chain);
         }
     }
 
-    fn chain_of(&self, info: &ChainInfo) -> Chain {
-        let Schedule { genesis_time, period } = self.schedule;
+    /// What the chain will be, as far as it is decided before the committee has its key.
+    pub(super) fn prospect(&self) -> Prospect {
+        let (seed, scheme) = (hex::encode(self.seed), Scheme::UnchainedG1Rfc9380.id());
+        let status = "the committee makes its key";
+        let v1 = json!({
+            "status": status, "period": self.period, "groupHash": seed, "schemeID": scheme,
+            "metadata": { "beaconID": BEACON },
+        });
+        let v2 = json!({
+            "status": status, "period": self.period, "genesis_seed": seed, "scheme": scheme,
+            "beacon_id": BEACON,
+        });
+        Prospect { v1: v1.to_string(), v2: v2.to_string(), wait: self.period.get() }
+    }
+
+    fn chain_of(&self, info: &ChainInfo, binding: Binding) -> Chain {
+        let schedule = info.schedule();
+        let Schedule { genesis_time, period } = schedule;
         let (key, hash) = (hex::encode(info.key().to_bytes()), hex::encode(info.hash()));
         let (seed, scheme) = (hex::encode(self.seed), info.scheme().id());
         let v1 = json!({
@@ -160,20 +194,21 @@ impl Board {
             "public_key": key, "period": period, "genesis_time": genesis_time,
             "genesis_seed": seed, "chain_hash": hash, "scheme": scheme, "beacon_id": BEACON,
         });
-        Chain { hash, v1: v1.to_string(), v2: v2.to_string() }
+        Chain { hash, v1: v1.to_string(), v2: v2.to_string(), schedule, binding }
     }
 
-    /// A party has a slot's value.
+    /// A party has a slot's value. Before there is a key there is none, nor before round 1.
     pub fn reveal(&self, slot: Slot, signature: Signature) {
         let mut state = self.write();
-        state.rounds.entry(slot.get()).or_insert(signature);
+        let Some(round) = state.round_of(slot) else { return };
+        state.rounds.entry(round).or_insert(signature);
         while state.rounds.len() > ROUNDS {
             state.rounds.pop_first();
         }
         drop(state);
         self.newest.send_if_modified(|newest| {
-            let is_newer = *newest < slot.get();
-            *newest = slot.get().max(*newest);
+            let is_newer = *newest < round;
+            *newest = round.max(*newest);
             is_newer
         });
     }
@@ -182,8 +217,9 @@ impl Board {
     pub fn show(&self, shown: &Shown) {
         let slot = shown.slot.get();
         let mut state = self.write();
-        let Some(signature) = state.rounds.get(&slot) else { return };
-        let told = Told { slot: Some(slot), data: shown.to_json(signature).into() };
+        let Some(round) = state.round_of(shown.slot) else { return };
+        let Some(signature) = state.rounds.get(&round) else { return };
+        let told = Told { slot: Some(slot), data: shown.to_json(round, signature).into() };
         state.told.push_back(told.clone());
         while state.told.len() > TOLD {
             state.told.pop_front();
@@ -205,32 +241,26 @@ impl Board {
         self.read().chain.clone()
     }
 
-    /// The newest round and the one that is due.
-    pub(super) fn progress(&self) -> (u64, u64) {
-        let due = self.schedule.round_at(since_epoch().as_secs());
-        (*self.newest.borrow(), due.map_or(0, RoundNumber::get))
+    /// The newest round; zero before the first.
+    pub(super) fn newest(&self) -> u64 {
+        *self.newest.borrow()
     }
 
-    /// Seconds until this round is due.
-    pub(super) fn until(&self, round: u64) -> u64 {
-        let due = RoundNumber::new(round).and_then(|round| self.schedule.time_of(round));
-        due.unwrap_or(u64::MAX).saturating_sub(since_epoch().as_secs())
-    }
-
-    /// The newest round.
+    /// The newest round, if there is one.
     pub(super) fn latest(&self) -> Answer {
-        let newest = *self.newest.borrow();
-        self.known(newest)
+        match self.newest() {
+            0 => Answer::None,
+            newest => self.known(newest),
+        }
     }
 
     /// The round of this number; the next one is waited for.
-    pub(super) async fn round(&self, number: u64) -> Answer {
-        let (newest, due) = self.progress();
-        if number > due.saturating_add(1) {
-            return Answer::Early(self.until(number));
+    pub(super) async fn round(&self, chain: &Chain, number: u64) -> Answer {
+        if number > chain.due().saturating_add(1) {
+            return Answer::Early(chain.until(number));
         }
-        if number > newest {
-            let patience = Duration::from_secs(self.until(number)).saturating_add(LATE);
+        if number > self.newest() {
+            let patience = Duration::from_secs(chain.until(number)).saturating_add(LATE);
             let mut news = self.newest.subscribe();
             drop(tokio::time::timeout(patience, news.wait_for(|newest| *newest >= number)).await);
         }
@@ -254,7 +284,35 @@ impl Board {
     }
 }
 
+impl State {
+    /// The round as which a slot is counted; `None` before there is a key, or before round 1.
+    fn round_of(&self, slot: Slot) -> Option<u64> {
+        self.chain.as_ref()?.binding.round(slot).map(RoundNumber::get)
+    }
+}
+
+impl Chain {
+    /// The round that is due; zero before the first.
+    pub(super) fn due(&self) -> u64 {
+        self.schedule.round_at(since_epoch().as_secs()).map_or(0, RoundNumber::get)
+    }
+
+    /// Seconds until this round is due.
+    pub(super) fn until(&self, round: u64) -> u64 {
+        self.time_of(round).unwrap_or(u64::MAX).saturating_sub(since_epoch().as_secs())
+    }
+
+    /// When this round is due, in seconds of Unix time; round 0 is the genesis.
+    pub(super) fn time_of(&self, round: u64) -> Option<u64> {
+        self.schedule.time_of(RoundNumber::new(round).unwrap_or(RoundNumber::FIRST))
+    }
+}
+
 impl Round {
+    pub(super) const fn number(&self) -> u64 {
+        self.round
+    }
+
     /// As version 2 has it.
     pub(super) fn bare(mut self) -> Self {
         self.randomness = None;
@@ -263,7 +321,7 @@ impl Round {
 }
 
 impl Shown {
-    fn to_json(&self, signature: &Signature) -> String {
+    fn to_json(&self, round: u64, signature: &Signature) -> String {
         let signature = signature.to_bytes();
         let most = self.ways.iter().max_by_key(|(path, way)| (way.parties, **path));
         let waits = self.ways.iter().map(|(path, Way { parties, waits })| {
@@ -274,7 +332,7 @@ impl Shown {
         let [mean, longest] = mean_and_longest(&self.waits());
         json!({
             "slot": self.slot.get(),
-            "round": self.slot.get(),
+            "round": round,
             "path": most.map(|(path, _)| path.to_string()),
             "wait_ms": mean,
             "longest_ms": longest,

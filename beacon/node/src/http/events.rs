@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! event: info                 the chain, as `/info` has it; once, when it is known
-//! event: value                a slot's value, path and waits, when all parties have it
+//! event: value                a slot's value, round, path and waits, when all parties have it
 //! id: 12                      its slot: who comes back with it is told what it missed
 //! ```
 //! Whoever follows for the first time is told the newest values that are kept. Who does not read falls
@@ -13,17 +13,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::State;
+use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use futures_util::stream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 
 use super::board::{Board, Told};
+use super::doors::{Pass, Seat};
 use super::drand::plain;
 
 /// Something is said at least so often, so that what stands between does not close the connection.
@@ -36,12 +37,17 @@ pub(super) fn routes() -> Router<Arc<Board>> {
 struct Follower {
     past: VecDeque<Told>,
     live: Receiver<Told>,
-    _seat: OwnedSemaphorePermit,
+    _seat: Seat,
 }
 
-async fn events(State(board): State<Arc<Board>>, headers: HeaderMap) -> Response {
-    let Ok(seat) = Arc::clone(&board.followers).try_acquire_owned() else {
-        return plain(StatusCode::SERVICE_UNAVAILABLE, "too many follow already");
+async fn events(
+    State(board): State<Arc<Board>>,
+    Extension(pass): Extension<Arc<Pass>>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(seat) = pass.seat() else {
+        let refusal = plain(StatusCode::SERVICE_UNAVAILABLE, "too many follow already");
+        return ([(RETRY_AFTER, "15")], refusal).into_response();
     };
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (past, live) = board.follow(last.unwrap_or(0));

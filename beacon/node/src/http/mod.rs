@@ -1,34 +1,54 @@
 //! Rounds over HTTP, as drand serves them, and the devnet's values as they come.
 //!
 //! Threshold BLS over slots is drand's scheme `bls-unchained-g1-rfc9380` as it stands: the message is
-//! `SHA-256(slot)`, the signature in 𝔾₁ under the tag of RFC 9380, the key in 𝔾₂ (`beacon::Bls`). So a
-//! slot *is* a round, nothing is signed a second time or under a looser tag for the sake of this
+//! `SHA-256(round)`, the signature in 𝔾₁ under the tag of RFC 9380, the key in 𝔾₂ (`beacon::Bls`). So a
+//! slot's output *is* a round, nothing is signed a second time or under a looser tag for the sake of this
 //! interface, and drand's clients verify our rounds and encrypt to them as they are. A key that signs
 //! rounds signs nothing else (`crypto_core::threshold`).
+//!
+//! The committee makes its key in the chain's first slots, which have no value. The first slot that has one
+//! is round 1, which drand's clients take for granted: `round = slot − first + 1`, and this round is what is
+//! signed (`beacon::Binding::Rounds`). Round `r` is due at `genesis + (r − 1) · period`, so the genesis is
+//! when that slot is due; the devnet's leaders keep to it, and the chain's hash names both numbers
+//! ([`crypto_core::drand`]).
 //!
 //! | path                                                      | answers like                         |
 //! |-----------------------------------------------------------|--------------------------------------|
 //! | `/chains`, `/info`, `/health`, `/public/{round}`, `/public/latest`, the last four also behind `/{hash}` | drand's own node, [`handler/http`] |
 //! | `/v2/chains`, `/v2/beacons`, behind a hash or name `/info`, `/health`, `/rounds/{round}`, `/rounds/latest`, `/rounds/next` | drand's [`http-relay`] |
+//! | `/ping`                                                   | drand's relay: somebody is here      |
 //! | `/events`                                                 | a stream of values, for pages        |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
-//! Round `r` is due at `genesis + (r − 1) · period`; the devnet's leaders keep to that, and the chain's
-//! hash names both numbers ([`crypto_core::drand`]). Who asks for the round that is next waits for it.
-//! Rounds before the committee's first slot do not exist, which drand does not know.
+//! Who asks for the round that is next waits for it. While the key is made, paths that name the chain
+//! or a round answer 503 with `Retry-After`; `/info` says besides what is known of the chain by then.
 //!
-//! Limits, so that nobody takes what is meant for all:
+//! | answer                                     | to be kept (`Cache-Control`)                     |
+//! |--------------------------------------------|--------------------------------------------------|
+//! | a round or the chain's info, behind a hash | for ever: `immutable`                            |
+//! | the same without a hash, files of the page | `no-cache`: until asked again, which costs a 304 |
+//! | the newest round                           | until the next is due; not at all if one is late |
+//! | a future round                             | until it is due, at most a day                   |
 //!
-//! | what               | limit                                             | beyond it              |
-//! |--------------------|---------------------------------------------------|------------------------|
-//! | connections        | 256, each for at most an hour                     | wait at the door       |
-//! | a request's head   | 16 KiB, 64 headers, 10 seconds, also between two  | 431, or closed         |
-//! | a request's body   | none                                              | 413                    |
-//! | requests           | 50 a second for each address, 200 at once         | 429                    |
-//! | followers          | 32; who does not read is let go                   | 503                    |
-//! | rounds kept        | the newest 100 000                                | 404                    |
+//! These have an `ETag`, a `Last-Modified` if there is a time that means something (when a round was due),
+//! and take conditional and range requests (`content`). Files of the page are sent as gzip to those who
+//! take it.
 //!
-//! Ours: paths without a hash are not to be cached, since the next devnet at this address is another
+//! Limits, so that nobody takes what is meant for all. Numbers are defaults, see [`Limits`]; what an address
+//! is, and why the loopback is different, says `doors`.
+//!
+//! | what                  | in all      | each address | each on the loopback | beyond it              |
+//! |-----------------------|-------------|--------------|----------------------|------------------------|
+//! | connections           | 256         | 32           | 128                  | the longest idle makes room, else 503 |
+//! | followers             | 32          | 4            | 16                   | 503                    |
+//! | requests              |             | 50 a second, 200 at once | that for each connection | 429    |
+//! | a connection's life   | an hour     |              |                      | closed                 |
+//! | a request's head      | 16 KiB, 64 headers, 10 seconds, also between two | | | 431, or closed         |
+//! | a request's body      | none        |              |                      | 413                    |
+//! | what a follower has not read | 256 values |        |                      | closed                 |
+//! | rounds kept           | the newest 100 000 |       |                      | 404                    |
+//!
+//! Ours: paths without a hash are not to be kept, since the next devnet at this address is another
 //! chain. Elsewhere: which page there is if none is named (`checkout`), what drand's clients check
 //! ([`crypto_core::drand`]), who signs (`beacon`).
 //!
@@ -37,12 +57,15 @@
 
 mod board;
 mod checkout;
+mod content;
+mod doors;
 mod drand;
 mod events;
 mod gate;
 mod page;
 
-use std::net::{IpAddr, SocketAddr};
+use std::io::Write;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,15 +76,16 @@ use clap::Args;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
 
 pub use self::board::{Board, Shown, Way, genesis};
+pub use self::content::takes_gzip;
+use self::doors::Doors;
+pub use self::doors::Limits;
 use self::gate::Rates;
 use self::page::Page;
 use crate::failure::Failure;
 
-const CONNECTIONS: usize = 256;
 const LIFE: Duration = Duration::from_secs(3600);
 const HEAD: Duration = Duration::from_secs(10);
 const HEAD_BYTES: usize = 16 << 10;
@@ -84,6 +108,9 @@ pub struct HttpOptions {
     /// Serve the values alone
     #[arg(long, requires = "http", conflicts_with = "page")]
     pub no_page: bool,
+    /// What clients may take
+    #[command(flatten)]
+    pub limits: Limits,
 }
 
 impl HttpOptions {
@@ -94,14 +121,15 @@ impl HttpOptions {
     }
 }
 
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy)]
-struct Peer(IpAddr);
+/// What a connection is told for which there is no place.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
+    Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n";
 
 /// A listener, and what it answers.
 pub struct Server {
     listener: TcpListener,
     router: Router,
+    doors: Arc<Doors>,
 }
 
 impl Server {
@@ -113,22 +141,24 @@ impl Server {
         address: SocketAddr,
         page: Option<&std::path::Path>,
         board: Arc<Board>,
+        limits: &Limits,
     ) -> Result<Self, Failure> {
         let page = page.map_or_else(|| Ok(Page::default()), Page::read)?;
         let listener = TcpListener::bind(address)
             .await
             .map_err(|error| Failure::bad_input(format_args!("--http {address}: {error}")))?;
         let page = Arc::new(page);
-        let files = move |uri| {
+        let files = move |method, uri, headers| {
             let page = Arc::clone(&page);
-            async move { page.file(&uri) }
+            async move { page.file(&method, &uri, &headers) }
         };
+        let rates = Arc::new(Rates::new(limits));
         let router = drand::routes()
             .merge(events::routes())
             .fallback(files)
-            .layer(middleware::from_fn_with_state(Arc::new(Rates::default()), gate::guard))
+            .layer(middleware::from_fn_with_state(rates, gate::guard))
             .with_state(board);
-        Ok(Self { listener, router })
+        Ok(Self { listener, router, doors: Doors::new(*limits) })
     }
 
     /// Where it listens.
@@ -141,14 +171,18 @@ impl Server {
 
     /// Answers until the task is dropped.
     pub async fn run(self) {
-        let doors = Arc::new(Semaphore::new(CONNECTIONS));
-        while let Ok(permit) = Arc::clone(&doors).acquire_owned().await {
+        loop {
             // Out of descriptors, perhaps: others may end.
             let Ok((stream, peer)) = self.listener.accept().await else {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             };
-            let router = self.router.clone().layer(Extension(Peer(peer.ip())));
+            let Some((pass, closed)) = self.doors.enter(peer.ip()) else {
+                refuse(stream);
+                continue;
+            };
+            let pass = Arc::new(pass);
+            let router = self.router.clone().layer(Extension(Arc::clone(&pass)));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
@@ -157,9 +191,19 @@ impl Server {
                 .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
             tokio::spawn(async move {
                 // However it ends, it is the other end's affair.
-                drop(tokio::time::timeout(LIFE, connection).await);
-                drop(permit);
+                tokio::select! {
+                    _ended = tokio::time::timeout(LIFE, connection) => {}
+                    _closed = closed => {}
+                }
+                drop(pass);
             });
         }
+    }
+}
+
+/// Says that there is no place. So few bytes go into an empty buffer, or nowhere.
+fn refuse(stream: TcpStream) {
+    if let Ok(mut stream) = stream.into_std() {
+        drop(stream.write(FULL));
     }
 }

@@ -1,14 +1,21 @@
 //! Files to serve beside the values: read once, so that a path can name nothing else.
+//!
+//! What becomes smaller is compressed once as well, not for each request: that would be work which costs
+//! who asks for it nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::time::SystemTime;
 
-use axum::body::Bytes;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{StatusCode, Uri};
+use axum::http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
+use super::content::{Content, codings, takes_gzip};
 use super::drand::{PATHS, no_such_path, plain};
 use crate::failure::Failure;
 
@@ -17,10 +24,31 @@ const MOST: u64 = 16 << 20;
 /// Folders within folders.
 const DEPTH: u32 = 8;
 
-/// A file and what it is.
+/// Pages of another devnet are at the same address: they are asked for again, which costs a 304.
+const CACHING: &str = "no-cache";
+
+/// A file as it is, and compressed if that is less.
 struct File {
-    kind: &'static str,
-    bytes: Bytes,
+    whole: Content,
+    packed: Option<Content>,
+}
+
+impl File {
+    fn new(name: &str, bytes: Vec<u8>, modified: Option<u64>) -> Self {
+        let of = |bytes: Vec<u8>, coding| {
+            let content = Content::new(kind(name), CACHING, bytes.into()).since(modified);
+            content.coded(coding).with(X_CONTENT_TYPE_OPTIONS, "nosniff")
+        };
+        let packed = packed(&bytes).map(|packed| of(packed, Some("gzip")));
+        Self { whole: of(bytes, None), packed }
+    }
+}
+
+/// Compressed, if that saves a tenth. Writing into memory does not fail.
+fn packed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).ok()?;
+    encoder.finish().ok().filter(|packed| packed.len() < bytes.len() - bytes.len() / 10)
 }
 
 /// Files by their paths, which begin with a slash.
@@ -64,32 +92,37 @@ impl Page {
                 continue;
             }
             *room = room.checked_sub(about.len()).ok_or("more than 16 MiB of files")?;
-            let bytes = fs::read(&path).map_err(failed)?.into();
-            self.files.insert(name.clone(), File { kind: kind(&name), bytes });
+            let bytes = fs::read(&path).map_err(failed)?;
+            let modified = about.modified().ok().and_then(seconds);
+            let file = File::new(&name, bytes, modified);
+            self.files.insert(name, file);
         }
         Ok(())
     }
 
     /// The file of this path; the root without a page lists what there is.
-    pub(super) fn file(&self, uri: &Uri) -> Response {
+    pub(super) fn file(&self, method: &Method, uri: &Uri, asked: &HeaderMap) -> Response {
         let path = uri.path();
         let file = match path.strip_suffix('/') {
             Some(folder) => self.files.get(&format!("{folder}/index.html")),
             None => self.files.get(path),
         };
         match file {
-            Some(File { kind, bytes }) => {
-                let headers = [
-                    (CONTENT_TYPE, *kind),
-                    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-                    (CACHE_CONTROL, "no-cache"),
-                ];
-                (headers, bytes.clone()).into_response()
+            Some(_) if !matches!(*method, Method::GET | Method::HEAD) => {
+                (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response()
+            }
+            Some(File { whole, packed }) => {
+                let packed = packed.as_ref().filter(|_| takes_gzip(codings(asked)));
+                packed.unwrap_or(whole).clone().answer(asked)
             }
             None if path == "/" => plain(StatusCode::OK, PATHS.trim_end()),
             None => no_such_path(),
         }
     }
+}
+
+fn seconds(time: SystemTime) -> Option<u64> {
+    time.duration_since(SystemTime::UNIX_EPOCH).ok().map(|span| span.as_secs())
 }
 
 /// What a browser needs to be told of a file.

@@ -1,7 +1,7 @@
 //! Threshold BLS over dealings with field elements: whoever has opened its shares signs.
 use std::sync::Arc;
 
-use ::beacon::{Binding, Bls, Reveal};
+use ::beacon::{Binding, Bls, Reveal, Slot};
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::bls::min_sig::{PublicKey, Signature};
@@ -30,6 +30,11 @@ impl Keyed for Bls {
         let committees =
             key.signing(Bls::purpose(Binding::Slot)).map_err(|error| error.to_string())?;
         Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
+    }
+
+    /// The first value is round 1, as drand's clients expect.
+    fn binding(first: Slot) -> Binding {
+        Binding::Rounds { first }
     }
 
     fn dealers(sum: &Key) -> Vec<Party> {

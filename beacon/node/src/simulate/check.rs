@@ -236,8 +236,7 @@ impl<S: Keyed> Trial<'_, S> {
         let key = S::id(&committees.slow);
         let shown: BTreeMap<Slot, &Reveal<S>> =
             self.reveals().map(|(_, reveal)| (reveal.slot, reveal)).collect();
-        let is_new =
-            |reveal: &&Reveal<S>| !self.ground.is_verified(&key, reveal.slot, reveal.randomness());
+        let is_new = |reveal: &&Reveal<S>| !self.ground.is_verified(&key, reveal);
         let shown: Vec<&Reveal<S>> = shown.into_values().filter(is_new).collect();
         if shown.is_empty() {
             return Ok(());
@@ -246,7 +245,7 @@ impl<S: Keyed> Trial<'_, S> {
             .verify()
             .map_err(|failure| Violation::Validity(failure.to_string()))?;
         for reveal in shown {
-            self.ground.note_verified(key, reveal.slot, reveal.randomness());
+            self.ground.note_verified(key, reveal);
         }
         Ok(())
     }

@@ -19,8 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::beacon::Slot;
+use ::beacon::{Reveal, Slot};
 use crypto_core::access::Party;
+use crypto_core::drand::RoundNumber;
 use pvss_dkg::AggregateError;
 use pvss_dkg::field::HandoverError;
 use pvss_dkg::protocol::{self, Collect, Judged, Place};
@@ -46,8 +47,8 @@ pub struct Ground<S: Keyed> {
 
 type Dealt = Result<Vec<Vec<u8>>, HandoverError>;
 type Decrypted<S> = Result<Arc<<S as Keyed>::Shares>, String>;
-/// Values by key and slot.
-type Verified = BTreeMap<([u8; 32], Slot), [u8; 32]>;
+/// Values by key, slot and round.
+type Verified = BTreeMap<([u8; 32], Slot, Option<RoundNumber>), [u8; 32]>;
 type Admitted<S> = Result<Arc<AdmittedKeys<S>>, String>;
 
 impl<S: Keyed> Ground<S> {
@@ -108,15 +109,16 @@ impl<S: Keyed> Ground<S> {
         S::open(&self.setup, identity, key, &shares)
     }
 
-    /// Whether this was verified from public data before: a slot's value depends on nothing but the key.
-    pub(super) fn is_verified(&self, key: &[u8; 32], slot: Slot, value: [u8; 32]) -> bool {
+    /// Whether this was verified from public data before: a value depends on nothing but the
+    /// key, the slot and the round as which it is counted.
+    pub(super) fn is_verified(&self, key: &[u8; 32], reveal: &Reveal<S>) -> bool {
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        verified.get(&(*key, slot)) == Some(&value)
+        verified.get(&(*key, reveal.slot, reveal.round)) == Some(&reveal.randomness())
     }
 
-    pub(super) fn note_verified(&self, key: [u8; 32], slot: Slot, value: [u8; 32]) {
+    pub(super) fn note_verified(&self, key: [u8; 32], reveal: &Reveal<S>) {
         let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        verified.insert((key, slot), value);
+        verified.insert((key, reveal.slot, reveal.round), reveal.randomness());
     }
 
     /// What a job gives. `setup` is that of the run, which may differ in what no key depends on.

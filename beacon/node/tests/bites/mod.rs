@@ -28,6 +28,11 @@ fn leaking<S: Lab>(path: Path) -> Violation {
         .map(|at| (at, ground.open(&ground.identities()[at.index()], &key).unwrap().keys))
         .collect();
     let context = ground.setup().context;
+    let ready = |seen: &Seen<S>| match seen {
+        Seen::Ready { first, .. } => Some(*first),
+        _ => None,
+    };
+    let binding = S::binding(run.find(seat(1), ready).1);
     // The same run again.
     let mut run = scene().stage::<S>();
     run.simulation.rule(seat(mute), rule::mute()).unwrap();
@@ -36,7 +41,7 @@ fn leaking<S: Lab>(path: Path) -> Violation {
         let slot = Slot::new(timeout.round.get());
         let keys = keys.get(&at)?;
         let secret = if path == Path::Fast { keys.fast.as_ref()? } else { &keys.slow };
-        let partial = S::evaluate(secret, &S::input(&context, slot, None)?)?;
+        let partial = S::evaluate(secret, &S::input(&context, binding, slot, None)?)?;
         Some(Message::Beacon(beacon::Message::Partial { path, slot, value: None, partial }))
     }));
     let waiting: Vec<Seat> = run.honest().collect();

@@ -114,7 +114,7 @@ fn a_changed_round_does_not_verify() {
     let number = rounds[1]["round"].as_u64().unwrap();
     let changed = |change: &dyn Fn(&mut Value)| {
         let said = verify_changed_of(&ROUNDS, |file| change(&mut file["rounds"][1]), 1);
-        assert!(said.contains(&format!("slot {number}")), "{said}");
+        assert!(said.contains(&format!("round {number}")), "{said}");
     };
     changed(&|round| flip(&mut round["randomness"]));
     changed(&|round| round["signature"] = rounds[0]["signature"].clone());
@@ -128,7 +128,7 @@ fn a_changed_round_does_not_verify() {
         file["rounds"].as_array_mut().unwrap().last_mut().unwrap()["round"] = json!(other);
     };
     let said = verify_changed_of(&ROUNDS, moved, 1);
-    assert!(said.contains(&format!("slot {other}")), "{said}");
+    assert!(said.contains(&format!("round {other}")), "{said}");
     let zero = |file: &mut Value| file["rounds"][0]["round"] = json!(0);
     assert!(verify_changed_of(&ROUNDS, zero, 1).contains("count from one"));
     // Another committee's key.

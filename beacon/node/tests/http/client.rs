@@ -1,7 +1,7 @@
 //! A client that says exactly what it is told to say.
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,10 +11,27 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: String,
+    /// The body as it came.
+    pub(crate) bytes: Vec<u8>,
 }
 
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// From an address of the loopback. Linux has all of 127.0.0.0/8.
+#[cfg(target_os = "linux")]
+pub(crate) fn connect_from(from: &str, address: SocketAddr) -> TcpStream {
+    let from: IpAddr = from.parse().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::new(from, 0)).unwrap();
+        socket.connect(address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
@@ -24,7 +41,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends these bytes and reads until the other end closes.
 pub(crate) fn say(address: SocketAddr, request: &str) -> Reply {
-    let mut stream = connect(address);
+    say_on(connect(address), request)
+}
+
+/// The same on a connection that is there.
+pub(crate) fn say_on(mut stream: TcpStream, request: &str) -> Reply {
     stream.write_all(request.as_bytes()).unwrap();
     let (mut bytes, mut portion, began) = (Vec::new(), [0; 4096], Instant::now());
     loop {
@@ -38,15 +59,26 @@ pub(crate) fn say(address: SocketAddr, request: &str) -> Reply {
             _ => break,
         }
     }
-    let text = String::from_utf8(bytes).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
+    let end = end.unwrap_or_else(|| panic!("no answer: {bytes:?}"));
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let bytes = bytes.split_off(end + 4);
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let headers = lines.map(|line| {
         let (name, value) = line.split_once(": ").unwrap();
         (name.to_lowercase(), value.to_owned())
     });
-    Reply { status, headers: headers.collect(), body: body.to_owned() }
+    let body = String::from_utf8_lossy(&bytes).into_owned();
+    Reply { status, headers: headers.collect(), body, bytes }
+}
+
+/// With these headers.
+pub(crate) fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let head = "Host: relay\r\nConnection: close";
+    say(address, &format!("GET {path} HTTP/1.1\r\n{head}\r\n{headers}\r\n"))
 }
 
 pub(crate) fn get(address: SocketAddr, path: &str) -> Reply {

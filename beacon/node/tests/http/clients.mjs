@@ -38,6 +38,9 @@ assert.ok(Math.abs(newest.round - roundAt(Date.now(), info)) <= 1, 'the round th
 assert.deepEqual(await fetchBeacon(client, newest.round), newest)
 assert.deepEqual(await fetchBeaconByTime(client, roundTime(info, newest.round)), newest)
 assert.ok((await client.latest()).round >= newest.round)
+// The first value is round 1, and it is due at the genesis.
+assert.equal((await fetchBeacon(client, 1)).round, 1)
+assert.equal((await fetchBeaconByTime(client, info.genesis_time * 1000)).round, 1)
 
 // It follows the chain.
 const abort = new AbortController()

@@ -63,11 +63,13 @@ fn a_devnet_serves_its_values_when_they_are_due() {
     assert_eq!(kind, "info");
     let genesis = info["genesis_time"].as_u64().unwrap();
     let mut shown = Vec::new();
-    for _ in 0..3 {
+    for number in 1..=3 {
         let value = follower.value();
         let slot = value["slot"].as_u64().unwrap();
-        assert!(unix() >= genesis + slot - 1, "slot {slot} comes before it is due");
-        let round = json(devnet.address, &format!("/public/{slot}"));
+        assert_eq!(value["round"], number, "the first value is round 1");
+        assert!(slot > number, "slots before it had none");
+        assert!(unix() >= genesis + number - 1, "round {number} comes before it is due");
+        let round = json(devnet.address, &format!("/public/{number}"));
         assert_eq!(round["signature"], value["signature"]);
         assert_eq!(round["randomness"], value["value"]);
         shown.push((slot, value["value"].as_str().unwrap()[..16].to_owned()));
@@ -84,13 +86,32 @@ fn a_devnet_serves_its_values_when_they_are_due() {
 #[test]
 #[ignore = "needs packages from npm"]
 fn published_clients_verify_our_rounds_and_open_what_was_encrypted_to_one() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/clients.mjs");
+    content("drand-client and tlock-js are content\n", || {
+        let mut node = Command::new("node");
+        node.arg(script);
+        node
+    });
+}
+
+/// Needs Go, which gets the modules of `go/go.mod` beside this file: `cargo xtask test http`.
+#[test]
+#[ignore = "needs modules of Go"]
+fn drands_go_client_verifies_the_chain_from_round_1_and_measures_with_it() {
+    content("go-clients is content\n", || {
+        let mut go = Command::new("go");
+        go.args(["run", "."]).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/go"));
+        go
+    });
+}
+
+/// The client gets a devnet's address, of each engine, and says in the end that it is content.
+fn content(word: &str, client: impl Fn() -> Command) {
     for engine in ["jolteon", "malachite"] {
         let devnet = Devnet::start(&["--engine", engine]);
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/clients.mjs");
-        let url = format!("http://{}", devnet.address);
-        let output = Command::new("node").arg(script).arg(url).output().unwrap();
+        let output = client().arg(format!("http://{}", devnet.address)).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{engine}: {errors}");
-        assert_eq!(output.stdout, b"drand-client and tlock-js are content\n");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), word, "{errors}");
     }
 }

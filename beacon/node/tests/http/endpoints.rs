@@ -2,11 +2,15 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
+use beacon::Slot;
 use crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
+use prefinal_node::http::genesis;
 use serde_json::{Value, json};
 
 use crate::client::{get, json, say};
-use crate::{HOUR, Relay};
+use crate::{BEFORE, HOUR, Relay};
+
+const SCHEME: &str = "bls-unchained-g1-rfc9380";
 
 fn bytes(value: &Value) -> Vec<u8> {
     hex::decode(value.as_str().unwrap()).unwrap()
@@ -34,7 +38,7 @@ fn rounds_verify_under_what_the_chain_says_of_itself() {
     assert_eq!(hex::encode(chain.hash()), hash);
     assert_eq!(json(relay.address, "/chains"), json!([hash]));
     assert_eq!(json(relay.address, &format!("/{hash}/info")), info);
-    for number in 3..=5_u64 {
+    for number in 1..=5_u64 {
         let round = json(relay.address, &format!("/public/{number}"));
         let signature = bytes(&round["signature"]);
         let number = RoundNumber::new(number).unwrap();
@@ -86,7 +90,9 @@ fn the_second_version_says_the_same_in_its_words() {
 
 #[test]
 fn bad_questions_get_drands_answers() {
-    let relay = Relay::open();
+    let relay = Relay::new(5, HOUR, None);
+    relay.key();
+    [1, 3, 4, 5].into_iter().for_each(|round| relay.reveal(round));
     let hash = json(relay.address, "/chains")[0].as_str().unwrap().to_owned();
     let (other, short) = ("ab".repeat(32), &hash[1..]);
     let unknown = format!(
@@ -113,7 +119,7 @@ fn bad_questions_get_drands_answers() {
         (format!("/{short}/public/4"), 400, &odd),
         ("/nobody/public/4".into(), 400, no_hex),
         ("/nobody/health".into(), 400, no_hex),
-        // Before the committee's first slot, which drand does not have; and in the future.
+        // Not here, though it was due; and in the future.
         ("/public/2".into(), 404, ""),
         ("/public/7".into(), 404, ""),
         (format!("/public/{}", u64::MAX), 404, ""),
@@ -146,17 +152,66 @@ fn bad_questions_get_drands_answers() {
 }
 
 #[test]
-fn before_there_is_a_key_there_is_no_chain() {
+fn before_there_is_a_key_what_is_known_is_told_and_who_wants_more_may_come_again() {
     let relay = Relay::new(5, HOUR, None);
-    assert_eq!(json(relay.address, "/chains"), json!([]));
-    let reply = get(relay.address, "/info");
-    assert_eq!((reply.status, reply.body.as_str()), (404, "group not found\n"));
-    assert_eq!(get(relay.address, "/public/latest").status, 404);
-    assert_eq!(get(relay.address, "/v2/beacons/default/info").status, 500);
-    relay.board.open(&relay.secret.public_key());
-    // A chain without a round: its node is not well.
-    assert_eq!(get(relay.address, "/public/latest").status, 500);
+    // A value that would belong to no round is none.
+    relay.board.reveal(Slot::new(BEFORE + 1), relay.sign(1));
+    for path in ["/chains", "/v2/chains"] {
+        assert_eq!(json(relay.address, path), json!([]));
+    }
+    assert_eq!(json(relay.address, "/v2/beacons"), json!(["default"]));
+    let early = |path: &str| {
+        let reply = get(relay.address, path);
+        assert_eq!(reply.status, 503, "{path}: {reply:?}");
+        assert_eq!(reply.headers["retry-after"], HOUR.to_string(), "{path}");
+        reply
+    };
+    let known = |path: &str| -> Value { serde_json::from_str(&early(path).body).unwrap() };
+    let any = "ab".repeat(32);
+    for path in ["/info".to_owned(), format!("/{any}/info")] {
+        let info = known(&path);
+        assert_eq!((&info["period"], &info["schemeID"]), (&json!(HOUR), &json!(SCHEME)));
+        assert_eq!(info["groupHash"], "07".repeat(32));
+        assert_eq!(info["metadata"]["beaconID"], "default");
+        assert_eq!(info.get("public_key"), None);
+    }
+    for path in ["/v2/beacons/default/info".to_owned(), format!("/v2/chains/{any}/info")] {
+        let info = known(&path);
+        assert_eq!((&info["period"], &info["scheme"]), (&json!(HOUR), &json!(SCHEME)));
+        assert_eq!(
+            (&info["genesis_seed"], &info["beacon_id"]),
+            (&json!("07".repeat(32)), &json!("default"))
+        );
+    }
+    for path in ["/health", "/v2/beacons/default/health"] {
+        assert_eq!(known(path), json!({ "current": 0, "expected": 0 }));
+    }
+    for path in ["/public/latest", "/public/1", "/public/0", "/v2/beacons/default/rounds/latest"] {
+        early(path);
+    }
+    // What is wrong is so with a key and without.
+    assert_eq!(get(relay.address, "/public/x").status, 400);
+    assert_eq!(get(relay.address, "/nobody/info").status, 400);
+    assert_eq!(get(relay.address, "/v2/beacons/quicknet/info").status, 500);
+    relay.key();
+    assert_eq!(get(relay.address, "/info").status, 200);
+    // A chain without a round: its node is not well, and the first one is due.
+    for path in ["/public/latest", "/v2/beacons/default/rounds/latest"] {
+        let reply = get(relay.address, path);
+        assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{path}");
+    }
     assert_eq!(get(relay.address, "/health").status, 503);
+}
+
+/// Round r is due at genesis + (r − 1) · period: the slots before the first are not counted.
+#[test]
+fn the_genesis_is_when_the_first_round_is_due() {
+    let relay = Relay::open();
+    let chain = chain(&json(relay.address, "/info"));
+    let now = genesis().0;
+    let due = chain.schedule().time_of(RoundNumber::new(5).unwrap()).unwrap();
+    assert!((now - 120..=now).contains(&due), "{due}, it is {now}");
+    assert_eq!(get(relay.address, "/ping").body, ".");
 }
 
 #[test]
@@ -177,6 +232,18 @@ fn what_never_changes_may_be_kept_and_nothing_else() {
     assert!((HOUR - 60..=HOUR).contains(&latest), "{latest}");
     let future = seconds("/public/7", "public, must-revalidate, max-age=");
     assert!((2 * HOUR - 60..=2 * HOUR).contains(&future), "{future}");
+    // At most a day, for nobody knows what is then.
+    let far = seconds(&format!("/public/{}", u64::MAX), "public, must-revalidate, max-age=");
+    assert_eq!(far, 86_400);
+    for chain in [format!("/v2/chains/{hash}/info"), format!("/v2/chains/{hash}/rounds/4")] {
+        assert_eq!(caching(&chain), "public, max-age=604800, immutable");
+    }
+    // The newest is not kept if the one that is due is late.
+    let relay = Relay::new(5, HOUR, None);
+    relay.key();
+    relay.reveal(4);
+    let late = get(relay.address, "/public/latest").headers["cache-control"].clone();
+    assert_eq!(late, "public, must-revalidate, max-age=0");
 }
 
 #[test]
@@ -197,8 +264,8 @@ fn who_asks_for_the_next_round_waits_for_it() {
 #[test]
 fn a_round_that_does_not_come_is_not_waited_for_for_ever() {
     let relay = Relay::new(5, 1, None);
-    relay.board.open(&relay.secret.public_key());
-    (3..=5).for_each(|round| relay.reveal(round));
+    relay.key();
+    (1..=5).for_each(|round| relay.reveal(round));
     let asked = Instant::now();
     let reply = get(relay.address, "/public/6");
     assert_eq!((reply.status, reply.body.as_str()), (404, ""));

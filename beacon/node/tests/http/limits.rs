@@ -1,8 +1,16 @@
 //! What one of many may take.
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use prefinal_node::http::Limits;
+
 use crate::client::{connect, get, say};
+#[cfg(target_os = "linux")]
+use crate::client::{connect_from, say_on};
 use crate::{HOUR, Relay};
 
 const PLAIN: &str = "GET /chains HTTP/1.1\r\nHost: relay\r\nConnection: close\r\n\r\n";
@@ -27,9 +35,19 @@ fn any_page_may_ask() {
                  Access-Control-Request-Headers: user-agent\r\nConnection: close\r\n\r\n";
     let reply = say(relay.address, asked);
     assert_eq!(reply.status, 204);
-    for (name, value) in [("origin", "*"), ("methods", "GET"), ("headers", "*")] {
+    for (name, value) in [("origin", "*"), ("methods", "GET, HEAD"), ("headers", "*")] {
         assert_eq!(reply.headers[&format!("access-control-allow-{name}")], value);
     }
+}
+
+/// All that comes back while this is sent.
+fn say_raw(mut stream: TcpStream, words: &str) -> String {
+    let (mut writer, words) = (stream.try_clone().unwrap(), words.to_owned());
+    let said = std::thread::spawn(move || writer.write_all(words.as_bytes()));
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    said.join().unwrap().unwrap();
+    answers
 }
 
 #[test]
@@ -37,12 +55,7 @@ fn who_asks_too_often_is_told_to_wait() {
     let relay = Relay::open();
     let request = PLAIN.replace("Connection: close\r\n", "");
     let all = request.repeat(2000) + PLAIN;
-    let mut stream = connect(relay.address);
-    let mut writer = stream.try_clone().unwrap();
-    let said = std::thread::spawn(move || writer.write_all(all.as_bytes()));
-    let mut answers = String::new();
-    stream.read_to_string(&mut answers).unwrap();
-    said.join().unwrap().unwrap();
+    let answers = say_raw(connect(relay.address), &all);
     let count = |status: &str| answers.matches(&format!("HTTP/1.1 {status} ")).count();
     let (served, refused) = (count("200"), count("429"));
     assert!(served >= 200 && refused > 0, "{served} served, {refused} refused");
@@ -50,19 +63,87 @@ fn who_asks_too_often_is_told_to_wait() {
     assert!(answers.contains("retry-after: 1\r\n"));
 }
 
+/// Whoever holds places by silence, or by half a request, loses them to whoever asks.
+#[cfg(target_os = "linux")]
 #[test]
-fn connections_beyond_the_limit_wait_at_the_door() {
-    let relay = Relay::open();
-    let idle: Vec<_> = (0..256).map(|_| connect(relay.address)).collect();
-    let mut late = connect(relay.address);
-    late.write_all(PLAIN.as_bytes()).unwrap();
-    late.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-    let mut byte = [0];
-    let kind = late.read(&mut byte).unwrap_err().kind();
-    assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut), "{kind}");
-    drop(idle);
-    late.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    assert_eq!(late.read(&mut byte).unwrap(), 1);
+fn one_address_cannot_take_all_places() {
+    let limits = Limits { strict_loopback: true, ..Limits::default() };
+    for relay in [Relay::open(), Relay::open_limited(&limits)] {
+        let words = ["", "GET /chains HTTP/1.1\r\nHost:"];
+        let hoard = |from: &str| -> Vec<_> {
+            let hold = |words: &&str| {
+                let mut stream = connect_from(from, relay.address);
+                // Closed already, perhaps, to make room for the next one.
+                drop(stream.write_all(words.as_bytes()));
+                stream
+            };
+            words.iter().cycle().take(300).map(hold).collect()
+        };
+        let held = hoard("127.0.0.2");
+        // Another address is served, and so is the same.
+        for from in ["127.0.0.3", "127.0.0.2"] {
+            let reply = say_on(connect_from(from, relay.address), PLAIN);
+            assert_eq!(reply.status, 200, "{from}");
+        }
+        // Together they take all there are.
+        let more: Vec<_> = (4..14).map(|last| hoard(&format!("127.0.0.{last}"))).collect();
+        assert_eq!(say_on(connect_from("127.0.0.20", relay.address), PLAIN).status, 200);
+        drop((held, more));
+    }
+}
+
+/// Who waits for an answer is not interrupted, so at the limit its address gets no more.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_address_has_so_many_connections_at_work() {
+    let limits = Limits { strict_loopback: true, ..Limits::default() };
+    let relay = Relay::open_limited(&limits);
+    let next = PLAIN.replace("/chains", "/public/6");
+    let wait = |from: &str| {
+        let mut stream = connect_from(from, relay.address);
+        stream.write_all(next.as_bytes()).unwrap();
+        stream
+    };
+    let waiting: Vec<_> = (0..32).map(|_| wait("127.0.0.2")).collect();
+    // Until their requests are read, they are idle.
+    let refused = (0..100).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        let reply = say_on(connect_from("127.0.0.2", relay.address), PLAIN);
+        (reply.status == 503).then_some(reply)
+    });
+    assert_eq!(refused.expect("a refusal").headers["retry-after"], "1");
+    assert_eq!(say_on(connect_from("127.0.0.3", relay.address), PLAIN).status, 200);
+    relay.reveal(6);
+    let mut served = 0;
+    for mut stream in waiting {
+        let mut text = String::new();
+        drop(stream.read_to_string(&mut text));
+        served += usize::from(text.contains("\"round\":6"));
+    }
+    assert!(served >= 31, "{served} of those that were at work have their answer");
+}
+
+/// What is asked for at once, of which so much is served, on each of two connections.
+#[cfg(target_os = "linux")]
+fn served(relay: &Relay, times: usize) -> [usize; 2] {
+    let all = PLAIN.replace("Connection: close\r\n", "").repeat(times) + PLAIN;
+    ["127.0.0.2", "127.0.0.2"].map(|from| {
+        let answers = say_raw(connect_from(from, relay.address), &all);
+        answers.matches("HTTP/1.1 200 ").count()
+    })
+}
+
+/// So long a time to the next request that none comes back while the test runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_address_has_one_budget_and_on_the_loopback_each_connection_has_its_own() {
+    let number = |number| NonZeroU32::new(number).unwrap();
+    let limits = Limits { rate: number(1), burst: number(100), ..Limits::default() };
+    let [one, two] = served(&Relay::open_limited(&limits), 300);
+    assert!(one >= 100 && two >= 100, "{one} and {two}");
+    let strict = Limits { strict_loopback: true, ..limits };
+    let [one, two] = served(&Relay::open_limited(&strict), 300);
+    assert!(one >= 100 && two < 100, "{one} and {two}");
 }
 
 #[test]

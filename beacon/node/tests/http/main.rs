@@ -11,6 +11,7 @@
 )]
 
 mod client;
+mod content;
 mod devnet;
 mod endpoints;
 mod limits;
@@ -28,13 +29,16 @@ use beacon::{Path, Slot};
 use crypto_core::bls::min_sig::{SecretKey, Signature};
 use crypto_core::bls::{Domain, MinSig};
 use crypto_core::drand::RoundNumber;
-use prefinal_node::http::{Board, Server, Shown, Way, genesis};
+use prefinal_node::http::{Board, Limits, Server, Shown, Way, genesis};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tokio::runtime::Runtime;
 
 /// Seconds from round to round, unless a test says otherwise: the clock plays no role then.
 const HOUR: u32 = 3600;
+
+/// Slots in which the committee made its key: the next one is round 1.
+const BEFORE: u64 = 8;
 
 /// A server with the key and rounds that a test gives it.
 struct Relay {
@@ -48,23 +52,36 @@ struct Relay {
 impl Relay {
     /// Round `due` is due by now, the next in `period` seconds. There is no key yet.
     fn new(due: u64, period: u32, page: Option<&std::path::Path>) -> Self {
-        let began = genesis().0 - 1 - (due - 1) * u64::from(period);
+        Self::limited(due, period, page, &Limits::default())
+    }
+
+    fn limited(due: u64, period: u32, page: Option<&std::path::Path>, limits: &Limits) -> Self {
+        let began = genesis().0 - 1 - (BEFORE + due - 1) * u64::from(period);
         let board = Arc::new(Board::new(began, NonZeroU32::new(period).unwrap(), [7; 32]));
         let runtime = Runtime::new().unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = runtime.block_on(Server::open(any, page, Arc::clone(&board))).unwrap();
+        let server = runtime.block_on(Server::open(any, page, Arc::clone(&board), limits)).unwrap();
         let address = server.address().unwrap();
         runtime.spawn(server.run());
         let secret = SecretKey::random(&mut ChaCha20Rng::from_seed([1; 32]));
         Self { board, address, secret, _runtime: runtime }
     }
 
-    /// With a key, and rounds 3 to 5 of which the last is due.
+    /// With a key, and rounds 1 to 5 of which the last is due.
     fn open() -> Self {
-        let relay = Self::new(5, HOUR, None);
-        relay.board.open(&relay.secret.public_key());
-        (3..=5).for_each(|round| relay.reveal(round));
+        Self::open_limited(&Limits::default())
+    }
+
+    fn open_limited(limits: &Limits) -> Self {
+        let relay = Self::limited(5, HOUR, None, limits);
+        relay.key();
+        (1..=5).for_each(|round| relay.reveal(round));
         relay
+    }
+
+    /// The committee has made its key.
+    fn key(&self) {
+        self.board.open(&self.secret.public_key(), Slot::new(BEFORE + 1));
     }
 
     fn sign(&self, round: u64) -> Signature {
@@ -73,7 +90,7 @@ impl Relay {
     }
 
     fn reveal(&self, round: u64) {
-        self.board.reveal(Slot::new(round), self.sign(round));
+        self.board.reveal(Slot::new(BEFORE + round), self.sign(round));
     }
 
     /// Three parties had the value after 1, 2 and 6 ms.
@@ -83,6 +100,6 @@ impl Relay {
             Way { parties: waits.len(), waits }
         };
         let ways = BTreeMap::from([(Path::Fast, way(&[1, 2])), (Path::Slow, way(&[6]))]);
-        self.board.show(&Shown { slot: Slot::new(round), block: None, ways });
+        self.board.show(&Shown { slot: Slot::new(BEFORE + round), block: None, ways });
     }
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{connect, get, json as ask};
-use crate::{HOUR, Relay};
+use crate::client::{connect, json as ask};
+#[cfg(target_os = "linux")]
+use crate::client::{connect_from, say_on};
+use crate::{BEFORE, HOUR, Relay};
 
 /// Follows a stream, perhaps from behind an event.
 pub(crate) struct Follower {
@@ -17,7 +19,10 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) fn new(address: SocketAddr, last: Option<&str>) -> Self {
-        let mut stream = connect(address);
+        Self::on(connect(address), last)
+    }
+
+    fn on(mut stream: TcpStream, last: Option<&str>) -> Self {
         let last = last.map_or(String::new(), |id| format!("Last-Event-ID: {id}\r\n"));
         let head = format!("GET /events HTTP/1.1\r\nHost: relay\r\n{last}\r\n");
         stream.write_all(head.as_bytes()).unwrap();
@@ -47,8 +52,12 @@ impl Follower {
         }
     }
 
-    fn slot(&mut self) -> u64 {
-        self.value()["slot"].as_u64().unwrap()
+    /// Of the next value, which says the slot as well.
+    fn round(&mut self) -> u64 {
+        let value = self.value();
+        let [round, slot] = ["round", "slot"].map(|name| value[name].as_u64().unwrap());
+        assert_eq!(slot, BEFORE + round);
+        round
     }
 
     pub(crate) fn value(&mut self) -> Value {
@@ -64,7 +73,7 @@ fn who_follows_is_told_everything_once_and_in_order() {
     let mut early = Follower::new(relay.address, None);
     // So that it is there before the key is.
     std::thread::sleep(Duration::from_millis(300));
-    relay.board.open(&relay.secret.public_key());
+    relay.key();
     for round in 3..=5 {
         relay.reveal(round);
         relay.show(round);
@@ -76,7 +85,7 @@ fn who_follows_is_told_everything_once_and_in_order() {
     let info = ask(relay.address, "/info");
     for follower in [&mut early, &mut late] {
         assert_eq!(follower.next(), Some(("info".to_owned(), info.clone())));
-        assert_eq!([(); 4].map(|()| follower.slot()), [3, 4, 5, 6]);
+        assert_eq!([(); 4].map(|()| follower.round()), [3, 4, 5, 6]);
     }
 }
 
@@ -87,23 +96,23 @@ fn who_comes_back_is_told_what_it_missed() {
     let mut first = Follower::new(relay.address, None);
     first.next().unwrap();
     assert_eq!(first.id, None, "the chain itself is told to everybody");
-    assert_eq!([first.slot(), first.slot()], [3, 4]);
+    assert_eq!([first.round(), first.round()], [3, 4]);
     relay.show(5);
     // As a browser does: with the last id that it was told.
     let mut back = Follower::new(relay.address, first.id.as_deref());
     back.next().unwrap();
-    assert_eq!(back.slot(), 5);
+    assert_eq!(back.round(), 5);
     // Nobody was told these.
     for id in ["", "x", "-1", "3.5", "18446744073709551616"] {
         let mut new = Follower::new(relay.address, Some(id));
         new.next().unwrap();
-        assert_eq!(new.slot(), 3, "{id}");
+        assert_eq!(new.round(), 3, "{id}");
     }
-    let mut ahead = Follower::new(relay.address, Some("9"));
+    let mut ahead = Follower::new(relay.address, Some("13"));
     ahead.next().unwrap();
     relay.reveal(6);
     relay.show(6);
-    assert_eq!((ahead.slot(), back.slot()), (6, 6));
+    assert_eq!((ahead.round(), back.round()), (6, 6));
 }
 
 #[test]
@@ -119,7 +128,7 @@ fn a_value_is_told_with_its_waits() {
     assert_eq!(
         follower.value(),
         json!({
-            "slot": 4, "round": 4, "path": "fast", "wait_ms": 3.0, "longest_ms": 6.0,
+            "slot": 12, "round": 4, "path": "fast", "wait_ms": 3.0, "longest_ms": 6.0,
             "value": round["randomness"], "signature": round["signature"], "block": null,
             "waits": {
                 "fast": { "parties": 2, "mean_ms": 1.5, "longest_ms": 2.0 },
@@ -127,22 +136,35 @@ fn a_value_is_told_with_its_waits() {
             },
         })
     );
-    assert_eq!(follower.value()["slot"], 5);
+    assert_eq!(follower.value()["round"], 5);
 }
 
+/// One address of the loopback takes half of the seats, and another the other half.
+#[cfg(target_os = "linux")]
 #[test]
 fn there_are_so_many_seats_and_who_leaves_frees_one() {
     let relay = Relay::open();
-    let mut seated: Vec<_> = (0..32).map(|_| Follower::new(relay.address, None)).collect();
-    seated.iter_mut().for_each(|follower| drop(follower.next()));
-    let refused = get(relay.address, "/events");
-    assert_eq!((refused.status, refused.body.as_str()), (503, "too many follow already\n"));
+    let seat = |from: &str| {
+        let mut follower = Follower::on(connect_from(from, relay.address), None);
+        follower.next().map(|_| follower)
+    };
+    let refused = |from: &str| {
+        let request = "GET /events HTTP/1.1\r\nHost: relay\r\nConnection: close\r\n\r\n";
+        let reply = say_on(connect_from(from, relay.address), request);
+        assert_eq!((reply.status, reply.body.as_str()), (503, "too many follow already\n"));
+        assert!(reply.headers.contains_key("retry-after"));
+    };
+    let mut seated: Vec<_> = (0..16).map(|_| seat("127.0.0.1").expect("a seat")).collect();
+    refused("127.0.0.1");
+    let others: Vec<_> = (0..16).map(|_| seat("127.0.0.2").expect("a seat")).collect();
+    refused("127.0.0.3");
     seated.pop();
     let free = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
-        Follower::new(relay.address, None).next().is_some()
+        seat("127.0.0.3").is_some()
     });
     assert!(free);
+    drop(others);
 }
 
 #[test]

@@ -1,0 +1,165 @@
+// drand's published client in Go against a running devnet: go run . http://127.0.0.1:8787
+//
+// It takes round 1 for granted: it measures its endpoints' speed with it, and verifies a chain from it on.
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	nethttp "net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/drand/drand/v2/common/log"
+	"github.com/drand/go-clients/client"
+	"github.com/drand/go-clients/client/http"
+	"github.com/drand/go-clients/drand"
+	"go.uber.org/zap/zapcore"
+)
+
+// endpoint counts what it is asked.
+type endpoint struct {
+	drand.Client
+	first, all atomic.Int64
+}
+
+func (e *endpoint) Get(ctx context.Context, round uint64) (drand.Result, error) {
+	result, err := e.Client.Get(ctx, round)
+	if err == nil {
+		e.all.Add(1)
+		if round == 1 {
+			e.first.Add(1)
+		}
+	}
+	return result, err
+}
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if err := run(ctx, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("go-clients is content")
+}
+
+func run(ctx context.Context, url string) error {
+	log.ConfigureDefaultLogger(zapcore.AddSync(os.Stderr), log.ErrorLevel, false)
+	hash, err := there(ctx, url)
+	if err != nil {
+		return err
+	}
+	if err := measures(ctx, url, hash); err != nil {
+		return fmt.Errorf("speed test: %w", err)
+	}
+	if err := verifies(ctx, url, hash); err != nil {
+		return fmt.Errorf("full chain verification: %w", err)
+	}
+	return nil
+}
+
+// there waits until the committee has made its key and a round is there; the chain's hash.
+func there(ctx context.Context, url string) ([]byte, error) {
+	for ; ctx.Err() == nil; time.Sleep(500 * time.Millisecond) {
+		if health, err := nethttp.Get(url + "/health"); err != nil {
+			return nil, err
+		} else if health.Body.Close(); health.StatusCode != nethttp.StatusOK {
+			continue
+		}
+		chains, err := nethttp.Get(url + "/chains")
+		if err != nil {
+			return nil, err
+		}
+		defer chains.Body.Close()
+		var hashes []string
+		if err := json.NewDecoder(chains.Body).Decode(&hashes); err != nil {
+			return nil, err
+		}
+		if len(hashes) != 1 {
+			return nil, fmt.Errorf("%d chains", len(hashes))
+		}
+		return hex.DecodeString(hashes[0])
+	}
+	return nil, ctx.Err()
+}
+
+// endpoints are two views of the one devnet, so that there is something to choose from.
+func endpoints(ctx context.Context, url string, hash []byte) ([]*endpoint, []drand.Client, error) {
+	var counted []*endpoint
+	var clients []drand.Client
+	for range 2 {
+		source, err := http.New(ctx, nil, url, hash, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		one := &endpoint{Client: source}
+		counted, clients = append(counted, one), append(clients, one)
+	}
+	return counted, clients, nil
+}
+
+func measures(ctx context.Context, url string, hash []byte) error {
+	counted, clients, err := endpoints(ctx, url, hash)
+	if err != nil {
+		return err
+	}
+	c, err := client.Wrap(clients, client.WithChainHash(hash))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// Nobody but the speed test asks for anything yet.
+	for _, one := range counted {
+		for one.first.Load() == 0 {
+			if ctx.Err() != nil {
+				return errors.New("no endpoint has round 1")
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+func verifies(ctx context.Context, url string, hash []byte) error {
+	counted, clients, err := endpoints(ctx, url, hash)
+	if err != nil {
+		return err
+	}
+	c, err := client.Wrap(clients, client.WithChainHash(hash), client.WithFullChainVerification())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	newest, err := c.Get(ctx, 0)
+	if err != nil {
+		return err
+	}
+	// Every round before it was fetched and verified, by one endpoint or the other.
+	asked := counted[0].all.Load() + counted[1].all.Load()
+	if newest.GetRound() < 2 || asked < int64(newest.GetRound()) {
+		return fmt.Errorf("round %d was verified after %d requests", newest.GetRound(), asked)
+	}
+	if due := c.RoundAt(time.Now()); due < newest.GetRound() {
+		return fmt.Errorf("round %d is there, round %d is due", newest.GetRound(), due)
+	}
+	first, err := c.Get(ctx, 1)
+	if err != nil {
+		return err
+	}
+	if first.GetRound() != 1 || len(first.GetRandomness()) != 32 {
+		return fmt.Errorf("round 1 is %v", first)
+	}
+	// It follows the chain.
+	seen := newest.GetRound()
+	for result := range c.Watch(ctx) {
+		if result.GetRound() > seen+1 {
+			return nil
+		}
+	}
+	return errors.New("the chain does not go on")
+}
