@@ -70,8 +70,12 @@ struct Size {
 struct Committee {
     config: Config,
     signers: Vec<min_sig::SecretKey>,
-    keys: Vec<DecryptionKey>,
     rng: ChaCha20Rng,
+}
+
+/// The party's decryption key, drawn again each time: opening uses it up.
+fn key(party: u64) -> DecryptionKey {
+    DecryptionKey::random(&mut ChaCha20Rng::seed_from_u64(1000 + party))
 }
 
 fn committee(size: &Size) -> Outcome<Committee> {
@@ -82,9 +86,8 @@ fn committee(size: &Size) -> Outcome<Committee> {
     let fast = size.fast.map(|fast| Threshold::new(fast, shares)).transpose()?;
     let shape = Shape::new(access, slow, fast)?;
     let signers: Vec<_> = (0..parties).map(|_| min_sig::SecretKey::random(&mut rng)).collect();
-    let keys: Vec<_> = (0..parties).map(|_| DecryptionKey::random(&mut rng)).collect();
     let mut members = Vec::new();
-    for (signer, key) in signers.iter().zip(&keys) {
+    for (signer, key) in signers.iter().zip((0..).map(key)) {
         let public = signer.public_key();
         let encryption = key.register(signer, &mut rng).verify(&public)?;
         let signer = public.verify_possession(&signer.prove_possession())?;
@@ -93,7 +96,7 @@ fn committee(size: &Size) -> Outcome<Committee> {
     let context = Context { chain: ChainId::new([0; 32]), epoch: EpochId::new(0) };
     let session = Session { context, attempt: 0 };
     let config = Config::new(session, shape, members, Stake::new(0))?;
-    Ok(Committee { config, signers, keys, rng })
+    Ok(Committee { config, signers, rng })
 }
 
 fn describe(size: &Size, what: &str) {
@@ -104,7 +107,7 @@ fn describe(size: &Size, what: &str) {
 
 fn measure(size: &Size) -> Outcome<()> {
     describe(size, "group elements");
-    let Committee { config, signers, keys, mut rng } = committee(size)?;
+    let Committee { config, signers, mut rng } = committee(size)?;
     let signer = signers.first().ok_or("no parties")?;
     let dealer = Party::new(0);
     let dealing = time("deal", || Ok(deal(&config, dealer, signer, &mut rng)?))?;
@@ -127,8 +130,7 @@ fn measure(size: &Size) -> Outcome<()> {
     let decode = || Ok(Aggregate::from_bytes(&config, &bytes)?);
     let read = time("decode the aggregate", decode)?;
     time("verify the aggregate", || Ok(read.clone().verify(&config)?))?;
-    let key = keys.first().ok_or("no parties")?;
-    let shares = time("decrypt", || Ok(aggregate.decrypt(&config, dealer, key)?))?;
+    let shares = time("decrypt", || Ok(aggregate.decrypt(&config, dealer, key(0))?))?;
     println!("own shares on each path      {:>9}", shares.slow.len());
     println!("peak memory, KiB             {:>9}", peak());
     Ok(())
@@ -136,7 +138,7 @@ fn measure(size: &Size) -> Outcome<()> {
 
 fn measure_field(size: &Size) -> Outcome<()> {
     describe(size, "field elements");
-    let Committee { config, signers, keys, mut rng } = committee(size)?;
+    let Committee { config, signers, mut rng } = committee(size)?;
     let signer = signers.first().ok_or("no parties")?;
     let dealer = Party::new(0);
     let dealing = time("deal", || Ok(field::deal(&config, dealer, signer, &mut rng)?))?;
@@ -148,8 +150,8 @@ fn measure_field(size: &Size) -> Outcome<()> {
     let all = time("verify all", || Ok(field::verify_all(&config, many.clone())))?;
     println!("dealings                     {:>9}", all.len());
     let dealing = time("verify", || Ok(field::verify(&config, dealing.clone())?))?;
-    let key = keys.first().ok_or("no parties")?;
-    let shares = time("decrypt", || Ok(dealing.decrypt(&config, dealer, key)?))?;
+    let sum = field::Key::sum(&config, &[Arc::new(dealing)])?;
+    let shares = time("decrypt", || Ok(sum.decrypt(&config, dealer, key(0))?))?.shares;
     println!("own shares on each path      {:>9}", shares.slow.expose().len());
     println!("peak memory, KiB             {:>9}", peak());
     Ok(())

@@ -28,7 +28,7 @@ use weighted_rounding::Stake;
 
 use crate::config::{Config, Path};
 use crate::dealing::{Body, Dealing, Sharing};
-use crate::key::DecryptionKey;
+use crate::key::{DecryptionKey, NotOpened};
 use crate::proof::{self, Contribution, ProofError};
 use crate::verified::Verified;
 use crate::verify::{SharingError, check_sharing, check_sizes};
@@ -241,17 +241,20 @@ impl Verified<Aggregate> {
         self.body.sharing(path).map(|sharing| sharing.commitments.as_slice())
     }
 
-    /// Opens the party's own shares.
+    /// Opens the party's own shares and wipes the key, which has no more to open.
     ///
     /// # Errors
-    /// If the aggregate belongs to another configuration, or the key to another party.
+    /// If the aggregate belongs to another configuration, or the key to another party; then the key
+    /// comes back.
     pub fn decrypt(
         &self,
         config: &Config,
         party: Party,
-        key: &DecryptionKey,
-    ) -> Result<Shares, DecryptError> {
-        check_recipient(config, self.config_digest(), party, key)?;
+        key: DecryptionKey,
+    ) -> Result<Shares, NotOpened<DecryptError>> {
+        if let Err(error) = check_recipient(config, self.config_digest(), party, &key) {
+            return Err(NotOpened { key, error });
+        }
         let open = |sharing: &Sharing| {
             let span = config.span(party);
             let ciphertexts = sharing.ciphertexts.get(span.clone()).unwrap_or_default();

@@ -305,6 +305,11 @@ impl Config {
         self.members.get(party.index())
     }
 
+    /// Names of the members' encryption keys.
+    pub(crate) fn recipients(&self) -> Vec<[u8; 32]> {
+        self.members.iter().map(|member| member.encryption.name()).collect()
+    }
+
     /// The stake that the dealers of a key must exceed.
     #[must_use]
     pub const fn qualify(&self) -> Stake {

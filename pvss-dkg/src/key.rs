@@ -15,6 +15,11 @@
 //! A generator that repeats itself gives two registrations no common `κ`, from whose answers `dk` could
 //! be computed: it depends on `dk` and on what is proven as well ([`hedge`](crypto_core::hedge)).
 //!
+//! **One key, one opening.** Dealings are public for ever, so what a decryption key opens today it opens in
+//! ten years. So opening takes the key by value and wipes it, and the next dealings are encrypted to a
+//! fresh one ([`Handover::new`](crate::field::Handover::new) refuses a key of the committee before). A
+//! copy on a disk goes when the shares are stored, a backup of it never does.
+//!
 //! Ours: the second half `êk`, which makes dealings smaller by two vectors (see `verify`). Elsewhere:
 //! possession of the signing key (`crypto_core::bls`).
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -27,9 +32,29 @@ use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-/// Opens what dealers encrypt to one party.
+/// Opens what dealers encrypt to one party, once: opening takes it and wipes it.
+///
+/// ```compile_fail,E0382
+/// use pvss_dkg::{Config, DecryptionKey, field::Key};
+/// use crypto_core::access::Party;
+/// fn twice(key: &Key, config: &Config, me: Party, decryption: DecryptionKey) {
+///     let _ = key.decrypt(config, me, decryption);
+///     let _ = key.decrypt(config, me, decryption);
+/// }
+/// ```
+// In a box, for moving a key must leave no copy of it behind.
 #[derive(Debug)]
-pub struct DecryptionKey(Secret<Scalar>);
+pub struct DecryptionKey(Box<Secret<Scalar>>);
+
+/// Nothing was opened, and the key is as good as before.
+#[derive(Debug, Error)]
+#[error("{error}")]
+pub struct NotOpened<E> {
+    /// What would have been used up.
+    pub key: DecryptionKey,
+    /// Why.
+    pub error: E,
+}
 
 /// The public halves of a [`DecryptionKey`] whose owner has proved to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +96,7 @@ impl DecryptionKey {
     /// A fresh key.
     #[must_use]
     pub fn random(rng: &mut impl CryptoRng) -> Self {
-        Self(Secret::new(Scalar::random(rng)))
+        Self(Box::new(Secret::new(Scalar::random(rng))))
     }
 
     /// The key for storage, 32 bytes big-endian. A party that registers a key must still have it when
@@ -90,7 +115,7 @@ impl DecryptionKey {
         if *key.expose() == Scalar::ZERO {
             return Err(curve::DecodeError::Zero);
         }
-        Ok(Self(key))
+        Ok(Self(Box::new(key)))
     }
 
     /// The public halves and the proof, for the party that signs with `signer`.
@@ -127,9 +152,20 @@ impl DecryptionKey {
         self.0.expose()
     }
 
+    /// What nobody but a test may have.
+    #[cfg(test)]
+    pub(crate) fn copy(&self) -> Self {
+        Self(Box::new(Secret::new(*self.0.expose())))
+    }
+
     /// `C − dk·R`.
     pub(crate) fn open(&self, ciphertext: &G1Affine, ephemeral: &G1Affine) -> G1Projective {
-        G1Projective::from(*ciphertext) - *ephemeral * self.0.expose()
+        G1Projective::from(*ciphertext) - self.mask(ephemeral)
+    }
+
+    /// `dk·R`, which is `ek^r` for `R = g^r`.
+    pub(crate) fn mask(&self, ephemeral: &G1Affine) -> G1Projective {
+        *ephemeral * self.0.expose()
     }
 }
 
@@ -142,6 +178,14 @@ impl EncryptionKey {
     /// `êk`, with which anybody checks.
     pub(crate) const fn g2(&self) -> &G2Affine {
         &self.g2
+    }
+
+    /// Names the key: what is kept of it when it is used up.
+    #[must_use]
+    pub fn name(&self) -> [u8; 32] {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-ENCRYPTION-KEY-NAME");
+        transcript.append(b"key", &self.to_bytes());
+        transcript.bytes(b"name")
     }
 
     /// Both halves, `ek` first.
@@ -266,7 +310,7 @@ mod tests {
     #[test]
     fn the_identity_is_no_key() {
         let Setup { secret, signer, mut rng, .. } = setup();
-        let zero = DecryptionKey(Secret::new(Scalar::ZERO));
+        let zero = DecryptionKey(Box::new(Secret::new(Scalar::ZERO)));
         let registration = zero.register(&secret, &mut rng);
         assert_eq!(registration.verify(&signer), Err(KeyError::Identity));
     }

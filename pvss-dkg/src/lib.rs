@@ -55,7 +55,7 @@ pub use config::{Config, ConfigError, Dealer, Member, Path, Session, Shape, Shap
 pub use deal::{DealError, deal};
 pub use dealing::Dealing;
 pub use dkg::{Dealt, Dkg, DkgError, Progress};
-pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration};
+pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration, NotOpened};
 pub use proof::ProofError;
 pub use verified::Verified;
 pub use verify::{DealingError, SharingError, verify, verify_all};

@@ -28,7 +28,7 @@ const CONTEXT: Context = Context { chain: ChainId::new([1; 32]), epoch: EpochId:
 struct Epoch {
     config: Arc<Config>,
     signers: Vec<min_sig::SecretKey>,
-    keys: Vec<DecryptionKey>,
+    seed: u64,
     rng: ChaCha20Rng,
 }
 
@@ -50,15 +50,20 @@ fn shape(fast: Option<u32>) -> Shape {
     Shape::new(access, slow, fast).unwrap()
 }
 
+/// The party's key, as often as a test wants to open its shares again.
+fn key(seed: u64, party: Party) -> DecryptionKey {
+    DecryptionKey::random(&mut ChaCha20Rng::seed_from_u64(1000 * seed + u64::from(party.get())))
+}
+
 fn epoch(seed: u64, fast: Option<u32>) -> Epoch {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let signers: Vec<_> = WEIGHTS.map(|_| min_sig::SecretKey::random(&mut rng)).into();
-    let keys: Vec<_> = WEIGHTS.map(|_| DecryptionKey::random(&mut rng)).into();
-    let pairs = signers.iter().zip(&keys);
-    let members: Vec<Member> = pairs.map(|(signer, key)| member(signer, key, &mut rng)).collect();
+    let pairs = signers.iter().zip((0..).map(Party::new));
+    let members = pairs.map(|(signer, party)| member(signer, &key(seed, party), &mut rng));
+    let members: Vec<Member> = members.collect();
     let session = Session { context: CONTEXT, attempt: 0 };
     let config = Config::new(session, shape(fast), members, Stake::new(20)).unwrap();
-    Epoch { config: Arc::new(config), signers, keys, rng }
+    Epoch { config: Arc::new(config), signers, seed, rng }
 }
 
 impl Epoch {
@@ -76,9 +81,9 @@ impl Epoch {
     }
 
     fn shares(&self, aggregate: &Verified<Aggregate>) -> Vec<(Party, Shares)> {
-        let parties = self.config.shape().access().parties().zip(&self.keys);
-        let open = |(party, key)| (party, aggregate.decrypt(&self.config, party, key).unwrap());
-        parties.map(open).collect()
+        let open =
+            |party| (party, aggregate.decrypt(&self.config, party, key(self.seed, party)).unwrap());
+        self.config.shape().access().parties().map(open).collect()
     }
 
     /// Blinds, admits, evaluates and combines what is there of `path`, without `absent`.

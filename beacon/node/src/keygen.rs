@@ -404,8 +404,9 @@ pub(crate) fn run_dealings<S: Keyed>(
     identity: &Identity,
 ) -> protocol::Verdict<S::Collect> {
     let session = S::collect(Arc::clone(&setup.keygen)).session();
-    let keys = Keys { signer: &identity.signer, decryption: &identity.decryption, held: &() };
-    job.run(&keys, &mut identity.rng(b"deal", &session))
+    let decryption = &mut Some(identity.decryption());
+    let mut keys = Keys { signer: &identity.signer, decryption, held: &() };
+    job.run(&mut keys, &mut identity.rng(b"deal", &session))
 }
 
 /// The party's envelopes.

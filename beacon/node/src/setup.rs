@@ -167,10 +167,8 @@ pub struct Identity {
     pub me: Party,
     /// Signs votes, dealings and keys.
     pub signer: min_sig::SecretKey,
-    /// Opens what dealers encrypt.
-    pub decryption: DecryptionKey,
-    /// Dealing and blinding are drawn from this: after a restart they come out the same, so that a
-    /// crash cannot make a party deal twice or blind twice.
+    /// Dealing, blinding and the decryption key are drawn from this: after a restart they come out the
+    /// same, so that a crash cannot make a party deal twice or blind twice, and it opens its shares again.
     seed: Secret<[u8; 32]>,
 }
 
@@ -179,6 +177,13 @@ impl Identity {
     #[must_use]
     pub fn rng(&self, purpose: &[u8], session: &[u8; 32]) -> ChaCha20Rng {
         rng(b"PREFINAL-V1-NODE-PURPOSE", &[self.seed.expose(), purpose, session])
+    }
+
+    /// Opens what dealers encrypt, and is used up by that. A demonstration draws it again when it starts
+    /// again, for it stores no shares; so its seed gives them away for ever.
+    #[must_use]
+    pub fn decryption(&self) -> DecryptionKey {
+        DecryptionKey::random(&mut self.rng(b"decryption", &[0; 32]))
     }
 
     /// What signs in Malachite.
@@ -243,16 +248,17 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
 fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     let mut rng = rng(b"PREFINAL-V1-NODE-DEMO", &[&seed.to_be_bytes(), &me.get().to_be_bytes()]);
     let signer = min_sig::SecretKey::random(&mut rng);
-    let decryption = DecryptionKey::random(&mut rng);
+    let mut drawn = [0; 32];
+    rand_core::Rng::fill_bytes(&mut rng, &mut drawn);
+    let identity = Identity { me, signer, seed: Secret::new(drawn) };
+    let signer = &identity.signer;
     let public = signer.public_key();
     let registration = Registration {
         possession: signer.prove_possession(),
-        encryption: decryption.register(&signer, &mut rng),
+        encryption: identity.decryption().register(signer, &mut rng),
         signer: public,
     };
-    let mut drawn = [0; 32];
-    rand_core::Rng::fill_bytes(&mut rng, &mut drawn);
-    (Identity { me, signer, decryption, seed: Secret::new(drawn) }, registration)
+    (identity, registration)
 }
 
 /// The checks that every party makes of every other before it takes it for a member.

@@ -41,7 +41,7 @@ pub(crate) struct Term {
     config: Arc<pvss_dkg::Config>,
     key: Key,
     signers: Vec<min_sig::SecretKey>,
-    decryption: Vec<DecryptionKey>,
+    number: u64,
 }
 
 fn shape(plan: &Plan) -> Shape {
@@ -60,13 +60,19 @@ pub(crate) fn context(epoch: u64) -> Context {
     Context { epoch: EpochId::new(epoch), ..CONTEXT }
 }
 
+/// A party's key in an epoch, as often as a test wants to open its shares again.
+fn key(epoch: u64, party: Party) -> DecryptionKey {
+    DecryptionKey::random(&mut ChaCha20Rng::seed_from_u64(1000 * epoch + u64::from(party.get())))
+}
+
 fn recruit(
     count: usize,
+    epoch: u64,
     rng: &mut ChaCha20Rng,
-) -> (Vec<min_sig::SecretKey>, Vec<DecryptionKey>, Vec<Member>) {
-    let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..count {
-        let (signer, key) = (min_sig::SecretKey::random(rng), DecryptionKey::random(rng));
+) -> (Vec<min_sig::SecretKey>, Vec<Member>) {
+    let (mut signers, mut members) = (Vec::new(), Vec::new());
+    for (_, party) in (0..count).zip((0..).map(Party::new)) {
+        let (signer, key) = (min_sig::SecretKey::random(rng), key(epoch, party));
         let public = signer.public_key();
         members.push(Member {
             stake: Stake::new(1),
@@ -74,14 +80,13 @@ fn recruit(
             signer: public.verify_possession(&signer.prove_possession()).unwrap(),
         });
         signers.push(signer);
-        keys.push(key);
     }
-    (signers, keys, members)
+    (signers, members)
 }
 
 impl Term {
     fn first(plan: &Plan, rng: &mut ChaCha20Rng) -> Self {
-        let (signers, decryption, members) = recruit(plan.people.len(), rng);
+        let (signers, members) = recruit(plan.people.len(), 0, rng);
         let config = pvss_dkg::Config::new(session(0), shape(plan), members, Stake::new(1));
         let config = Arc::new(config.unwrap());
         let mut dkg = Dkg::new(config.clone());
@@ -91,11 +96,11 @@ impl Term {
             dkg.add(Arc::new(field::verify(&config, dealing).unwrap())).unwrap();
         }
         let key = dkg.key().unwrap();
-        Self { config, key, signers, decryption }
+        Self { config, key, signers, number: 0 }
     }
 
     fn hand_over(&self, plan: &Plan, epoch: u64, rng: &mut ChaCha20Rng) -> Self {
-        let (signers, decryption, members) = recruit(plan.people.len(), rng);
+        let (signers, members) = recruit(plan.people.len(), epoch, rng);
         let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
         let dealers = self.config.members().iter().map(dealer).collect();
         let config = pvss_dkg::Config::handover(
@@ -110,8 +115,7 @@ impl Term {
         let mut handover = Handover::new(config.clone(), before).unwrap();
         let access = self.config.shape().access().clone();
         for party in access.parties() {
-            let own = &self.decryption[party.index()];
-            let shares = self.key.decrypt(&self.config, party, own).unwrap();
+            let shares = self.open(party);
             for (index, share) in access.indices(party).zip(shares.slow.expose()) {
                 if handover.remaining().0 > 0 {
                     let signer = &self.signers[party.index()];
@@ -122,7 +126,11 @@ impl Term {
             }
         }
         let key = handover.key().unwrap();
-        Self { config, key, signers, decryption }
+        Self { config, key, signers, number: epoch }
+    }
+
+    fn open(&self, party: Party) -> field::Shares {
+        self.key.decrypt(&self.config, party, key(self.number, party)).unwrap().shares
     }
 
     pub(crate) fn committees(&self) -> PerPath<Committee<MinSig>> {
@@ -130,8 +138,7 @@ impl Term {
     }
 
     pub(crate) fn signer(&self, party: Party) -> Option<PerPath<Signer<MinSig>>> {
-        let shares = self.key.decrypt(&self.config, party, &self.decryption[party.index()]);
-        shares.unwrap().signing(party, &self.committees()).ok()
+        self.open(party).signing(party, &self.committees()).ok()
     }
 }
 

@@ -31,7 +31,8 @@ use bench::limit;
 use bench::suite::Suite;
 use crypto_core::access::Party;
 use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
-use pvss_dkg::{Aggregate, Dealing, Verified, field, verify, verify_all};
+use pvss_dkg::{Aggregate, Config, Dealing, Verified, field, verify, verify_all};
+use weighted_rounding::Stake;
 
 /// Dealings that are checked together.
 const BATCH: u32 = 16;
@@ -138,9 +139,8 @@ fn aggregate(suite: &mut Suite, dealers: &Dealers) {
     let signatures = limit::product(suite, dealings.len() + 1);
     suite.row(&ours, &[(1.0, &pairs), (1.0, &g1), (1.0, &g2), (1.0, &signatures)], Some(1.3));
 
-    let key = &dealers.keys[party.index()];
     let ours = suite.measure(&format!("pvss::decrypt/{label} shares={held}"), || {
-        sum.decrypt(config, *party, key).unwrap()
+        sum.decrypt(config, *party, Dealers::key(*party)).unwrap()
     });
     let (g1, g2) = (limit::multiply_g1(suite), limit::multiply_g2(suite));
     // That the key is the party's takes one in each group.
@@ -179,10 +179,14 @@ fn field(suite: &mut Suite, dealers: &Dealers) {
     });
     suite.row(&ours, &[(1.5, &two), (4.0, &sum_g1), (4.0, &sum_g2)], Some(1.2));
 
-    let dealing = field::verify(config, dealing).unwrap();
-    let key = &dealers.keys[party.index()];
+    // One dealing alone makes a key where nobody else is asked for.
+    let (shape, members) = (config.shape().clone(), config.members().to_vec());
+    let alone = Config::new(*config.session(), shape, members, Stake::ZERO).unwrap();
+    let dealing = field::deal(&alone, dealer, &signers[0], &mut rng()).unwrap();
+    let dealing = Arc::new(field::verify(&alone, dealing).unwrap());
+    let key = field::Key::sum(&alone, &[dealing]).unwrap();
     let ours = suite.measure(&format!("pvss::field::decrypt/{label} shares={held}"), || {
-        dealing.decrypt(config, *party, key).unwrap()
+        key.decrypt(&alone, *party, Dealers::key(*party)).unwrap()
     });
     let chunks = (CHUNKS * held) as f64;
     suite.row(&ours, &[(chunks, &g1), (*held as f64 + 1.0, &g2)], None);

@@ -7,7 +7,7 @@ use crypto_core::access::Party;
 use crypto_core::wvuf::{self, BlindedKey, blind};
 use machine::{Instant, Machine};
 use pvss_dkg::protocol::{Collect, Input, Keygen, Keys, Output, Position, Ready, Role};
-use pvss_dkg::{Dealing, DecryptionKey, Dkg, Path};
+use pvss_dkg::{Dealing, Dkg, Path};
 
 use crate::fixture::{Dealers, rng};
 
@@ -48,11 +48,9 @@ impl<C: Collect<Held = ()>> Rehearsal<C> {
     /// What the party submits; and its key, if these messages make one, which are all ordered before
     /// it judges any.
     fn run(&self, party: Party, ordered: &[Arc<[u8]>]) -> Run<C> {
-        let keys = Keys {
-            signer: &self.dealers.signers[party.index()],
-            decryption: &self.dealers.keys[party.index()],
-            held: &(),
-        };
+        let decryption = &mut Some(Dealers::key(party));
+        let signer = &self.dealers.signers[party.index()];
+        let mut keys = Keys { signer, decryption, held: &() };
         let role = Role { dealer: Some(party), recipient: Some(party) };
         let mut keygen = Keygen::new(self.blank.clone(), role, Vec::new()).unwrap();
         let mut rng = Dealers::rng(party);
@@ -73,7 +71,7 @@ impl<C: Collect<Held = ()>> Rehearsal<C> {
                 }
             }
             let Some(job) = jobs.pop_front() else { return run };
-            keygen.handle(Instant::START, Input::Checked(job.run(&keys, &mut rng)));
+            keygen.handle(Instant::START, Input::Checked(job.run(&mut keys, &mut rng)));
         }
     }
 }
@@ -89,8 +87,7 @@ impl Rehearsal<Dkg<Dealing>> {
         let config = &self.dealers.config;
         let access = ready.key.shape().access();
         for party in access.parties().filter(|party| access.weight(*party) > 0) {
-            let key: &DecryptionKey = &self.dealers.keys[party.index()];
-            let shares = ready.sum.decrypt(config, party, key).unwrap();
+            let shares = ready.sum.decrypt(config, party, Dealers::key(party)).unwrap();
             let paths = [(Path::Slow, Some(shares.slow)), (Path::Fast, shares.fast)];
             for (path, shares) in paths {
                 if let Some(shares) = shares {

@@ -1,11 +1,11 @@
 //! Errors of dealings, of keys made from them, and of their evidence.
-use pvss_dkg::field::{self, AddError, HandoverError, PurposeError};
+use pvss_dkg::field::{self, AddError, HandoverError, LargeChunkError, PurposeError, TooLarge};
 use pvss_dkg::protocol::{
     EpochKeyError, EvidenceError, Fault, Misdeed, NotCounted, RecordError, RecoverError,
 };
 use pvss_dkg::{
     AggregateError, ConfigError, DealError, DealingError, DecodeError, DecryptError, DkgError,
-    KeyError, ProofError, ShapeError, SharingError,
+    KeyError, NotOpened, ProofError, ShapeError, SharingError,
 };
 
 use crate::detail::{Coded, Detail, code};
@@ -162,7 +162,14 @@ impl Coded for field::DecryptError {
         match self {
             Self::Recipient(error) => error.detail(),
             Self::Share { share, .. } => code("cannot-decrypt").index(share),
+            Self::UsedUp => code("key-used-up"),
         }
+    }
+}
+
+impl<E: Coded> Coded for NotOpened<E> {
+    fn detail(&self) -> Detail {
+        self.error.detail()
     }
 }
 
@@ -182,6 +189,7 @@ impl Coded for HandoverError {
             Self::Dealers { got, expected } => code("wrong-count").need(expected).got(got),
             Self::Holder { dealer, share } => code("not-the-holder").party(*dealer).index(share),
             Self::Share { share } => code("share-mismatch").index(share),
+            Self::EncryptionKey { party } => code("key-used-up").party(*party),
             Self::Deal(error) => error.detail(),
         }
     }
@@ -229,6 +237,23 @@ impl Coded for Misdeed {
             Self::Foreign => code("other-session"),
             Self::Group(error) => error.detail(),
             Self::Field(error) => error.detail(),
+            Self::LargeChunk(large) => large.detail(),
+        }
+    }
+}
+
+impl Coded for TooLarge {
+    fn detail(&self) -> Detail {
+        code("chunk-too-large").index(&self.chunk)
+    }
+}
+
+impl Coded for LargeChunkError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Place { item, .. } => code("invalid-value").index(item),
+            Self::Mask => code("payload-mismatch"),
+            Self::Honest => code("no-fault"),
         }
     }
 }
@@ -246,6 +271,7 @@ impl Coded for EvidenceError {
             Self::Signature(party) => code("signature-mismatch").party(*party),
             Self::Payload(party) => code("payload-mismatch").party(*party),
             Self::Consistent(party) | Self::NoFault(party) => code("no-fault").party(*party),
+            Self::Chunk(error) => error.detail(),
         }
     }
 }

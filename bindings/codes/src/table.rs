@@ -100,6 +100,7 @@ pub const CODES: &[(&str, &str)] = &[
     // Dealings.
     ("other-signing-key", "the committee knows another signing key of the dealer"),
     ("other-decryption-key", "the committee knows another encryption key of the party"),
+    ("key-used-up", "the decryption key, or what it opened, was used before"),
     ("other-session", "made for another chain, epoch, session or committee"),
     ("dealt-twice", "the dealer's dealing counts already"),
     ("key-complete", "the key was complete before; normal for the last dealings"),

@@ -1,8 +1,9 @@
 //! Dealings, and the key that they add up to.
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
+use crypto_core::curve::Scalar;
 use crypto_core::elgamal;
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{self, KeyShares};
@@ -214,11 +215,57 @@ impl DkgKey {
         let committees = py.detach(|| key.decryption(&self.config));
         committees.map_err(|error| refused(&error))
     }
+}
 
-    fn shares(&self, py: Python<'_>, who: Party, key: &RecipientKey) -> PyResult<field::Shares> {
-        let field = self.field()?;
-        let shares = py.detach(|| field.decrypt(&self.config, who, &key.0));
-        shares.map_err(|error| refused(&error))
+/// A party's own shares of a key, until something is made of them: on each path once. Wiped when they go,
+/// not printed and not pickled.
+#[pyclass(frozen, module = "prefinal")]
+pub(crate) struct OwnShares {
+    party: Party,
+    shares: Mutex<Kind<PathShares<Secret<Vec<Scalar>>>, PathShares<wvuf::KeyShares>>>,
+}
+
+struct PathShares<T> {
+    slow: Option<T>,
+    fast: Option<T>,
+}
+
+impl<T> PathShares<T> {
+    fn take(&mut self, which: Path) -> PyResult<T> {
+        let taken = match which {
+            Path::Slow => self.slow.take(),
+            Path::Fast => self.fast.take(),
+        };
+        taken.ok_or_else(|| argument("there are no shares of this path, or they were used", None))
+    }
+}
+
+impl OwnShares {
+    fn field(&self, which: Path) -> PyResult<Secret<Vec<Scalar>>> {
+        match &mut *self.shares.lock().unwrap_or_else(PoisonError::into_inner) {
+            Kind::Field(own) => own.take(which),
+            Kind::Group(_) => Err(argument("shares of group elements serve the VUF alone", None)),
+        }
+    }
+
+    fn group(&self, which: Path) -> PyResult<wvuf::KeyShares> {
+        match &mut *self.shares.lock().unwrap_or_else(PoisonError::into_inner) {
+            Kind::Group(own) => own.take(which),
+            Kind::Field(_) => Err(argument("shares of field elements do not serve the VUF", None)),
+        }
+    }
+}
+
+#[pymethods]
+impl OwnShares {
+    /// Whose they are.
+    #[getter]
+    fn party(&self) -> u32 {
+        self.party.get()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<OwnShares of party {}>", self.party.get())
     }
 }
 
@@ -275,24 +322,42 @@ impl DkgKey {
         on(self.signing(py, purpose)?, self::path(path)?).map(Committee)
     }
 
-    /// A party as a signer, with its own shares.
-    #[pyo3(signature = (party, key, *, path="slow", purpose=None))]
-    fn signer(
+    /// Opens a party's own shares, which uses its key up.
+    #[pyo3(signature = (party, key))]
+    fn open(
         &self,
+        py: Python<'_>,
         party: &Bound<'_, PyAny>,
         key: &RecipientKey,
+    ) -> PyResult<OwnShares> {
+        let (party, config) = (self::party(party)?, &self.config);
+        let opened = py.detach(|| match &self.key {
+            Kind::Field(sum) => {
+                let opened = key.use_up(|key| sum.decrypt(config, party, key))?;
+                let field::Shares { slow, fast } = opened.shares;
+                Ok(Kind::Field(PathShares { slow: Some(slow), fast }))
+            }
+            Kind::Group(sum) => {
+                let shares = key.use_up(|key| sum.decrypt(config, party, key))?;
+                Ok(Kind::Group(PathShares { slow: Some(shares.slow), fast: shares.fast }))
+            }
+        });
+        let shares = opened.map_err(|refusal: Refusal| refusal.raise())?;
+        Ok(OwnShares { party, shares: Mutex::new(shares) })
+    }
+
+    /// A party as a signer, with its own shares, which are used up.
+    #[pyo3(signature = (shares, *, path="slow", purpose=None))]
+    fn signer(
+        &self,
+        py: Python<'_>,
+        shares: &OwnShares,
         path: &str,
         purpose: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Signer> {
-        let (py, who) = (party.py(), self::party(party)?);
         let which = self::path(path)?;
         let committee = Committee(on(self.signing(py, purpose)?, which)?);
-        let shares = self.shares(py, who, key)?;
-        let own = match which {
-            Path::Slow => shares.slow,
-            Path::Fast => shares.fast.ok_or_else(no_fast_path)?,
-        };
-        Signer::check(&committee, KeyShares::new(who, own))
+        Signer::check(&committee, KeyShares::new(shares.party, shares.field(which)?))
     }
 
     /// The committee as those who decrypt, on one of the paths.
@@ -301,23 +366,18 @@ impl DkgKey {
         on(self.decryption(py)?, self::path(path)?).map(DecryptionCommittee)
     }
 
-    /// A party as one that decrypts, with its own shares.
-    #[pyo3(signature = (party, key, *, path="slow"))]
+    /// A party as one that decrypts, with its own shares, which are used up.
+    #[pyo3(signature = (shares, *, path="slow"))]
     fn decryption_key(
         &self,
         py: Python<'_>,
-        party: &Bound<'_, PyAny>,
-        key: &RecipientKey,
+        shares: &OwnShares,
         path: &str,
     ) -> PyResult<DecryptionKey> {
-        let (who, which) = (self::party(party)?, self::path(path)?);
+        let which = self::path(path)?;
         let committee = on(self.decryption(py)?, which)?;
-        let shares = self.shares(py, who, key)?;
-        let own: Secret<_> = match which {
-            Path::Slow => shares.slow,
-            Path::Fast => shares.fast.ok_or_else(no_fast_path)?,
-        };
-        let key = elgamal::DecryptionKey::new(&committee, who, own);
+        let own = shares.field(which)?;
+        let key = elgamal::DecryptionKey::new(&committee, shares.party, own);
         key.map(DecryptionKey).map_err(|error| refused(&error))
     }
 
@@ -332,23 +392,11 @@ impl DkgKey {
         committee.map(VufCommittee::of).map_err(|error| refused(&error))
     }
 
-    /// A party's own shares of the weighted VUF.
-    #[pyo3(signature = (party, key, *, path="slow"))]
-    fn vuf_shares(
-        &self,
-        py: Python<'_>,
-        party: &Bound<'_, PyAny>,
-        key: &RecipientKey,
-        path: &str,
-    ) -> PyResult<VufShares> {
-        let (aggregate, who) = (self.group()?, self::party(party)?);
-        let which = self::path(path)?;
-        let shares = py.detach(|| aggregate.decrypt(&self.config, who, &key.0));
-        let shares = shares.map_err(|error| refused(&error))?;
-        Ok(VufShares(match which {
-            Path::Slow => shares.slow,
-            Path::Fast => shares.fast.ok_or_else(no_fast_path)?,
-        }))
+    /// A party's own shares of the weighted VUF, which are used up.
+    #[pyo3(signature = (shares, *, path="slow"))]
+    fn vuf_shares(&self, shares: &OwnShares, path: &str) -> PyResult<VufShares> {
+        self.group()?;
+        Ok(VufShares(shares.group(self::path(path)?)?))
     }
 
     fn __repr__(&self) -> String {

@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use crate::certificate::{Certificate, Electorate};
     #[pymodule_export]
-    use crate::dealing::{Dealing, DkgKey, VerifiedDealing};
+    use crate::dealing::{Dealing, DkgKey, OwnShares, VerifiedDealing};
     #[pymodule_export]
     use crate::decryption::{
         Ciphertext, DecryptionCommittee, DecryptionKey, DecryptionShare, EncryptionKey, slot_label,

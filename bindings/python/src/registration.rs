@@ -1,20 +1,49 @@
 //! Who receives shares: a key, and the proof that its owner knows the secret half.
+use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use borsh::BorshDeserialize;
-use pvss_dkg::{DecryptionKey, EncryptionKey, KeyRegistration};
+use codes::Coded;
+use pvss_dkg::{DecryptionKey, EncryptionKey, KeyRegistration, NotOpened};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bls::{Either, PublicKey, SecretKey, hash, hex, shown};
-use crate::error::{argument, refused};
+use crate::error::{Refusal, argument, refused};
 use crate::input::bytes;
 use crate::random::generator;
 
 /// Bytes of a registration.
 const BYTES: usize = 272;
 
-/// Opens what dealers encrypt to one party. Wiped when it goes, not printed and not pickled.
+/// Opens what dealers encrypt to one party, once: opening uses it up and wipes it. Not printed and not
+/// pickled.
 #[pyclass(frozen, module = "prefinal")]
-pub(crate) struct RecipientKey(pub(crate) DecryptionKey);
+pub(crate) struct RecipientKey(Mutex<Option<DecryptionKey>>);
+
+impl RecipientKey {
+    /// What `open` makes of the key, which comes back with an error; then it is as good as before.
+    pub(crate) fn use_up<T, E: Coded + Display>(
+        &self,
+        open: impl FnOnce(DecryptionKey) -> Result<T, NotOpened<E>>,
+    ) -> Result<T, Refusal> {
+        let mut slot = self.slot();
+        let key = slot.take().ok_or_else(used_up)?;
+        open(key).map_err(|NotOpened { key, error }| {
+            *slot = Some(key);
+            Refusal::of(&error)
+        })
+    }
+
+    /// A thread that panicked has left the slot as it was before or empty.
+    fn slot(&self) -> MutexGuard<'_, Option<DecryptionKey>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn used_up() -> Refusal {
+    Refusal::of(&pvss_dkg::field::DecryptError::UsedUp)
+}
 
 #[pymethods]
 impl RecipientKey {
@@ -22,7 +51,7 @@ impl RecipientKey {
     #[staticmethod]
     #[pyo3(signature = (*, seed=None))]
     fn generate(seed: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Self(DecryptionKey::random(&mut generator(seed)?)))
+        Ok(Self(Mutex::new(Some(DecryptionKey::random(&mut generator(seed)?)))))
     }
 
     /// What the party publishes, signed with its signing key.
@@ -32,7 +61,9 @@ impl RecipientKey {
         signer: &SecretKey,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Registration> {
-        Ok(Registration(self.0.register(&signer.0, &mut generator(seed)?)))
+        let slot = self.slot();
+        let key = slot.as_ref().ok_or_else(|| used_up().raise())?;
+        Ok(Registration(key.register(&signer.0, &mut generator(seed)?)))
     }
 
     fn __repr__(&self) -> &'static str {

@@ -32,12 +32,20 @@ class Parties:
     def __init__(self, seed: int = 1) -> None:
         count = len(WEIGHTS)
         self.signers = [SecretKey.from_seed(bytes([seed, i] * 16)) for i in range(count)]
-        self.keys = [RecipientKey.generate(seed=bytes([seed + i] * 32)) for i in range(count)]
+        self.seed = seed
+        self.keys = [self.key(i) for i in range(count)]
         self.proven = [one.public_key().prove(one.prove_possession()) for one in self.signers]
         self.recipients = [
             key.register(signer).verify(signer.public_key())
             for key, signer in zip(self.keys, self.signers)
         ]
+
+    def key(self, party: int) -> RecipientKey:
+        """As often as a test wants to open the party's shares again."""
+        return RecipientKey.generate(seed=bytes([self.seed + party] * 32))
+
+    def open(self, key: prefinal.DkgKey, party: int) -> prefinal.OwnShares:
+        return key.open(party, self.key(party))
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -82,29 +90,57 @@ def test_a_key_that_nobody_knows_signs_and_decrypts(parties: Parties) -> None:
     for path, who in (("slow", (0, 2)), ("fast", (0, 3))):
         committee = key.committee(path=path)
         assert bytes(committee.group_key) == key.public_key
-        partials = {i: key.signer(i, parties.keys[i], path=path).sign(9) for i in who}
+        partials = {i: key.signer(parties.open(key, i), path=path).sign(9) for i in who}
         values.append(committee.combine(9, partials))
     assert values[0] == values[1]
     with pytest.raises(FaultError):
         key.committee(path="slow").combine(
-            9, {i: key.signer(i, parties.keys[i], path="fast").sign(9) for i in (0, 2)}
+            9, {i: key.signer(parties.open(key, i), path="fast").sign(9) for i in (0, 2)}
         )
     texts = key.committee(purpose=Domain("text"))
-    writers = {i: key.signer(i, parties.keys[i], purpose=Domain("text")) for i in (2, 3)}
+    writers = {i: key.signer(parties.open(key, i), purpose=Domain("text")) for i in (2, 3)}
     signature = texts.combine(b"text", {i: one.sign(b"text") for i, one in writers.items()})
     texts.group_key.verify(signature, b"text", domain=Domain("text"))
 
     unknown: Any = "other"
     for call in (
-        lambda: key.signer(1, parties.keys[1]),
-        lambda: key.signer(0, parties.keys[2]),
-        lambda: key.signer(9, parties.keys[2]),
+        lambda: key.signer(parties.open(key, 1)),
+        lambda: key.open(0, parties.key(2)),
+        lambda: key.open(9, parties.key(2)),
         lambda: key.vuf_committee(),
-        lambda: key.vuf_shares(0, parties.keys[0]),
+        lambda: key.vuf_shares(parties.open(key, 0)),
         lambda: key.committee(path=unknown),
     ):
         with pytest.raises(ArgumentError):
             call()
+
+
+@pytest.mark.parametrize("kind", ["field", "group"])
+def test_a_key_opens_once_and_shares_serve_once(parties: Parties, kind: Any) -> None:
+    config = parties.config()
+    dealt = (config.deal(i, parties.signers[i], kind=kind) for i in (0, 2))
+    key = config.aggregate([config.verify(one) for one in dealt])
+    recipient = parties.key(3)
+    with pytest.raises(ArgumentError) as other:
+        key.open(0, recipient)
+    assert other.value.code == "other-decryption-key"
+    # What opened nothing is not lost.
+    shares = key.open(3, recipient)
+    assert shares.party == 3 and repr(shares) == "<OwnShares of party 3>"
+    for call in (
+        lambda: key.open(3, recipient),
+        lambda: recipient.register(parties.signers[3]),
+    ):
+        with pytest.raises(ArgumentError) as used:
+            call()
+        assert used.value.code == "key-used-up"
+    use: Any = key.signer if kind == "field" else key.vuf_shares
+    use(shares, path="slow")
+    use(shares, path="fast")
+    with pytest.raises(ArgumentError):
+        use(shares, path="fast")
+    with pytest.raises(TypeError):
+        pickle.dumps(shares)
 
 
 @pytest.mark.parametrize("kind", ["field", "group"])
@@ -134,7 +170,7 @@ def test_a_committee_decrypts(parties: Parties) -> None:
     encrypted = committee.key.encrypt(b"a secret bid", label)
     again = prefinal.Ciphertext(bytes(encrypted))
     assert again == encrypted == pickle.loads(pickle.dumps(encrypted))
-    holders = {i: key.decryption_key(i, parties.keys[i], path="fast") for i in (0, 2, 3)}
+    holders = {i: key.decryption_key(parties.open(key, i), path="fast") for i in (0, 2, 3)}
     shares = {i: own.decrypt_share(again, committee.key, label) for i, own in holders.items()}
     assert committee.combine(again, label, shares) == b"a secret bid"
     for party, share in shares.items():
@@ -168,12 +204,12 @@ def test_the_weighted_vuf_on_both_paths(parties: Parties) -> None:
     path: Any
     for path in ("slow", "fast"):
         committee = key.vuf_committee(path=path)
-        blinded = {i: key.vuf_shares(i, parties.keys[i], path=path).blind() for i in (0, 2, 3)}
+        blinded = {i: key.vuf_shares(parties.open(key, i), path=path).blind() for i in (0, 2, 3)}
         assert committee.admit({i: pair[1] for i, pair in blinded.items()}) == {}
         partials = {i: pair[0].evaluate(given) for i, pair in blinded.items()}
         outputs.append(committee.combine(given, partials))
     assert outputs[0] == outputs[1]
-    assert len(key.vuf_shares(1, parties.keys[1])) == 0
+    assert len(key.vuf_shares(parties.open(key, 1))) == 0
     with pytest.raises(ArgumentError):
         key.committee()
     field = config.verify(config.deal(0, parties.signers[0]))

@@ -6,6 +6,7 @@
 //! | 0          | an honest party's envelope, given to one that collects       |
 //! | 1          | evidence of a contradiction                                  |
 //! | 2          | an epoch's key                                               |
+//! | 3          | evidence of a large chunk in an honest dealing               |
 //!
 //! `cargo +nightly fuzz run protocol` in `pvss-dkg/`.
 #![no_main]
@@ -13,11 +14,12 @@
 use std::sync::{Arc, LazyLock};
 
 use crypto_core::access::Party;
+use crypto_core::curve::G1Affine;
 use libfuzzer_sys::fuzz_target;
 use machine::{Instant, Machine};
 use prefinal_pvss_dkg_fuzz::{Committee, received};
 use pvss_dkg::protocol::{EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
-use pvss_dkg::{Dealing, DecryptionKey, Dkg};
+use pvss_dkg::{Dealing, DecryptionKey, Dkg, field};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -28,6 +30,7 @@ struct Honest {
     envelope: Vec<u8>,
     evidence: Vec<u8>,
     key: Vec<u8>,
+    chunk: Vec<u8>,
 }
 
 /// What a party that takes these in this order says.
@@ -46,14 +49,14 @@ fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> He
         keygen.handle(Instant::START, Input::Ordered { position, message });
     }
     let rng = &mut ChaCha20Rng::seed_from_u64(seed);
-    let decryption = DecryptionKey::random(rng);
+    let decryption = &mut Some(DecryptionKey::random(rng));
     let signer = &committee.signers[role.dealer.map_or(0, Party::index)];
-    let keys = Keys::<Collected> { signer, decryption: &decryption, held: &() };
+    let mut keys = Keys::<Collected> { signer, decryption, held: &() };
     let mut heard = Heard::default();
     while let Some(output) = keygen.poll() {
         match output {
             Output::Run(job) => {
-                let verdict = job.run(&keys, rng);
+                let verdict = job.run(&mut keys, rng);
                 keygen.handle(Instant::START, Input::Checked(verdict));
             }
             Output::Submit(envelope) => heard.submitted.push(envelope.to_vec()),
@@ -63,6 +66,16 @@ fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> He
         }
     }
     heard
+}
+
+/// Says that the first chunk of an honest dealing is hidden by the generator.
+fn chunk(committee: &Committee) -> Vec<u8> {
+    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+    let signer = &committee.signers[0];
+    let dealing = field::deal(&committee.config, Party::new(0), signer, rng).unwrap();
+    let (head, place, chunk) = ([1, 3], [0; 8], [0; 8]);
+    let mask = G1Affine::generator().to_bytes();
+    [&head[..], &place, &chunk, &mask, &dealing.to_bytes()].concat()
 }
 
 static HONEST: LazyLock<Honest> = LazyLock::new(|| {
@@ -77,7 +90,8 @@ static HONEST: LazyLock<Honest> = LazyLock::new(|| {
     let [_, _, envelope, _] = ordered;
     let evidence = heard.evidence.into_iter().next().unwrap();
     let key = heard.key.unwrap();
-    Honest { committee, envelope, evidence, key }
+    let chunk = chunk(&committee);
+    Honest { committee, envelope, evidence, key, chunk }
 });
 
 fuzz_target!(|data: &[u8]| {
@@ -102,6 +116,17 @@ fuzz_target!(|data: &[u8]| {
                 Ok(fault) => assert_eq!(fault.party, Party::new(1)),
                 Err(_) => assert_ne!(bytes, honest.evidence),
             }
+        }
+        3 => {
+            let bytes = received(&honest.chunk, data);
+            let collector = Dkg::<field::Dealing>::new(honest.committee.config.clone());
+            let dealing = honest.committee.config.field_dealing_bytes();
+            let Ok(evidence) = Evidence::from_bytes(dealing, &bytes) else {
+                assert_ne!(bytes, honest.chunk);
+                return;
+            };
+            assert_eq!(evidence.to_bytes(), bytes, "one evidence, one encoding");
+            assert!(evidence.verify(&collector).is_err(), "an honest party is accused");
         }
         _ => {
             let bytes = received(&honest.key, data);

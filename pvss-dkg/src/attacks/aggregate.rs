@@ -313,16 +313,18 @@ fn shares_open_to_their_owner_only() {
     let dealings = three(&mut committee);
     let aggregate = Aggregate::sum(&committee.config, &dealings).unwrap();
     let config = &committee.config;
-    let opened = aggregate.decrypt(config, party(5), &committee.keys[5]).unwrap();
+    let opened = aggregate.decrypt(config, party(5), committee.keys[5].copy()).unwrap();
     assert_eq!((opened.slow.len(), opened.fast.unwrap().len()), (4, 4));
-    let nothing = aggregate.decrypt(config, party(1), &committee.keys[1]).unwrap();
+    let nothing = aggregate.decrypt(config, party(1), committee.keys[1].copy()).unwrap();
     assert!(nothing.slow.is_empty() && nothing.fast.unwrap().is_empty());
-    let wrong = aggregate.decrypt(config, party(5), &committee.keys[0]).unwrap_err();
-    assert_eq!(wrong, DecryptError::Key { party: party(5) });
+    let wrong = aggregate.decrypt(config, party(5), committee.keys[0].copy()).unwrap_err();
+    assert_eq!(wrong.error, DecryptError::Key { party: party(5) });
+    // A key that opened nothing is not lost.
+    assert!(aggregate.decrypt(config, party(0), wrong.key).is_ok());
     let stranger = DecryptionKey::random(&mut committee.rng);
-    let unknown = aggregate.decrypt(&committee.config, party(9), &stranger).unwrap_err();
-    assert_eq!(unknown, DecryptError::Key { party: party(9) });
+    let unknown = aggregate.decrypt(&committee.config, party(9), stranger).unwrap_err();
+    assert_eq!(unknown.error, DecryptError::Key { party: party(9) });
     let other = Committee::with(session(), shape(&WEIGHTS, SLOW, None), 1);
-    let foreign = aggregate.decrypt(&other.config, party(5), &other.keys[5]).unwrap_err();
-    assert_eq!(foreign, DecryptError::Foreign);
+    let foreign = aggregate.decrypt(&other.config, party(5), other.keys[5].copy()).unwrap_err();
+    assert_eq!(foreign.error, DecryptError::Foreign);
 }

@@ -3,7 +3,9 @@
 mod alone;
 mod batch;
 mod handover;
+pub(crate) mod large;
 mod last;
+mod mobile;
 
 use std::sync::Arc;
 
@@ -37,7 +39,7 @@ fn dealt(committee: &mut Committee, dealer: u32) -> Dealing {
 
 fn decrypted(committee: &Committee, dealing: &Verified<Dealing>, to: u32) -> Shares {
     let key = &committee.keys[party(to).index()];
-    dealing.decrypt(&committee.config, party(to), key).unwrap()
+    dealing.open(&committee.config, party(to), key).unwrap().shares
 }
 
 /// Signs again what was changed, as a dealer that wants to cheat can.
@@ -164,12 +166,12 @@ fn a_party_opens_nothing_but_its_own() {
     let mut committee = Committee::new();
     let dealing = dealt(&mut committee, 0);
     let dealing = verify(&committee.config, dealing).unwrap();
-    let opened = dealing.decrypt(&committee.config, party(2), &committee.keys[0]).unwrap_err();
+    let opened = dealing.open(&committee.config, party(2), &committee.keys[0]).err().unwrap();
     assert_eq!(opened, aggregate::DecryptError::Key { party: party(2) }.into());
     let mut other = session();
     other.attempt = 1;
     let other = Committee::with(other, shape(&WEIGHTS, SLOW, Some(FAST)), 1);
-    let opened = dealing.decrypt(&other.config, party(0), &other.keys[0]).unwrap_err();
+    let opened = dealing.open(&other.config, party(0), &other.keys[0]).err().unwrap();
     assert_eq!(opened, aggregate::DecryptError::Foreign.into());
 }
 
@@ -423,7 +425,7 @@ fn dealings_that_qualify_make_a_key() {
     assert_eq!(Key::sum(&config, &backwards).unwrap().digest(), key.digest());
     for (to, decryption) in committee.keys.iter().enumerate() {
         let to = party(u32::try_from(to).unwrap());
-        let shares = key.decrypt(&config, to, decryption).unwrap();
+        let shares = key.decrypt(&config, to, decryption.copy()).unwrap().shares;
         for path in [Path::Slow, Path::Fast] {
             let values =
                 if path == Path::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };

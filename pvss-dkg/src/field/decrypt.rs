@@ -2,6 +2,9 @@
 //!
 //! One multiplication for each chunk of a level, one look-up for each chunk (`logarithm`); each share is
 //! compared with what was committed to before it is believed.
+//!
+//! A key opens all dealings that count and is wiped. What was slow to open for it was too large, which
+//! only its dealer can have done: that is shown on the way, while the key is there (`large`).
 use crypto_core::access::Party;
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
 use crypto_core::secret::Secret;
@@ -9,9 +12,10 @@ use thiserror::Error;
 
 use super::chunk::{CHUNKS, join};
 use super::chunking::Bounds;
-use super::dealing::Dealing;
+use super::dealing::{Body, Dealing};
+use super::large::{ChunkPlace, LargeChunk, RevealedMask};
 use super::layout::{Holder, Layout};
-use super::logarithm::chunk;
+use super::logarithm::{chunk, is_honest};
 use crate::aggregate::{self, check_recipient};
 use crate::config::{Config, Path};
 use crate::key::DecryptionKey;
@@ -31,6 +35,25 @@ pub enum DecryptError {
         /// Its place on the path, from zero.
         share: usize,
     },
+    /// A key opens once. The shares are what should have been kept.
+    #[error("decryption key was used up before")]
+    UsedUp,
+}
+
+/// What a party decrypts.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its own.
+    pub shares: Shares,
+    /// For each dealing with a chunk that is too large, one such chunk.
+    pub large: Vec<LargeChunk>,
+}
+
+/// What a party decrypts of one dealing.
+pub(crate) struct OpenedDealing {
+    pub(crate) shares: Shares,
+    /// Of the first chunk that is too large.
+    pub(crate) mask: Option<RevealedMask>,
 }
 
 /// A party's secret shares `f(ω^k)`, none if its weight is zero; in the order of its indices.
@@ -68,37 +91,47 @@ fn add_multiple(
 }
 
 impl Verified<Dealing> {
-    /// Opens the party's own shares.
-    ///
-    /// # Errors
-    /// If the dealing belongs to another configuration, or the key to another party.
-    pub fn decrypt(
+    /// Opens the party's own shares of this dealing alone; the key is good for the others still.
+    pub(crate) fn open(
         &self,
         config: &Config,
         party: Party,
         key: &DecryptionKey,
-    ) -> Result<Shares, DecryptError> {
+    ) -> Result<OpenedDealing, DecryptError> {
         check_recipient(config, self.config_digest(), party, key)?;
         let layout = Layout::new(config);
+        let bound = Bounds::new(layout.items).sum;
+        let mut opener = Opener { body: &self.body, key, bound, large: None };
         let values = match layout.holders.iter().find(|holder| holder.party == party) {
-            Some(holder) => self.open(config, &layout, holder, key)?,
+            Some(holder) => opener.open(config, holder)?,
             None => Secret::new(Vec::new()),
         };
         let (slow, fast) = values.expose().split_at(config.span(party).len());
         let fast = config.shape().threshold(Path::Fast).map(|_| Secret::new(fast.to_vec()));
-        Ok(Shares { slow: Secret::new(slow.to_vec()), fast })
+        let mask =
+            opener.large.and_then(|chunk| RevealedMask::new(&layout, &self.body, chunk, key));
+        Ok(OpenedDealing { shares: Shares { slow: Secret::new(slow.to_vec()), fast }, mask })
     }
+}
 
+/// One recipient at one dealing.
+struct Opener<'a> {
+    body: &'a Body,
+    key: &'a DecryptionKey,
+    /// `Z`
+    bound: u64,
+    /// The first chunk that no honest dealer encrypts.
+    large: Option<ChunkPlace>,
+}
+
+impl Opener<'_> {
     fn open(
-        &self,
+        &mut self,
         config: &Config,
-        layout: &Layout,
         holder: &Holder,
-        key: &DecryptionKey,
     ) -> Result<Secret<Vec<Scalar>>, DecryptError> {
-        let bound = Bounds::new(layout.items).sum;
         let levels = holder.items.iter().zip(self.body.ephemerals.chunks(CHUNKS));
-        let opened = levels.map(|(item, rs)| self.open_share(*item, rs, key, bound)).collect();
+        let opened = levels.map(|(item, rs)| self.open_share(*item, rs)).collect();
         let opened: Secret<Vec<Option<Scalar>>> = Secret::new(opened);
         let mut shares = holder.items.iter().zip(opened.expose());
         if let Some((item, _)) = shares.find(|(_, share)| share.is_none()) {
@@ -111,23 +144,21 @@ impl Verified<Dealing> {
     }
 
     /// The share that `V̂` commits to, or none.
-    fn open_share(
-        &self,
-        item: usize,
-        ephemerals: &[G1Affine],
-        key: &DecryptionKey,
-        bound: u64,
-    ) -> Option<Scalar> {
+    fn open_share(&mut self, item: usize, ephemerals: &[G1Affine]) -> Option<Scalar> {
         let ciphertexts = self.body.ciphertexts.iter().skip(item * CHUNKS);
         let opened: Vec<G1Projective> =
-            ciphertexts.zip(ephemerals).map(|(c, r)| key.open(c, r)).collect();
+            ciphertexts.zip(ephemerals).map(|(c, r)| self.key.open(c, r)).collect();
         let opened = Secret::new(opened);
         let opened = Secret::new(G1Projective::batch_to_affine(opened.expose()));
         let chunks: Vec<Option<Scalar>> =
-            opened.expose().iter().map(|point| chunk(point, bound)).collect();
+            opened.expose().iter().map(|point| chunk(point, self.bound)).collect();
         let chunks = Secret::new(chunks);
         if chunks.expose().iter().any(Option::is_none) {
             return None;
+        }
+        let is_large = |value: &Scalar| !is_honest(value);
+        if let Some(chunk) = chunks.expose().iter().flatten().position(is_large) {
+            self.large = self.large.or(Some(ChunkPlace { item, chunk }));
         }
         let value = join(chunks.expose().iter().flatten());
         let committed = self.body.commitments.get(item)?;

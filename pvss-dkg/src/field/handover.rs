@@ -11,17 +11,36 @@
 //!
 //! Shares of the slow path are dealt on, whose threshold is the lower one; the new dealings share on
 //! both paths. With the same committee it is a refresh: shares from before and from after are values of
-//! unrelated polynomials, so an adversary must take `t` of them within one epoch. That old shares are
-//! wiped is up to those who hold them.
+//! unrelated polynomials.
+//!
+//! **An adversary that moves** has parties of weight `a < t` in one epoch and of weight `b < t` in a later
+//! one, with `a + b ≥ t`. Dealings are public and kept, so it is not enough that shares are others: with
+//! the decryption key of a party one opens what was ever encrypted to it, and both groups together have
+//! `t` shares of *one* epoch. What makes it begin again with each epoch is that nothing of the epoch
+//! before is left to take:
+//!
+//! | what                 | when it must be gone                                      | by whom            |
+//! |----------------------|-----------------------------------------------------------|--------------------|
+//! | decryption key       | when its shares are opened: [`Key::decrypt`] wipes it      | this library, in memory; the party, on disks and in backups |
+//! | shares, slow and fast | when the handover has its key                            | the party          |
+//! | the dealer's polynomial | when its dealing is made                               | this library       |
+//!
+//! Each handover therefore takes fresh encryption keys. [`Handover::new`] refuses a key of the committee
+//! before, under whatever party; it cannot know those of earlier committees, and need not where keys are
+//! used up. A party that was absent keeps its key until it has opened its shares, and as long is open to
+//! being robbed of them; when the next handover is complete nobody needs them any more, and it wipes the
+//! key unopened. A party that is taken while a handover runs counts in both epochs. Signing keys stay: an adversary that has left a party can still register encryption keys
+//! in its name, so they belong where a break-in does not reach, or are replaced after one.
 //!
 //! Which dealings count is decided by the order that the engine finalized, as for a fresh key (`dkg`);
 //! here the first of each share does, and stake plays no part: `t` shares are what it takes. The proof
 //! is bound to the key before and to the share, so a dealing of one share says nothing about another.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crypto_core::access::{Access, Party, ShareIndex, Threshold};
 use crypto_core::bls::min_sig;
+use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G2Affine, Scalar};
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
@@ -35,7 +54,7 @@ use super::layout::Layout;
 use super::verify::{DealingError, Verifier};
 use crate::aggregate::AggregateError;
 use crate::batch;
-use crate::config::{Config, Path};
+use crate::config::{Config, Member, Path};
 use crate::deal::{Author, DealError, check_dealer};
 use crate::protocol::{EpochKey, Field};
 use crate::verified::Verified;
@@ -48,6 +67,8 @@ pub struct Predecessor {
     threshold: Threshold,
     public_key: G2Affine,
     shares: Vec<G2Affine>,
+    /// Names of the encryption keys that it was dealt to.
+    recipients: BTreeSet<[u8; 32]>,
 }
 
 /// Why a key cannot be handed over like this.
@@ -74,6 +95,12 @@ pub enum HandoverError {
     Share {
         /// Which share.
         share: u32,
+    },
+    /// Who breaks into it now would open dealings of the epoch before.
+    #[error("encryption key of {party} has served the committee before")]
+    EncryptionKey {
+        /// Whose, in the new committee.
+        party: Party,
     },
     /// Not as any dealer.
     #[error(transparent)]
@@ -115,18 +142,17 @@ impl Predecessor {
     /// The key of the committee that `config` describes.
     #[must_use]
     pub fn new(config: &Config, key: &Key) -> Self {
-        Self {
-            digest: key.digest(),
-            access: config.shape().access().clone(),
-            threshold: config.shape().slow(),
-            public_key: *key.public_key(),
-            shares: key.public_shares(Path::Slow).unwrap_or_default().to_vec(),
-        }
+        Self::of_epoch(&EpochKey::of_key(config, key))
     }
 
     pub(crate) fn of_epoch(key: &EpochKey<Field>) -> Self {
+        let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-PREDECESSOR");
+        transcript.append(b"name", key.name());
+        transcript.append(b"config", key.config());
+        transcript.append(b"recipients", &key.recipients().concat());
         Self {
-            digest: *key.name(),
+            digest: transcript.bytes(b"digest"),
+            recipients: key.recipients().iter().copied().collect(),
             access: key.shape().access().clone(),
             threshold: key.shape().slow(),
             public_key: *key.public_key(),
@@ -160,11 +186,17 @@ impl Handover {
     /// From the dealers of `config`, who hold `before`, to its members.
     ///
     /// # Errors
-    /// If the dealers are not as many as held the key.
+    /// If the dealers are not as many as held the key, or a member has an encryption key that somebody
+    /// had in the committee before.
     pub fn new(config: Arc<Config>, before: Predecessor) -> Result<Self, HandoverError> {
         let (got, expected) = (config.dealers().len(), before.access.len());
         if got != expected {
             return Err(HandoverError::Dealers { got, expected });
+        }
+        let is_used = |member: &Member| before.recipients.contains(&member.encryption.name());
+        let mut members = (0..).map(Party::new).zip(config.members());
+        if let Some((party, _)) = members.find(|(_, member)| is_used(member)) {
+            return Err(HandoverError::EncryptionKey { party });
         }
         Ok(Self { config, before, dealings: BTreeMap::new() })
     }

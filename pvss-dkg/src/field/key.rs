@@ -2,7 +2,8 @@
 //!
 //! Commitments add up to the key and to the public keys of the shares. Ciphertexts do not: sums of
 //! chunks of several cheating dealers have no small denominator, so a recipient decrypts each dealing
-//! alone and adds its shares. Who was absent needs those dealings, not their sum.
+//! alone and adds its shares. Who was absent needs those dealings, not their sum. It also keeps its key
+//! until then: opening takes the key and wipes it.
 use std::iter;
 use std::sync::Arc;
 
@@ -11,11 +12,12 @@ use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar, vartime_msm};
 
 use super::dealing::Dealing;
-use super::decrypt::{DecryptError, Shares};
+use super::decrypt::{DecryptError, Opened, Shares};
+use super::large::LargeChunk;
 use super::purpose::Paths;
 use crate::aggregate::{AggregateError, check_dealers, sum_lists};
 use crate::config::{Config, Path};
-use crate::key::DecryptionKey;
+use crate::key::{DecryptionKey, NotOpened};
 use crate::verified::Verified;
 
 /// What an epoch's committee signs or decrypts with.
@@ -121,19 +123,31 @@ impl Key {
         transcript.bytes(b"digest")
     }
 
-    /// The party's own shares: decrypts every dealing, see [`Verified::<Dealing>::decrypt`].
+    /// The party's own shares: opens every dealing and wipes `key`, which has no more to open.
     ///
     /// # Errors
-    /// If the key belongs to another configuration, or `key` to another party.
+    /// If this key belongs to another configuration, or `key` to another party; then `key` comes back.
     pub fn decrypt(
         &self,
         config: &Config,
         party: Party,
+        key: DecryptionKey,
+    ) -> Result<Opened, NotOpened<DecryptError>> {
+        self.open(config, party, &key).map_err(|error| NotOpened { key, error })
+    }
+
+    fn open(
+        &self,
+        config: &Config,
+        party: Party,
         key: &DecryptionKey,
-    ) -> Result<Shares, DecryptError> {
-        let zero = Shares::zero(config, config.span(party).len());
-        self.terms.iter().try_fold(zero, |sum, (lambda, dealing)| {
-            Ok(sum.add_multiple(lambda, &dealing.decrypt(config, party, key)?))
+    ) -> Result<Opened, DecryptError> {
+        let shares = Shares::zero(config, config.span(party).len());
+        let none = Opened { shares, large: Vec::new() };
+        self.terms.iter().try_fold(none, |mut sum, (lambda, dealing)| {
+            let one = dealing.open(config, party, key)?;
+            sum.large.extend(one.mask.map(|mask| LargeChunk::new(Arc::clone(dealing), mask)));
+            Ok(Opened { shares: sum.shares.add_multiple(lambda, &one.shares), large: sum.large })
         })
     }
 }

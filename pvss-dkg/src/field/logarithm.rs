@@ -21,6 +21,18 @@
 //! have `|n|` of some `Z/(20·√K)` each, or most attempts leave the range. So they take about
 //! `√K·Z/m` steps together, where one by one they would take `K·Z/m`.
 //!
+//! **A whole epoch.** Each dealing has its own proof and its own room, so cheating dealers do not share a
+//! bound: `B` dealings of theirs cost a recipient up to `B` times that of one. For `B`:
+//!
+//! | what is made    | dealings that count                      | of which the adversary's              |
+//! |-----------------|------------------------------------------|---------------------------------------|
+//! | a fresh key     | of dealers just above `qualify` in stake | at most as many as it has dealers     |
+//! | a key handed on | `t`, one for each share                  | at most its weight, below `t`         |
+//!
+//! With `w` shares on each of `p` paths a recipient has `K = 16·w·p` chunks in a dealing. So the worst
+//! case of an epoch is `B·E·√K·Z/m` giant steps in all (`E` for the denominators that are tried side by
+//! side), where honest dealings take none. Such a dealer can be shown to everybody, once (`large`).
+//!
 //! Looking up a secret in a table is not constant time. It happens on the recipient's own machine,
 //! once for each dealing.
 use std::ops::Range;
@@ -33,6 +45,8 @@ use super::chunking::CHALLENGES;
 use crate::deal::TABLE_G;
 
 const HONEST: u32 = BITS;
+/// The same in bytes.
+const HONEST_BYTES: usize = 2;
 const LARGE: u32 = 22;
 /// Points of a table that are made affine with one inversion.
 const BATCH: usize = 1024;
@@ -46,6 +60,18 @@ static LARGE_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(LARGE));
 /// The `s` with `g^s = point`, if it is a chunk that can pass the proof for `Z = bound`.
 pub(crate) fn chunk(point: &G1Affine, bound: u64) -> Option<Scalar> {
     HONEST_TABLE.find(point).or_else(|| cheated(point, bound))
+}
+
+/// Whether an honest dealer may have encrypted this chunk: it is below 2¹⁶.
+pub(crate) fn is_honest(chunk: &Scalar) -> bool {
+    let bytes = chunk.to_bytes();
+    let (high, _) = bytes.split_at(bytes.len().saturating_sub(HONEST_BYTES));
+    high.iter().all(|byte| *byte == 0)
+}
+
+/// Whether it is `g^s` for such a chunk `s`.
+pub(crate) fn is_honest_power(point: &G1Affine) -> bool {
+    HONEST_TABLE.find(point).is_some_and(|chunk| is_honest(&chunk))
 }
 
 /// `n/Δ` with about the least `|n|` there is.
@@ -178,6 +204,15 @@ mod tests {
             assert_eq!(HONEST_TABLE.find(&power(-n)), Some(-n));
         }
         assert_eq!(HONEST_TABLE.find(&power(Scalar::from_u64((1 << BITS) + 1))), None);
+    }
+
+    #[test]
+    fn honest_chunks_have_sixteen_bits() {
+        let honest = [0, 1, (1 << BITS) - 1].map(Scalar::from_u64);
+        let large = [1, 1 << BITS, (1 << BITS) + 1, 1 << 30].map(Scalar::from_u64);
+        let large = [-large[0], large[1], -large[1], large[2], large[3]];
+        assert!(honest.iter().all(|s| is_honest(s) && is_honest_power(&power(*s))));
+        assert!(!large.iter().any(|s| is_honest(s) || is_honest_power(&power(*s))));
     }
 
     #[test]

@@ -14,7 +14,8 @@
 //! | decrypt | `g^s_kl = C_kl − dk·R_jl`, then a table (`logarithm`)                      | recipient |
 //!
 //! After Groth, "Non-interactive distributed key generation and key resharing"
-//! ([eprint 2021/339](https://eprint.iacr.org/2021/339)), without its forward secrecy. Ours:
+//! ([eprint 2021/339](https://eprint.iacr.org/2021/339)). Its encryption is forward secure, so that one key
+//! serves many epochs; ours is not, so that each epoch takes a fresh key ([`Handover`]). Ours:
 //!
 //! - **Weights.** With one randomness for all, two shares of one party would be encrypted under one
 //!   mask `ekᵢ^r`, and their difference would be public. Parties share the randomness of a level, the
@@ -36,6 +37,7 @@ mod decrypt;
 mod equations;
 mod handover;
 mod key;
+pub(crate) mod large;
 pub(crate) mod layout;
 mod logarithm;
 mod proof;
@@ -44,12 +46,13 @@ mod sharing;
 mod verify;
 
 #[cfg(test)]
-mod attacks;
+pub(crate) mod attacks;
 
 pub use deal::deal;
 pub use dealing::Dealing;
-pub use decrypt::{DecryptError, Shares};
+pub use decrypt::{DecryptError, Opened, Shares};
 pub use handover::{AddError, Handover, HandoverError, Predecessor, Remaining};
 pub use key::Key;
+pub use large::{LargeChunk, LargeChunkError, TooLarge};
 pub use purpose::{Paths, PurposeError};
 pub use verify::{DealingError, verify, verify_all};

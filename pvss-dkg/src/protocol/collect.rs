@@ -20,14 +20,18 @@ use thiserror::Error;
 use weighted_rounding::Stake;
 
 use super::epoch::{Element, EpochKey, Field, Group};
-use super::fault::Misdeed;
+use super::fault::{Evidence, Fault, Misdeed};
+use super::job::{Accusation, Opened};
 use crate::aggregate::{Aggregate, AggregateError, Shares};
 use crate::config::Config;
 use crate::deal::deal;
 use crate::dealing::Dealing;
 use crate::dkg::{Dealt, Dkg, DkgError};
-use crate::field::{self, AddError, DecryptError, Handover, HandoverError};
-use crate::key::DecryptionKey;
+use crate::field::large::RevealedMask;
+use crate::field::{
+    self, AddError, DecryptError, Handover, HandoverError, LargeChunk, LargeChunkError, TooLarge,
+};
+use crate::key::{DecryptionKey, NotOpened};
 use crate::verified::Verified;
 use crate::verify::verify_all;
 use crate::wire::{DecodeError, Reader, VERSION};
@@ -156,16 +160,26 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
     /// # Errors
     /// Says which check fails first.
     fn recover(&self, bytes: &[u8]) -> Result<Self::Sum, RecoverError>;
-    /// The party's own shares.
+    /// The party's own shares; wipes the key.
     ///
     /// # Errors
-    /// If the key is not the party's.
+    /// If the key is not the party's; then it comes back.
     fn open(
         &self,
         sum: &Self::Sum,
         party: Party,
-        key: &DecryptionKey,
-    ) -> Result<Self::Shares, DecryptError>;
+        key: DecryptionKey,
+    ) -> Result<Opened<Self>, NotOpened<DecryptError>>;
+    /// Which chunk of a verified dealing a revealed mask shows to be too large.
+    ///
+    /// # Errors
+    /// If it shows nothing.
+    #[doc(hidden)]
+    fn check_mask(
+        &self,
+        dealing: &Self::Dealing,
+        mask: &RevealedMask,
+    ) -> Result<TooLarge, LargeChunkError>;
 }
 
 impl Collect for Dkg<Dealing> {
@@ -247,9 +261,17 @@ impl Collect for Dkg<Dealing> {
         &self,
         sum: &Verified<Aggregate>,
         party: Party,
-        key: &DecryptionKey,
-    ) -> Result<Shares, DecryptError> {
-        Ok(sum.decrypt(self.config(), party, key)?)
+        key: DecryptionKey,
+    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+        match sum.decrypt(self.config(), party, key) {
+            Ok(shares) => Ok(Opened { shares, accusations: Vec::new() }),
+            Err(NotOpened { key, error }) => Err(NotOpened { key, error: error.into() }),
+        }
+    }
+
+    /// Group elements are in no chunks.
+    fn check_mask(&self, _: &Dealing, _: &RevealedMask) -> Result<TooLarge, LargeChunkError> {
+        Err(LargeChunkError::Honest)
     }
 }
 
@@ -335,9 +357,17 @@ impl Collect for Dkg<field::Dealing> {
         &self,
         sum: &field::Key,
         party: Party,
-        key: &DecryptionKey,
-    ) -> Result<field::Shares, DecryptError> {
-        sum.decrypt(self.config(), party, key)
+        key: DecryptionKey,
+    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+        Ok(opened(self.config(), sum.decrypt(self.config(), party, key)?))
+    }
+
+    fn check_mask(
+        &self,
+        dealing: &field::Dealing,
+        mask: &RevealedMask,
+    ) -> Result<TooLarge, LargeChunkError> {
+        mask.check(self.config(), dealing)
     }
 }
 
@@ -433,10 +463,29 @@ impl Collect for Handover {
         &self,
         sum: &field::Key,
         party: Party,
-        key: &DecryptionKey,
-    ) -> Result<field::Shares, DecryptError> {
-        sum.decrypt(&self.config, party, key)
+        key: DecryptionKey,
+    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+        Ok(opened(&self.config, sum.decrypt(&self.config, party, key)?))
     }
+
+    fn check_mask(
+        &self,
+        dealing: &field::Dealing,
+        mask: &RevealedMask,
+    ) -> Result<TooLarge, LargeChunkError> {
+        mask.check(&self.config, dealing)
+    }
+}
+
+/// Names those that were slow to open, with what shows it.
+fn opened<C: Collect<Shares = field::Shares>>(config: &Config, opened: field::Opened) -> Opened<C> {
+    let accuse = |large: &LargeChunk| {
+        let misdeed = large.verify(config).ok()?.into();
+        let fault = Fault { party: large.dealing().dealer(), misdeed };
+        Some(Accusation { fault, evidence: Arc::new(Evidence::of_chunk(large)) })
+    };
+    let accusations = opened.large.iter().filter_map(accuse).collect();
+    Opened { shares: opened.shares, accusations }
 }
 
 fn session(config: &Config, what: &[u8], before: &[u8]) -> [u8; 32] {

@@ -71,12 +71,15 @@ pub(crate) fn split(bytes: &[u8]) -> Result<(Statement, &[u8]), DecodeError> {
 }
 
 impl Place {
-    fn to_bytes(self) -> [u8; 8] {
+    /// Encoded: dealer, share or 0.
+    pub(super) const BYTES: usize = 4 + 4;
+
+    pub(super) fn to_bytes(self) -> [u8; 8] {
         let share = self.share.map_or(0, ShareIndex::get);
         (u64::from(self.dealer.get()) << 32 | u64::from(share)).to_be_bytes()
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let dealer = Party::new(reader.u32()?);
         Ok(Self { dealer, share: ShareIndex::new(reader.u32()?) })
     }

@@ -7,10 +7,11 @@
 //! | configuration    | its digest                                         | 32           |
 //! | weights          | how many, then each                                | 4 + 4 · n    |
 //! | thresholds       | slow, then fast; 0 if there is none                | 4 + 4        |
+//! | recipients       | names of the encryption keys it was dealt to        | 32 · n       |
 //! | `F`, `V̂₀`        | `g^f(0)`, `ĝ^f(0)`                                 | 48 + 96      |
 //! | `V̂₁ … V̂_W`       | `ĝ^f(ω^(k−1))`, for each path                      | 96 · W · p   |
 //!
-//! `222 + 4·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths, checked before a point is
+//! `222 + 36·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths, checked before a point is
 //! read. With field elements `ĝ` is the group's own generator `g₂`.
 //!
 //! A chain that stores it needs nothing else of the key generation: verifiers take the committees from
@@ -76,6 +77,7 @@ pub struct EpochKey<E> {
     name: [u8; 32],
     config: [u8; 32],
     shape: Shape,
+    recipients: Vec<[u8; 32]>,
     commitment: G1Affine,
     public_key: G2Affine,
     shares: Paths<Vec<G2Affine>>,
@@ -121,12 +123,14 @@ impl<E: Element> EpochKey<E> {
         if got != expected {
             return Err(DecodeError::Length { got, expected }.into());
         }
+        let parties = shape.access().len();
+        let recipients = (0..parties).map(|_| reader.hash()).collect::<Result<_, _>>()?;
         let (commitment, public_key) = (reader.g1()?, reader.g2()?);
         let slow = reader.g2s(shares)?;
         let fast = shape.threshold(Path::Fast).map(|_| reader.g2s(shares)).transpose()?;
         reader.end()?;
         let (shares, element) = (Paths { slow, fast }, PhantomData);
-        Ok(Self { name, config, shape, commitment, public_key, shares, element })
+        Ok(Self { name, config, shape, recipients, commitment, public_key, shares, element })
     }
 
     /// The encoding.
@@ -143,6 +147,7 @@ impl<E: Element> EpochKey<E> {
             let t = self.shape.threshold(path).map_or(0, |threshold| threshold.t().get());
             bytes.extend_from_slice(&t.to_be_bytes());
         }
+        self.recipients.iter().for_each(|name| bytes.extend_from_slice(name));
         bytes.extend_from_slice(&self.commitment.to_bytes());
         let shares = self.shares.each().flatten();
         for point in [&self.public_key].into_iter().chain(shares) {
@@ -175,6 +180,13 @@ impl<E: Element> EpochKey<E> {
     #[must_use]
     pub const fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// The [names](crate::EncryptionKey::name) of the encryption keys that it was dealt to, in the order
+    /// of the parties. They are used up: nobody is dealt to under them again.
+    #[must_use]
+    pub fn recipients(&self) -> &[[u8; 32]] {
+        &self.recipients
     }
 
     /// `g^f(0)`
@@ -224,6 +236,7 @@ impl EpochKey<Group> {
             name: sum.digest(),
             config: *config.digest(),
             shape: config.shape().clone(),
+            recipients: config.recipients(),
             commitment: commitments.sum::<G1Projective>().into(),
             public_key: *sum.public_key(),
             shares: Paths {
@@ -250,6 +263,7 @@ impl EpochKey<Field> {
             name: key.digest(),
             config: *config.digest(),
             shape: config.shape().clone(),
+            recipients: config.recipients(),
             commitment: *key.commitment(),
             public_key: *key.public_key(),
             shares: Paths {
@@ -300,7 +314,7 @@ impl EpochKey<Field> {
 fn size(shape: &Shape) -> usize {
     let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
     let points = shares.saturating_mul(96 * shape.paths());
-    points.saturating_add(4 * shape.access().len()).saturating_add(222)
+    points.saturating_add((4 + 32) * shape.access().len()).saturating_add(222)
 }
 
 fn read_shape(reader: &mut Reader<'_>) -> Result<Shape, EpochKeyError> {

@@ -6,10 +6,15 @@
 //! | wrong length    | one signed statement                        | 2 + 128                |
 //! | no such place   | one signed statement                        | 2 + 128                |
 //! | all others      | one signed statement and its payload        | 2 + 128 + a dealing    |
+//! | large chunk     | the dealing, and what hides one of its chunks | 2 + 8 + 56 + a dealing |
 //!
 //! Everything is signed by who is accused, for the one session, so that nobody else can bring it about:
 //! an honest party signs one dealing for each place, and a good one. A dealing of an honest party in
 //! another's envelope accuses the other. What is not signed by the party it names accuses nobody.
+//!
+//! A large chunk is seen by its recipient alone, when the key is fixed already, and shown by
+//! [revealing](field::LargeChunk) what hides it. The dealing needs no envelope for that: its dealer's
+//! signature is in it, and names the same session.
 //!
 //! Evidence holds all that is needed but the public set-up, which is a collector without dealings, and
 //! is judged by the function that judges dealings.
@@ -18,8 +23,10 @@ use thiserror::Error;
 
 use super::collect::{Collect, Place};
 use super::envelope::Statement;
-use crate::field;
+use crate::field::large::RevealedMask;
+use crate::field::{self, LargeChunk, LargeChunkError, TooLarge};
 use crate::proof::ProofError;
+use crate::verified::Verified;
 use crate::verify::DealingError;
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -73,6 +80,9 @@ pub enum Misdeed {
     /// A dealing of field elements fails a check.
     #[error("false dealing: {0}")]
     Field(field::DealingError),
+    /// A dealing that passes, and takes a recipient long to open.
+    #[error("slow dealing: {0}")]
+    LargeChunk(#[from] TooLarge),
 }
 
 impl From<DealingError> for Misdeed {
@@ -95,19 +105,25 @@ impl From<field::DealingError> for Misdeed {
 
 /// Shows a fault to who was not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
-    statement: Statement,
-    proof: Proof,
-}
+pub struct Evidence(Proof);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Proof {
     /// The statement alone.
-    Statement,
-    /// With another for the same place.
-    Other(Statement),
+    Statement(Statement),
+    /// Two for the same place.
+    Contradiction(Statement, Statement),
     /// With what it is about.
-    Payload(Vec<u8>),
+    Payload(Statement, Vec<u8>),
+    /// A dealing without its envelope: its dealer has signed it as well.
+    LargeChunk(Box<ShownChunk>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ShownChunk {
+    place: Place,
+    dealing: Vec<u8>,
+    mask: RevealedMask,
 }
 
 /// Why evidence shows nothing.
@@ -128,29 +144,52 @@ pub enum EvidenceError {
     /// Nothing is wrong with it.
     #[error("{0} did nothing wrong")]
     NoFault(Party),
+    /// Nothing is shown to be wrong with the dealing.
+    #[error("no large chunk is shown: {0}")]
+    Chunk(#[from] LargeChunkError),
 }
 
 impl Evidence {
     pub(super) const fn statement(statement: Statement) -> Self {
-        Self { statement, proof: Proof::Statement }
+        Self(Proof::Statement(statement))
     }
 
     pub(super) const fn contradiction(statement: Statement, other: Statement) -> Self {
-        Self { statement, proof: Proof::Other(other) }
+        Self(Proof::Contradiction(statement, other))
     }
 
     pub(super) const fn payload(statement: Statement, payload: Vec<u8>) -> Self {
-        Self { statement, proof: Proof::Payload(payload) }
+        Self(Proof::Payload(statement, payload))
     }
 
-    pub(super) const fn said(&self) -> &Statement {
-        &self.statement
+    /// Against the dealer of a chunk that is too large.
+    #[must_use]
+    pub fn of_chunk(large: &LargeChunk) -> Self {
+        let dealing = large.dealing();
+        let place = Place { dealer: dealing.dealer(), share: dealing.share };
+        let (dealing, mask) = (dealing.to_bytes(), large.mask().clone());
+        Self(Proof::LargeChunk(Box::new(ShownChunk { place, dealing, mask })))
+    }
+
+    /// What was said in an envelope, if that is what it is about.
+    pub(super) const fn said(&self) -> Option<&Statement> {
+        match &self.0 {
+            Proof::Statement(said) | Proof::Contradiction(said, _) | Proof::Payload(said, _) => {
+                Some(said)
+            }
+            Proof::LargeChunk(_) => None,
+        }
     }
 
     /// Who is accused.
     #[must_use]
-    pub const fn party(&self) -> Party {
-        self.statement.place.dealer
+    pub fn party(&self) -> Party {
+        match &self.0 {
+            Proof::Statement(said) | Proof::Contradiction(said, _) | Proof::Payload(said, _) => {
+                said.place.dealer
+            }
+            Proof::LargeChunk(shown) => shown.place.dealer,
+        }
     }
 
     /// What the party did. `set_up` is a collector of the session, for example one without dealings.
@@ -160,55 +199,43 @@ impl Evidence {
     /// If it shows no fault of that party in this session.
     pub fn verify<C: Collect>(&self, set_up: &C) -> Result<Fault, EvidenceError> {
         let party = self.party();
-        self.check_signed(set_up, &self.statement)?;
-        let misdeed = match &self.proof {
-            Proof::Statement => misdeed_of(set_up, &self.statement),
-            Proof::Other(other) => {
-                self.check_signed(set_up, other)?;
-                let same = other.place == self.statement.place;
-                if !same || other.payload == self.statement.payload {
+        if let Some(said) = self.said() {
+            check_signed(set_up, said)?;
+        }
+        let misdeed = match &self.0 {
+            Proof::Statement(said) => misdeed_of(set_up, said),
+            Proof::Contradiction(said, other) => {
+                check_signed(set_up, other)?;
+                if other.place != said.place || other.payload == said.payload {
                     return Err(EvidenceError::Consistent(party));
                 }
                 Some(Misdeed::Contradiction)
             }
-            Proof::Payload(payload) => {
-                if !self.statement.is_about(payload) {
+            Proof::Payload(said, payload) => {
+                if !said.is_about(payload) {
                     return Err(EvidenceError::Payload(party));
                 }
-                let dealing = set_up.decode(self.statement.place, payload);
-                match dealing.map(|dealing| set_up.check(vec![dealing])) {
-                    Err(misdeed) => Some(misdeed),
-                    Ok(verdicts) => verdicts.into_iter().find_map(Result::err),
-                }
+                judge(set_up, said.place, payload).err()
             }
+            Proof::LargeChunk(shown) => Some(shown.verify(set_up)?.into()),
         };
         let misdeed = misdeed.ok_or(EvidenceError::NoFault(party))?;
         Ok(Fault { party, misdeed })
     }
 
-    fn check_signed<C: Collect>(
-        &self,
-        set_up: &C,
-        statement: &Statement,
-    ) -> Result<(), EvidenceError> {
-        if statement.session != set_up.session() {
-            return Err(EvidenceError::Session);
-        }
-        if statement.is_signed(set_up.config()) {
-            return Ok(());
-        }
-        Err(EvidenceError::Signature(statement.place.dealer))
-    }
-
     /// Version, kind, statement and what belongs to it.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let (kind, rest) = match &self.proof {
-            Proof::Statement => (0, Vec::new()),
-            Proof::Other(other) => (1, other.to_bytes()),
-            Proof::Payload(payload) => (2, payload.clone()),
+        let (kind, parts) = match &self.0 {
+            Proof::Statement(said) => (0, vec![said.to_bytes()]),
+            Proof::Contradiction(said, other) => (1, vec![said.to_bytes(), other.to_bytes()]),
+            Proof::Payload(said, payload) => (2, vec![said.to_bytes(), payload.clone()]),
+            Proof::LargeChunk(shown) => {
+                let ShownChunk { place, dealing, mask } = shown.as_ref();
+                (3, vec![place.to_bytes().to_vec(), mask.to_bytes(), dealing.clone()])
+            }
         };
-        [vec![VERSION, kind], self.statement.to_bytes(), rest].concat()
+        [vec![VERSION, kind], parts.concat()].concat()
     }
 
     /// Reads evidence about dealings of `dealing_bytes` bytes, see [`Collect::dealing_bytes`].
@@ -219,24 +246,64 @@ impl Evidence {
         let mut reader = Reader::new(bytes);
         reader.version()?;
         let [kind] = *reader.take()?;
-        let rest = match kind {
-            0 => 0,
-            1 => Statement::BYTES,
-            2 => dealing_bytes,
+        let (before, dealing) = match kind {
+            0 => (Statement::BYTES, 0),
+            1 => (2 * Statement::BYTES, 0),
+            2 => (Statement::BYTES, dealing_bytes),
+            3 => (Place::BYTES + RevealedMask::BYTES, dealing_bytes),
             _ => return Err(DecodeError::Element { what: "kind of evidence", at: 1 }),
         };
-        let (got, expected) = (bytes.len(), 2 + Statement::BYTES + rest);
+        let (got, expected) = (bytes.len(), 2 + before + dealing);
         if got != expected {
             return Err(DecodeError::Length { got, expected });
         }
-        let statement = Statement::read(&mut reader)?;
-        let proof = match kind {
-            0 => Proof::Statement,
-            1 => Proof::Other(Statement::read(&mut reader)?),
-            _ => Proof::Payload(bytes.get(2 + Statement::BYTES..).unwrap_or_default().to_vec()),
-        };
-        Ok(Self { statement, proof })
+        let dealing = bytes.get(2 + before..).unwrap_or_default().to_vec();
+        if kind == 3 {
+            let (place, mask) = (Place::read(&mut reader)?, RevealedMask::read(&mut reader)?);
+            return Ok(Self(Proof::LargeChunk(Box::new(ShownChunk { place, dealing, mask }))));
+        }
+        let said = Statement::read(&mut reader)?;
+        Ok(Self(match kind {
+            0 => Proof::Statement(said),
+            1 => Proof::Contradiction(said, Statement::read(&mut reader)?),
+            _ => Proof::Payload(said, dealing),
+        }))
     }
+}
+
+impl ShownChunk {
+    fn verify<C: Collect>(&self, set_up: &C) -> Result<TooLarge, EvidenceError> {
+        let party = self.place.dealer;
+        // A dealing that fails is shown with its envelope, which says who vouches for all of it.
+        let dealing =
+            judge(set_up, self.place, &self.dealing).map_err(|misdeed| match misdeed {
+                Misdeed::Foreign => EvidenceError::Signature(party),
+                _ => EvidenceError::Payload(party),
+            })?;
+        Ok(set_up.check_mask(&dealing, &self.mask)?)
+    }
+}
+
+/// The dealing, if nothing is wrong with it.
+fn judge<C: Collect>(
+    set_up: &C,
+    place: Place,
+    payload: &[u8],
+) -> Result<Verified<C::Dealing>, Misdeed> {
+    let dealing = set_up.decode(place, payload)?;
+    let mut verdicts = set_up.check(vec![dealing]);
+    // As many as there were dealings.
+    verdicts.pop().unwrap_or(Err(Misdeed::Foreign))
+}
+
+fn check_signed<C: Collect>(set_up: &C, statement: &Statement) -> Result<(), EvidenceError> {
+    if statement.session != set_up.session() {
+        return Err(EvidenceError::Session);
+    }
+    if statement.is_signed(set_up.config()) {
+        return Ok(());
+    }
+    Err(EvidenceError::Signature(statement.place.dealer))
 }
 
 /// What is wrong with a statement, whatever its payload is.

@@ -11,23 +11,24 @@ use rand_core::CryptoRng;
 use super::collect::{Collect, OwnRecord, Place, RecoverError};
 use super::envelope::{Statement, seal};
 use super::epoch::EpochKey;
-use super::fault::Misdeed;
+use super::fault::{Evidence, Fault, Misdeed};
 use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
-use crate::key::DecryptionKey;
+use crate::key::{DecryptionKey, NotOpened};
 use crate::verified::Verified;
 
 /// What one party alone knows.
 pub struct Keys<'a, C: Collect> {
     /// Signs dealings and envelopes.
     pub signer: &'a min_sig::SecretKey,
-    /// Opens what is dealt to the party.
-    pub decryption: &'a DecryptionKey,
+    /// Opens what is dealt to the party, once: [`Job::Open`] takes and wipes it, and puts it back if
+    /// nothing was opened. Its copy on a disk goes when the shares are stored.
+    pub decryption: &'a mut Option<DecryptionKey>,
     /// Its shares of the key before, if that is handed over.
     pub held: &'a C::Held,
 }
 
-/// Work. All of it can be done again with the same result, but for [`Job::Deal`].
+/// Work. All of it can be done again with the same result, but for [`Job::Deal`] and [`Job::Open`].
 pub enum Job<C: Collect> {
     /// Make this party's dealings.
     Deal {
@@ -48,7 +49,7 @@ pub enum Job<C: Collect> {
         /// Those that count.
         counted: Box<C>,
     },
-    /// Decrypt this party's shares.
+    /// Decrypt this party's shares. Uses the decryption key up.
     Open {
         /// The collector without dealings.
         blank: Arc<C>,
@@ -87,9 +88,25 @@ pub enum Verdict<C: Collect> {
     /// See [`Job::Sum`].
     Summed(Result<Arc<C::Sum>, AggregateError>),
     /// See [`Job::Open`].
-    Opened(Result<C::Shares, DecryptError>),
+    Opened(Result<Opened<C>, DecryptError>),
     /// See [`Job::Recover`].
     Recovered(Result<Recovered<C>, RecoverError>),
+}
+
+/// What a party found when it opened its shares.
+pub struct Opened<C: Collect> {
+    /// Its own.
+    pub shares: C::Shares,
+    /// Against dealers that made it slow, see [`Misdeed::LargeChunk`].
+    pub accusations: Vec<Accusation>,
+}
+
+/// A party that did wrong, and how to show it.
+pub struct Accusation {
+    /// Who, and what.
+    pub fault: Fault,
+    /// For third parties.
+    pub evidence: Arc<Evidence>,
 }
 
 /// What became of a claim.
@@ -129,13 +146,13 @@ pub struct Recovered<C: Collect> {
 impl<C: Collect> Job<C> {
     /// Does the work. `rng` is used by [`Job::Deal`] alone.
     #[must_use]
-    pub fn run(&self, keys: &Keys<'_, C>, rng: &mut impl CryptoRng) -> Verdict<C> {
+    pub fn run(&self, keys: &mut Keys<'_, C>, rng: &mut impl CryptoRng) -> Verdict<C> {
         match self {
             Self::Deal { blank, places } => Verdict::Dealt(deal(blank.as_ref(), places, keys, rng)),
             Self::Judge { blank, claims } => Verdict::Judged(judge(blank.as_ref(), claims)),
             Self::Sum { counted } => Verdict::Summed(counted.sum().map(Arc::new)),
             Self::Open { blank, sum, party } => {
-                Verdict::Opened(blank.open(sum, *party, keys.decryption))
+                Verdict::Opened(open(blank.as_ref(), sum, *party, keys.decryption))
             }
             Self::Recover { blank, key, offer } => {
                 Verdict::Recovered(recover(blank.as_ref(), key, offer))
@@ -215,6 +232,19 @@ fn deal<C: Collect>(
         envelopes.push(seal(blank.session(), *place, &dealing, keys.signer));
     }
     Ok(envelopes)
+}
+
+fn open<C: Collect>(
+    blank: &C,
+    sum: &C::Sum,
+    party: Party,
+    decryption: &mut Option<DecryptionKey>,
+) -> Result<Opened<C>, DecryptError> {
+    let key = decryption.take().ok_or(DecryptError::UsedUp)?;
+    blank.open(sum, party, key).map_err(|NotOpened { key, error }| {
+        *decryption = Some(key);
+        error
+    })
 }
 
 fn recover<C: Collect>(

@@ -10,7 +10,7 @@ use super::collect::{Collect, NotCounted, Place, RecoverError};
 use super::envelope::{Statement, split};
 use super::epoch::EpochKey;
 use super::fault::{Evidence, Fault, Misdeed, misdeed_of};
-use super::job::{Claim, Job, Judged, Recovered, Verdict};
+use super::job::{Accusation, Claim, Job, Judged, Opened, Recovered, Verdict};
 use super::record::{Record, RecordError};
 use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
@@ -281,7 +281,7 @@ impl<C: Collect> Keygen<C> {
             }
             Record::Accused { evidence, .. } => {
                 let evidence = Evidence::from_bytes(self.blank.dealing_bytes(), &evidence)?;
-                self.check_session(evidence.said())?;
+                self.check_session(evidence.said().ok_or(RecordError::Unreadable)?)?;
                 self.accused.insert(evidence.party());
             }
             Record::Recovered { key, offer } => {
@@ -565,6 +565,19 @@ impl<C: Collect> Keygen<C> {
         self.outputs.push_back(Output::Run(Job::Open { blank, sum, party }));
     }
 
+    /// The key stands, whatever its dealers did; what they did is said before it is used.
+    fn opened(&mut self, opened: Result<Opened<C>, DecryptError>) {
+        if !matches!(self.stage, Stage::Opening(..)) {
+            return;
+        }
+        let shares = opened.map(|Opened { shares, accusations }| {
+            let accuse = |Accusation { fault, evidence }| Output::Accuse { fault, evidence };
+            self.outputs.extend(accusations.into_iter().map(accuse));
+            shares
+        });
+        self.ready(Some(shares));
+    }
+
     fn ready(&mut self, shares: Option<Result<C::Shares, DecryptError>>) {
         let Stage::Opening(key, sum) = &self.stage else { return };
         let (key, sum) = (Arc::clone(key), Arc::clone(sum));
@@ -594,7 +607,7 @@ impl<C: Collect> Machine for Keygen<C> {
             Input::Checked(Verdict::Dealt(dealt)) => self.dealt(dealt),
             Input::Checked(Verdict::Judged(verdicts)) => self.judged(verdicts),
             Input::Checked(Verdict::Summed(summed)) => self.summed(summed),
-            Input::Checked(Verdict::Opened(shares)) => self.ready(Some(shares)),
+            Input::Checked(Verdict::Opened(opened)) => self.opened(opened),
             Input::Checked(Verdict::Recovered(recovered)) => self.recovered(recovered),
         }
     }

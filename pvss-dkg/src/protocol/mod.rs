@@ -26,6 +26,9 @@
 //! copy of a message is ignored; so is what the party signed for another session, and what it did not
 //! sign. [`Evidence`] convinces whoever knows the session.
 //!
+//! **A decryption key opens one key.** [`Job::Open`] uses it up; the shares are what a party keeps. One that
+//! was absent keeps it until it has opened what a peer offers.
+//!
 //! **What a party stores** is its [`Record`]s: its own dealings, those that count, evidence. With them
 //! and the order behind the last one a restart ends with the same key, and judges nothing twice.
 //!
@@ -55,6 +58,6 @@ pub use collect::{Collect, NotCounted, Place, RecoverError};
 pub use envelope::envelope_bytes;
 pub use epoch::{Element, EpochKey, EpochKeyError, Field, Group};
 pub use fault::{Evidence, EvidenceError, Fault, Misdeed};
-pub use job::{Claim, Job, Judged, Keys, Recovered, Verdict, judge};
+pub use job::{Accusation, Claim, Job, Judged, Keys, Opened, Recovered, Verdict, judge};
 pub use keygen::{Abort, Ignored, Input, Keygen, Output, Position, Ready, Role};
 pub use record::{Record, RecordError};

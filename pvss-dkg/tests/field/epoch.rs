@@ -25,7 +25,8 @@ pub(crate) struct Epoch {
     pub(crate) config: Arc<Config>,
     pub(crate) key: Key,
     pub(crate) signers: Vec<min_sig::SecretKey>,
-    pub(crate) keys: Vec<DecryptionKey>,
+    /// Of which decryption keys are drawn.
+    seed: u64,
     pub(crate) rng: ChaCha20Rng,
 }
 
@@ -43,14 +44,18 @@ fn session(epoch: u64) -> Session {
 
 struct People {
     signers: Vec<min_sig::SecretKey>,
-    keys: Vec<DecryptionKey>,
     members: Vec<Member>,
 }
 
-fn people(count: usize, rng: &mut ChaCha20Rng) -> People {
-    let mut people = People { signers: Vec::new(), keys: Vec::new(), members: Vec::new() };
-    for _ in 0..count {
-        let (signer, key) = (min_sig::SecretKey::random(rng), DecryptionKey::random(rng));
+/// The party's key, as often as a test wants to open its shares again.
+fn key(seed: u64, party: u64) -> DecryptionKey {
+    DecryptionKey::random(&mut ChaCha20Rng::seed_from_u64(1_000_000 * seed + party))
+}
+
+fn people(count: usize, seed: u64, rng: &mut ChaCha20Rng) -> People {
+    let mut people = People { signers: Vec::new(), members: Vec::new() };
+    for (_, party) in (0..count).zip(0..) {
+        let (signer, key) = (min_sig::SecretKey::random(rng), key(seed, party));
         let public = signer.public_key();
         people.members.push(Member {
             stake: Stake::new(1),
@@ -58,7 +63,6 @@ fn people(count: usize, rng: &mut ChaCha20Rng) -> People {
             signer: public.verify_possession(&signer.prove_possession()).unwrap(),
         });
         people.signers.push(signer);
-        people.keys.push(key);
     }
     people
 }
@@ -67,7 +71,7 @@ impl Epoch {
     /// The first two parties deal.
     pub(crate) fn first(plan: &Plan, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let People { signers, keys, members } = people(plan.weights.len(), &mut rng);
+        let People { signers, members } = people(plan.weights.len(), seed, &mut rng);
         let config = Config::new(session(0), shape(plan), members, Stake::new(1)).unwrap();
         let config = Arc::new(config);
         let dealings = [0, 1].map(|dealer: u32| {
@@ -80,17 +84,19 @@ impl Epoch {
             dkg.add(Arc::new(dealing.unwrap())).unwrap();
         }
         let key = dkg.key().unwrap();
-        Self { config, key, signers, keys, rng }
+        Self { config, key, signers, seed, rng }
     }
 
-    /// The next epoch: who holds shares now deals them on, to others or to the same.
+    /// The next epoch: who holds shares now deals them on, to others or to the same, who have fresh
+    /// decryption keys.
     pub(crate) fn hand_over(&mut self, plan: &Plan, same: bool) -> Self {
         let number = self.config.session().context.epoch.get() + 1;
-        let mut rng = ChaCha20Rng::seed_from_u64(1000 + number);
-        let People { signers, keys, members } = if same {
-            people(self.signers.len(), &mut ChaCha20Rng::seed_from_u64(1000 + number - 1))
+        let (seed, mut rng) = (1000 + number, ChaCha20Rng::seed_from_u64(1000 + number));
+        let People { signers, members } = if same {
+            let mut before = ChaCha20Rng::seed_from_u64(1000 + number - 1);
+            people(self.signers.len(), seed, &mut before)
         } else {
-            people(plan.weights.len(), &mut rng)
+            people(plan.weights.len(), seed, &mut rng)
         };
         let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
         let dealers = self.config.members().iter().map(dealer).collect();
@@ -104,7 +110,7 @@ impl Epoch {
             handover.add(Arc::new(dealing.unwrap())).unwrap();
         }
         let key = handover.key().unwrap();
-        Self { config, key, signers, keys, rng }
+        Self { config, key, signers, seed, rng }
     }
 
     /// As many shares of the slow path as it takes, the last ones first.
@@ -113,7 +119,7 @@ impl Epoch {
         let mut missing = shape.slow().t().get();
         let mut dealings = Vec::new();
         for party in shape.access().parties().rev() {
-            let shares = self.key.decrypt(&self.config, party, &self.keys[party.index()]).unwrap();
+            let shares = self.open(party);
             for (index, share) in shape.access().indices(party).zip(shares.slow.expose()) {
                 if missing > 0 {
                     missing -= 1;
@@ -125,6 +131,11 @@ impl Epoch {
             }
         }
         dealings
+    }
+
+    pub(crate) fn open(&self, party: Party) -> field::Shares {
+        let key = key(self.seed, u64::from(party.get()));
+        self.key.decrypt(&self.config, party, key).unwrap().shares
     }
 
     pub(crate) fn committees(&self) -> Paths<Committee<MinSig>> {
@@ -141,9 +152,7 @@ impl Epoch {
         party: Party,
         committees: &Paths<Committee<MinSig>>,
     ) -> Paths<Signer<MinSig>> {
-        let key = &self.keys[party.index()];
-        let shares = self.key.decrypt(&self.config, party, key).unwrap();
-        shares.signing(party, committees).unwrap()
+        self.open(party).signing(party, committees).unwrap()
     }
 
     /// What the committee signs on one path.

@@ -46,7 +46,7 @@ fn both_paths_decrypt_what_is_encrypted_to_the_key() {
     let valid = sealed.validate(&key, &label).unwrap();
     for path in [Path::Slow, Path::Fast] {
         let shares = epoch.holders().into_iter().map(|party| {
-            let own = epoch.key.decrypt(&epoch.config, party, &epoch.keys[party.index()]).unwrap();
+            let own = epoch.open(party);
             let own = own.decryption(party, &committees).unwrap();
             (party, own.get(path).unwrap().decrypt_share(&valid).unwrap())
         });
@@ -61,9 +61,8 @@ fn keys_and_shares_belong_together() {
     let purpose = Purpose::Messages(DOMAIN);
     assert_eq!(epoch.key.signing(&other.config, purpose).unwrap_err(), PurposeError::Foreign);
     assert_eq!(epoch.key.decryption(&other.config).unwrap_err(), PurposeError::Foreign);
-    let own = |party: Party| epoch.key.decrypt(&epoch.config, party, &epoch.keys[party.index()]);
     let refused = |party, claimed, of: &Epoch| {
-        own(Party::new(party)).unwrap().signing(Party::new(claimed), &of.committees()).unwrap_err()
+        epoch.open(Party::new(party)).signing(Party::new(claimed), &of.committees()).unwrap_err()
     };
     let party = Party::new(0);
     assert_eq!(refused(0, 0, &other), KeyShareError::Mismatch { party });

@@ -42,8 +42,8 @@ impl Keyed for Bls {
     }
 
     fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
-        let opened = key.sum.decrypt(&setup.keygen, identity.me, &identity.decryption);
-        opened.map_err(|error| error.to_string())
+        let opened = key.sum.decrypt(&setup.keygen, identity.me, identity.decryption());
+        Ok(opened.map_err(|error| error.to_string())?.shares)
     }
 
     fn open(

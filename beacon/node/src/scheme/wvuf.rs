@@ -37,7 +37,7 @@ impl Keyed for Wvuf {
     }
 
     fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
-        let opened = key.sum.decrypt(&setup.keygen, identity.me, &identity.decryption);
+        let opened = key.sum.decrypt(&setup.keygen, identity.me, identity.decryption());
         opened.map_err(|error| error.to_string())
     }
 

@@ -79,8 +79,9 @@ fn a_dealer_of_two_dealings_is_counted_once() {
         let mut rng = identity.rng(b"another dealing", ground.setup().keygen.digest());
         let blank = Arc::new(Dkg::<Dealing>::new(Arc::clone(&ground.setup().keygen)));
         let deal = protocol::Job::Deal { places: blank.owed(identity.me), blank };
-        let (signer, decryption) = (&identity.signer, &identity.decryption);
-        let dealt = deal.run(&Keys { signer, decryption, held: &() }, &mut rng);
+        // Dealing needs none.
+        let (signer, decryption) = (&identity.signer, &mut None);
+        let dealt = deal.run(&mut Keys { signer, decryption, held: &() }, &mut rng);
         let Dealings::Dealt(Ok(other)) = dealt else { panic!("dealing gives a dealing") };
         let other = jolteon::Transaction::new(transaction::dealing(&other[0]));
         let message = Arc::new(Message::Engine(jolteon::Message::Transactions(vec![other])));

@@ -38,7 +38,8 @@ fn epoch() -> Epoch {
     });
     let key = Key::sum(&config, &dealings).unwrap();
     let keys = (0..7).map(party).zip(&committee.keys);
-    let shares = keys.map(|(to, secret)| key.decrypt(&config, to, secret).unwrap()).collect();
+    let shares =
+        keys.map(|(to, secret)| key.decrypt(&config, to, secret.copy()).unwrap().shares).collect();
     Epoch { committee, key, shares }
 }
 
@@ -99,7 +100,8 @@ fn the_next_committee_holds_the_same_key() {
     for (path, threshold) in [(Path::Slow, 4), (Path::Fast, 7)] {
         let mut values = Vec::new();
         for to in access.parties() {
-            let shares = key.decrypt(&after.config, to, &after.keys[to.index()]).unwrap();
+            let shares =
+                key.decrypt(&after.config, to, after.keys[to.index()].copy()).unwrap().shares;
             let own = if path == Path::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
             values.extend_from_slice(own.expose());
         }
@@ -138,7 +140,7 @@ fn only_the_holder_deals_a_share_on_and_nothing_else() {
     let (slow, fast) = (shape.slow(), shape.threshold(Path::Fast));
     let sharing = Sharing::new(Secret::new(*share.expose()), slow, fast, rng);
     let witness = Witness::new(config, &layout, &sharing, rng);
-    let digest = before.key.digest();
+    let digest = handover.before().digest;
     let mut published = |dealer: u32, share: Option<(ShareIndex, &[u8; 32])>| {
         let author = as_dealer(config, dealer, &signers[party(dealer).index()]);
         publish(&author, &witness, share, rng)

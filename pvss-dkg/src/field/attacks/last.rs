@@ -45,8 +45,9 @@ fn a_share_cancelled_by_its_owner_does_not_stop_the_epoch() {
     let signers = Signers::<MinSig>::from_share_keys(setup, &group, public.to_vec()).unwrap();
     let message = Message::new(DOMAIN, b"message");
     let partial = |to: u32| {
-        let shares = key.decrypt(&config, party(to), &cheat.committee.keys[party(to).index()]);
-        let own = KeyShares::new(party(to), shares.unwrap().slow);
+        let decryption = cheat.committee.keys[party(to).index()].copy();
+        let opened = key.decrypt(&config, party(to), decryption).unwrap();
+        let own = KeyShares::new(party(to), opened.shares.slow);
         (party(to), own.check(&signers).unwrap().partial(&message).unwrap())
     };
     let partials = [0, 2, 3].map(partial).into_iter().collect();

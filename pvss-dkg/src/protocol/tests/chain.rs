@@ -40,8 +40,10 @@ pub(super) struct Insider<C: Collect> {
 }
 
 impl<C: Collect> Insider<C> {
-    pub(super) fn keys(&self) -> Keys<'_, C> {
-        Keys { signer: &self.signer, decryption: &self.decryption, held: &self.held }
+    /// A job with the keys as they are on the disk, where shares are never stored in these tests.
+    pub(super) fn run(&self, job: &Job<C>, rng: &mut ChaCha20Rng) -> Verdict<C> {
+        let decryption = &mut Some(self.decryption.copy());
+        job.run(&mut Keys { signer: &self.signer, decryption, held: &self.held }, rng)
     }
 }
 
@@ -237,7 +239,7 @@ impl<C: Collect + 'static> Host for World<C> {
         let cost = Duration::from_millis(1 + 7 * u64::from(seat.get()));
         let verdict = match &job {
             Job::Judge { blank, claims } => Verdict::Judged(self.judge(blank, claims)),
-            job => job.run(&self.seats[seat.index()].keys(), &mut rng),
+            job => self.seats[seat.index()].run(job, &mut rng),
         };
         (verdict, cost)
     }

@@ -1,13 +1,24 @@
 //! Evidence against the innocent, and the bytes of strangers.
 
+use std::sync::Arc;
+
 use crypto_core::access::Party;
+use machine::{Instant, Machine};
 
 use super::faults::{bad_envelopes, envelopes};
-use super::kinds::{Case, Kind, LARGE};
+use super::kinds::{Case, Kind, LARGE, rng};
 use super::network;
 use super::{one_key, simulate};
+use crate::config::Path;
+use crate::dkg::Dkg;
+use crate::field::attacks::large::{CHUNK, SLOW_DEALER, Slow, VICTIM};
+use crate::field::{self, LargeChunkError, TooLarge};
+use crate::fixture;
 use crate::protocol::envelope::{seal, split};
-use crate::protocol::{EpochKey, Evidence, EvidenceError, Misdeed};
+use crate::protocol::{
+    Collect, EpochKey, Evidence, EvidenceError, Fault, Input, Keygen, Keys, Misdeed, Output,
+    Position, Role,
+};
 
 /// For each check of [`Evidence::verify`] what would pass without it.
 pub(super) fn tampered<C: Case>(_: Kind<C>) {
@@ -58,6 +69,77 @@ pub(super) fn tampered<C: Case>(_: Kind<C>) {
     }
 }
 
+/// The victim's machine accuses when it opens, and has its shares; the evidence convinces others and is
+/// bound to dealing and session.
+#[test]
+fn a_slow_dealer_is_accused_when_its_victim_opens() {
+    let slow = Slow::new();
+    let blank = Dkg::<field::Dealing>::new(Arc::clone(&slow.committee.config));
+    let dealings = [(3, &slow.honest), (SLOW_DEALER, &slow.slow)];
+    let envelopes = dealings.map(|(dealer, dealing)| {
+        let place = blank.owed(Party::new(dealer))[0];
+        seal(blank.session(), place, &dealing.to_bytes(), slow.committee.signer(dealer))
+    });
+    let victim = Party::new(VICTIM);
+    let role = Role { dealer: None, recipient: Some(victim) };
+    let mut keygen = Keygen::new(blank.clone(), role, Vec::new()).unwrap();
+    for (position, envelope) in (0..).map(Position::new).zip(envelopes) {
+        let message = Arc::from(envelope);
+        keygen.handle(Instant::START, Input::Ordered { position, message });
+    }
+    let decryption = &mut Some(slow.committee.keys[victim.index()].copy());
+    let signer = slow.committee.signer(VICTIM);
+    let (mut accused, mut shares) = (Vec::new(), None);
+    while let Some(output) = keygen.poll() {
+        match output {
+            Output::Run(job) => {
+                let keys = &mut Keys { signer, decryption: &mut *decryption, held: &() };
+                keygen.handle(Instant::START, Input::Checked(job.run(keys, &mut rng(1))));
+            }
+            Output::Accuse { fault, evidence } => accused.push((fault, evidence)),
+            Output::Ready(ready) => shares = ready.shares,
+            _ => {}
+        }
+    }
+    assert_eq!(shares.unwrap().unwrap().slow.expose().len(), 3);
+    assert!(decryption.is_none(), "used up");
+    let [(fault, evidence)] = accused.try_into().unwrap();
+    let (recipient, path) = (victim, Path::Slow);
+    let misdeed = TooLarge { recipient, path, share: 0, chunk: CHUNK }.into();
+    assert_eq!(fault, Fault { party: Party::new(SLOW_DEALER), misdeed });
+
+    let bytes = evidence.to_bytes();
+    let read = Evidence::from_bytes(blank.dealing_bytes(), &bytes).unwrap();
+    assert_eq!((read.to_bytes(), read.verify(&blank)), (bytes.clone(), Ok(fault)));
+    // Of the honest dealing, with a byte of the dealing or the mask changed, in another session.
+    let read = |bytes: &[u8]| Evidence::from_bytes(blank.dealing_bytes(), bytes);
+    let (head, mask) = (2 + 8, 4 + 4 + 48);
+    let mut other = bytes[..head + mask].to_vec();
+    other[2..head].copy_from_slice(&[0, 0, 0, 3, 0, 0, 0, 0]);
+    other.extend_from_slice(&slow.honest.to_bytes());
+    let shown = read(&other).unwrap().verify(&blank);
+    assert_eq!(shown, Err(EvidenceError::Chunk(LargeChunkError::Mask)));
+    let mut place = bytes.clone();
+    place[5] = 3;
+    let shown = read(&place).unwrap().verify(&blank);
+    assert_eq!(shown, Err(EvidenceError::Payload(Party::new(3))));
+    for at in [head, head + 7, head + mask + 150] {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        assert!(read(&changed).map_or(true, |one| one.verify(&blank).is_err()), "byte {at}");
+    }
+    let mut session = fixture::session();
+    session.attempt = 1;
+    let shape = fixture::shape(&fixture::WEIGHTS, fixture::SLOW, Some(fixture::FAST));
+    let next = Dkg::<field::Dealing>::new(fixture::Committee::with(session, shape, 1).config);
+    let foreign = EvidenceError::Signature(Party::new(SLOW_DEALER));
+    assert_eq!(read(&bytes).unwrap().verify(&next), Err(foreign));
+    for short in [0, 1, 2, head, head + mask, bytes.len() - 1] {
+        assert!(read(&bytes[..short]).is_err());
+    }
+    assert!(read(&[&bytes[..], &[0]].concat()).is_err());
+}
+
 pub(super) fn encodings<C: Case>(_: Kind<C>) {
     let world = C::world(1);
     let dealing_bytes = world.blank.dealing_bytes();
@@ -95,7 +177,7 @@ fn epoch_key<C: Case>() {
     let bytes = key.to_bytes();
     let (parties, shares) = (key.shape().access().len(), key.shape().access().total());
     let shares = usize::try_from(shares).unwrap();
-    assert_eq!(bytes.len(), 222 + 4 * parties + 96 * shares * 2);
+    assert_eq!(bytes.len(), 222 + 36 * parties + 96 * shares * 2);
     let read = EpochKey::<C::Element>::from_bytes(&bytes).unwrap();
     assert_eq!(read, **key);
     assert_eq!(read.digest(), key.digest());

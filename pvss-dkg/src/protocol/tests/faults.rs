@@ -36,7 +36,7 @@ pub(super) fn envelopes<C: Case>(
     seed: u64,
 ) -> Vec<Vec<u8>> {
     let job = Job::Deal { blank: Arc::new(blank.clone()), places: blank.owed(Party::new(seat)) };
-    match job.run(&insider.keys(), &mut rng(seed)) {
+    match insider.run(&job, &mut rng(seed)) {
         Verdict::Dealt(dealt) => dealt.unwrap(),
         _ => unreachable!("dealing deals"),
     }
@@ -79,6 +79,7 @@ pub(super) fn name(misdeed: &Misdeed) -> &'static str {
         Misdeed::Foreign => "Foreign",
         Misdeed::Group(_) => "Group",
         Misdeed::Field(_) => "Field",
+        Misdeed::LargeChunk(_) => "LargeChunk",
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) const HANDOVER: Kind<HandoverKind> = Kind(PhantomData);
 pub(super) const LARGE: u32 = 2;
 pub(super) const SMALL: [u32; 2] = [1, 4];
 
+/// The epoch of the key that is handed over in the next one.
+const FIRST: u64 = 3;
 const STAKES: [u128; 5] = [25, 10, 30, 15, 20];
 const WEIGHTS: [u32; 5] = [2, 0, 3, 1, 2];
 const NEXT_WEIGHTS: [u32; 4] = [1, 3, 0, 2];
@@ -67,12 +69,12 @@ struct Person {
     decryption: DecryptionKey,
 }
 
-/// The same people for the same seed, so that both committees can be made of them.
-fn people(count: usize) -> Vec<Person> {
-    let mut rng = rng(0);
+/// The same people in every epoch, each time with fresh decryption keys.
+fn people(count: usize, epoch: u64) -> Vec<Person> {
+    let (mut signers, mut keys) = (rng(0), rng(1000 + epoch));
     let mut person = || {
-        let signer = min_sig::SecretKey::random(&mut rng);
-        Person { signer, decryption: DecryptionKey::random(&mut rng) }
+        let signer = min_sig::SecretKey::random(&mut signers);
+        Person { signer, decryption: DecryptionKey::random(&mut keys) }
     };
     (0..count).map(|_| person()).collect()
 }
@@ -100,15 +102,16 @@ fn shape(weights: &[u32], slow: u32, fast: u32) -> Shape {
 }
 
 fn config(attempt: u32) -> Config {
-    let people = people(5);
+    let people = people(5, FIRST);
     let members = people.iter().zip(STAKES).map(|(person, stake)| member(person, stake));
     let more_than = Config::more_than(Ratio::ONE_THIRD, STAKES.map(Stake::new)).unwrap();
     assert_eq!(more_than, Stake::new(33));
-    Config::new(session(3, attempt), shape(&WEIGHTS, 4, 6), members.collect(), more_than).unwrap()
+    Config::new(session(FIRST, attempt), shape(&WEIGHTS, 4, 6), members.collect(), more_than)
+        .unwrap()
 }
 
 fn insiders<C: Collect<Held = ()>>() -> Vec<Insider<C>> {
-    let people = people(5).into_iter().zip((0..).map(Party::new));
+    let people = people(5, FIRST).into_iter().zip((0..).map(Party::new));
     let insider = |(person, party): (Person, Party)| Insider {
         role: Role { dealer: Some(party), recipient: Some(party) },
         signer: person.signer,
@@ -213,7 +216,7 @@ struct Before {
 static BEFORE: LazyLock<Before> = LazyLock::new(|| {
     let config = Arc::new(config(0));
     let mut dkg = Dkg::<field::Dealing>::new(Arc::clone(&config));
-    let people = people(5);
+    let people = people(5, FIRST);
     for dealer in [0, 3] {
         let signer = &people[usize::try_from(dealer).unwrap()].signer;
         let dealing = field::deal(&config, Party::new(dealer), signer, &mut rng(9)).unwrap();
@@ -222,7 +225,7 @@ static BEFORE: LazyLock<Before> = LazyLock::new(|| {
     let key = dkg.key().unwrap();
     let parties = config.shape().access().parties().zip(&people);
     let open = |(party, person): (Party, &Person)| {
-        key.decrypt(&config, party, &person.decryption).unwrap()
+        key.decrypt(&config, party, person.decryption.copy()).unwrap().shares
     };
     Before { shares: parties.map(open).collect(), key: dkg.epoch_key(&key) }
 });
@@ -237,7 +240,7 @@ impl Before {
 
 /// Old parties 1, 2 and 3 stay and become 0, 1 and 2; number 5 is new.
 fn handover(attempt: u32) -> Handover {
-    let people = people(6);
+    let people = people(6, FIRST + 1);
     let dealer = |(person, stake): (&Person, u128)| {
         let Member { stake, signer, .. } = member(person, stake);
         Dealer { stake, signer }
@@ -245,7 +248,8 @@ fn handover(attempt: u32) -> Handover {
     let dealers = people.iter().zip(STAKES).map(dealer).collect();
     let members = [1, 2, 3, 5].map(|seat: usize| member(&people[seat], 10)).to_vec();
     let shape = shape(&NEXT_WEIGHTS, 3, 5);
-    let config = Config::handover(session(4, attempt), shape, members, dealers, Stake::new(33));
+    let config =
+        Config::handover(session(FIRST + 1, attempt), shape, members, dealers, Stake::new(33));
     // The chain keeps bytes.
     let before = EpochKey::from_bytes(&BEFORE.key.to_bytes()).unwrap();
     Handover::new(Arc::new(config.unwrap()), before.predecessor()).unwrap()
@@ -267,7 +271,7 @@ impl Case for HandoverKind {
                 ),
             }
         };
-        let seats = (0..).zip(people(6)).map(insider).collect();
+        let seats = (0..).zip(people(6, FIRST + 1)).map(insider).collect();
         World::new(handover(0), seats, seed)
     }
 
@@ -276,7 +280,7 @@ impl Case for HandoverKind {
         let config = Collect::config(self);
         let witness = Witness::random(config, &Layout::new(config), &mut rng(5));
         let author = Author { config, party: place.dealer, signer: &insider.signer };
-        let share = Some((place.share.unwrap(), BEFORE.key.name()));
+        let share = Some((place.share.unwrap(), &self.before().digest));
         publish(&author, &witness, share, &mut rng(6)).to_bytes()
     }
 
