@@ -6,8 +6,9 @@
 //! so all honest parties have the same one, and what comes later is not needed.
 //!
 //! If more stake is asked for than the adversary holds, one dealer in the set is honest, and its
-//! secret is uniform and unknown. The adversary, dealing last, can still choose among the keys that
-//! its own dealings, or their absence, make; it knows none of them. The sum of the commitments must
+//! secret is uniform and unknown. The adversary, dealing last, still biases the key by its own dealings
+//! and by which honest ones the order takes in; it knows none of these keys, and its part can be taken
+//! out again ([`guide`](crate::guide), "Why a biased key does no harm"). The sum of the commitments must
 //! not be the identity, which only dealers who all know each other's secrets could arrange.
 //!
 //! Elsewhere: checking a dealing (`verify`), the sum (`aggregate`), the order (the engine).
