@@ -25,6 +25,10 @@
 //! Then the old secrets are wiped; partials that finished slots may still be asked for are kept ready, for
 //! as many slots as [`Limits::history`](crate::Limits) says, until the next handover.
 //!
+//! A handover stops an adversary that moves from party to party only if nothing of the old epoch is left
+//! to take: here the old secrets go, and who dealt its shares on wipes those too, with the decryption key
+//! that they came with (`pvss_dkg::guide`, "Changing the committee").
+//!
 //! The slots go on counting. With a key that was handed over (`pvss_dkg::field::Handover`) so do the
 //! rounds of threshold BLS, from the same slot on ([`Binding::Rounds`](crate::Binding::Rounds)): one chain
 //! for drand's clients, whoever the committee is. A committee of rounds
