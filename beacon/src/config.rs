@@ -283,6 +283,10 @@ impl<S: Scheme> Keys<S> {
 
     /// Enters a key that came late.
     pub(crate) fn insert(&mut self, path: Path, key: S::LateKey) -> Result<(), KeyError> {
+        let others = self.committees.iter().filter(|(other, _)| **other != path);
+        for (_, committee) in others {
+            S::check_late(committee, &key)?;
+        }
         match self.committees.get_mut(&path) {
             Some(committee) => S::admit(committee, key),
             None => Err(KeyError::UnusedPath { path }),

@@ -111,6 +111,14 @@ pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + '
     /// If the key is of another committee, or the party counts already.
     fn admit(committee: &mut Self::Committee, key: Self::LateKey) -> Result<(), KeyError>;
 
+    /// Checks a late key of one path against the committee of another.
+    ///
+    /// # Errors
+    /// If a partial of one path would be one of the other.
+    fn check_late(_other: &Self::Committee, _key: &Self::LateKey) -> Result<(), KeyError> {
+        Ok(())
+    }
+
     /// Rule 1: the slot, its context and maybe its value, never the view. `None` if a slot cannot be
     /// evaluated.
     /// The binding says how slots are counted.
@@ -436,6 +444,12 @@ pub enum KeyError {
     /// The first key stands.
     #[error("{party} has a key already")]
     Duplicate {
+        /// Whose.
+        party: Party,
+    },
+    /// Its fast partials would be its slow ones.
+    #[error("{party} blinds its shares of both paths with one factor")]
+    SharedBlinding {
         /// Whose.
         party: Party,
     },

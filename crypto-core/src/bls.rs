@@ -44,7 +44,7 @@ mod variant;
 
 pub use self::batch::{Culprits, Signed, verify_batch, verify_many};
 pub use self::derive::{KeyPath, KeyPathError, SeedError};
-pub use self::domain::Domain;
+pub use self::domain::{Domain, DomainError};
 pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
 pub use self::signature::{
     AggregateKey, Claim, Signature, SignatureError, aggregate, verify_aggregate, verify_multi,

@@ -113,15 +113,15 @@ const G_BAR: G1Affine = G1Affine::from_limbs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::{hash_to_g1, hash_to_g2};
+    use crate::curve::{Tag, hash_to_g1, hash_to_g2};
 
     #[test]
     fn generators_are_what_their_names_hash_to() {
-        let tag = b"PREFINAL-V1-GENERATORS_BLS12381G1_XMD:SHA-256_SSWU_RO_";
+        let tag = Tag::new(b"PREFINAL-V1-GENERATORS_BLS12381G1_XMD:SHA-256_SSWU_RO_");
         assert_eq!(h(), hash_to_g1(b"h", tag));
-        let tag = b"PREFINAL-V1-GENERATORS_BLS12381G2_XMD:SHA-256_SSWU_RO_";
+        let tag = Tag::new(b"PREFINAL-V1-GENERATORS_BLS12381G2_XMD:SHA-256_SSWU_RO_");
         assert_eq!(g_hat(), hash_to_g2(b"g_hat", tag));
-        let tag = b"PREFINAL-V1-ELGAMAL-GENERATOR_BLS12381G1_XMD:SHA-256_SSWU_RO_";
+        let tag = Tag::new(b"PREFINAL-V1-ELGAMAL-GENERATOR_BLS12381G1_XMD:SHA-256_SSWU_RO_");
         assert_eq!(g_bar(), hash_to_g1(b"elgamal second generator", tag));
     }
 }

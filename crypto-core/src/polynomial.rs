@@ -100,7 +100,8 @@ impl Polynomial {
 }
 
 /// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points; none if two
-/// points are equal or one is zero, for then there are no such coefficients. Quadratic.
+/// points are equal or one is zero, for then there are no such coefficients, and none without points,
+/// which determine nothing. Quadratic.
 #[must_use]
 pub fn lagrange_at_zero(points: &[Scalar]) -> Option<Vec<Scalar>> {
     let product: Scalar = points.iter().copied().product();
@@ -112,7 +113,7 @@ pub fn lagrange_at_zero(points: &[Scalar]) -> Option<Vec<Scalar>> {
             others.fold(*x, |below, (_, y)| below * (*y - *x))
         })
         .collect();
-    if coefficients.contains(&Scalar::ZERO) {
+    if points.is_empty() || coefficients.contains(&Scalar::ZERO) {
         return None;
     }
     batch_invert(&mut coefficients);

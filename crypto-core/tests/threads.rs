@@ -4,7 +4,7 @@
 //! `--features arkworks,ark-ec/parallel`, as somebody else's features might have it.
 #![expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 use crypto_core::curve::{
-    DecodeError, G1Affine, G2Affine, PointError, Projective, Scalar, hash_to_g1, hash_to_g2,
+    DecodeError, G1Affine, G2Affine, PointError, Projective, Scalar, Tag, hash_to_g1, hash_to_g2,
     pairing_product, vartime_msm, vartime_msm_128,
 };
 use rand_chacha::ChaCha20Rng;
@@ -33,8 +33,8 @@ fn results() -> Vec<u8> {
         let terms: Vec<_> = p.iter().copied().zip(q.iter().copied()).take(count).collect();
         out.extend(pairing_product(&terms).to_bytes());
     }
-    out.extend(hash_to_g1(b"message", b"tag").to_bytes());
-    out.extend(hash_to_g2(b"message", b"tag").to_bytes());
+    out.extend(hash_to_g1(b"message", Tag::new(b"tag")).to_bytes());
+    out.extend(hash_to_g2(b"message", Tag::new(b"tag")).to_bytes());
     let mut encodings: Vec<u8> = p.iter().flat_map(G1Affine::to_bytes).collect();
     assert_eq!(G1Affine::many_from_bytes(&encodings), Ok(p));
     assert_eq!(G1Affine::many_from_bytes(&[]), Ok(vec![]));

@@ -107,7 +107,7 @@ impl Epoch {
                 Path::Fast => shares.fast.unwrap(),
             };
             if !own.is_empty() && !absent.contains(&party.get()) {
-                let (evaluation, key) = wvuf::blind(&own, &mut self.rng);
+                let (evaluation, key) = wvuf::blind(&committee, party, &own, &mut self.rng);
                 blinded.insert(party, key);
                 evaluators.push((party, evaluation));
             }

@@ -1,7 +1,7 @@
 //! What the key generation puts into blocks: dealings, then, for the weighted VUF, blinded keys.
 //!
-//! Blinded keys are signed: whoever knows a party's published pair `(π, ρ)` can blind it once more,
-//! and the copy would pass every equation, so that the first to be ordered would push the party out.
+//! Blinded keys are signed, so that who publishes them is known before any point is looked at. That
+//! nobody else made them is shown by the proof that each carries (`crypto_core::wvuf`).
 //! A dealing is in an envelope that its dealer signed.
 //!
 //! Elsewhere: which of them count ([`crate::keygen`]).
@@ -83,8 +83,8 @@ pub fn keys(keys: &SignedKeys) -> Vec<u8> {
 /// which has no keys to publish.
 #[must_use]
 pub fn keys_bytes(weight: usize, paths: usize) -> Option<usize> {
-    // Kind, party, whether there is a fast path, signature; per path π and the counted ρ.
-    let path = weight.checked_mul(48)?.checked_add(48 + 4)?;
+    // Kind, party, whether there is a fast path, signature; per path one key.
+    let path = weight.checked_mul(48)?.checked_add(BlindedKey::OVERHEAD)?;
     if weight == 0 { None } else { path.checked_mul(paths)?.checked_add(1 + 4 + 1 + 48) }
 }
 

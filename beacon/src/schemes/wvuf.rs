@@ -6,7 +6,8 @@
 //! before they are combined: one pairing for each, one random linear combination for all.
 //!
 //! The trap: a partial is `H(m)^(1/r)` whatever the shares are. With one blinding `r` for both paths
-//! the fast partial *is* the slow partial.
+//! the fast partial *is* the slow partial. Everybody sees it, for then `h^r` is one as well, and such
+//! keys are refused wherever those of both paths meet.
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use std::sync::Arc;
 use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::wvuf::{
-    self, AdmittedKey, Ahead, Combination, Committee, EvaluationKey, Input, InsertError, Output,
-    Partial,
+    self, AdmittedKey, Ahead, BlindedKey, Combination, Committee, EvaluationKey, Input,
+    InsertError, Output, Partial,
 };
 
 use super::{
@@ -70,6 +71,14 @@ impl Scheme for Wvuf {
             InsertError::OtherCommittee { party } => KeyError::OtherCommittee { party },
             InsertError::Duplicate { party } => KeyError::Duplicate { party },
         })
+    }
+
+    fn check_late(other: &Committee, key: &AdmittedKey) -> Result<(), KeyError> {
+        let party = key.party();
+        match other.keys().get(&party) {
+            Some(known) if known.pi() == key.key().pi() => Err(KeyError::SharedBlinding { party }),
+            _ => Ok(()),
+        }
     }
 
     fn input(context: &Context, _: Binding, slot: Slot, value: Option<Value>) -> Option<Input> {
@@ -189,9 +198,17 @@ impl Scheme for Wvuf {
         committee.verify(me, &input, &partial).map_err(|_| ConfigError::WrongKey { path })
     }
 
-    /// One secret behind both. What is shared beside it is the blinding, which is in the secrets.
+    /// One secret behind both, and of each party whose keys are here two blindings.
     fn check_paths(_: Party, slow: &Committee, fast: &Committee) -> Result<(), ConfigError> {
-        if slow.group_key() == fast.group_key() { Ok(()) } else { Err(ConfigError::GroupKeys) }
+        if slow.group_key() != fast.group_key() {
+            return Err(ConfigError::GroupKeys);
+        }
+        let pi = |committee: &Committee, party| committee.keys().get(&party).map(BlindedKey::pi);
+        let same = |party: &Party| pi(slow, *party) == pi(fast, *party);
+        match slow.keys().keys().copied().find(same) {
+            Some(party) => Err(ConfigError::SharedBlinding { party }),
+            None => Ok(()),
+        }
     }
 
     fn check_secrets(

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Known, Message};
 use beacon::{Output, Path, Paths, QuorumError, Refusal, Sharing, Work, Wvuf};
 use crypto_core::access::Party;
+use crypto_core::wvuf::AdmittedKey;
 
 use crate::fixture::*;
+use crate::instances::DealtWvuf;
 
 suite! {
     nothing_is_verified_before_it_can_suffice
@@ -379,6 +381,39 @@ fn one_blinding_for_both_paths_is_refused_without_its_keys() {
     };
     assert_eq!(beacon(Path::Slow), Err(ConfigError::SharedBlinding { party: A }));
     assert_eq!(beacon(Path::Fast), Ok(()));
+}
+
+/// The same of others, who publish the keys that show it.
+#[test]
+fn one_blinding_for_both_paths_is_refused_with_its_keys() {
+    let world = World::<Wvuf>::four(316);
+    let shared = |dealt: &DealtWvuf| dealt.blinded(B, 9);
+    let (slow, fast) = (&world.paths[&Path::Slow], &world.paths[&Path::Fast]);
+    let beacon = |keys: [Option<AdmittedKey>; 2]| {
+        let mut config = world.config(A, &BOTH);
+        let [slow, fast] = [(Path::Slow, &keys[0]), (Path::Fast, &keys[1])].map(|(path, key)| {
+            let mut committee = world.paths[&path].empty.clone();
+            key.clone().map(|key| committee.insert(key).unwrap());
+            Sharing { committee, secret: world.sharing(path, A, Binding::Slot).secret }
+        });
+        config.paths = Paths::FastAndSlow { slow, fast, fast_from: slot(0) };
+        beacon::Beacon::new(config, &[])
+    };
+    let verdict = beacon([Some(shared(slow)), Some(shared(fast))]).map(drop);
+    assert_eq!(verdict, Err(ConfigError::SharedBlinding { party: B }));
+    // One after the other, whichever comes first.
+    let late = [(Path::Slow, [None, Some(shared(fast))]), (Path::Fast, [Some(shared(slow)), None])];
+    for (path, known) in late {
+        let mut beacon = beacon(known).unwrap();
+        let input = |key| Input::Admitted { path, key };
+        let refused = step(&mut beacon, ms(0), input(shared(&world.paths[&path])));
+        assert!(matches!(
+            refused[..],
+            [Output::Refused(Refusal::Key(KeyError::SharedBlinding { party: B }))]
+        ));
+        let own = world.paths[&path].admitted[&B].clone();
+        assert!(step(&mut beacon, ms(0), input(own)).is_empty());
+    }
 }
 
 /// A key of its own that came late and is not that of its secret: what it evaluates fails with every

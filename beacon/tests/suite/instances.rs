@@ -14,6 +14,7 @@ use crypto_core::secret::Secret;
 use crypto_core::threshold::{self, Setup, Signer};
 use crypto_core::wvuf::{self, AdmittedKey, EvaluationKey, KeyShares, audit, blind};
 use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
 
 use crate::fixture::CONTEXT;
 
@@ -73,9 +74,17 @@ pub(crate) struct DealtWvuf {
     pub(crate) empty: wvuf::Committee,
     pub(crate) admitted: BTreeMap<Party, AdmittedKey>,
     keys: BTreeMap<Party, Secret<[u8; 32]>>,
+    shares: BTreeMap<Party, KeyShares>,
 }
 
 impl DealtWvuf {
+    /// A party's key with the factor that a seed gives: one seed, one factor, on whichever path.
+    pub(crate) fn blinded(&self, party: Party, seed: u64) -> AdmittedKey {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (_, key) = blind(&self.empty, party, &self.shares[&party], &mut rng);
+        self.empty.admit(party, key).unwrap()
+    }
+
     /// `rᵢ`, which only a test knows.
     fn blinding(&self, party: Party) -> Scalar {
         let blinding = Scalar::from_bytes(self.keys[&party].expose()).unwrap().invert().unwrap();
@@ -102,16 +111,19 @@ impl Instance for Wvuf {
         let empty = wvuf::Committee::new(access.clone(), threshold, public).unwrap();
         let mut committee = empty.clone();
         let (mut admitted, mut keys) = (BTreeMap::new(), BTreeMap::new());
+        let mut dealt_shares = BTreeMap::new();
         for party in access.parties().filter(|party| access.weight(*party) > 0) {
             let own = &shares[access.range(party)];
-            let own = own.iter().map(|share| (h() * share).to_affine()).collect();
-            let (key, blinded) = blind(&KeyShares::new(own), rng);
+            let own: Vec<_> = own.iter().map(|share| (h() * share).to_affine()).collect();
+            let own = KeyShares::new(own);
+            let (key, blinded) = blind(&empty, party, &own, rng);
+            dealt_shares.insert(party, own);
             let key_admitted = empty.admit(party, blinded).unwrap();
             committee.insert(key_admitted.clone()).unwrap();
             admitted.insert(party, key_admitted);
             keys.insert(party, key.to_secret_bytes());
         }
-        DealtWvuf { committee, empty, admitted, keys }
+        DealtWvuf { committee, empty, admitted, keys, shares: dealt_shares }
     }
 
     fn committee(dealt: &DealtWvuf, _: Binding) -> wvuf::Committee {

@@ -5,14 +5,14 @@ use std::hint::black_box;
 use bench::limit;
 use bench::suite::Suite;
 use crypto_core::curve::{
-    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, hash_to_g1,
+    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, Tag, hash_to_g1,
     hash_to_g2, vartime_add_pairs, vartime_msm, vartime_msm_128,
 };
 use rand_core::Rng;
 
 /// Our face on blst costs nothing that can be measured.
 const TARGET: Option<f64> = Some(1.03);
-const TAG: &[u8] = b"PREFINAL-BENCH_XMD:SHA-256_SSWU_RO_";
+const TAG: Tag<'_> = Tag::new(b"PREFINAL-BENCH_XMD:SHA-256_SSWU_RO_");
 
 fn main() {
     let mut suite = Suite::new("micro", "primitives");

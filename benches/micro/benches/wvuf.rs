@@ -7,7 +7,8 @@
 //! | verify_all    | product of `k + 1` pairings, `k` multiplications by 128 bits               |
 //! | combine       | product of `k` pairings, sums over `t` shares, one for each of `k` parties |
 //! | combine_again | product of `k` pairings: the bases are kept                                |
-//! | admit_all     | product of `n + 1` pairings, sums over `W` shares in both groups           |
+//! | admit_all     | product of `n + 1` pairings, sums over `W` shares in both groups and over  |
+//! |               | `2n` points of proofs                                                      |
 //!
 //! `k` parties hold `t` shares among those of a random set that suffices.
 #![expect(
@@ -92,5 +93,6 @@ fn committee(suite: &mut Suite, total: u32, t: u32) {
     let shares = usize::try_from(total).unwrap();
     let pairs = limit::product(suite, dealt.keys.len() + 1);
     let (g1, g2) = (limit::msm_g1(suite, shares, 128), limit::msm_g2(suite, shares, 128));
-    suite.row(&ours, &[(1.0, &pairs), (1.0, &g1), (1.0, &g2)], Some(1.05));
+    let proofs = limit::msm_g1(suite, 2 * dealt.keys.len(), 255);
+    suite.row(&ours, &[(1.0, &pairs), (1.0, &g1), (1.0, &g2), (1.0, &proofs)], Some(1.05));
 }

@@ -86,13 +86,15 @@ impl Rehearsal<Dkg<Dealing>> {
         let (ready, mut all) = (self.key(), Blinded::new());
         let config = &self.dealers.config;
         let access = ready.key.shape().access();
+        let committees = ready.key.evaluation().unwrap();
         for party in access.parties().filter(|party| access.weight(*party) > 0) {
             let shares = ready.sum.decrypt(config, party, Dealers::key(party)).unwrap();
-            let paths = [(Path::Slow, Some(shares.slow)), (Path::Fast, shares.fast)];
-            for (path, shares) in paths {
-                if let Some(shares) = shares {
-                    all.entry(path).or_default().insert(party, blind(&shares, &mut rng()).1);
-                }
+            let slow = (Path::Slow, Some(&committees.slow), Some(shares.slow));
+            let fast = (Path::Fast, committees.fast.as_ref(), shares.fast);
+            for (path, committee, shares) in [slow, fast] {
+                let (Some(committee), Some(shares)) = (committee, shares) else { continue };
+                let key = blind(committee, party, &shares, &mut rng()).1;
+                all.entry(path).or_default().insert(party, key);
             }
         }
         all
@@ -103,10 +105,10 @@ impl Rehearsal<Dkg<Dealing>> {
     pub fn committees(&self, blinded: &Blinded) -> Vec<wvuf::Committee> {
         let ready = self.key();
         let shares = ready.shares.unwrap().unwrap();
-        for own in [Some(shares.slow), shares.fast].iter().flatten() {
-            black_box(blind(own, &mut rng()));
-        }
         let paths = ready.key.evaluation().unwrap();
+        for own in [Some(shares.slow), shares.fast].iter().flatten() {
+            black_box(blind(&paths.slow, Party::new(0), own, &mut rng()));
+        }
         let committees = [(Path::Slow, Some(paths.slow)), (Path::Fast, paths.fast)];
         let committees = committees.into_iter().filter_map(|(path, it)| Some((path, it?)));
         committees

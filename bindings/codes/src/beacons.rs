@@ -80,6 +80,7 @@ impl Coded for KeyError {
             Self::UnusedPath { .. } => code("unused-path"),
             Self::OtherCommittee { party } => code("other-committee").party(*party),
             Self::Duplicate { party } => code("duplicate-key").party(*party),
+            Self::SharedBlinding { party } => code("shared-blinding").party(*party),
         }
     }
 }

@@ -8,7 +8,7 @@ use crypto_core::polynomial::{CountError, InterpolationError};
 use crypto_core::threshold::{self, KeyShareError, PurposeError};
 use crypto_core::timelock::DecryptError;
 use crypto_core::wvuf::audit::AuditError;
-use crypto_core::wvuf::{self, AdmitError, CombinationError, InsertError};
+use crypto_core::wvuf::{self, AdmitError, CombinationError, InsertError, SharedBlinding};
 
 use crate::detail::{Coded, Detail, code};
 
@@ -106,7 +106,15 @@ impl Coded for wvuf::CommitteeError {
         match self {
             Self::PublicShares { got, need } => code("wrong-count").need(need).got(got),
             Self::Threshold { got, need } => code("threshold-total").need(need).got(got),
+            Self::IdentityShare { index } => code("identity").index(index),
+            Self::GroupIdentity => code("identity"),
         }
+    }
+}
+
+impl Coded for SharedBlinding {
+    fn detail(&self) -> Detail {
+        code("shared-blinding").party(self.party)
     }
 }
 
@@ -116,6 +124,7 @@ impl Coded for AdmitError {
             Self::NotMember { party } => code("not-a-member").party(*party),
             Self::NoShares { party } => code("holds-no-shares").party(*party),
             Self::ShareCount { got, need } => code("wrong-count").need(need).got(got),
+            Self::Possession => code("possession-mismatch"),
             Self::Mismatch => code("share-mismatch"),
         }
     }
@@ -162,6 +171,10 @@ impl Coded for AuditError {
     fn detail(&self) -> Detail {
         match self {
             Self::PublicShares { got, need } => code("wrong-count").need(need).got(got),
+            Self::Threshold { got, need } => code("threshold-range").need(need).got(got),
+            Self::IdentityShare { index } => code("identity").index(index),
+            Self::Possession { party } => code("possession-mismatch").party(*party),
+            Self::SharedBlinding { party } => code("shared-blinding").party(*party),
             Self::NotMember { party } => code("not-a-member").party(*party),
             Self::ShareCount { party, got, need } => {
                 code("wrong-count").party(*party).need(need).got(got)

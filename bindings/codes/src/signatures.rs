@@ -1,10 +1,10 @@
 //! Errors of bytes, of single and aggregate signatures, of certificates and of drand's rounds.
 use crypto_core::access::{AccessError, ThresholdError};
-use crypto_core::bls::{Culprits, KeyPathError, SeedError, SignatureError};
+use crypto_core::bls::{Culprits, DomainError, KeyPathError, SeedError, SignatureError};
 use crypto_core::certificate::{
     AssembleError, CertificateError, ElectorateError, Stranger, VotesError,
 };
-use crypto_core::curve::{DecodeError, PairingMismatch, PointError};
+use crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
 use crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
 use crypto_core::wire::WireError;
 
@@ -70,6 +70,22 @@ impl Coded for AccessError {
                 code("too-many-parties").need(max).got(parties)
             }
         }
+    }
+}
+
+impl Coded for DomainError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Length { got, max } => code("invalid-argument").need(max).got(got),
+            Self::LooksLikeTag => code("name-is-a-tag"),
+            Self::Reserved => code("reserved-tag"),
+        }
+    }
+}
+
+impl Coded for EmptyTag {
+    fn detail(&self) -> Detail {
+        code("invalid-argument").need(&1_usize).got(&0_usize)
     }
 }
 

@@ -71,6 +71,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("key-path", "the derivation path of a key is malformed"),
     ("key-halves", "the two halves of a key have different secrets"),
     ("possession-mismatch", "the proof of possession of a key fails"),
+    ("name-is-a-tag", "the name of a domain looks like a ciphersuite's tag"),
+    ("reserved-tag", "the tag is for what the library signs itself"),
     ("no-signers", "an aggregate of nobody"),
     ("keys-cancel", "the signers' keys cancel each other"),
     ("signatures-cancel", "the signatures cancel each other"),

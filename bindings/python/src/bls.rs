@@ -17,47 +17,72 @@ use crate::error::{argument, refused};
 use crate::input::{bytes, secret};
 use crate::random::generator;
 
-/// Names of domains that were asked for: they live as long as the process, so there is a limit.
-static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-const MOST_NAMES: usize = 1024;
+/// Names and tags of domains that were asked for: they live as long as the process, so there is a
+/// limit.
+static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+const MOST_TEXTS: usize = 1024;
 
 /// What a signature is for: signatures under one domain say nothing under another.
 #[pyclass(frozen, eq, module = "prefinal", from_py_object)]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Domain {
     pub(crate) domain: bls::Domain,
-    name: &'static str,
+    text: Text,
+}
+
+/// What a domain was made of.
+#[derive(Clone, Copy, PartialEq)]
+enum Text {
+    /// One of the library's.
+    Constant,
+    Name(&'static str),
+    Tag(&'static str),
+}
+
+/// The same text, kept.
+fn kept(text: &str) -> PyResult<&'static str> {
+    let mut texts = TEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match texts.get(text) {
+        Some(known) => Ok(known),
+        None if texts.len() >= MOST_TEXTS => {
+            let why = format!("more than {MOST_TEXTS} domains, put what varies into messages");
+            Err(argument(&why, None))
+        }
+        None => {
+            let text: &'static str = Box::leak(text.to_owned().into_boxed_str());
+            texts.insert(text);
+            Ok(text)
+        }
+    }
 }
 
 impl Domain {
-    /// A name of the caller's.
+    /// By a name of the caller's.
     fn named(name: &str) -> PyResult<Self> {
-        let most = bls::Domain::MAX_NAME;
-        if name.is_empty() || name.len() > most {
-            let why = format!("domain's name has {} bytes, expected 1 to {most}", name.len());
-            return Err(argument(&why, None));
-        }
-        let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let name = match names.get(name) {
-            Some(known) => known,
-            None if names.len() >= MOST_NAMES => {
-                let why = format!("more than {MOST_NAMES} domains, put what varies into messages");
-                return Err(argument(&why, None));
-            }
-            None => {
-                let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
-                names.insert(name);
-                name
-            }
-        };
-        Ok(Self { domain: bls::Domain::new(name), name })
+        bls::Domain::check_name(name).map_err(|error| refused(&error))?;
+        let name = kept(name)?;
+        let domain = bls::Domain::named(name).map_err(|error| refused(&error))?;
+        Ok(Self { domain, text: Text::Name(name) })
+    }
+
+    /// By a whole tag.
+    fn tagged(tag: &str) -> PyResult<Self> {
+        bls::Domain::check_tag(tag).map_err(|error| refused(&error))?;
+        let tag = kept(tag)?;
+        let domain = bls::Domain::tag(tag).map_err(|error| refused(&error))?;
+        Ok(Self { domain, text: Text::Tag(tag) })
     }
 
     /// As it was made here: a domain of a committee is one that was read before.
     pub(crate) fn known(domain: bls::Domain) -> Self {
-        let names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let name = names.iter().find(|name| bls::Domain::new(name) == domain);
-        Self { domain, name: name.copied().unwrap_or_default() }
+        let texts = TEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let found = texts.iter().find_map(|text| {
+            if bls::Domain::named(text) == Ok(domain) {
+                return Some(Text::Name(text));
+            }
+            (bls::Domain::tag(text) == Ok(domain)).then_some(Text::Tag(text))
+        });
+        Self { domain, text: found.unwrap_or(Text::Constant) }
     }
 
     /// A domain, the name of one, or by default Ethereum's.
@@ -77,25 +102,33 @@ impl Domain {
 
 #[pymethods]
 impl Domain {
-    /// A domain of one's own, by name.
+    /// A domain of one's own, by name; or one that is defined elsewhere, by its whole ``tag``, which
+    /// names the group that is hashed to.
     #[new]
-    fn new(name: &str) -> PyResult<Self> {
-        Self::named(name)
+    #[pyo3(signature = (name=None, *, tag=None))]
+    fn new(name: Option<&str>, tag: Option<&str>) -> PyResult<Self> {
+        match (name, tag) {
+            (Some(name), None) => Self::named(name),
+            (None, Some(tag)) => Self::tagged(tag),
+            _ => Err(argument("a domain has a name or a tag", None)),
+        }
     }
 
     /// The ciphersuite without proofs of possession, which drand signs under.
     #[classattr]
-    const BASIC: Self = Self { domain: bls::Domain::BASIC, name: "" };
+    const BASIC: Self = Self { domain: bls::Domain::BASIC, text: Text::Constant };
 
     /// The ciphersuite with proofs of possession, which Ethereum signs under.
     #[classattr]
-    const POP: Self = Self { domain: bls::Domain::POP, name: "" };
+    const POP: Self = Self { domain: bls::Domain::POP, text: Text::Constant };
 
     fn __repr__(&self) -> String {
-        match self.domain {
-            bls::Domain::BASIC => "Domain.BASIC".to_owned(),
-            bls::Domain::POP => "Domain.POP".to_owned(),
-            _ => format!("Domain({:?})", self.name),
+        match (self.domain, self.text) {
+            (bls::Domain::BASIC, _) => "Domain.BASIC".to_owned(),
+            (bls::Domain::POP, _) => "Domain.POP".to_owned(),
+            (_, Text::Name(name)) => format!("Domain({name:?})"),
+            (_, Text::Tag(tag)) => format!("Domain(tag={tag:?})"),
+            (_, Text::Constant) => "Domain(..)".to_owned(),
         }
     }
 
@@ -104,14 +137,26 @@ impl Domain {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let class = py.get_type::<Self>().into_any();
-        let name = match self.domain {
-            bls::Domain::BASIC => "BASIC",
-            bls::Domain::POP => "POP",
-            _ => return Ok((class, (self.name,).into_pyobject(py)?.into_any())),
+        let class = py.get_type::<Self>();
+        let constant = match (self.domain, self.text) {
+            (bls::Domain::BASIC, _) => "BASIC",
+            (_, Text::Name(name)) => {
+                return Ok((class.into_any(), (name,).into_pyobject(py)?.into_any()));
+            }
+            (_, Text::Tag(tag)) => {
+                let make = class.getattr("_of_tag")?;
+                return Ok((make, (tag,).into_pyobject(py)?.into_any()));
+            }
+            _ => "POP",
         };
         let getattr = py.import("builtins")?.getattr("getattr")?;
-        Ok((getattr, (class, name).into_pyobject(py)?.into_any()))
+        Ok((getattr, (class, constant).into_pyobject(py)?.into_any()))
+    }
+
+    /// What pickles of a domain by its tag call.
+    #[staticmethod]
+    fn _of_tag(tag: &str) -> PyResult<Self> {
+        Self::tagged(tag)
     }
 }
 

@@ -248,15 +248,19 @@ impl VufShares {
         Ok(Self(KeyShares::new(shares)))
     }
 
-    /// A fresh blinding: what evaluates, and what is published. Once for each path and epoch.
-    #[pyo3(signature = (*, seed=None))]
+    /// A fresh blinding: what evaluates, and what is published, with a proof that its maker is this
+    /// party of this committee. Once for each path and epoch.
+    #[pyo3(signature = (committee, party, *, seed=None))]
     fn blind(
         &self,
         py: Python<'_>,
+        committee: &VufCommittee,
+        party: &Bound<'_, PyAny>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(EvaluationKey, BlindedKey)> {
         let mut rng = generator(seed)?;
-        let (own, open) = py.detach(|| wvuf::blind(&self.0, &mut rng));
+        let party = crate::input::party(party)?;
+        let (own, open) = py.detach(|| wvuf::blind(&committee.get(), party, &self.0, &mut rng));
         Ok((EvaluationKey(own), BlindedKey(open)))
     }
 

@@ -189,7 +189,9 @@ def test_no_secret_is_printed_or_pickled() -> None:
 def test_public_objects_are_values() -> None:
     secret = SecretKey.from_seed(bytes(32))
     key, signature = secret.public_key(), secret.sign(b"m")
-    for one in (key, signature, secret.prove_possession(), Domain.POP, Domain.BASIC, Domain("d")):
+    tagged = Domain(tag="BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_AUG_")
+    possession = secret.prove_possession()
+    for one in (key, signature, possession, Domain.POP, Domain.BASIC, Domain("d"), tagged):
         again = pickle.loads(pickle.dumps(one))
         assert again == one and hash(again) == hash(one) and repr(again) == repr(one)
     assert {key: 1}[PublicKey(bytes(key))] == 1
@@ -256,8 +258,31 @@ def test_one_variant_at_a_time() -> None:
     for name in ("", "x" * 199):
         with pytest.raises(ArgumentError):
             Domain(name)
+        with pytest.raises(ArgumentError):
+            Domain(tag=name * 2)
+    for arguments in ({}, {"name": "a", "tag": "b"}):
+        with pytest.raises(ArgumentError):
+            Domain(**arguments)
     with pytest.raises(TypeError):
         secret.sign(b"", domain=7)  # type: ignore[arg-type]
+
+
+def test_a_tag_is_no_name_and_a_name_is_no_tag() -> None:
+    """A name would be put behind a tag of the package's, and sign under another than it says."""
+    secret = SecretKey.from_seed(bytes(32))
+    drand = "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_"
+    for name in (drand, drand[:-1], "BLS_SIG_", "BLS_POP_x", "PREFINAL-V1-x", "Q-with-G1_XMD:S_"):
+        for refused in (lambda: Domain(name), lambda: secret.sign(b"m", domain=name)):
+            with pytest.raises(ArgumentError) as error:
+                refused()
+            assert error.value.code == "name-is-a-tag"
+    signature = secret.sign(b"m", domain=Domain(tag=drand))
+    assert signature == secret.sign(b"m", domain=Domain.BASIC)
+    secret.public_key().verify(signature, b"m", domain=Domain.BASIC)
+    for tag in ("PREFINAL-V1-BLS-POSSESSION_", "BLS_POP_BLS12381G1_XMD:SHA-256_SSWU_RO_POP_"):
+        with pytest.raises(ArgumentError) as error:
+            Domain(tag=tag)
+        assert error.value.code == "reserved-tag"
 
 
 def test_electorates_that_make_no_sense() -> None:

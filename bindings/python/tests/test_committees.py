@@ -201,7 +201,8 @@ def test_shares_of_others_are_refused() -> None:
 
 def raw_key(key: Any) -> BlindedKey:
     rho = [bytes.fromhex(one) for one in key["rho"]]
-    return BlindedKey(b"\x01\x20" + bytes.fromhex(key["pi"]) + count(len(rho)) + b"".join(rho))
+    head = b"".join(bytes.fromhex(key[name]) for name in ("pi", "nonce", "response"))
+    return BlindedKey(b"\x01\x20" + head + count(len(rho)) + b"".join(rho))
 
 
 @pytest.mark.parametrize("path", ["slow", "fast"])
@@ -234,13 +235,13 @@ def test_the_weighted_vuf_is_the_models(model: Vectors, path: str) -> None:
 def test_keys_are_admitted_once_and_refused_with_reasons() -> None:
     committee, shares = VufCommittee.deal([2, 0, 1, 1], 3)
     assert sorted(shares) == [0, 2, 3] and len(shares[0]) == 2
-    blinded = {party: own.blind() for party, own in shares.items()}
+    blinded = {party: own.blind(committee, party) for party, own in shares.items()}
     keys = {party: pair[1] for party, pair in blinded.items()}
     false = {0: keys[0], 1: keys[2], 2: keys[3], 3: keys[0], 9: keys[2]}
     refused = committee.admit(false)
     assert {party: error.code for party, error in refused.items()} == {
         1: "holds-no-shares",
-        2: "share-mismatch",
+        2: "possession-mismatch",
         3: "wrong-count",
         9: "not-a-member",
     }
@@ -258,13 +259,17 @@ def test_keys_are_admitted_once_and_refused_with_reasons() -> None:
     with pytest.raises(ArgumentError):
         committee.combine(given, {1: partials[0], 0: partials[0]})
     again = VufShares(shares[0].secret_bytes())
-    assert committee.admit({0: again.blind()[1]})[0].code == "duplicate-key"
+    assert committee.admit({0: again.blind(committee, 0)[1]})[0].code == "duplicate-key"
+    _, others = VufCommittee.deal([2, 0, 1, 1], 3)
+    strange = {party: own.blind(committee, party)[1] for party, own in others.items()}
+    refused = committee.admit(strange)
+    assert {error.code for error in refused.values()} == {"share-mismatch"}
 
 
 def test_nothing_secret_is_printed_or_pickled() -> None:
     _, signers = Committee.deal([1], 1)
-    _, shares = VufCommittee.deal([1], 1)
-    key, blinded = shares[0].blind(seed=bytes(32))
+    committee, shares = VufCommittee.deal([1], 1)
+    key, blinded = shares[0].blind(committee, 0, seed=bytes(32))
     for secret, bytes_ in [
         (signers[0], signers[0].secret_bytes()),
         (shares[0], shares[0].secret_bytes()[0]),

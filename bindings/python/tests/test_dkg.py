@@ -204,7 +204,9 @@ def test_the_weighted_vuf_on_both_paths(parties: Parties) -> None:
     path: Any
     for path in ("slow", "fast"):
         committee = key.vuf_committee(path=path)
-        blinded = {i: key.vuf_shares(parties.open(key, i), path=path).blind() for i in (0, 2, 3)}
+        blinded = {
+            i: key.vuf_shares(parties.open(key, i), path=path).blind(committee, i) for i in (0, 2, 3)
+        }
         assert committee.admit({i: pair[1] for i, pair in blinded.items()}) == {}
         partials = {i: pair[0].evaluate(given) for i, pair in blinded.items()}
         outputs.append(committee.combine(given, partials))

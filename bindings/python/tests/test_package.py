@@ -163,7 +163,7 @@ import os; os._exit(0)
 
 def test_objects_serve_many_threads() -> None:
     committee, signers = prefinal.VufCommittee.deal([1, 1, 1], 2)
-    blinded = {party: shares.blind() for party, shares in signers.items()}
+    blinded = {party: shares.blind(committee, party) for party, shares in signers.items()}
     given = prefinal.VufInput(bytes(32), 0, 1)
     wrong: list[BaseException] = []
 

@@ -110,6 +110,7 @@ export function verifySignature(
   signed: { publicKey: Bytes; message: Bytes; signature: Bytes } & (
     | { domain: string; suite?: 'domain' }
     | { suite: 'basic' | 'pop' }
+    | { suite: 'tag'; tag: string }
   ),
 ): void;
 

@@ -9,7 +9,7 @@ const SCHEMES = [
   'bls-unchained-on-g1',
   'bls-unchained-g1-rfc9380',
 ];
-const SUITES = ['domain', 'basic', 'pop'];
+const SUITES = ['domain', 'basic', 'pop', 'tag'];
 const ZEROS = '00'.repeat(32);
 const QUICKNET = {
   public_key:
@@ -124,10 +124,10 @@ function readSigned(value) {
   const signed = record(value, 'signed');
   const { suite = 'domain', domain } = signed;
   const kind = SUITES.indexOf(suite);
-  if (kind < 0) throw invalid('suite: expected basic or pop');
+  if (kind < 0) throw invalid('suite: expected basic, pop or tag');
   return {
     kind,
-    domain: kind === 0 ? text(domain, 'domain') : '',
+    domain: kind === 0 ? text(domain, 'domain') : kind === 3 ? text(signed.tag, 'tag') : '',
     key: bytes(signed.publicKey, 'publicKey'),
     message: bytes(signed.message, 'message'),
     signature: bytes(signed.signature, 'signature'),

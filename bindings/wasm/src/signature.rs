@@ -16,24 +16,33 @@ const MIN_PK_BYTES: usize = 48;
 
 /// The domain of this name.
 pub(crate) fn domain(name: &str) -> Result<Domain, JsValue> {
-    if name.is_empty() || name.len() > Domain::MAX_NAME {
-        return Err(raise_code("invalid-argument", "a domain's name has 1 to 198 bytes"));
-    }
+    Domain::check_name(name).map_err(raise)?;
+    Domain::named(kept(name)?).map_err(raise)
+}
+
+/// The domain of this tag, which is all of it.
+fn tagged(tag: &str) -> Result<Domain, JsValue> {
+    Domain::check_tag(tag).map_err(raise)?;
+    Domain::tag(kept(tag)?).map_err(raise)
+}
+
+/// The same text, for as long as the program lives.
+fn kept(name: &str) -> Result<&'static str, JsValue> {
     let mut names =
         NAMES.lock().map_err(|_| raise_code("internal", "the list of domains is unusable"))?;
     if let Some(known) = names.iter().find(|known| **known == name) {
-        return Ok(Domain::new(known));
+        return Ok(known);
     }
     if names.len() == MOST_NAMES {
         return Err(raise_code("count-too-large", "more than 1000 domains in one program"));
     }
     let name: &'static str = String::from(name).leak();
     names.push(name);
-    Ok(Domain::new(name))
+    Ok(name)
 }
 
 /// Checks a signature. `suite` is 0 for a domain of the name, 1 and 2 for the draft's basic scheme and
-/// that with proofs of possession.
+/// that with proofs of possession, 3 for a domain whose tag the name is.
 ///
 /// # Errors
 /// If bytes are none, or the signature is not that of the key on the message.
@@ -48,6 +57,7 @@ pub fn verify_signature(
     let domain = match suite {
         1 => Domain::BASIC,
         2 => Domain::POP,
+        3 => tagged(name)?,
         _ => domain(name)?,
     };
     // A key's length says which group it is of.

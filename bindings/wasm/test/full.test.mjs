@@ -95,9 +95,9 @@ test('values of the weighted VUF open with their proofs', () => {
   const all = model('wvuf');
   for (const path of ['slow', 'fast']) {
     const { keys, inputs } = all[path];
-    const published = Object.entries(keys).map(([party, { pi, rho }]) => ({
+    const published = Object.entries(keys).map(([party, { pi, nonce, response, rho }]) => ({
       party: Number(party),
-      key: `0120${pi}${little(rho.length, 4)}${rho.join('')}`,
+      key: `0120${pi}${nonce}${response}${little(rho.length, 4)}${rho.join('')}`,
     }));
     const evaluations = new Evaluations({ epochKey: epochKey(all), path, keys: published });
     for (const { slot, value, partials, randomness } of inputs) {
@@ -112,7 +112,7 @@ test('values of the weighted VUF open with their proofs', () => {
       fails(() => evaluations.open(proof.replace(input, other)), 'partial-mismatch');
     }
     const moved = published.map((one) => ({ ...one, party: one.party === 2 ? 4 : one.party === 4 ? 2 : one.party }));
-    fails(() => new Evaluations({ epochKey: epochKey(all), path, keys: moved }), 'share-mismatch');
+    fails(() => new Evaluations({ epochKey: epochKey(all), path, keys: moved }), 'possession-mismatch');
   }
 });
 

@@ -163,6 +163,13 @@ test('signatures of committees verify under their domain only', () => {
         fails(() => verifySignature({ ...signed, suite: 'basic' }), 'signature-mismatch');
         fails(() => verifySignature({ ...signed, suite: 'none' }), 'invalid-argument');
         fails(() => verifySignature({ ...signed, domain: '' }), 'invalid-argument');
+        const tag = `BLS_SIG_${'x'.repeat(20)}`;
+        fails(() => verifySignature({ ...signed, domain: tag }), 'name-is-a-tag');
+        fails(() => verifySignature({ ...signed, suite: 'tag', tag }), 'signature-mismatch');
+        fails(() => verifySignature({ ...signed, suite: 'tag', tag: 'PREFINAL-V1-x' }), 'reserved-tag');
+        const group = key.length === 96 ? 'G2' : 'G1';
+        const own = `PREFINAL-V1-BLS-SIGNATURE_BLS12381${group}_XMD:SHA-256_SSWU_RO_${domain}`;
+        fails(() => verifySignature({ ...signed, domain: own }), 'name-is-a-tag');
         fails(() => verifySignature({ ...signed, domain: 'x'.repeat(199) }), 'invalid-argument');
       }
     }

@@ -14,7 +14,7 @@ use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
 use crypto_core::threshold::{self, Message, Purpose, Setup};
 use crypto_core::timelock::{Identity, encrypt};
-use crypto_core::wvuf::{EvaluationKey, Input, KeyShares, blind};
+use crypto_core::wvuf::{self, EvaluationKey, Input, KeyShares, blind};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -244,7 +244,13 @@ fn shares(rng: &mut SecretRng) -> KeyShares {
 
 fn wvuf_blind(rng: &mut SecretRng) {
     let shares = shares(rng);
-    black_box(blind(&shares, rng));
+    let committee = set_up(|| {
+        let access = Access::new(&[3]).expect("weights");
+        let public = vec![G2Affine::generator(); 3];
+        let threshold = Threshold::new(1, 3).expect("a threshold");
+        wvuf::Committee::new(access, threshold, public).expect("a committee")
+    });
+    black_box(blind(&committee, Party::new(0), &shares, rng));
 }
 
 fn wvuf_evaluate(rng: &mut SecretRng) {

@@ -45,7 +45,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     for party in access.parties() {
         let own = &shares.expose()[access.range(party)];
         let own: Vec<G1Affine> = own.iter().map(|share| (h() * *share).to_affine()).collect();
-        let (key, blinded) = blind(&KeyShares::new(own), &mut rng);
+        let (key, blinded) = blind(&committee, party, &KeyShares::new(own), &mut rng);
         let admitted = committee.admit(party, blinded).unwrap();
         committee.insert(admitted).unwrap();
         keys.insert(party, key);

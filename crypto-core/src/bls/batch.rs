@@ -89,7 +89,7 @@ impl<V: Variant> Batch<V> {
     fn new(domain: Domain, signed: &[Signed<'_, V>]) -> Self {
         let encoded: Vec<_> = signed.iter().map(|one| one.key.to_bytes()).collect();
         let mut transcript = Transcript::new(BATCH_TAG);
-        transcript.append(b"domain", domain.tag::<V>().as_bytes());
+        transcript.append(b"domain", domain.tag_of::<V>().as_bytes());
         for (one, key) in signed.iter().zip(&encoded) {
             transcript.append(b"key", key.as_ref());
             transcript.append(b"message", one.message);

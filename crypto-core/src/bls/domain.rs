@@ -3,21 +3,46 @@
 //! | domain                | tag, with `‹H›` the hash to the variant's group               |
 //! |-----------------------|---------------------------------------------------------------|
 //! | [`Domain::new`]       | `PREFINAL-V1-BLS-SIGNATURE_‹H›name`                           |
+//! | [`Domain::tag`]       | what the caller gives                                         |
 //! | [`Domain::BASIC`]     | `BLS_SIG_‹H›NUL_`                                             |
 //! | [`Domain::POP`]       | `BLS_SIG_‹H›POP_`                                             |
 //! | possession, ours      | `PREFINAL-V1-BLS-POSSESSION_‹H›`                              |
 //! | possession, standard  | `BLS_POP_‹H›POP_`                                             |
 //!
 //! `‹H›` is `BLS12381G1_XMD:SHA-256_SSWU_RO_` or the same with `G2`. No tag is a prefix of a tag of
-//! another line, and the tags of two variants differ, so one secret key may serve both.
+//! another line, and the tags of two variants differ, so one secret key may serve both. Tags of the
+//! caller's are the exception: they are taken as they are, for whatever a standard says of them.
+//!
+//! A name is not a tag: `Domain::new("BLS_SIG_…")` would sign under another tag than it says. So names
+//! that look like tags are refused.
 use alloc::string::String;
 
 use super::variant::{SignaturePoint, Variant};
+use crate::curve::Tag;
 
 const OWN: &str = "PREFINAL-V1-BLS-SIGNATURE_";
 const OWN_POSSESSION: &str = "PREFINAL-V1-BLS-POSSESSION_";
 /// Bytes of every variant's name of its hash.
 const HASH_BYTES: usize = 31;
+
+/// Why a text is no domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DomainError {
+    /// Empty, or longer than fits a tag.
+    #[error("name or tag has {got} bytes, expected 1 to {max}")]
+    Length {
+        /// Bytes that it has.
+        got: usize,
+        /// Bytes that it may have.
+        max: usize,
+    },
+    /// A signature would be under a tag that begins with ours and ends with this.
+    #[error("name looks like the tag of a ciphersuite: pass it as a tag, or choose another name")]
+    LooksLikeTag,
+    /// Of ours, or of proofs of possession: with such a tag, one signature could be taken for another.
+    #[error("tag is reserved for what this library signs itself")]
+    Reserved,
+}
 
 /// What a signature is for. A signature under one domain is never valid under another.
 ///
@@ -35,6 +60,7 @@ pub struct Domain(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Own(&'static str),
+    Tag(&'static str),
     Basic,
     Pop,
     BasicNamingG2,
@@ -56,24 +82,93 @@ impl Domain {
     /// and keeps.
     pub const BASIC_NAMING_G2: Self = Self(Kind::BasicNamingG2);
 
-    /// A domain by its name, like `"jolteon vote"`.
+    /// Longest tag of the caller's, by RFC 9380.
+    pub const MAX_TAG: usize = 255;
+
+    /// A domain by its name, like `"jolteon vote"`, that the program knows.
     ///
     /// # Panics
-    /// If the name is empty or longer than [`Domain::MAX_NAME`]; in a `const` that is a compile error.
+    /// Where [`Domain::named`] refuses the name; in a `const` that is a compile error.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        assert!(!name.is_empty() && name.len() <= Self::MAX_NAME, "1 to 198 bytes");
-        Self(Kind::Own(name))
+        match Self::named(name) {
+            Ok(domain) => domain,
+            Err(_) => panic!("a name has 1 to 198 bytes and does not look like a tag"),
+        }
+    }
+
+    /// A domain by its name.
+    ///
+    /// # Errors
+    /// If the name is empty, longer than [`Domain::MAX_NAME`], or looks like a tag.
+    pub const fn named(name: &'static str) -> Result<Self, DomainError> {
+        match Self::check_name(name) {
+            Ok(()) => Ok(Self(Kind::Own(name))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether [`Domain::named`] would take this name, which may be short-lived.
+    ///
+    /// # Errors
+    /// As there.
+    pub const fn check_name(name: &str) -> Result<(), DomainError> {
+        if name.is_empty() || name.len() > Self::MAX_NAME {
+            return Err(DomainError::Length { got: name.len(), max: Self::MAX_NAME });
+        }
+        let text = name.as_bytes();
+        let suite = finds(text, b"_XMD:") || finds(text, b"_XOF:");
+        let begins = begins(text, b"BLS_SIG_") || begins(text, b"BLS_POP_");
+        if suite || begins || begins_own(text) {
+            return Err(DomainError::LooksLikeTag);
+        }
+        Ok(())
+    }
+
+    /// A domain by its whole tag, in either variant: for ciphersuites that are defined elsewhere. That
+    /// the tag names the group that is hashed to is the caller's to see.
+    ///
+    /// ```
+    /// use crypto_core::bls::Domain;
+    /// const SUITE: &str = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_AUG_";
+    /// assert!(Domain::named(SUITE).is_err());
+    /// let domain = Domain::tag(SUITE)?;
+    /// # Ok::<(), crypto_core::bls::DomainError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the tag is empty, longer than [`Domain::MAX_TAG`], or reserved: `PREFINAL-` is for what this
+    /// library signs, `BLS_POP_` for proofs of possession.
+    pub const fn tag(tag: &'static str) -> Result<Self, DomainError> {
+        match Self::check_tag(tag) {
+            Ok(()) => Ok(Self(Kind::Tag(tag))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether [`Domain::tag`] would take this tag, which may be short-lived.
+    ///
+    /// # Errors
+    /// As there.
+    pub const fn check_tag(tag: &str) -> Result<(), DomainError> {
+        if tag.is_empty() || tag.len() > Self::MAX_TAG {
+            return Err(DomainError::Length { got: tag.len(), max: Self::MAX_TAG });
+        }
+        if begins_own(tag.as_bytes()) || begins(tag.as_bytes(), b"BLS_POP_") {
+            return Err(DomainError::Reserved);
+        }
+        Ok(())
     }
 
     /// `H`
     pub(crate) fn hash<V: Variant>(self, message: &[u8]) -> SignaturePoint<V> {
-        V::hash(message, self.tag::<V>().as_bytes())
+        hash_under::<V>(message, &self.tag_of::<V>())
     }
 
-    pub(crate) fn tag<V: Variant>(self) -> String {
+    pub(crate) fn tag_of<V: Variant>(self) -> String {
         match self.0 {
             Kind::Own(name) => [OWN, V::HASH, name].concat(),
+            Kind::Tag(tag) => String::from(tag),
             Kind::Basic => ["BLS_SIG_", V::HASH, "NUL_"].concat(),
             Kind::Pop => ["BLS_SIG_", V::HASH, "POP_"].concat(),
             Kind::BasicNamingG2 => String::from("BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_NUL_"),
@@ -95,8 +190,48 @@ impl Possession {
             Self::Own => [OWN_POSSESSION, V::HASH].concat(),
             Self::Standard => ["BLS_POP_", V::HASH, "POP_"].concat(),
         };
-        V::hash(key, tag.as_bytes())
+        hash_under::<V>(key, &tag)
     }
+}
+
+/// No tag that is made here is empty; were one, it would be a tag of its own.
+fn hash_under<V: Variant>(message: &[u8], tag: &str) -> SignaturePoint<V> {
+    const EMPTY: Tag<'_> = Tag::new(b"PREFINAL-V1-BLS-SIGNATURE_");
+    V::hash(message, Tag::try_from(tag.as_bytes()).unwrap_or(EMPTY))
+}
+
+/// Tags of this library and of those above it.
+const fn begins_own(text: &[u8]) -> bool {
+    begins(text, b"PREFINAL-")
+}
+
+/// `text.starts_with(with)`, before that is `const`.
+const fn begins(text: &[u8], with: &[u8]) -> bool {
+    match text.split_at_checked(with.len()) {
+        Some((head, _)) => same(head, with),
+        None => false,
+    }
+}
+
+const fn same(mut one: &[u8], mut other: &[u8]) -> bool {
+    while let ([a, rest_one @ ..], [b, rest_other @ ..]) = (one, other) {
+        if *a != *b {
+            return false;
+        }
+        (one, other) = (rest_one, rest_other);
+    }
+    one.is_empty() && other.is_empty()
+}
+
+/// Whether `part` is anywhere in the text.
+const fn finds(mut text: &[u8], part: &[u8]) -> bool {
+    while let [_, rest @ ..] = text {
+        if begins(text, part) {
+            return true;
+        }
+        text = rest;
+    }
+    false
 }
 
 #[cfg(test)]
@@ -114,15 +249,49 @@ mod tests {
     fn tags_are_those_of_the_table() {
         let vote = Domain::new("vote");
         assert_eq!(
-            vote.tag::<MinSig>(),
+            vote.tag_of::<MinSig>(),
             "PREFINAL-V1-BLS-SIGNATURE_BLS12381G1_XMD:SHA-256_SSWU_RO_vote"
         );
         assert_eq!(
-            vote.tag::<MinPk>(),
+            vote.tag_of::<MinPk>(),
             "PREFINAL-V1-BLS-SIGNATURE_BLS12381G2_XMD:SHA-256_SSWU_RO_vote"
         );
-        assert_eq!(Domain::BASIC.tag::<MinSig>(), "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_");
-        assert_eq!(Domain::POP.tag::<MinPk>(), "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_");
-        assert_eq!(Domain::BASIC_NAMING_G2.tag::<MinSig>(), Domain::BASIC.tag::<MinPk>());
+        assert_eq!(Domain::BASIC.tag_of::<MinSig>(), "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_");
+        assert_eq!(Domain::POP.tag_of::<MinPk>(), "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_");
+        assert_eq!(Domain::BASIC_NAMING_G2.tag_of::<MinSig>(), Domain::BASIC.tag_of::<MinPk>());
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_tag_is_none() {
+        for name in [
+            "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_",
+            "BLS_SIG_",
+            "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_",
+            "PREFINAL-V1-BLS-SIGNATURE_BLS12381G1_XMD:SHA-256_SSWU_RO_vote",
+            "QUUX-V01-CS02-with-BLS12381G1_XMD:SHA-256_SSWU_RO_",
+            "QUUX-V01-CS02-with-curve448_XOF:SHAKE256_ELL2_RO_",
+        ] {
+            assert_eq!(Domain::named(name), Err(DomainError::LooksLikeTag), "{name}");
+        }
+        for name in ["vote", "BLS_SIG", "bls signature", "my BLS_SIG_", "PREFINAL"] {
+            assert_eq!(Domain::named(name), Ok(Domain::new(name)), "{name}");
+        }
+        let max = Domain::MAX_NAME;
+        assert_eq!(Domain::named(""), Err(DomainError::Length { got: 0, max }));
+    }
+
+    #[test]
+    fn a_tag_is_taken_as_it_is() {
+        const DRAND: &str = "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
+        let domain = Domain::tag(DRAND).unwrap();
+        assert_eq!(
+            (domain.tag_of::<MinSig>(), domain.tag_of::<MinPk>()),
+            (DRAND.into(), DRAND.into())
+        );
+        assert_eq!(domain.hash::<MinSig>(b"message"), Domain::BASIC.hash::<MinSig>(b"message"));
+        assert_eq!(Domain::tag(""), Err(DomainError::Length { got: 0, max: 255 }));
+        for tag in ["PREFINAL-V1-BLS-POSSESSION_", "BLS_POP_BLS12381G1_XMD:SHA-256_SSWU_RO_POP_"] {
+            assert_eq!(Domain::tag(tag), Err(DomainError::Reserved), "{tag}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! where that matters: above it every equation is written with signatures left and keys right.
 use core::fmt::Debug;
 
-use crate::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, hash_to_g1, hash_to_g2};
+use crate::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Tag, hash_to_g1, hash_to_g2};
 
 mod sealed {
     pub trait Sealed {}
@@ -23,7 +23,7 @@ pub trait Variant: sealed::Sealed + Copy + Eq + Debug + 'static {
     #[doc(hidden)]
     const HASH: &'static str;
     #[doc(hidden)]
-    fn hash(message: &[u8], tag: &[u8]) -> SignaturePoint<Self>;
+    fn hash(message: &[u8], tag: Tag<'_>) -> SignaturePoint<Self>;
     /// The two in the order that the pairing wants.
     #[doc(hidden)]
     fn pair(signature: SignaturePoint<Self>, key: KeyPoint<Self>) -> (G1Affine, G2Affine);
@@ -48,7 +48,7 @@ impl Variant for MinSig {
 
     const HASH: &'static str = "BLS12381G1_XMD:SHA-256_SSWU_RO_";
 
-    fn hash(message: &[u8], tag: &[u8]) -> G1Affine {
+    fn hash(message: &[u8], tag: Tag<'_>) -> G1Affine {
         hash_to_g1(message, tag)
     }
 
@@ -63,7 +63,7 @@ impl Variant for MinPk {
 
     const HASH: &'static str = "BLS12381G2_XMD:SHA-256_SSWU_RO_";
 
-    fn hash(message: &[u8], tag: &[u8]) -> G2Affine {
+    fn hash(message: &[u8], tag: Tag<'_>) -> G2Affine {
         hash_to_g2(message, tag)
     }
 

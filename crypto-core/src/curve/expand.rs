@@ -12,6 +12,52 @@
 //! Elsewhere: what hash to curve makes of the bytes (each backend).
 use sha2::{Digest, Sha256};
 
+/// What a hash is for. RFC 9380 (section 3.1) lets no tag be empty: under none, hashes for two purposes
+/// are the same.
+///
+/// ```
+/// use crypto_core::curve::{Tag, hash_to_g1};
+/// const VOTE: Tag<'_> = Tag::new(b"EXAMPLE-V1-VOTE_BLS12381G1_XMD:SHA-256_SSWU_RO_");
+/// let point = hash_to_g1(b"message", VOTE);
+/// assert!(Tag::try_from(&b""[..]).is_err());
+/// ```
+/// ```compile_fail,E0080
+/// const NONE: crypto_core::curve::Tag<'_> = crypto_core::curve::Tag::new(b"");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag<'t>(&'t [u8]);
+
+/// Why bytes are no tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tag has 0 bytes, expected 1 at least")]
+pub struct EmptyTag;
+
+impl<'t> Tag<'t> {
+    /// A tag of the program's. One of more than 255 bytes is hashed first, as the RFC says.
+    ///
+    /// # Panics
+    /// If it is empty; in a `const` that is a compile error.
+    #[must_use]
+    pub const fn new(tag: &'t [u8]) -> Self {
+        assert!(!tag.is_empty(), "a tag has a byte at least");
+        Self(tag)
+    }
+
+    /// The tag itself.
+    #[must_use]
+    pub const fn as_bytes(self) -> &'t [u8] {
+        self.0
+    }
+}
+
+impl<'t> TryFrom<&'t [u8]> for Tag<'t> {
+    type Error = EmptyTag;
+
+    fn try_from(tag: &'t [u8]) -> Result<Self, EmptyTag> {
+        if tag.is_empty() { Err(EmptyTag) } else { Ok(Self(tag)) }
+    }
+}
+
 /// Bytes of one hash.
 const BLOCK: usize = 32;
 /// What a hash reads at once.
@@ -22,10 +68,16 @@ const LONG_TAG: &[u8] = b"H2C-OVERSIZE-DST-";
 /// `LEN` bytes from a message under a tag; at most 255 hashes long, or it does not compile.
 ///
 /// ```compile_fail,E0080
-/// let bytes: [u8; 8161] = crypto_core::curve::expand_message_xmd(b"message", b"tag");
+/// use crypto_core::curve::{Tag, expand_message_xmd};
+/// let bytes: [u8; 8161] = expand_message_xmd(b"message", Tag::new(b"tag"));
 /// ```
 #[must_use]
-pub fn expand_message_xmd<const LEN: usize>(message: &[u8], tag: &[u8]) -> [u8; LEN] {
+pub fn expand_message_xmd<const LEN: usize>(message: &[u8], tag: Tag<'_>) -> [u8; LEN] {
+    expand(message, tag.0)
+}
+
+/// The same under bytes that are known to be a tag.
+pub(super) fn expand<const LEN: usize>(message: &[u8], tag: &[u8]) -> [u8; LEN] {
     const { assert!(LEN <= 255 * BLOCK, "longer than RFC 9380 allows") };
     let long: [u8; BLOCK];
     let tag = if tag.len() > LONGEST_TAG {

@@ -69,7 +69,7 @@ use self::blst as backend;
 pub use self::backend::{G1, G2};
 pub(crate) use self::batch::vartime_add_cells;
 pub use self::batch::vartime_add_pairs;
-pub use self::expand::expand_message_xmd;
+pub use self::expand::{EmptyTag, Tag, expand_message_xmd};
 pub use self::fixed_base::FixedBase;
 pub use self::group::Group;
 pub use self::many::in_parts;

@@ -12,6 +12,7 @@ use core::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 use zeroize::Zeroize;
 
 use super::backend::{self, G1, G2};
+use super::expand::Tag;
 use super::lanes::{LANES, Wide};
 use super::many::in_parts;
 use super::msm;
@@ -257,28 +258,28 @@ fn sum_of_products<G: Group>(
 /// RFC 9380 hash to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_RO_`; tags over 255 bytes are hashed as
 /// the RFC says.
 #[must_use]
-pub fn hash_to_g1(message: &[u8], tag: &[u8]) -> G1Affine {
-    Projective::<G1>(G1::hash(message, tag)).to_affine()
+pub fn hash_to_g1(message: &[u8], tag: Tag<'_>) -> G1Affine {
+    Projective::<G1>(G1::hash(message, tag.as_bytes())).to_affine()
 }
 
 /// RFC 9380 hash to `𝔾₂`, suite `BLS12381G2_XMD:SHA-256_SSWU_RO_`; tags over 255 bytes are hashed as
 /// the RFC says.
 #[must_use]
-pub fn hash_to_g2(message: &[u8], tag: &[u8]) -> G2Affine {
-    Projective::<G2>(G2::hash(message, tag)).to_affine()
+pub fn hash_to_g2(message: &[u8], tag: Tag<'_>) -> G2Affine {
+    Projective::<G2>(G2::hash(message, tag.as_bytes())).to_affine()
 }
 
 /// RFC 9380 encoding to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_NU_`: half the price of
 /// [`hash_to_g1`], but not uniform, so only for schemes that are proven with it.
 #[must_use]
-pub fn encode_to_g1(message: &[u8], tag: &[u8]) -> G1Affine {
-    Projective::<G1>(G1::encode(message, tag)).to_affine()
+pub fn encode_to_g1(message: &[u8], tag: Tag<'_>) -> G1Affine {
+    Projective::<G1>(G1::encode(message, tag.as_bytes())).to_affine()
 }
 
 /// RFC 9380 encoding to `𝔾₂`, suite `BLS12381G2_XMD:SHA-256_SSWU_NU_`; see [`encode_to_g1`].
 #[must_use]
-pub fn encode_to_g2(message: &[u8], tag: &[u8]) -> G2Affine {
-    Projective::<G2>(G2::encode(message, tag)).to_affine()
+pub fn encode_to_g2(message: &[u8], tag: Tag<'_>) -> G2Affine {
+    Projective::<G2>(G2::encode(message, tag.as_bytes())).to_affine()
 }
 
 impl<G: Group> From<Affine<G>> for Projective<G> {

@@ -83,7 +83,8 @@ pub enum KeySharesError {
 #[error("ciphertext is for another key")]
 pub struct OtherKey;
 
-/// The parties that decrypt, with `Ŷⱼ = g₂^f(j)` for every share.
+/// The parties that decrypt, with `Ŷⱼ = g₂^f(j)` for every share. As among those that sign
+/// ([`threshold::Committee`](crate::threshold::Committee)), a share may be zero, by its holder's doing.
 #[derive(Clone, Debug)]
 pub struct Committee {
     id: [u8; 32],

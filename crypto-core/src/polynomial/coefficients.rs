@@ -8,6 +8,7 @@
 //! In the exponent the cost is proportional to the bits, so the short form is worth its extra
 //! multiplication by `c`; where `c` is one there is none.
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use super::InterpolationError;
 use crate::curve::{Affine, Group, Projective, Scalar, vartime_msm, vartime_msm_bytes};
@@ -98,15 +99,21 @@ impl Coefficients {
         })
     }
 
-    /// `Σᵢ λᵢ·sᵢ` from secret shares, in constant time.
+    /// `Σᵢ λᵢ·sᵢ` from secret shares of which `t` determine the secret, in constant time. Fewer would
+    /// give a number too, another one for each choice of them.
     ///
     /// # Errors
-    /// Unless there is one share for each coefficient.
+    /// If there are fewer shares than `t`, or not one for each coefficient.
     pub fn recover(
         &self,
+        t: NonZeroU32,
         shares: &Secret<Vec<Scalar>>,
     ) -> Result<Secret<Scalar>, InterpolationError> {
         self.check(shares.expose().len())?;
+        let (got, need) = (self.len(), t.get());
+        if usize::try_from(need).map_or(true, |need| got < need) {
+            return Err(InterpolationError::BelowThreshold { got, need });
+        }
         let terms = self.to_scalars().into_iter().zip(shares.expose());
         Ok(Secret::new(terms.map(|(lambda, share)| lambda * share).sum()))
     }

@@ -175,7 +175,8 @@ impl Points {
     }
 
     /// The coefficients `λᵢ`, in the order of `indices`, with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of
-    /// degree below the number of indices.
+    /// degree below the number of indices: so of as many as the threshold at least
+    /// ([`recover`](Coefficients::recover), [`choose`](Points::choose)), which these points do not know.
     ///
     /// # Errors
     /// If there is no index, one is out of range, or one is given twice.

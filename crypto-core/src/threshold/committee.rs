@@ -64,6 +64,11 @@ pub struct Setup {
 }
 
 /// The parties that sign together, with the keys that their partials are checked against.
+///
+/// The key of a share may be the identity, the group's key may not. Where shares are field elements, a
+/// dealer that deals last knows its own sum so far and can make its share zero: that gives one of its
+/// shares to everybody and stops nobody else, whereas refusing the committee would let it end the key
+/// generation.
 #[derive(Clone, Debug)]
 pub struct Committee<V: Variant> {
     id: [u8; 32],
@@ -137,7 +142,7 @@ impl<V: Variant> Committee<V> {
     fn transcript(&self) -> Transcript {
         let mut transcript = Transcript::new(COMMITTEE_TAG);
         transcript.append(b"purpose", self.purpose.kind());
-        transcript.append(b"hash", self.purpose.domain().tag::<V>().as_bytes());
+        transcript.append(b"hash", self.purpose.domain().tag_of::<V>().as_bytes());
         transcript.append_u64(b"threshold", self.threshold.t().get().into());
         transcript.append_u64(b"roots of unity", u64::from(self.points.domain().is_some()));
         for party in self.access.parties() {

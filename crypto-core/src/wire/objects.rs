@@ -12,7 +12,7 @@ use crate::context::{ChainId, Context, EpochId, Slot};
 use crate::curve::{DecodeError, G1, G2, Group};
 use crate::elgamal::{Ciphertext, DecryptionShare, EncryptionKey, KeyError};
 use crate::wvuf::audit::Proof;
-use crate::wvuf::{BlindedKey, Partial};
+use crate::wvuf::{BlindedKey, Partial, Possession};
 use crate::{threshold, timelock};
 
 /// Bytes of a party and its partial.
@@ -81,7 +81,8 @@ impl Object for BlindedKey {
 impl Body for BlindedKey {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         let pi = reader.nonzero_point()?;
-        Ok(Self::from_parts(pi, reader.points()?))
+        let possession = Possession { nonce: reader.nonzero_point()?, response: reader.scalar()? };
+        Ok(Self::from_parts(pi, possession, reader.points()?))
     }
 }
 

@@ -58,6 +58,8 @@ fn coefficients(committee: &[u8; 32], keys: &[Candidate<'_>]) -> Vec<u128> {
     for (party, key, _) in keys {
         transcript.append_u64(b"party", party.get().into());
         transcript.append_point(b"pi", &key.pi());
+        transcript.append_point(b"nonce", &key.possession().nonce);
+        transcript.append_scalar(b"response", &key.possession().response);
         transcript.append_points(b"rho", key.rho());
     }
     let total = keys.iter().map(|(_, key, _)| key.rho().len()).sum();
@@ -125,13 +127,15 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
+    use super::super::possession::Possession;
     use super::*;
 
     #[test]
     fn coefficients_are_of_everything_in_the_equation() {
         let g = G1Affine::generator();
         let mixed = |committee: u8, party, (pi, rho): (G1Affine, [G1Affine; 2])| {
-            let key = BlindedKey::from_parts(pi, rho.to_vec());
+            let possession = Possession { nonce: g, response: Scalar::ONE };
+            let key = BlindedKey::from_parts(pi, possession, rho.to_vec());
             // The public shares are in the committee's digest.
             coefficients(&[committee; 32], &[(Party::new(party), key, &[])])
         };

@@ -6,7 +6,8 @@
 //!
 //! | step       | equation                                          | how often              |
 //! |------------|---------------------------------------------------|------------------------|
-//! | [`keys`]   | `e(πᵢ, Aⱼ) = e(ρⱼ, ĝ)`                             | each share, each epoch |
+//! | [`keys`]   | `h^zᵢ = Tᵢ·πᵢ^cᵢ`                                  | each party, each epoch |
+//! |            | `e(πᵢ, Aⱼ) = e(ρⱼ, ĝ)`, `Aⱼ ≠ 1`                   | each share, each epoch |
 //! | `evaluate` | `e(πᵢ, σᵢ) = e(h, H(m))`                          | each party, each slot  |
 //! |            | `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`, `j` over *all* shares given  | each slot              |
 //!
@@ -22,11 +23,15 @@ use super::blind::BlindedKey;
 use super::input::Partial;
 use super::quorum::Output;
 use crate::access::Party;
+use crate::challenge::Transcript;
 use crate::context::{Context, Slot};
-use crate::curve::{G1Affine, G1Projective, G2Affine, Gt, Scalar, hash_to_g2, pairing};
+use crate::curve::{G1Affine, G1Projective, G2Affine, Gt, Scalar, Tag, hash_to_g2, pairing};
 use crate::generators;
 
-const INPUT_TAG: &[u8] = b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_";
+const INPUT_TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
+
+const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
+const POSSESSION_TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSION";
 
 /// What is wrong with keys or an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +43,20 @@ pub enum AuditError {
         got: usize,
         /// Sum of the weights.
         need: u64,
+    },
+    /// Zero shares would determine an output that is none, and more than there are none at all.
+    #[error("threshold {got} is not between 1 and the weight of {need}")]
+    Threshold {
+        /// The threshold.
+        got: u32,
+        /// Sum of the weights.
+        need: u64,
+    },
+    /// `Aⱼ = 1`: everybody knows that share.
+    #[error("public share {index} is the identity")]
+    IdentityShare {
+        /// Which share index, from one.
+        index: u32,
     },
     /// The table of weights ends before this party.
     #[error("{party} is not of this committee")]
@@ -58,6 +77,18 @@ pub enum AuditError {
     /// A party of weight zero has nothing to blind.
     #[error("{party} holds no shares")]
     NoShares {
+        /// Who.
+        party: Party,
+    },
+    /// `h^zᵢ ≠ Tᵢ·πᵢ^cᵢ`: somebody else made this key.
+    #[error("proof of knowledge of the blinding factor of {party} fails")]
+    Possession {
+        /// Who.
+        party: Party,
+    },
+    /// One factor on both paths: a fast partial is a slow partial.
+    #[error("{party} blinds its shares of both paths with one factor")]
+    SharedBlinding {
         /// Who.
         party: Party,
     },
@@ -130,6 +161,13 @@ pub fn keys(
     if u64::try_from(public.len()) != Ok(need) {
         return Err(AuditError::PublicShares { got: public.len(), need });
     }
+    if threshold == 0 || u64::from(threshold) > need {
+        return Err(AuditError::Threshold { got: threshold, need });
+    }
+    if let Some((index, _)) = (1..).zip(public).find(|(_, share)| share.is_identity()) {
+        return Err(AuditError::IdentityShare { index });
+    }
+    let committee = committee(weights, threshold, public);
     let indexed = indices(weights, public);
     let mut audited = BTreeMap::new();
     for (&party, key) in keys {
@@ -141,6 +179,9 @@ pub fn keys(
         }
         if shares.is_empty() {
             return Err(AuditError::NoShares { party });
+        }
+        if !possesses(&committee, party, key) {
+            return Err(AuditError::Possession { party });
         }
         let mut checked = Vec::with_capacity(got);
         for ((index, point, public), rho) in shares.iter().zip(key.rho()) {
@@ -190,6 +231,20 @@ impl Audit {
         Ok(Output::new(output))
     }
 
+    /// Checks that nobody uses one blinding factor on this path and another.
+    ///
+    /// # Errors
+    /// Names the first who does.
+    pub fn check_other_path(&self, other: &Self) -> Result<(), AuditError> {
+        let same = |(party, (pi, _)): &(&Party, &(G1Affine, _))| {
+            other.keys.get(*party).is_some_and(|(theirs, _)| theirs == pi)
+        };
+        match self.keys.iter().find(same) {
+            Some((&party, _)) => Err(AuditError::SharedBlinding { party }),
+            None => Ok(()),
+        }
+    }
+
     /// The output that a proof shows.
     ///
     /// # Errors
@@ -212,6 +267,28 @@ impl Audit {
         let output = self.evaluate(context, slot, value, partials)?;
         if output == *claimed { Ok(()) } else { Err(AuditError::Output) }
     }
+}
+
+/// The digest that proofs are made for.
+fn committee(weights: &[u32], threshold: u32, public: &[G2Affine]) -> [u8; 32] {
+    let mut transcript = Transcript::new(COMMITTEE_TAG);
+    transcript.append_u64(b"threshold", threshold.into());
+    weights.iter().for_each(|weight| transcript.append_u64(b"weight", (*weight).into()));
+    transcript.append_points(b"public", public);
+    transcript.bytes(b"id")
+}
+
+/// `h^z·π^(−c) = T`
+fn possesses(committee: &[u8; 32], party: Party, key: &BlindedKey) -> bool {
+    let proof = key.possession();
+    let mut transcript = Transcript::new(POSSESSION_TAG);
+    transcript.append(b"committee", committee);
+    transcript.append_u64(b"party", party.get().into());
+    transcript.append_points(b"pi", &[key.pi()]);
+    transcript.append_points(b"rho", key.rho());
+    transcript.append_points(b"nonce", &[proof.nonce]);
+    let c = transcript.scalar(b"challenge");
+    generators::h() * proof.response - key.pi() * c == G1Projective::from(proof.nonce)
 }
 
 /// Share index, evaluation point and public share.

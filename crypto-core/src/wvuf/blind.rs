@@ -5,8 +5,10 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 use rand_core::CryptoRng;
 
+use super::committee::Committee;
 use super::input::{Input, Partial};
-use crate::access::Access;
+use super::possession::{Possession, statement};
+use crate::access::{Access, Party};
 use crate::curve::{DecodeError, G1Affine, G1Projective, Scalar};
 use crate::generators;
 use crate::secret::Secret;
@@ -76,21 +78,30 @@ impl EvaluationKey {
     }
 }
 
-/// `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ`: what a party publishes once an epoch for each path. Of use only
-/// after [`Committee::admit`](super::Committee::admit).
+/// `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ` with a proof that its maker knows `rᵢ`: what a party publishes once an
+/// epoch for each path. Of use only after [`Committee::admit`].
 ///
 /// `πᵢ ≠ 1` holds by construction: [`blind`] draws `rᵢ ≠ 0`, and the identity does not decode. With
 /// `πᵢ = 1` and all `ρⱼ = 1` the equation would hold for any shares.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct BlindedKey {
     pi: G1Affine,
+    possession: Possession,
     rho: Vec<G1Affine>,
 }
 
 impl BlindedKey {
-    /// As decoded; `pi` is not the identity.
-    pub(crate) fn from_parts(pi: G1Affine, rho: Vec<G1Affine>) -> Self {
-        Self { pi, rho }
+    /// Bytes that an encoding has beside those of `ρⱼ`: `πᵢ`, the proof and a count.
+    pub const OVERHEAD: usize = 48 + 48 + Scalar::BYTES + 4;
+
+    /// As decoded; neither `pi` nor the proof's nonce is the identity.
+    pub(crate) fn from_parts(pi: G1Affine, possession: Possession, rho: Vec<G1Affine>) -> Self {
+        Self { pi, possession, rho }
+    }
+
+    /// The proof that its maker knows `rᵢ`.
+    pub(crate) fn possession(&self) -> &Possession {
+        &self.possession
     }
 
     /// `πᵢ`.
@@ -112,18 +123,26 @@ impl BorshDeserialize for BlindedKey {
         if pi.is_identity() {
             return Err(DecodeError::Identity.into());
         }
+        let possession = Possession::deserialize_reader(reader)?;
         let len = u32::deserialize_reader(reader)?;
         if len > Access::MAX {
             return Err(Error::new(ErrorKind::InvalidData, "more shares than any party may hold"));
         }
         let rho =
             (0..len).map(|_| G1Affine::deserialize_reader(reader)).collect::<Result<_, _>>()?;
-        Ok(Self { pi, rho })
+        Ok(Self { pi, possession, rho })
     }
 }
 
-/// Blinds the shares of one party under one path with a fresh factor. Call it once for each path.
-pub fn blind(shares: &KeyShares, rng: &mut impl CryptoRng) -> (EvaluationKey, BlindedKey) {
+/// Blinds the shares of a party under one path with a fresh factor, and proves for this committee that
+/// it knows the factor. Call it once for each path, with the path's committee. Shares that are not the
+/// party's there make a key that is not admitted.
+pub fn blind(
+    committee: &Committee,
+    party: Party,
+    shares: &KeyShares,
+    rng: &mut impl CryptoRng,
+) -> (EvaluationKey, BlindedKey) {
     let (factor, inverse) = loop {
         let factor = Secret::new(Scalar::random(rng));
         if let Some(inverse) = factor.expose().invert() {
@@ -132,5 +151,8 @@ pub fn blind(shares: &KeyShares, rng: &mut impl CryptoRng) -> (EvaluationKey, Bl
     };
     let pi = (generators::h() * factor.expose()).to_affine();
     let rho: Vec<_> = shares.expose().iter().map(|share| share * factor.expose()).collect();
-    (EvaluationKey(inverse), BlindedKey { pi, rho: G1Projective::batch_to_affine(&rho) })
+    let rho = G1Projective::batch_to_affine(&rho);
+    let statement = statement(&committee.id(), party, &pi, &rho);
+    let possession = Possession::prove(statement, &factor, rng);
+    (EvaluationKey(inverse), BlindedKey { pi, possession, rho })
 }

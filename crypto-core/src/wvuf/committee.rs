@@ -2,8 +2,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::admission;
 use super::blind::BlindedKey;
+use super::{admission, possession};
 use crate::access::{Access, Party, ShareIndex, Threshold};
 use crate::challenge::Transcript;
 use crate::curve::{G2Affine, vartime_msm};
@@ -30,6 +30,17 @@ pub enum CommitteeError {
         /// How many indices the parties hold.
         need: u32,
     },
+    /// `Aⱼ = 1`: everybody knows that share, and a party that holds no other could be robbed of its
+    /// place (`possession`). Nobody can bring it about: its dealer would have to know the others' `f(j)`,
+    /// of which even the holder learns `h^f(j)` alone.
+    #[error("public share {index} is the identity")]
+    IdentityShare {
+        /// Which share.
+        index: ShareIndex,
+    },
+    /// `f(0) = 0`: every output would be the same.
+    #[error("public shares combine to the identity")]
+    GroupIdentity,
 }
 
 /// Why a blinded key is not admitted. All but the first two are the party's fault.
@@ -55,9 +66,21 @@ pub enum AdmitError {
         /// How many indices the party holds.
         need: usize,
     },
+    /// Made by somebody who does not know the blinding factor, or for another party or committee.
+    #[error("proof of knowledge of the blinding factor fails")]
+    Possession,
     /// `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`
     #[error("blinded shares do not match the public shares")]
     Mismatch,
+}
+
+/// Two keys of a party whose partials are the same: what it sends on the fast path *is* what it would
+/// send on the slow one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{party} blinds its shares of both paths with one factor")]
+pub struct SharedBlinding {
+    /// Who.
+    pub party: Party,
 }
 
 /// Why an admitted key cannot enter this committee.
@@ -104,6 +127,16 @@ impl AdmittedKey {
     pub fn key(&self) -> &BlindedKey {
         &self.key
     }
+
+    /// Checks that this party's key of the other path has another blinding factor, `π ≠ π'`. To be
+    /// asked of both keys of a party before either is entered.
+    ///
+    /// # Errors
+    /// If the factor is the same.
+    pub fn check_other_path(&self, other: &Self) -> Result<(), SharedBlinding> {
+        let same = self.party == other.party && self.key.pi() == other.key.pi();
+        if same { Err(SharedBlinding { party: self.party }) } else { Ok(()) }
+    }
 }
 
 /// What became of many keys.
@@ -132,7 +165,8 @@ impl Committee {
     /// dealings that were verified: that they lie on one polynomial is not checked again.
     ///
     /// # Errors
-    /// If shares, threshold and parties do not fit each other.
+    /// If shares, threshold and parties do not fit each other, or a share or the secret is known to
+    /// everybody.
     pub fn new(
         access: Access,
         threshold: Threshold,
@@ -145,16 +179,22 @@ impl Committee {
         if u32::try_from(public.len()) != Ok(need) {
             return Err(CommitteeError::PublicShares { got: public.len(), need });
         }
+        if let Some((_, index)) = public.iter().zip(indices()).find(|(key, _)| key.is_identity()) {
+            return Err(CommitteeError::IdentityShare { index });
+        }
         let id = identify(&access, threshold, &public);
         let domain = Domain::new(need);
         let group_key = interpolate(&domain, threshold, &public);
+        if group_key.is_identity() {
+            return Err(CommitteeError::GroupIdentity);
+        }
         Ok(Self { id, access, threshold, public, group_key, domain, keys: BTreeMap::new() })
     }
 
     /// Checks the key of one party. Changes nothing: [`Committee::insert`] takes the result.
     ///
     /// # Errors
-    /// If the key is not the party's.
+    /// If the key is not the party's, or of its making.
     pub fn admit(&self, party: Party, key: BlindedKey) -> Result<AdmittedKey, AdmitError> {
         let mut admission = self.admit_all(BTreeMap::from([(party, key)]));
         match admission.admitted.pop() {
@@ -163,9 +203,10 @@ impl Committee {
         }
     }
 
-    /// Checks the keys of many parties at once: shapes first, then one equation for all of them. One
-    /// bad key does not keep the others out. Costs a pairing for each party and one more, sums over
-    /// all shares in either group, and twice the pairings if there is a culprit.
+    /// Checks the keys of many parties at once: shapes first, then the proofs of all with one sum, then
+    /// one equation for all of them. One bad key does not keep the others out. Costs a pairing for each
+    /// party and one more, sums over all shares in either group, and twice the pairings if there is a
+    /// culprit.
     #[must_use]
     pub fn admit_all(&self, keys: BTreeMap<Party, BlindedKey>) -> Admission {
         let mut refused = BTreeMap::new();
@@ -178,6 +219,10 @@ impl Committee {
                 }
             }
         }
+        for party in self.unproved(&shaped) {
+            refused.insert(party, AdmitError::Possession);
+        }
+        shaped.retain(|(party, ..)| !refused.contains_key(party));
         let faulty = admission::faulty(&self.id, &shaped);
         let mut admitted = Vec::with_capacity(shaped.len());
         for (position, (party, key, _)) in shaped.into_iter().enumerate() {
@@ -267,6 +312,13 @@ impl Committee {
         &self.domain
     }
 
+    /// Whose proof of possession fails.
+    fn unproved(&self, keys: &[admission::Candidate<'_>]) -> Vec<Party> {
+        let stated: Vec<_> = keys.iter().map(|(party, key, _)| (*party, key)).collect();
+        let positions = possession::unproved(&self.id, &stated);
+        positions.into_iter().filter_map(|i| stated.get(i)).map(|(party, _)| *party).collect()
+    }
+
     fn check_shape(&self, party: Party, key: &BlindedKey) -> Result<&[G2Affine], AdmitError> {
         if !self.access.contains(party) {
             return Err(AdmitError::NotMember { party });
@@ -282,9 +334,14 @@ impl Committee {
     }
 }
 
+fn indices() -> impl Iterator<Item = ShareIndex> {
+    (1..).map_while(ShareIndex::new)
+}
+
 /// The first `t` of the indices are distinct and in the domain, for the threshold is of as many shares.
 fn interpolate(domain: &Domain, threshold: Threshold, public: &[G2Affine]) -> G2Affine {
-    let first: Vec<ShareIndex> = (1..=threshold.t().get()).filter_map(ShareIndex::new).collect();
+    let count = usize::try_from(threshold.t().get()).unwrap_or(usize::MAX);
+    let first: Vec<ShareIndex> = indices().take(count).collect();
     let shares = public.get(..first.len()).unwrap_or_default();
     vartime_msm(shares, &domain.lagrange_at_zero(&first)).to_affine()
 }

@@ -9,9 +9,9 @@ use borsh::io::{Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::context::{Context, Slot};
-use crate::curve::{DecodeError, G2Affine, hash_to_g2};
+use crate::curve::{DecodeError, G2Affine, Tag, hash_to_g2};
 
-const TAG: &[u8] = b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_";
+const TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
 
 /// A slot, with or without its value, as a point of 𝔾₂. Both paths share one.
 #[derive(Clone, Debug, PartialEq, Eq)]

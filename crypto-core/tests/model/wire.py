@@ -78,13 +78,15 @@ def commitment(group):
 
 
 def encode_blinded(key):
-    pi, rho = key
-    return pi.to_bytes() + listed(p.to_bytes() for p in rho)
+    pi, nonce, response, rho = key
+    head = pi.to_bytes() + nonce.to_bytes() + scalar_to_bytes(response)
+    return head + listed(p.to_bytes() for p in rho)
 
 
 def decode_blinded(reader):
-    pi = reader.point(G1)
-    return pi, [reader.point(G1, zero=True) for _ in range(reader.count(48))]
+    pi, nonce = reader.point(G1), reader.point(G1)
+    response = scalar_from_bytes(reader.take(32))
+    return pi, nonce, response, [reader.point(G1, zero=True) for _ in range(reader.count(48))]
 
 
 def encode_proof(proof):

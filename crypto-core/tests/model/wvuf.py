@@ -2,7 +2,8 @@
 
     shares     A_j = g_hat^f(x_j) public, a_j = h^f(x_j) secret, x_j roots of unity
     blind      pi = h^r, rho_j = a_j^r
-    admit      e(pi, A_j) = e(rho_j, g_hat), pi not the identity
+    prove      T = h^k, z = k + c r with c of committee, party, pi, rho, T; k of r, 32 fresh bytes and these
+    admit      h^z = T pi^c, e(pi, A_j) = e(rho_j, g_hat), neither pi nor A_j the identity
     evaluate   sigma = H(m)^(1/r)
     verify     e(pi, sigma) = e(h, H(m))
     combine    prod_i e(prod_j rho_j^lambda_j, sigma_i) = e(h^f(0), H(m))
@@ -11,7 +12,9 @@
 
 from hashlib import sha256
 
-from .curve import G2, Refused
+from . import chacha
+from .curve import G2, Refused, scalar_to_bytes
+from .draws import draw_scalar
 from .field import R
 from .hash_to_curve import G_HAT, H, hash_to_curve, tag_of
 from .pairing import pairing, pairing_product, pairs_to_one
@@ -28,10 +31,34 @@ def input_point(*fields):
     return hash_to_curve(G2, message(*fields), tag_of("WVUF-INPUT", G2))
 
 
-def blind(shares, draws):
-    """(1/r, pi, [rho_j])"""
+def blind(committee, party, shares, draws):
+    """(1/r, (pi, T, z, [rho_j]))"""
     r = draws.nonzero_scalar()
-    return pow(r, -1, R), H * r, [share * r for share in shares]
+    pi, rho = H * r, [share * r for share in shares]
+    hedge = Transcript(b"PREFINAL-V1-HEDGE")
+    hedge.append(b"domain", b"PREFINAL-V1-WVUF-NONCE")
+    hedge.append(b"statement", possession(committee, party, pi, rho).bytes(b"statement"))
+    hedge.append(b"factor", scalar_to_bytes(r))
+    hedge.append(b"fresh", draws.bytes(32))
+    k = draw_scalar(chacha.block(hedge.bytes(b"seed"), 0, bytes(12)))
+    nonce = H * k
+    c = challenge(possession(committee, party, pi, rho), nonce)
+    return pow(r, -1, R), (pi, nonce, (k + c * r) % R, rho)
+
+
+def possession(committee, party, pi, rho):
+    """What is proved about a key."""
+    transcript = Transcript(b"PREFINAL-V1-WVUF-POSSESSION")
+    transcript.append(b"committee", committee)
+    transcript.append_u64(b"party", party)
+    transcript.append_points(b"pi", [pi])
+    transcript.append_points(b"rho", rho)
+    return transcript
+
+
+def challenge(statement, nonce):
+    statement.append_points(b"nonce", [nonce])
+    return statement.scalar(b"challenge")
 
 
 def evaluate(key, point):
@@ -64,11 +91,15 @@ class Committee:
         transcript.append_points(b"public", self.public)
         return transcript.bytes(b"id")
 
-    def admit(self, party, pi, rho):
-        if pi.is_identity():
+    def admit(self, party, key):
+        pi, nonce, response, rho = key
+        if pi.is_identity() or nonce.is_identity():
             raise Refused("identity")
         if len(rho) != len(self.owned[party]) or not rho:
             raise Refused("share count")
+        c = challenge(possession(self.id(), party, pi, rho), nonce)
+        if H * response != nonce + pi * c:
+            raise Refused("possession")
         for j, share in zip(self.owned[party], rho):
             if not pairs_to_one([(pi, self.public[j - 1]), (-share, G_HAT)]):
                 raise Refused("mismatch")

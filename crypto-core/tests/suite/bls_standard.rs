@@ -8,7 +8,7 @@ use crypto_core::bls::min_pk::{
     aggregate, verify_aggregate, verify_batch, verify_multi,
 };
 use crypto_core::bls::{KeyPath, KeyPathError, MinPk, MinSig, SeedError};
-use crypto_core::curve::{DecodeError, hash_to_g2};
+use crypto_core::curve::{DecodeError, Tag, hash_to_g2};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
 use serde::Deserialize;
@@ -235,7 +235,7 @@ fn ethereum_hashes_alike() {
     let cases = ethereum().hash_to_g2;
     assert_eq!(cases.len(), 4);
     for case in cases {
-        let point = hash_to_g2(&bytes(&case.message), HASH_TAG);
+        let point = hash_to_g2(&bytes(&case.message), Tag::new(HASH_TAG));
         assert_eq!(hex::encode(point.to_bytes()), case.point, "{}", case.name);
     }
 }

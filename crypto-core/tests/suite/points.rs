@@ -187,7 +187,7 @@ fn values_combine_in_the_exponent<G: Group>() {
     for placement in PLACEMENTS {
         for (n, t) in [(1, 1), (3, 2), (6, 6), (40, 27)] {
             let points = Points::new(placement, n).unwrap();
-            let f = polynomial(t, &mut rng);
+            let (f, need) = (polynomial(t, &mut rng), NonZeroU32::new(t).unwrap());
             let shares = f.shares(&points);
             let public = in_exponent::<G>(shares.expose());
             let target = Projective::<G>::generator() * f.evaluate(&Scalar::ZERO).expose();
@@ -196,7 +196,7 @@ fn values_combine_in_the_exponent<G: Group>() {
                 let own: Vec<_> = indices.iter().map(|i| public[i.position()]).collect();
                 assert!(coefficients.combine(&own).unwrap() == target, "{t} of {n} {placement}");
                 let secrets = indices.iter().map(|i| shares.expose()[i.position()]).collect();
-                let secret = coefficients.recover(&Secret::new(secrets)).unwrap();
+                let secret = coefficients.recover(need, &Secret::new(secrets)).unwrap();
                 assert_eq!(secret.expose(), f.evaluate(&Scalar::ZERO).expose());
                 let lost = coefficients.combine(&own[1..]);
                 let error = InterpolationError::Values { expected: own.len(), got: own.len() - 1 };

@@ -8,7 +8,9 @@ use core::num::NonZeroU32;
 
 use crypto_core::access::{Access, ShareIndex, Threshold};
 use crypto_core::curve::Scalar;
-use crypto_core::polynomial::{Domain, Placement, Points, Polynomial, lagrange_at_zero};
+use crypto_core::polynomial::{
+    Coefficients, Domain, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
+};
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
 use rand_chacha::ChaCha20Rng;
@@ -23,6 +25,11 @@ fn rng() -> ChaCha20Rng {
 fn polynomial(t: u32, rng: &mut ChaCha20Rng) -> Polynomial {
     let constant = Secret::new(Scalar::random(rng));
     Polynomial::random(NonZeroU32::new(t).unwrap(), &constant, rng)
+}
+
+/// `Σᵢ λᵢ·sᵢ`, whether there are enough or not.
+fn sum(lambda: &Coefficients, values: &Secret<Vec<Scalar>>) -> Scalar {
+    lambda.to_scalars().into_iter().zip(values.expose()).map(|(l, value)| l * value).sum()
 }
 
 /// A random subset, in random order.
@@ -108,7 +115,7 @@ fn any_points_but_zero_interpolate() {
     let lambda = lagrange_at_zero(&points).unwrap();
     let value: Scalar = points.iter().zip(lambda).map(|(x, l)| *f.evaluate(x).expose() * l).sum();
     assert_eq!(value, *f.evaluate(&Scalar::ZERO).expose());
-    assert_eq!(lagrange_at_zero(&[]), Some(Vec::new()));
+    assert_eq!(lagrange_at_zero(&[]), None);
     // No coefficients exist if two points are equal or one is the target; the order is zero.
     let [one, two] = [1, 2].map(Scalar::from_u64);
     let order = -one + one;
@@ -141,7 +148,7 @@ fn both_sharings_rebuild_one_secret_each_at_its_own_threshold() {
         let mut rebuild = |f: &Polynomial, count: usize| -> Scalar {
             let indices = subset(total, count, &mut rng);
             let lambda = points.lagrange_at_zero(&indices).unwrap();
-            *lambda.recover(&pick(&f.shares(&points), &indices)).unwrap().expose()
+            sum(&lambda, &pick(&f.shares(&points), &indices))
         };
         let secret = *sharing.secret().expose();
         let fast_polynomial = sharing.fast().unwrap();
@@ -193,8 +200,20 @@ fn all_subsets_of_t_shares_give_the_secret_and_none_of_fewer_does() {
                 for count in 1..=n {
                     for indices in subsets(n, count) {
                         let lambda = points.lagrange_at_zero(&indices).unwrap();
-                        let got = lambda.recover(&pick(&shares, &indices)).unwrap();
-                        assert_eq!(*got.expose() == secret, count >= t, "{indices:?}, {t} of {n}");
+                        let values = pick(&shares, &indices);
+                        let got = sum(&lambda, &values);
+                        assert_eq!(got == secret, count >= t, "{indices:?}, {t} of {n}");
+                        // Fewer give a number too, which nobody is given for the secret.
+                        let need = NonZeroU32::new(t).unwrap();
+                        match lambda.recover(need, &values) {
+                            Ok(recovered) => assert_eq!(*recovered.expose(), secret),
+                            Err(error) => {
+                                let got = indices.len();
+                                assert!(count < t, "{indices:?}, {t} of {n}");
+                                let few = InterpolationError::BelowThreshold { got, need: t };
+                                assert_eq!(error, few);
+                            }
+                        }
                     }
                 }
             }
@@ -214,7 +233,7 @@ fn fewer_shares_fit_every_secret() {
             // The polynomial of degree 2 through the known shares, and the one of degree 3 that
             // vanishes on them: their sum over all multiples takes each value at zero once, and
             // agrees with the known shares whatever the multiple.
-            let lowest = *lambda.recover(&values).unwrap().expose();
+            let lowest = sum(&lambda, &values);
             let vanishing = |x: Scalar| -> Scalar {
                 known.iter().map(|i| x - points.point(*i).unwrap()).product()
             };
@@ -224,7 +243,7 @@ fn fewer_shares_fit_every_secret() {
                 let value = |index: ShareIndex| {
                     let x = points.point(index).unwrap();
                     let lambda = points.lagrange_at(&x, &known).unwrap();
-                    *lambda.recover(&values).unwrap().expose() + multiple * vanishing(x)
+                    sum(&lambda, &values) + multiple * vanishing(x)
                 };
                 for (index, share) in known.iter().zip(values.expose()) {
                     assert_eq!(value(*index), *share);
@@ -234,7 +253,7 @@ fn fewer_shares_fit_every_secret() {
                 let all: Vec<ShareIndex> = known.iter().copied().chain([fourth]).collect();
                 let shares: Vec<Scalar> = all.iter().map(|index| value(*index)).collect();
                 let lambda = points.lagrange_at_zero(&all).unwrap();
-                assert_eq!(*lambda.recover(&Secret::new(shares)).unwrap().expose(), candidate);
+                assert_eq!(sum(&lambda, &Secret::new(shares)), candidate);
             }
         }
     }
@@ -252,7 +271,8 @@ fn a_lost_share_comes_back_from_t_others() {
             others.retain(|index| *index != lost);
             others.truncate(5);
             let lambda = points.lagrange_at_share(lost, &others).unwrap();
-            let share = lambda.recover(&pick(&shares, &others)).unwrap();
+            let five = NonZeroU32::new(5).unwrap();
+            let share = lambda.recover(five, &pick(&shares, &others)).unwrap();
             assert_eq!(*share.expose(), shares.expose()[lost.position()], "{lost}, {placement}");
         }
     }
@@ -288,7 +308,8 @@ fn shares_handed_on_give_the_same_secret_to_the_next_committee() {
             let next: Secret<Vec<Scalar>> = Secret::new(next.collect());
             let indices = subset(7, usize::try_from(t).unwrap(), &mut rng);
             let coefficients = new.lagrange_at_zero(&indices).unwrap();
-            let secret = coefficients.recover(&pick(&next, &indices)).unwrap();
+            let need = NonZeroU32::new(t).unwrap();
+            let secret = coefficients.recover(need, &pick(&next, &indices)).unwrap();
             assert_eq!(secret.expose(), f.evaluate(&Scalar::ZERO).expose(), "{from} to {to}");
         }
     }

@@ -27,7 +27,7 @@
 use std::sync::LazyLock;
 
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{FixedBase, G1, G1Affine, Scalar, hash_to_g1};
+use crypto_core::curve::{FixedBase, G1, G1Affine, Scalar, Tag, hash_to_g1};
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
@@ -43,7 +43,8 @@ const CHALLENGE_BITS: u32 = 4;
 /// `E`
 pub(crate) const CHALLENGES: u64 = 1 << CHALLENGE_BITS;
 
-const MASK_KEY_TAG: &[u8] = b"PREFINAL-V1-PVSS-MASK-KEY_BLS12381G1_XMD:SHA-256_SSWU_RO_";
+const MASK_KEY_TAG: Tag<'_> =
+    Tag::new(b"PREFINAL-V1-PVSS-MASK-KEY_BLS12381G1_XMD:SHA-256_SSWU_RO_");
 
 /// `y₀`
 pub(crate) static MASK_KEY: LazyLock<G1Affine> =

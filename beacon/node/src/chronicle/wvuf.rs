@@ -128,6 +128,10 @@ impl Evaluations {
         let slow = self.evaluators.audit(&self.evaluators.slow, "slow")?;
         let fast = self.evaluators.fast.as_ref();
         let fast = fast.map(|keys| self.evaluators.audit(keys, "fast")).transpose()?;
+        if let Some(fast) = &fast {
+            slow.check_other_path(fast)
+                .map_err(|error| Failure::Disagreement(format!("keys: {error}")))?;
+        }
         for entry in &self.slots {
             let failed = |what: &dyn std::fmt::Display| {
                 Failure::Disagreement(format!("slot {}: {what}", entry.slot))

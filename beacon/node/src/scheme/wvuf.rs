@@ -50,8 +50,11 @@ impl Keyed for Wvuf {
         // Another sum, another factor: a partial counts for all shares ever blinded with its factor.
         let mut rng = identity.rng(b"blind", key.key.name());
         // Two calls, two factors: with one factor a fast partial would be a slow partial.
-        let (slow, slow_public) = wvuf::blind(&shares.slow, &mut rng);
-        let fast = shares.fast.as_ref().map(|shares| wvuf::blind(shares, &mut rng));
+        let committees = &key.committees;
+        let (slow, slow_public) =
+            wvuf::blind(&committees.slow, identity.me, &shares.slow, &mut rng);
+        let fast = committees.fast.as_ref().zip(shares.fast.as_ref());
+        let fast = fast.map(|(fast, shares)| wvuf::blind(fast, identity.me, shares, &mut rng));
         let (fast, fast_public) = fast.unzip();
         let signed = SignedKeys::new(setup, identity, slow_public, fast_public);
         let transaction = Some(transaction::keys(&signed));
@@ -80,6 +83,9 @@ impl Keyed for Wvuf {
                 let party = keys?.party;
                 let slow = outcome(&slow, party)?;
                 let fast = fast.as_ref().map(|fast| outcome(fast, party)).transpose()?;
+                if let Some(fast) = &fast {
+                    slow.check_other_path(fast).map_err(|error| error.to_string())?;
+                }
                 Ok(Arc::new(AdmittedKeys { party, keys: PerPath { slow, fast } }))
             })
             .collect()

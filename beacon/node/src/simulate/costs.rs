@@ -26,7 +26,7 @@ use std::iter::successors;
 use std::time::{Duration, Instant};
 
 use crypto_core::curve::{
-    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, hash_to_g1,
+    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, Tag, hash_to_g1,
     hash_to_g2, vartime_msm, vartime_msm_128,
 };
 use serde::{Deserialize, Serialize};
@@ -168,8 +168,8 @@ impl Costs {
         Self {
             g1_multiplication: time(1, || one * scalar),
             g2_multiplication: time(1, || two * scalar),
-            g1_hash: time(1, || hash_to_g1(b"calibration", b"PREFINAL-CALIBRATION")),
-            g2_hash: time(1, || hash_to_g2(b"calibration", b"PREFINAL-CALIBRATION")),
+            g1_hash: time(1, || hash_to_g1(b"calibration", Tag::new(b"PREFINAL-CALIBRATION"))),
+            g2_hash: time(1, || hash_to_g2(b"calibration", Tag::new(b"PREFINAL-CALIBRATION"))),
             g1_decode: time(1, || G1Affine::from_bytes(&encoded1)),
             g2_decode: time(1, || G2Affine::from_bytes(&encoded2)),
             miller_loop: time(2, || MillerLoop::from_terms(terms().take(2))),

@@ -11,11 +11,14 @@ use crypto_core::access::Party;
 use crypto_core::curve::Scalar;
 use crypto_core::wvuf::{self, BlindedKey};
 use machine::Instant;
-use prefinal_node::keygen::Verdict;
+use prefinal_node::keygen::{Job, Verdict};
+use prefinal_node::scheme::Keyed;
 use prefinal_node::setup::{self, Algorithm, Identity};
 use prefinal_node::transaction::{self, SignedKeys};
 use pvss_dkg::protocol::{self, Collect, Keys, Verdict as Dealings};
 use pvss_dkg::{Dealing, Dkg};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
 use sim::Seat;
 use sim::rule::{self, Letter};
 
@@ -105,12 +108,14 @@ fn a_dealer_of_two_dealings_is_counted_once() {
     }
 }
 
-/// What a thief makes of another's blinded key: the same key under another factor.
+/// What a thief makes of another's blinded key: the same key under another factor, with the proof that
+/// is there.
 fn blinded_again(key: &BlindedKey) -> BlindedKey {
     let factor = Scalar::from_u64(5);
     let pi = (key.pi() * factor).to_affine();
     let rho: Vec<_> = key.rho().iter().map(|share| (*share * factor).to_affine()).collect();
-    borsh::from_slice(&borsh::to_vec(&(pi, rho)).unwrap()).unwrap()
+    let proof: [u8; 80] = borsh::to_vec(key).unwrap()[48..128].try_into().unwrap();
+    borsh::from_slice(&borsh::to_vec(&(pi, proof, rho)).unwrap()).unwrap()
 }
 
 /// What a thief publishes instead of its own keys: the victim's, blinded again, signed by `forger`.
@@ -130,6 +135,47 @@ fn stealing(ground: Arc<Ground<Wvuf>>, victim: usize, forger: Identity) -> Tampe
         }
         other => other,
     })
+}
+
+/// What a party publishes that blinds both paths with one factor.
+fn sharing_a_factor(ground: Arc<Ground<Wvuf>>, at: usize) -> Tamper {
+    Box::new(move |job, verdict| match (job, verdict) {
+        (Job::Open { key }, Verdict::Opened(Ok(mut own))) => {
+            let (setup, identity) = (ground.setup(), &ground.identities()[at]);
+            let shares = Wvuf::decrypt(setup, identity, key).unwrap();
+            let blind = |committee, shares| {
+                let mut rng = ChaCha20Rng::seed_from_u64(1);
+                wvuf::blind(committee, identity.me, shares, &mut rng).1
+            };
+            let slow = blind(&key.committees.slow, &shares.slow);
+            let fast = key.committees.fast.as_ref().zip(shares.fast.as_ref());
+            let fast = fast.map(|(committee, shares)| blind(committee, shares));
+            assert_eq!(Some(slow.pi()), fast.as_ref().map(BlindedKey::pi));
+            let signed = SignedKeys::new(setup, identity, slow, fast);
+            own.transaction = Some(transaction::keys(&signed));
+            Verdict::Opened(Ok(own))
+        }
+        (_, other) => other,
+    })
+}
+
+/// Its fast partials would be its slow ones, for everybody to count under the lower threshold.
+#[test]
+fn who_blinds_both_paths_with_one_factor_is_not_admitted() {
+    let guilty = Party::new(4);
+    let ground = Wvuf::ground(Algorithm::Fast);
+    let name = "one factor for both paths".to_owned();
+    let mut run = Scene::new(name, 5).faulty([guilty.get()]).stage::<Wvuf>();
+    let shares = sharing_a_factor(ground, guilty.index());
+    run.simulation.host_mut().tampers.insert(seat(guilty.get()), shares);
+    run.finish();
+    let refusals = run.refusals();
+    let why = "party 4 blinds its shares of both paths with one factor";
+    assert!(refusals.iter().any(|one| one.contains(why)), "{}: {refusals:?}", run.label);
+    for at in run.honest() {
+        assert!(is_admitted(&run, at, Party::new(2)), "{}: not at {at}", run.label);
+        assert!(!is_admitted(&run, at, guilty), "{}: at {at}", run.label);
+    }
 }
 
 /// Whether a party's keys for both paths count at a seat.

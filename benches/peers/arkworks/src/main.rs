@@ -19,7 +19,7 @@ use ark_ff::field_hashers::DefaultFieldHasher;
 use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};
 use blst::{MultiPoint, blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
 use crypto_core::curve::{
-    Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, hash_to_g1, hash_to_g2,
+    Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag, hash_to_g1, hash_to_g2,
     pairing_product, vartime_msm,
 };
 use peers::{Contest, Times};
@@ -93,13 +93,13 @@ macro_rules! group {
             );
 
             let hasher = Hasher::<$config>::new(TAG).unwrap();
-            same(&$hash(b"message", TAG), &hasher.hash(b"message").unwrap());
+            same(&$hash(b"message", Tag::new(TAG)), &hasher.hash(b"message").unwrap());
             let signer = $signs::SecretKey::from_bytes(&k.to_bytes()).unwrap();
             let sign = contest.time(|| signer.sign(black_box(b"message"), TAG, &[]));
             contest.row(
                 ("curve::hash", $name),
                 Times {
-                    ours: contest.time(|| $hash(black_box(b"message"), TAG)),
+                    ours: contest.time(|| $hash(black_box(b"message"), Tag::new(TAG))),
                     theirs: contest.time(|| hasher.hash(black_box(b"message")).unwrap()),
                     limit: Some(sign.saturating_sub(multiply)),
                 },

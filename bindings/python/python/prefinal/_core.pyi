@@ -1,7 +1,7 @@
 """Rust's side of the package."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Literal, Optional, SupportsIndex, Union, final
+from typing import Any, ClassVar, Literal, Optional, SupportsIndex, Union, final, overload
 
 from typing_extensions import Buffer
 
@@ -19,7 +19,10 @@ RawPair = tuple[str, tuple[int, int], tuple[int, int]]
 class Domain:
     BASIC: ClassVar[Domain]
     POP: ClassVar[Domain]
+    @overload
     def __new__(cls, name: str) -> Domain: ...
+    @overload
+    def __new__(cls, *, tag: str) -> Domain: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -299,7 +302,9 @@ class VufCommittee:
 @final
 class VufShares:
     def __new__(cls, shares: Iterable[Buffer]) -> VufShares: ...
-    def blind(self, *, seed: Optional[Buffer] = None) -> tuple[EvaluationKey, BlindedKey]: ...
+    def blind(
+        self, committee: VufCommittee, party: int, *, seed: Optional[Buffer] = None
+    ) -> tuple[EvaluationKey, BlindedKey]: ...
     def secret_bytes(self) -> list[bytes]: ...
     def __len__(self) -> int: ...
 

@@ -2,7 +2,7 @@
 use ark_ff::{AdditiveGroup, Field, PrimeField};
 
 use super::super::batch::BaseField;
-use super::super::expand_message_xmd;
+use super::super::expand::expand;
 use super::curves::{Fq, Fq2};
 use super::{big_endian, invert, reduce};
 
@@ -96,11 +96,11 @@ impl Coordinate for Fq {
     }
 
     fn hash(message: &[u8], tag: &[u8]) -> Self {
-        reduce(&expand_message_xmd::<UNIFORM_BYTES>(message, tag))
+        reduce(&expand::<UNIFORM_BYTES>(message, tag))
     }
 
     fn hash_two(message: &[u8], tag: &[u8]) -> [Self; 2] {
-        uniform(&expand_message_xmd::<{ 2 * UNIFORM_BYTES }>(message, tag))
+        uniform(&expand::<{ 2 * UNIFORM_BYTES }>(message, tag))
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -135,7 +135,7 @@ impl Coordinate for Fq2 {
     }
 
     fn hash_two(message: &[u8], tag: &[u8]) -> [Self; 2] {
-        let [a0, a1, b0, b1] = uniform(&expand_message_xmd::<{ 4 * UNIFORM_BYTES }>(message, tag));
+        let [a0, a1, b0, b1] = uniform(&expand::<{ 4 * UNIFORM_BYTES }>(message, tag));
         [Self::new(a0, a1), Self::new(b0, b1)]
     }
 

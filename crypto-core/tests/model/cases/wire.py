@@ -32,10 +32,11 @@ def examples():
         for party in (2, 0):
             yield kind, f"of party {party}", committee.partial(party, b"message", b"tag")
     committee = wvuf.Committee(weights, 3, Polynomial.random(3, draws.scalar(), draws))
-    keys = {i: wvuf.blind(committee.shares[i], draws) for i in (0, 2)}
-    yield 0x20, "three shares", keys[2][1:]
-    yield 0x20, "no shares", (keys[0][1], [])
-    yield 0x20, "a share that is the identity", (keys[0][1], [G1.identity()])
+    keys = {i: wvuf.blind(committee.id(), i, committee.shares[i], draws) for i in (0, 2)}
+    own = keys[0][1]
+    yield 0x20, "three shares", keys[2][1]
+    yield 0x20, "no shares", (*own[:3], [])
+    yield 0x20, "a share that is the identity", (*own[:3], [G1.identity()])
     chain = bytes(range(32, 64))
     for value in (None, bytes(32)):
         at = wvuf.input_point(chain, 5, 2**64 - 1, value)
@@ -101,7 +102,7 @@ FIELDS = {
     0x09: ([(6, G2)], [2]),
     0x10: ([(6, G1), (102, G1)], [2]),
     0x11: ([(6, G2), (198, G2)], [2]),
-    0x20: ([(2, G1), (54, G1)], [50]),
+    0x20: ([(2, G1), (50, G1), (134, G1)], [130]),
     0x21: ([(2, G2)], []),
     0x22: ([(59, G2)], [51]),
     0x30: ([(8, G1)], [2]),
@@ -122,6 +123,8 @@ def _own(kind, data):
         for at in (98, 130):
             yield f"scalar r at byte {at}", data[:at] + R.to_bytes(32, "big") + data[at + 32 :]
         yield "body shorter than its tag", data[:162] + u32(15) + data[166:181]
+    if kind == 0x20:
+        yield "scalar r at byte 98", data[:98] + R.to_bytes(32, "big") + data[130:]
     if kind == 0x43:
         yield "halves of different secrets", data[:2] + (G1.generator * 5).to_bytes() + data[50:]
     if kind == 0x22:

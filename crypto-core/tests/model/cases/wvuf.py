@@ -4,7 +4,9 @@ from . import hexes, refusal
 from .. import wvuf
 from ..curve import G1, scalar_to_bytes
 from ..draws import Draws
+from ..field import R
 from ..sharing import Polynomial
+from ..wire import encode_blinded
 
 WEIGHTS = [2, 0, 1, 3, 1]
 SLOW, FAST = 4, 6
@@ -17,13 +19,13 @@ def _path(t, constant, draws):
     committee = wvuf.Committee(WEIGHTS, t, polynomial)
     parties = [i for i, weight in enumerate(WEIGHTS) if weight]
     before = len(draws.record)
-    keys = {i: wvuf.blind(committee.shares[i], draws) for i in parties}
+    keys = {i: wvuf.blind(committee.id(), i, committee.shares[i], draws) for i in parties}
     blinding = draws.record[before:]
     inputs = []
     for slot, value in INPUTS:
         point = wvuf.input_point(CHAIN, EPOCH, slot, value)
-        sigmas = {i: wvuf.evaluate(key, point) for i, (key, _, _) in keys.items()}
-        output = committee.combine({i: rho for i, (_, _, rho) in keys.items()}, sigmas)
+        sigmas = {i: wvuf.evaluate(key, point) for i, (key, _) in keys.items()}
+        output = committee.combine({i: key[3] for i, (_, key) in keys.items()}, sigmas)
         inputs.append(
             {
                 "slot": str(slot),
@@ -35,16 +37,28 @@ def _path(t, constant, draws):
             }
         )
         assert output == wvuf.in_the_clear(constant, point)
-    pi, rho = keys[3][1:]
-    committee.admit(3, pi, rho)
+    own = keys[3][1]
+    pi, nonce, response, rho = own
+    committee.admit(3, own)
     wvuf.verify(pi, point, sigmas[3])
     others = wvuf.input_point(CHAIN, EPOCH, 8)
     refused = {
         "partial of another input": refusal(wvuf.verify, pi, others, sigmas[3]),
         "partial of another party": refusal(wvuf.verify, pi, point, sigmas[0]),
-        "key with swapped shares": refusal(committee.admit, 3, pi, [rho[1], rho[0], rho[2]]),
-        "key of another weight": refusal(committee.admit, 3, pi, rho[:2]),
-        "identity": refusal(committee.admit, 3, G1.identity(), [G1.identity()] * 3),
+    }
+    one, two, three = committee.shares[3]
+    swapped = wvuf.blind(committee.id(), 3, [two, one, three], Draws("swapped"))[1]
+    for_another = wvuf.blind(committee.id(), 0, committee.shares[3], Draws("another party"))[1]
+    elsewhere = wvuf.blind(bytes(32), 3, committee.shares[3], Draws("another committee"))[1]
+    false = {
+        "swapped shares": swapped,
+        "another weight": (pi, nonce, response, rho[:2]),
+        "pi is the identity": (G1.identity(), nonce, response, [G1.identity()] * 3),
+        "nonce is the identity": (pi, G1.identity(), response, rho),
+        "blinded again by somebody else": (pi * 5, nonce, response, [share * 5 for share in rho]),
+        "proof with another response": (pi, nonce, (response + 1) % R, rho),
+        "proof for another party": for_another,
+        "proof for another committee": elsewhere,
     }
     return {
         "t": t,
@@ -56,12 +70,18 @@ def _path(t, constant, draws):
             str(i): {
                 "evaluation": scalar_to_bytes(key).hex(),
                 "pi": pi.to_bytes().hex(),
+                "nonce": nonce.to_bytes().hex(),
+                "response": scalar_to_bytes(response).hex(),
                 "rho": hexes(rho),
             }
-            for i, (key, pi, rho) in keys.items()
+            for i, (key, (pi, nonce, response, rho)) in keys.items()
         },
         "inputs": inputs,
         "refused": refused,
+        "false_keys_of_3": {
+            why: {"key": encode_blinded(key).hex(), "reason": refusal(committee.admit, 3, key)}
+            for why, key in false.items()
+        },
     }
 
 

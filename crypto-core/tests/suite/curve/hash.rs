@@ -1,5 +1,7 @@
 //! RFC 9380: hash to curve, encode to curve, and the bytes below them.
-use crypto_core::curve::{encode_to_g1, encode_to_g2, expand_message_xmd, hash_to_g1, hash_to_g2};
+use crypto_core::curve::{
+    EmptyTag, Tag, encode_to_g1, encode_to_g2, expand_message_xmd, hash_to_g1, hash_to_g2,
+};
 use serde::Deserialize;
 
 /// `(p − 1)/2`, big-endian: what is above counts as negative.
@@ -34,7 +36,7 @@ fn hashes_to_the_curve_match_rfc_9380() {
         serde_json::from_str(include_str!("../../vectors/hash-to-curve.json")).unwrap();
     assert_eq!(file.cases.len(), 20);
     for case in file.cases {
-        let (message, tag) = (case.message.as_bytes(), case.tag.as_bytes());
+        let (message, tag) = (case.message.as_bytes(), Tag::new(case.tag.as_bytes()));
         let got = match case.suite.as_str() {
             "BLS12381G1_XMD:SHA-256_SSWU_RO_" => hex::encode(hash_to_g1(message, tag).to_bytes()),
             "BLS12381G1_XMD:SHA-256_SSWU_NU_" => hex::encode(encode_to_g1(message, tag).to_bytes()),
@@ -66,7 +68,7 @@ fn expanded_messages_match_rfc_9380() {
     assert_eq!(file.cases.len(), 20);
     assert!(file.cases.iter().any(|case| case.tag.len() > 255));
     for case in file.cases {
-        let (message, tag) = (case.message.as_bytes(), case.tag.as_bytes());
+        let (message, tag) = (case.message.as_bytes(), Tag::new(case.tag.as_bytes()));
         let got = match case.length {
             0x20 => hex::encode(expand_message_xmd::<0x20>(message, tag)),
             0x80 => hex::encode(expand_message_xmd::<0x80>(message, tag)),
@@ -78,23 +80,26 @@ fn expanded_messages_match_rfc_9380() {
 
 #[test]
 fn expansion_works_at_the_edges() {
-    assert!(expand_message_xmd::<0>(b"message", b"tag").is_empty());
+    assert!(expand_message_xmd::<0>(b"message", Tag::new(b"tag")).is_empty());
     // The length is hashed, so a shorter result is not the start of a longer one.
-    let longest = expand_message_xmd::<8160>(b"message", b"tag");
-    assert_ne!(longest[..33], expand_message_xmd::<33>(b"message", b"tag"));
+    let longest = expand_message_xmd::<8160>(b"message", Tag::new(b"tag"));
+    assert_ne!(longest[..33], expand_message_xmd::<33>(b"message", Tag::new(b"tag")));
     assert_ne!(longest[..32], longest[8128..]);
     let (fits, too_long) = (["t"; 255].concat(), ["t"; 256].concat());
-    let of = |tag: &str| expand_message_xmd::<32>(b"message", tag.as_bytes());
+    let of = |tag: &str| expand_message_xmd::<32>(b"message", Tag::new(tag.as_bytes()));
     assert_ne!(of(&fits), of(&too_long));
 }
 
 #[test]
 fn hashes_differ_by_tag_message_and_suite() {
-    let base = hash_to_g1(b"message", b"tag");
-    assert_ne!(base, hash_to_g1(b"message", b"tah"));
-    assert_ne!(base, hash_to_g1(b"messagf", b"tag"));
-    assert_ne!(base, encode_to_g1(b"message", b"tag"));
+    let base = hash_to_g1(b"message", Tag::new(b"tag"));
+    assert_ne!(base, hash_to_g1(b"message", Tag::new(b"tah")));
+    assert_ne!(base, hash_to_g1(b"messagf", Tag::new(b"tag")));
+    assert_ne!(base, encode_to_g1(b"message", Tag::new(b"tag")));
     // The tag's length is hashed too, so bytes do not move between message and tag.
-    assert_ne!(hash_to_g2(b"messaget", b"ag"), hash_to_g2(b"message", b"tag"));
-    assert!(!hash_to_g2(b"", b"").is_identity());
+    assert_ne!(hash_to_g2(b"messaget", Tag::new(b"ag")), hash_to_g2(b"message", Tag::new(b"tag")));
+    // An empty message is one, an empty tag is none.
+    assert!(!hash_to_g2(b"", Tag::new(b"t")).is_identity());
+    assert_eq!(Tag::try_from(&b""[..]), Err(EmptyTag));
+    assert_eq!(Tag::try_from(&b"t"[..]), Ok(Tag::new(b"t")));
 }

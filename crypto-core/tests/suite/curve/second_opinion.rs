@@ -11,7 +11,8 @@ use ark_ff::field_hashers::DefaultFieldHasher;
 use ark_ff::{AdditiveGroup, BigInteger, BitIteratorBE, Field, PrimeField};
 use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};
 use crypto_core::curve::{
-    DecodeError, G1Affine, G2Affine, Scalar, hash_to_g1, hash_to_g2, pairing_product, vartime_msm,
+    DecodeError, G1Affine, G2Affine, Scalar, Tag, hash_to_g1, hash_to_g2, pairing_product,
+    vartime_msm,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -50,8 +51,16 @@ fn both_hash_to_the_same_points() {
     for length in [0, 1, 31, 32, 33, 64, 200] {
         let message = vec![0xa5; length];
         let (p, q): (ArkG1, ArkG2) = (g1.hash(&message).unwrap(), g2.hash(&message).unwrap());
-        assert_eq!(hash_to_g1(&message, tag).to_bytes().to_vec(), compress(&p), "{length}");
-        assert_eq!(hash_to_g2(&message, tag).to_bytes().to_vec(), compress(&q), "{length}");
+        assert_eq!(
+            hash_to_g1(&message, Tag::new(tag)).to_bytes().to_vec(),
+            compress(&p),
+            "{length}"
+        );
+        assert_eq!(
+            hash_to_g2(&message, Tag::new(tag)).to_bytes().to_vec(),
+            compress(&q),
+            "{length}"
+        );
     }
 }
 

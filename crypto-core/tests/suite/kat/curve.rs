@@ -1,7 +1,7 @@
 //! Encodings, hashes, pairings, transcripts.
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
-    Affine, G1, G1Affine, G2, G2Affine, Group, Scalar, check_pairing_product, hash_to_g1,
+    Affine, G1, G1Affine, G2, G2Affine, Group, Scalar, Tag, check_pairing_product, hash_to_g1,
     hash_to_g2, pairing_product,
 };
 use crypto_core::generators;
@@ -117,7 +117,7 @@ struct Hash {
 fn hashes_to_the_curve() {
     let vector: Hashes = load(include_str!("../../vectors/model/hashes.json"));
     for case in &vector.cases {
-        let (message, tag) = (bytes(&case.message), case.tag.as_bytes());
+        let (message, tag) = (bytes(&case.message), Tag::new(case.tag.as_bytes()));
         let got = match case.group.as_str() {
             "G1" => hex::encode(hash_to_g1(&message, tag).to_bytes()),
             _ => hex::encode(hash_to_g2(&message, tag).to_bytes()),

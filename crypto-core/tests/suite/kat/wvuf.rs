@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G2};
+use crypto_core::curve::G2;
 use crypto_core::wvuf::{
     AdmitError, BlindedKey, Committee, EvaluationKey, Input, KeyShares, Partial, PartialError,
     audit, blind, combine,
@@ -31,12 +31,21 @@ struct Path {
     keys: BTreeMap<u32, Key>,
     inputs: Vec<Evaluated>,
     refused: BTreeMap<String, String>,
+    false_keys_of_3: BTreeMap<String, FalseKey>,
+}
+
+#[derive(Deserialize)]
+struct FalseKey {
+    key: String,
+    reason: String,
 }
 
 #[derive(Deserialize)]
 struct Key {
     evaluation: String,
     pi: String,
+    nonce: String,
+    response: String,
     rho: Vec<String>,
 }
 
@@ -74,14 +83,19 @@ fn partial(text: &str) -> Partial {
 }
 
 /// Blinds anew with the model's factors and compares every byte.
-fn blinded(path: &Path) -> BTreeMap<Party, (EvaluationKey, BlindedKey)> {
+fn blinded(path: &Path, committee: &Committee) -> BTreeMap<Party, (EvaluationKey, BlindedKey)> {
     let mut rng = Replay::new(&path.blinding);
     let mut keys = BTreeMap::new();
     for (party, shares) in &path.shares {
-        let (key, public) = blind(&KeyShares::new(points(shares)), &mut rng);
+        let (key, public) = {
+            let shares = KeyShares::new(points(shares));
+            blind(committee, Party::new(*party), &shares, &mut rng)
+        };
         let expected = &path.keys[party];
         assert_eq!(hex::encode(key.to_secret_bytes().expose()), expected.evaluation);
         assert_eq!(hex::encode(public.pi().to_bytes()), expected.pi);
+        let proof = borsh::to_vec(&public).unwrap()[48..128].to_vec();
+        assert_eq!(hex::encode(proof), [&*expected.nonce, &*expected.response].concat());
         let rho: Vec<_> = public.rho().iter().map(|rho| hex::encode(rho.to_bytes())).collect();
         assert_eq!(rho, expected.rho);
         keys.insert(Party::new(*party), (key, public));
@@ -96,7 +110,7 @@ fn from_shares_to_randomness() {
     for path in [&vector.slow, &vector.fast] {
         let mut committee = committee(&vector, path);
         assert_eq!(hex::encode(committee.id()), path.id);
-        let keys = blinded(path);
+        let keys = blinded(path, &committee);
         let public: BTreeMap<_, _> = keys.iter().map(|(p, (_, key))| (*p, key.clone())).collect();
         for admitted in committee.admit_all(public.clone()).admitted {
             committee.insert(admitted).unwrap();
@@ -135,6 +149,7 @@ fn both_paths_give_one_output_from_different_partials() {
 fn admit_reason(error: AdmitError) -> &'static str {
     match error {
         AdmitError::ShareCount { .. } => "share count",
+        AdmitError::Possession => "possession",
         AdmitError::Mismatch => "mismatch",
         AdmitError::NotMember { .. } | AdmitError::NoShares { .. } => "party",
     }
@@ -145,20 +160,17 @@ fn what_the_model_refuses_is_refused() {
     let vector = vector();
     let path = &vector.slow;
     let mut committee = committee(&vector, path);
-    let keys = blinded(path);
+    let keys = blinded(path, &committee);
     let party = Party::new(3);
-    let (pi, rho) = (keys[&party].1.pi(), keys[&party].1.rho().to_vec());
-    let admit = |pi: G1Affine, rho: &[G1Affine]| {
-        let key: BlindedKey =
-            borsh::from_slice(&borsh::to_vec(&(pi, rho)).unwrap()).map_err(|_| "identity")?;
-        committee.admit(party, key).map_err(admit_reason)
-    };
     let refused = |why: &str| Some(path.refused[why].as_str());
-    let identity = G1Affine::identity();
-    assert_eq!(admit(pi, &[rho[1], rho[0], rho[2]]).err(), refused("key with swapped shares"));
-    assert_eq!(admit(pi, &rho[..2]).err(), refused("key of another weight"));
-    assert_eq!(admit(identity, &[identity; 3]).err(), refused("identity"));
-    let admitted = admit(pi, &rho).unwrap();
+    for (why, case) in &path.false_keys_of_3 {
+        let verdict = borsh::from_slice::<BlindedKey>(&bytes(&case.key))
+            .map_err(|_| "identity")
+            .and_then(|key| committee.admit(party, key).map_err(admit_reason));
+        assert_eq!(verdict.err(), Some(case.reason.as_str()), "{why}");
+    }
+    assert_eq!(path.false_keys_of_3.len(), 8);
+    let admitted = committee.admit(party, keys[&party].1.clone()).unwrap();
     committee.insert(admitted).unwrap();
     let last = path.inputs.last().unwrap();
     let verify = |input: &Input, partial_of: u32| {

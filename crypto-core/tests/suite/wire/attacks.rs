@@ -160,8 +160,8 @@ fn errors_say_what_and_where() {
     assert_eq!(error(2, &[1, 2, 0]), "1 bytes left at byte 2, expected 48");
     assert_eq!(error(2, &[&firsts[&2][..], &[0, 0]].concat()), "2 bytes after the end at byte 50");
     let mut many = firsts[&0x20].clone();
-    many[50..54].fill(0xff);
-    let expected = "4294967295 items announced at byte 50, at most 3 are possible";
+    many[130..134].fill(0xff);
+    let expected = "4294967295 items announced at byte 130, at most 3 are possible";
     assert_eq!(error(0x20, &many), expected);
     let mut option = firsts[&0x22].clone();
     option[50] = 9;

@@ -1,14 +1,17 @@
 //! The fast path.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::{Access, Party, ShareIndex, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use crypto_core::wvuf::audit::{self, AuditError};
 use crypto_core::wvuf::{
-    AdmitError, BlindedKey, Combination, CombinationError, Committee, CommitteeError,
+    AdmitError, AdmittedKey, BlindedKey, Combination, CombinationError, Committee, CommitteeError,
     EvaluationKey, Input, InsertError, KeyShares, Partial, PartialError, Quorum, QuorumError,
-    blind, combine,
+    SharedBlinding, blind, combine,
 };
+
+use rand_chacha::ChaCha20Rng;
 
 use super::fixture::{
     self, Dealt, FAST, SLOW, WEIGHTS, committee, context, input, partials, party, rng,
@@ -22,12 +25,19 @@ fn partial(point: G2Affine) -> Partial {
     borsh::from_slice(&borsh::to_vec(&point).unwrap()).unwrap()
 }
 
-fn blinded(pi: G1Affine, rho: &[G1Affine]) -> Vec<u8> {
-    borsh::to_vec(&(pi, rho)).unwrap()
+/// `(π, ρ)` with the proof of another key.
+fn encoded(pi: G1Affine, proof_of: &BlindedKey, rho: &[G1Affine]) -> Vec<u8> {
+    let proof: [u8; 80] = borsh::to_vec(proof_of).unwrap()[48..128].try_into().unwrap();
+    borsh::to_vec(&(pi, proof, rho)).unwrap()
 }
 
-fn rebuilt(pi: G1Affine, rho: &[G1Affine]) -> BlindedKey {
-    borsh::from_slice(&blinded(pi, rho)).unwrap()
+fn rebuilt(pi: G1Affine, proof_of: &BlindedKey, rho: &[G1Affine]) -> BlindedKey {
+    borsh::from_slice(&encoded(pi, proof_of, rho)).unwrap()
+}
+
+/// A key over any shares, with a proof that holds.
+fn proved(dealt: &Dealt, at: u32, shares: &[G1Affine], rng: &mut ChaCha20Rng) -> BlindedKey {
+    blind(&dealt.committee, party(at), &KeyShares::new(shares.to_vec()), rng).1
 }
 
 /// Every set of parties that holds a share.
@@ -165,15 +175,31 @@ fn one_blinding_for_both_paths_would_make_the_partials_equal() {
     let fast = Dealt::new(&secret, FAST, &mut rng);
     let shares = |dealt: &Dealt| KeyShares::new(dealt.shares[&party(0)].clone());
     // The trap: the same randomness twice.
-    let (slow_key, slow_blinded) = blind(&shares(&slow), &mut fixture::rng(5));
-    let (fast_key, fast_blinded) = blind(&shares(&fast), &mut fixture::rng(5));
-    assert!(slow.committee.admit(party(0), slow_blinded).is_ok());
-    assert!(fast.committee.admit(party(0), fast_blinded).is_ok());
+    let both = |of: &Dealt, rng: &mut ChaCha20Rng| {
+        let (key, blinded) = blind(&of.committee, party(0), &shares(of), rng);
+        (key, of.committee.admit(party(0), blinded).unwrap())
+    };
+    let (slow_key, slow_admitted) = both(&slow, &mut fixture::rng(5));
+    let (fast_key, fast_admitted) = both(&fast, &mut fixture::rng(5));
     assert_eq!(slow_key.evaluate(&input()), fast_key.evaluate(&input()));
+    // Either key is right for its path; both together show it, to everybody.
+    let shared = Err(SharedBlinding { party: party(0) });
+    assert_eq!(slow_admitted.check_other_path(&fast_admitted), shared);
+    let audit = |dealt: &Dealt, t, key: &AdmittedKey| {
+        let keys = BTreeMap::from([(party(0), key.key().clone())]);
+        audit::keys(&WEIGHTS, t, &dealt.public, &keys).unwrap()
+    };
+    let audits = |slow_key, fast_key| {
+        audit(&slow, SLOW, slow_key).check_other_path(&audit(&fast, FAST, fast_key))
+    };
+    let shared = Err(AuditError::SharedBlinding { party: party(0) });
+    assert_eq!(audits(&slow_admitted, &fast_admitted), shared);
     // As it must be: one generator that moves on.
-    let (slow_key, _) = blind(&shares(&slow), &mut rng);
-    let (fast_key, _) = blind(&shares(&fast), &mut rng);
+    let (slow_key, slow_admitted) = both(&slow, &mut rng);
+    let (fast_key, fast_admitted) = both(&fast, &mut rng);
     assert_ne!(slow_key.evaluate(&input()), fast_key.evaluate(&input()));
+    assert_eq!(slow_admitted.check_other_path(&fast_admitted), Ok(()));
+    assert_eq!(audits(&slow_admitted, &fast_admitted), Ok(()));
 }
 
 #[test]
@@ -196,10 +222,14 @@ fn a_stored_key_gives_the_same_partials_after_a_restart() {
 #[test]
 fn the_identity_blinds_nothing() {
     // π = 1 with ρ = 1 satisfies the pairing equation, so only this check catches it.
-    assert!(
-        borsh::from_slice::<BlindedKey>(&blinded(G1Affine::identity(), &[G1Affine::identity(); 3]))
-            .is_err()
-    );
+    let mut rng = rng(7);
+    let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
+    let own = &dealt.blinded[&party(0)];
+    let bytes = encoded(G1Affine::identity(), own, &[G1Affine::identity(); 3]);
+    assert!(borsh::from_slice::<BlindedKey>(&bytes).is_err());
+    let mut bytes = borsh::to_vec(own).unwrap();
+    bytes[48..96].copy_from_slice(&G1Affine::identity().to_bytes());
+    assert!(borsh::from_slice::<BlindedKey>(&bytes).is_err());
     // A factor of zero cannot come from `blind`, and an identity partial does not decode.
     let identity = borsh::to_vec(&G2Affine::identity()).unwrap();
     assert!(borsh::from_slice::<Partial>(&identity).is_err());
@@ -213,19 +243,25 @@ fn a_key_is_admitted_only_for_its_party_shares_and_order() {
     // Parties 0 and 3 have the same weight.
     let (own, other) = (&dealt.blinded[&party(0)], &dealt.blinded[&party(3)]);
     assert_eq!(admit(0, own.clone()), Ok(()));
-    assert_eq!(admit(0, other.clone()), Err(AdmitError::Mismatch));
-    assert_eq!(admit(0, rebuilt(other.pi(), own.rho())), Err(AdmitError::Mismatch));
-    assert_eq!(admit(0, rebuilt(own.pi(), other.rho())), Err(AdmitError::Mismatch));
-    let swapped = [own.rho()[1], own.rho()[0], own.rho()[2]];
-    assert_eq!(admit(0, rebuilt(own.pi(), &swapped)), Err(AdmitError::Mismatch));
+    assert_eq!(admit(0, other.clone()), Err(AdmitError::Possession));
+    for mixed in [rebuilt(other.pi(), own, own.rho()), rebuilt(own.pi(), own, other.rho())] {
+        assert_eq!(admit(0, mixed), Err(AdmitError::Possession));
+    }
+    // With proofs that hold, the shares must be right all the same.
+    let (a, others) = (&dealt.shares[&party(0)], &dealt.shares[&party(3)]);
+    let admit_shares =
+        |shares: &[G1Affine]| admit(0, proved(&dealt, 0, shares, &mut fixture::rng(81)));
+    assert_eq!(admit_shares(a), Ok(()));
+    assert_eq!(admit_shares(others), Err(AdmitError::Mismatch));
+    assert_eq!(admit_shares(&[a[1], a[0], a[2]]), Err(AdmitError::Mismatch));
     // Errors that cancel in the plain sum of the shares.
     let shift = |share: G1Affine, by: G1Affine| (share + by).to_affine();
     let g = G1Affine::generator();
-    let cancelling = [shift(own.rho()[0], g), shift(own.rho()[1], -g), own.rho()[2]];
-    assert_eq!(admit(0, rebuilt(own.pi(), &cancelling)), Err(AdmitError::Mismatch));
+    let cancelling = [shift(a[0], g), shift(a[1], -g), a[2]];
+    assert_eq!(admit_shares(&cancelling), Err(AdmitError::Mismatch));
     for rho in [&own.rho()[..2], &[own.rho(), &[g]].concat(), &[]] {
         let need = 3;
-        let verdict = admit(0, rebuilt(own.pi(), rho));
+        let verdict = admit(0, rebuilt(own.pi(), own, rho));
         assert_eq!(verdict, Err(AdmitError::ShareCount { got: rho.len(), need }));
     }
 }
@@ -234,7 +270,7 @@ fn a_key_is_admitted_only_for_its_party_shares_and_order() {
 fn who_holds_nothing_or_is_nobody_is_not_admitted() {
     let mut rng = rng(9);
     let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
-    let (_, empty) = blind(&KeyShares::new(vec![]), &mut rng);
+    let empty = proved(&dealt, 1, &[], &mut rng);
     let verdict = dealt.committee.admit(party(1), empty.clone());
     assert_eq!(verdict, Err(AdmitError::NoShares { party: party(1) }));
     let verdict = dealt.committee.admit(party(99), empty);
@@ -251,10 +287,10 @@ fn bad_keys_are_named_and_do_not_keep_good_ones_out() {
     let g = G1Affine::generator();
     // Two parties whose errors cancel in the plain product over parties.
     for (at, by) in [(0, g), (3, -g)] {
-        let key = &dealt.blinded[&party(at)];
-        let mut rho = key.rho().to_vec();
-        rho[0] = (rho[0] + by).to_affine();
-        keys.insert(party(at), rebuilt(key.pi(), &rho));
+        let mut shares = dealt.shares[&party(at)].clone();
+        shares[0] = (shares[0] + by).to_affine();
+        // One seed, so that their factors are one.
+        keys.insert(party(at), proved(&dealt, at, &shares, &mut fixture::rng(82)));
     }
     keys.insert(party(99), dealt.blinded[&party(2)].clone());
     let admission = dealt.committee.admit_all(keys);
@@ -393,6 +429,89 @@ fn a_committee_needs_parts_that_fit() {
     assert_eq!(verdict, Err(CommitteeError::Threshold { got: need + 1, need }));
 }
 
+/// What everybody knows is no share: with `Aⱼ = 1` for all shares of a party, anybody could blind them,
+/// prove the factor, and be the party.
+#[test]
+fn a_share_or_a_secret_that_everybody_knows_makes_no_committee() {
+    let mut rng = rng(21);
+    let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
+    let (access, need) = (Access::new(&WEIGHTS).unwrap(), WEIGHTS.iter().sum());
+    let new = |t, public: &[G2Affine]| {
+        let threshold = Threshold::new(t, need).unwrap();
+        Committee::new(access.clone(), threshold, public.to_vec()).map(|_| ())
+    };
+    // All shares of party 2, which are one.
+    let mut public = dealt.public.clone();
+    public[3] = G2Affine::identity();
+    let index = ShareIndex::new(4).unwrap();
+    assert_eq!(new(SLOW, &public), Err(CommitteeError::IdentityShare { index }));
+    let keys = BTreeMap::new();
+    let verdict = audit::keys(&WEIGHTS, SLOW, &public, &keys).map(|_| ());
+    assert_eq!(verdict, Err(AuditError::IdentityShare { index: 4 }));
+    // f(X) = X, so that f(0) = 0: every output would be 1.
+    let points = access.points();
+    let public: Vec<_> =
+        points.iter().map(|x| (crypto_core::generators::g_hat() * x).to_affine()).collect();
+    assert_eq!(new(2, &public), Err(CommitteeError::GroupIdentity));
+    assert_eq!(new(1, &public), Ok(()));
+}
+
+/// `(π^c, ρ^c)` of a published key satisfies the equation of admission. Entered first, it would keep the
+/// party out whose shares these are, for nobody could evaluate for it.
+#[test]
+fn nobody_publishes_a_copy_of_a_key_and_locks_its_owner_out() {
+    let mut rng = rng(22);
+    let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
+    let mut committee = committee(&dealt.public, SLOW);
+    for (at, own) in &dealt.blinded {
+        let c = Scalar::random(&mut rng);
+        let copy: Vec<_> = own.rho().iter().map(|rho| (*rho * c).to_affine()).collect();
+        let pi = (own.pi() * c).to_affine();
+        let shares = &dealt.public[committee.access().range(*at)];
+        for (rho, public) in copy.iter().zip(shares) {
+            let terms = [(pi, *public), (-*rho, crypto_core::generators::g_hat())];
+            assert_eq!(crypto_core::curve::check_pairing_product(terms), Ok(()), "it is real");
+        }
+        // With the owner's proof, with one for another key, and with one for the known factor c.
+        let factor_c = blind(&committee, *at, &KeyShares::new(copy.clone()), &mut rng).1;
+        for proof in [own, &dealt.blinded[&party(4)], &factor_c] {
+            let copy = rebuilt(pi, proof, &copy);
+            assert_eq!(committee.admit(*at, copy).err(), Some(AdmitError::Possession));
+        }
+        let copy = BTreeMap::from([(*at, rebuilt(pi, own, &copy))]);
+        for admitted in committee.admit_all(copy).admitted {
+            committee.insert(admitted).unwrap();
+        }
+        let admitted = committee.admit(*at, own.clone()).unwrap();
+        assert_eq!(committee.insert(admitted), Ok(()), "{at} is locked out");
+    }
+    // Nor is a key of one committee replayed into another, for whomever.
+    let secret = Scalar::random(&mut rng);
+    let other = Dealt::new(&secret, SLOW, &mut rng);
+    let own = dealt.blinded[&party(0)].clone();
+    assert_eq!(other.committee.admit(party(0), own.clone()), Err(AdmitError::Possession));
+    assert_eq!(dealt.committee.admit(party(3), own), Err(AdmitError::Possession));
+}
+
+/// A proof that fails keeps no other out, and is named among others.
+#[test]
+fn proofs_that_fail_are_named_even_if_their_errors_cancel() {
+    let mut rng = rng(23);
+    let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
+    let mut keys = dealt.blinded.clone();
+    for (at, by) in [(0, Scalar::ONE), (3, -Scalar::ONE)] {
+        let mut bytes = borsh::to_vec(&keys[&party(at)]).unwrap();
+        let response = Scalar::from_bytes(bytes[96..128].try_into().unwrap()).unwrap() + by;
+        bytes[96..128].copy_from_slice(&response.to_bytes());
+        keys.insert(party(at), borsh::from_slice(&bytes).unwrap());
+    }
+    let admission = dealt.committee.admit_all(keys);
+    let refused = [0, 3].map(|at| (party(at), AdmitError::Possession));
+    assert_eq!(admission.refused, BTreeMap::from(refused));
+    let admitted: Vec<Party> = admission.admitted.iter().map(|key| key.party()).collect();
+    assert_eq!(admitted, [party(2), party(4), party(5)]);
+}
+
 /// Keys are admitted for a committee by its digest: whatever it is made of must be in it.
 #[test]
 fn everything_is_in_the_digest() {
@@ -420,12 +539,12 @@ fn encodings_are_exact_and_bounded() {
     let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
     let key = &dealt.blinded[&party(0)];
     let bytes = borsh::to_vec(key).unwrap();
-    assert_eq!(bytes.len(), 48 + 4 + 3 * 48);
+    assert_eq!(bytes.len(), BlindedKey::OVERHEAD + 3 * 48);
     assert_eq!(&borsh::from_slice::<BlindedKey>(&bytes).unwrap(), key);
     assert!(borsh::from_slice::<BlindedKey>(&bytes[..bytes.len() - 1]).is_err());
     assert!(borsh::from_slice::<BlindedKey>(&[bytes.as_slice(), &[0]].concat()).is_err());
     let mut huge = bytes;
-    huge[48..52].copy_from_slice(&u32::MAX.to_le_bytes());
+    huge[128..132].copy_from_slice(&u32::MAX.to_le_bytes());
     // Refused by its length, before any point is read.
     let error = borsh::from_slice::<BlindedKey>(&huge).unwrap_err();
     assert_eq!(error.to_string(), "more shares than any party may hold");

@@ -5,7 +5,7 @@ use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::wvuf::audit::{self, Audit, AuditError};
-use crypto_core::wvuf::{BlindedKey, Input, Partial, combine};
+use crypto_core::wvuf::{BlindedKey, Input, KeyShares, Partial, blind, combine};
 
 use super::fixture::{Dealt, FAST, SLOW, WEIGHTS, context, input, partials, party, rng};
 
@@ -20,8 +20,10 @@ fn audited(dealt: &Dealt) -> Audit {
     audit::keys(&WEIGHTS, SLOW, &dealt.public, &dealt.blinded).unwrap()
 }
 
-fn rebuilt(pi: G1Affine, rho: &[G1Affine]) -> BlindedKey {
-    borsh::from_slice(&borsh::to_vec(&(pi, rho)).unwrap()).unwrap()
+/// With the proof of another key.
+fn rebuilt(pi: G1Affine, proof_of: &BlindedKey, rho: &[G1Affine]) -> BlindedKey {
+    let proof: [u8; 80] = borsh::to_vec(proof_of).unwrap()[48..128].try_into().unwrap();
+    borsh::from_slice(&borsh::to_vec(&(pi, proof, rho)).unwrap()).unwrap()
 }
 
 fn of_keys(
@@ -131,21 +133,44 @@ fn every_change_to_a_key_is_named() {
 
     let mismatch = |index| Err(AuditError::Share { party: party(0), index });
     let replace = |key: BlindedKey| of_keys(&dealt, |keys| drop(keys.insert(party(0), key)));
-    assert_eq!(replace(other.clone()), mismatch(1));
-    assert_eq!(replace(rebuilt(other.pi(), own.rho())), mismatch(1));
-    let swapped = [own.rho()[0], own.rho()[2], own.rho()[1]];
-    assert_eq!(replace(rebuilt(own.pi(), &swapped)), mismatch(2));
+    let possession = Err(AuditError::Possession { party: party(0) });
+    assert_eq!(replace(other.clone()), possession);
+    assert_eq!(replace(rebuilt(other.pi(), own, own.rho())), possession);
+    assert_eq!(replace(rebuilt(own.pi(), other, own.rho())), possession);
+    // A copy that anybody can make.
+    let by = Scalar::from_u64(5);
+    let copy: Vec<_> = own.rho().iter().map(|rho| (*rho * by).to_affine()).collect();
+    assert_eq!(replace(rebuilt((own.pi() * by).to_affine(), own, &copy)), possession);
+    let proved = |shares: [G1Affine; 3]| {
+        let shares = KeyShares::new(shares.to_vec());
+        replace(blind(&dealt.committee, party(0), &shares, &mut rng(118)).1)
+    };
+    let a = &dealt.shares[&party(0)];
+    assert_eq!(proved([a[0], a[1], a[2]]), Ok(()));
+    assert_eq!(proved([a[0], a[2], a[1]]), mismatch(2));
     let g = G1Affine::generator();
-    let shifted = [own.rho()[0], own.rho()[1], (own.rho()[2] + g).to_affine()];
-    assert_eq!(replace(rebuilt(own.pi(), &shifted)), mismatch(3));
+    assert_eq!(proved([a[0], a[1], (a[2] + g).to_affine()]), mismatch(3));
 
     let count = Err(AuditError::ShareCount { party: party(0), got: 2, need: 3 });
-    assert_eq!(replace(rebuilt(own.pi(), &own.rho()[..2])), count);
+    assert_eq!(replace(rebuilt(own.pi(), own, &own.rho()[..2])), count);
     let stray = |at, key| of_keys(&dealt, |keys| drop(keys.insert(party(at), key)));
     let verdict = stray(99, own.clone());
     assert_eq!(verdict, Err(AuditError::NotMember { party: party(99) }));
-    let verdict = stray(1, rebuilt(own.pi(), &[]));
+    let verdict = stray(1, rebuilt(own.pi(), own, &[]));
     assert_eq!(verdict, Err(AuditError::NoShares { party: party(1) }));
+}
+
+/// Of threshold zero, no partials at all would make an output, and the same in every slot.
+#[test]
+fn a_threshold_is_between_one_and_the_weight() {
+    let dealt = dealt(110);
+    let keys = |t| audit::keys(&WEIGHTS, t, &dealt.public, &BTreeMap::new()).map(|_| ());
+    assert_eq!(keys(0), Err(AuditError::Threshold { got: 0, need: 14 }));
+    assert_eq!(keys(15), Err(AuditError::Threshold { got: 15, need: 14 }));
+    assert_eq!(keys(1), Ok(()));
+    let audit = audit::keys(&WEIGHTS, 1, &dealt.public, &BTreeMap::new()).unwrap();
+    let verdict = audit.evaluate(&context(), Slot::new(7), None, &BTreeMap::new());
+    assert_eq!(verdict, Err(AuditError::BelowThreshold { got: 0, need: 1 }));
 }
 
 #[test]

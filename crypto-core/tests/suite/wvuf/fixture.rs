@@ -78,7 +78,7 @@ impl Dealt {
         for party in access.parties().filter(|party| access.weight(*party) > 0) {
             let own: Vec<_> =
                 values[access.range(party)].iter().map(|v| (h() * *v).to_affine()).collect();
-            let (key, public) = blind(&KeyShares::new(own.clone()), rng);
+            let (key, public) = blind(&committee, party, &KeyShares::new(own.clone()), rng);
             shares.insert(party, own);
             keys.insert(party, key);
             blinded.insert(party, public);
