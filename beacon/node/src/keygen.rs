@@ -16,17 +16,22 @@
 //! batch at a time, as jobs; a verdict that comes back later than another party's changes when this
 //! party knows, not what.
 //!
+//! A party that restarts cannot know whether what it submitted is still on its way, so it submits again
+//! whatever it has not seen ordered, and the engine may order it twice. The second time it changes
+//! nothing and is nobody's fault.
+//!
 //! Elsewhere: what differs between the schemes ([`crate::scheme`]), the equations (`pvss_dkg`,
 //! `crypto_core`), the order (`jolteon`).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crypto_core::access::Party;
 use machine::{Instant, Machine};
 use pvss_dkg::Progress;
 use pvss_dkg::field::HandoverError;
-use pvss_dkg::protocol::{self, Collect, Input, Keys, Place, Position, Record, Role};
+use pvss_dkg::protocol::{self, Collect, Ignored, Input, Keys, Place, Position, Record, Role};
+use sha2::{Digest, Sha256};
 use weighted_rounding::Stake;
 
 use crate::scheme::{Admissions, AdmittedKeys, Fixed, Key, Keyed, Opened, PerPath, Sum};
@@ -112,8 +117,8 @@ pub struct Keygen<S: Keyed> {
     fixed_at: Position,
     /// Published keys.
     waiting: VecDeque<(Position, Arc<[u8]>)>,
-    /// Where those were ordered that are being judged.
-    judging: Vec<Position>,
+    /// Those of them that are being judged.
+    judging: Vec<(Position, Arc<[u8]>)>,
     complete: Option<Box<Complete<S>>>,
     outputs: VecDeque<Output<S>>,
 }
@@ -122,6 +127,8 @@ pub struct Keygen<S: Keyed> {
 struct Complete<S: Keyed> {
     key: Arc<Fixed<S>>,
     committees: PerPath<S::Committee>,
+    /// The digests of the transactions by which parties count.
+    entered: BTreeMap<Party, [u8; 32]>,
     own: Option<PerPath<S::Secret>>,
     opened: bool,
     /// The round that made the keys suffice.
@@ -176,6 +183,9 @@ impl<S: Keyed> Keygen<S> {
         let first = round.saturating_mul(PER_BLOCK);
         for (number, transaction) in (first..).zip(transactions) {
             let position = Position::new(number);
+            // After a restart: what an earlier life submitted has been ordered since.
+            let is_it = |own: &Vec<u8>| **own == **transaction;
+            self.outputs.retain(|one| !matches!(one, Output::Submit(own) if is_it(own)));
             match Kind::split(transaction) {
                 Some((Kind::Dealing, message)) => {
                     let input = Input::Ordered { position, message: message.into() };
@@ -253,6 +263,7 @@ impl<S: Keyed> Keygen<S> {
                 protocol::Output::Run(job) => Output::Run(Job::Dealings(job)),
                 protocol::Output::Counted { place, position } => self.count(place, position),
                 protocol::Output::Accuse { fault, .. } => Output::Accused(fault),
+                protocol::Output::Ignored(Ignored::Repeated) => continue,
                 protocol::Output::Ignored(why) => Output::Refused(why.to_string()),
                 protocol::Output::Aborted(why) => Output::Refused(why.to_string()),
                 protocol::Output::Ready(ready) => {
@@ -289,16 +300,33 @@ impl<S: Keyed> Keygen<S> {
                 self.refuse("keys before there is a secret");
                 continue;
             };
-            self.judging.push(position);
-            let mut transactions = vec![transaction];
+            if self.counts(&transaction) {
+                continue;
+            }
+            let mut transactions = vec![Arc::clone(&transaction)];
+            self.judging.push((position, transaction));
             while let Some((position, next)) =
                 self.waiting.pop_front_if(|(_, next)| may_join(&transactions, next))
             {
-                transactions.push(next);
-                self.judging.push(position);
+                transactions.push(Arc::clone(&next));
+                self.judging.push((position, next));
             }
             self.outputs.push_back(Output::Run(Job::Admit { transactions, key }));
         }
+    }
+
+    /// Whether a party counts by exactly this transaction.
+    fn counts(&self, transaction: &[u8]) -> bool {
+        let party = SignedKeys::claimed_party(transaction);
+        let entered = self.complete.as_ref().map(|complete| &complete.entered);
+        let known = entered.and_then(|entered| entered.get(&party?));
+        known.is_some_and(|known| *known == digest(transaction))
+    }
+
+    /// Whether these keys have been ordered, and count or may count.
+    fn is_ordered(&self, transaction: &[u8]) -> bool {
+        let mut open = self.judging.iter().chain(&self.waiting);
+        self.counts(transaction) || open.any(|(_, one)| **one == *transaction)
     }
 
     /// The key is fixed.
@@ -308,8 +336,15 @@ impl<S: Keyed> Keygen<S> {
             self.outputs.push_back(Output::Run(Job::Open { key: Arc::clone(&key) }));
         }
         let committees = key.committees.clone();
-        let mut complete =
-            Complete { key, committees, own: None, opened, sufficed: None, announced: false };
+        let mut complete = Complete {
+            key,
+            committees,
+            entered: BTreeMap::new(),
+            own: None,
+            opened,
+            sufficed: None,
+            announced: false,
+        };
         // Where nobody has keys to publish, they suffice with the dealing that made the key.
         complete.count(round(self.fixed_at));
         self.complete = Some(Box::new(complete));
@@ -320,15 +355,22 @@ impl<S: Keyed> Keygen<S> {
         let Some(complete) = &mut self.complete else { return };
         complete.own = Some(opened.keys);
         complete.opened = true;
-        self.outputs.extend(opened.transaction.map(Output::Submit));
+        // After a restart they may have been ordered in an earlier life.
+        let keys = opened.transaction.filter(|keys| !self.is_ordered(keys));
+        self.outputs.extend(keys.map(Output::Submit));
         self.announce();
     }
 
     fn admitted(&mut self, admitted: Admissions<S>) {
-        let positions = std::mem::take(&mut self.judging);
-        for (position, result) in positions.into_iter().zip(admitted) {
+        let judged = std::mem::take(&mut self.judging);
+        for ((position, transaction), result) in judged.into_iter().zip(admitted) {
             let Some(complete) = &mut self.complete else { return };
-            match result.and_then(|keys| complete.enter(round(position), &keys).map(|()| keys)) {
+            let entered = result.and_then(|keys| {
+                complete.enter(round(position), &keys)?;
+                complete.entered.insert(keys.party, digest(&transaction));
+                Ok(keys)
+            });
+            match entered {
                 Err(why) => self.refuse(why),
                 Ok(keys) if complete.announced => self.outputs.push_back(Output::Late(keys)),
                 Ok(_) => {}
@@ -345,6 +387,10 @@ impl<S: Keyed> Keygen<S> {
             self.outputs.push_back(Output::Ready { first_slot });
         }
     }
+}
+
+fn digest(transaction: &[u8]) -> [u8; 32] {
+    Sha256::digest(transaction).into()
 }
 
 /// In which round something was ordered.
@@ -496,6 +542,80 @@ mod tests {
             assert_eq!(weight(&early, slow), 0);
             assert_eq!(weight(&between, slow), 0);
             assert!(weight(&late, slow) > 0);
+        }
+    }
+
+    /// Runs every job; what is submitted and what is refused, and the first slot.
+    fn settled<S: Keyed>(
+        keygen: &mut Keygen<S>,
+        (setup, identity): (&Setup, &Identity),
+        records: &mut Vec<Record>,
+    ) -> (Vec<Vec<u8>>, Vec<String>, Option<u64>) {
+        let (mut submitted, mut refused, mut ready) = (Vec::new(), Vec::new(), None);
+        while let Some(output) = keygen.poll() {
+            match output {
+                Output::Run(job) => keygen.checked(job.run(setup, identity)),
+                Output::Submit(transaction) => submitted.push(transaction),
+                Output::Refused(why) => refused.push(why),
+                Output::Ready { first_slot } => ready = Some(first_slot),
+                Output::Persist(record) => records.push(record),
+                Output::Accused(fault) => refused.push(fault.to_string()),
+                Output::Dealing { .. } | Output::Late(_) => {}
+            }
+        }
+        (submitted, refused, ready)
+    }
+
+    #[test]
+    fn what_is_ordered_twice_counts_once_and_is_nobodys_fault() {
+        ordered_twice::<Bls>();
+        ordered_twice::<Wvuf>();
+    }
+
+    /// Every block is ordered twice, and a party that restarts behind any of them goes on.
+    fn ordered_twice<S: Keyed>() {
+        let (setup, identities) = committee();
+        // The first three are enough, and no two of them.
+        let dealers = [3, 2, 1, 0].map(|dealer: usize| &identities[dealer]);
+        let dealings = dealers.map(|one| dealing::<S>(&setup, one));
+        let keys = identities.iter().filter_map(|one| {
+            let mut keygen = start::<S>(&setup, one.me.get());
+            keygen.ordered(1, &dealings);
+            let submitted = drive(&mut keygen, &setup, one);
+            let keys = submitted.into_iter().find(|one| Kind::of(one) == Some(Kind::Keys));
+            keys.map(|keys| Arc::from(keys.as_slice()))
+        });
+        let keys: Vec<Arc<[u8]>> = keys.collect();
+        let me = &identities[1];
+        let follow = |blocks: &[Vec<Arc<[u8]>>], crash: usize| {
+            let mut keygen = start::<S>(&setup, me.me.get());
+            let (mut records, mut first, mut submitted) = (Vec::new(), None, Vec::new());
+            for (round, block) in (1..).zip(blocks) {
+                if usize::try_from(round).unwrap() == crash {
+                    keygen = Keygen::new(Arc::clone(&setup), me.me, records.clone()).unwrap();
+                    (1..round).zip(blocks).for_each(|(past, block)| keygen.ordered(past, block));
+                    (submitted, first) = (Vec::new(), None);
+                }
+                keygen.ordered(round, block);
+                let settled = settled(&mut keygen, (&setup, me), &mut records);
+                assert_eq!(settled.1, [""; 0], "round {round}, crash {crash}");
+                submitted.extend(settled.0);
+                first = first.or(settled.2);
+            }
+            (first, submitted)
+        };
+        let halves = [dealings[..1].to_vec(), dealings[1..].to_vec(), keys];
+        let (first, _) = follow(&halves, 0);
+        assert!(first.is_some());
+        let [start, rest, keys] = halves;
+        let twice = vec![start.clone(), [start, rest].concat(), keys.clone(), keys.clone(), keys];
+        for crash in 0..=5 {
+            let (again, submitted) = follow(&twice, crash);
+            assert_eq!(again, first, "crash {crash}");
+            // What was ordered before the crash is not submitted again.
+            let of = |kind| submitted.iter().filter(|one| Kind::of(one) == Some(kind)).count();
+            assert_eq!(of(Kind::Dealing), usize::from(crash < 2), "crash {crash}");
+            assert!(crash < 4 || of(Kind::Keys) == 0, "crash {crash}");
         }
     }
 
