@@ -98,4 +98,4 @@ pub use crate::journaled::{Journaled, OpenError, RecordOf};
 pub use crate::memory::Memory;
 #[cfg(feature = "redb")]
 pub use crate::redb::Redb;
-pub use crate::storage::{Doing, Journal, JournalError};
+pub use crate::storage::{Doing, Journal, JournalError, Trouble};

@@ -19,9 +19,12 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use ::redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use ::redb::{
+    Builder, CommitError, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError,
+    TableDefinition, TableError, TransactionError,
+};
 
-use crate::storage::{Doing, Journal, JournalError};
+use crate::storage::{Doing, Journal, JournalError, Trouble, of_kind};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const OWNER: TableDefinition<'_, (), &str> = TableDefinition::new("owner");
@@ -172,6 +175,40 @@ impl Journal for Redb {
 
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
         self.swap(records).map_err(|cause| JournalError::storage(Doing::Replace, cause))
+    }
+}
+
+/// What an error of the store means; `None` if it is not one of the store's.
+pub(crate) fn trouble(error: &(dyn Error + 'static)) -> Option<Trouble> {
+    if let Some(error) = error.downcast_ref::<DatabaseError>() {
+        return Some(match error {
+            DatabaseError::DatabaseAlreadyOpen => Trouble::InUse,
+            DatabaseError::RepairAborted | DatabaseError::UpgradeRequired(_) => Trouble::Damaged,
+            DatabaseError::Storage(error) => of_storage(error),
+            _ => Trouble::Other,
+        });
+    }
+    if let Some(error) = error.downcast_ref::<TableError>() {
+        return Some(match error {
+            TableError::Storage(error) => of_storage(error),
+            // Rows of another shape than a journal's.
+            _ => Trouble::Damaged,
+        });
+    }
+    if let Some(CommitError::Storage(error)) = error.downcast_ref() {
+        return Some(of_storage(error));
+    }
+    if let Some(TransactionError::Storage(error)) = error.downcast_ref() {
+        return Some(of_storage(error));
+    }
+    error.downcast_ref().map(of_storage)
+}
+
+fn of_storage(error: &StorageError) -> Trouble {
+    match error {
+        StorageError::Corrupted(_) => Trouble::Damaged,
+        StorageError::Io(error) => of_kind(error.kind()),
+        _ => Trouble::Other,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a journal is, and how it fails.
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 /// Records in order, as bytes, that outlive the process.
@@ -117,5 +118,68 @@ impl JournalError {
     /// A failure of what a journal is kept on.
     pub fn storage(doing: Doing, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Storage { doing, cause: Arc::from(cause.into()) }
+    }
+    /// What kind of trouble it is, for a program that tells its operator what to do.
+    #[must_use]
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            Self::Owner { .. } => Trouble::Foreign,
+            Self::Record { .. } => Trouble::Damaged,
+            Self::Storage { cause, .. } => trouble_of(&**cause),
+        }
+    }
+}
+
+/// What an operator can do something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There is no such journal.
+    Missing,
+    /// Another process has it open.
+    InUse,
+    /// The system does not let this process read or write it.
+    Denied,
+    /// There is no space left.
+    Full,
+    /// It is not what was written, or never was a journal.
+    Damaged,
+    /// It is somebody else's.
+    Foreign,
+    /// What the error's text says.
+    Other,
+}
+
+/// The innermost cause that is known says it best.
+fn trouble_of(cause: &(dyn Error + 'static)) -> Trouble {
+    let (mut next, mut found) = (Some(cause), Trouble::Other);
+    while let Some(error) = next {
+        let by_system = || error.downcast_ref::<io::Error>().map(|error| of_kind(error.kind()));
+        found = of_store(error).or_else(by_system).unwrap_or(found);
+        next = error.source();
+    }
+    found
+}
+
+#[cfg(feature = "redb")]
+fn of_store(error: &(dyn Error + 'static)) -> Option<Trouble> {
+    crate::redb::trouble(error)
+}
+
+#[cfg(not(feature = "redb"))]
+const fn of_store(_: &(dyn Error + 'static)) -> Option<Trouble> {
+    None
+}
+
+/// What the system says.
+pub(crate) const fn of_kind(kind: io::ErrorKind) -> Trouble {
+    match kind {
+        io::ErrorKind::NotFound => Trouble::Missing,
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::NotADirectory => Trouble::Denied,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Trouble::Damaged,
+        _ => Trouble::Other,
     }
 }

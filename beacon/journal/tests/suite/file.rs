@@ -1,7 +1,7 @@
 //! A journal in a file: what is refused, and what survives.
 use std::path::Path;
 
-use journal::{Doing, Journal, JournalError, Redb};
+use journal::{Doing, Journal, JournalError, Redb, Trouble};
 
 const OWNER: &str = "chain 07, epoch 1, party 0";
 
@@ -61,6 +61,32 @@ fn a_journal_is_neither_forgotten_nor_taken_for_another() {
     assert!(matches!(&other, JournalError::Owner { got, .. } if got == OWNER), "{other}");
     // Nothing but the journal is left in the folder.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_operator_is_told_what_kind_of_trouble_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    assert_eq!(failure(&path).trouble(), Trouble::Missing);
+    let journal = Redb::create(&path, OWNER).unwrap();
+    assert_eq!(failure(&path).trouble(), Trouble::InUse);
+    drop(journal);
+    let other = Redb::open(&path, "chain 07, epoch 1, party 1").unwrap_err();
+    assert_eq!(other.trouble(), Trouble::Foreign);
+    let whole = std::fs::read(&path).unwrap();
+    for (at, what) in [(0, "its head"), (whole.len() / 2, "the middle")] {
+        let mut bytes = whole.clone();
+        bytes[at..].iter_mut().take(4096).for_each(|byte| *byte ^= 0xFF);
+        std::fs::write(&path, &bytes).unwrap();
+        if let Err(error) = Redb::open(&path, OWNER) {
+            assert_eq!(error.trouble(), Trouble::Damaged, "{what}: {error}");
+        } else {
+            assert_ne!(at, 0, "without its head it is no journal");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(failure(&path).trouble(), Trouble::Denied, "a folder is no file");
 }
 
 #[test]
