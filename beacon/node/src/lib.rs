@@ -27,6 +27,7 @@
 #[macro_use]
 pub mod output;
 
+pub mod archive;
 mod chart;
 pub mod chronicle;
 pub mod cli;

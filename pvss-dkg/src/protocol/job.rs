@@ -174,6 +174,16 @@ impl Claim {
         self.statement.to_bytes()
     }
 
+    /// Names what [`Self::judge`] is asked, this party's own past included: equal names, equal verdicts.
+    #[must_use]
+    pub fn question(&self) -> Vec<u8> {
+        let mut name = self.id();
+        name.extend([u8::from(self.envelope.is_some()), u8::from(self.known)]);
+        // Of what was judged before, the hash in the statement is not looked at again.
+        name.extend_from_slice(self.payload().filter(|_| self.known).unwrap_or_default());
+        name
+    }
+
     /// Judges it alone.
     #[must_use]
     pub fn judge<C: Collect>(&self, blank: &C) -> Judged<C::Dealing> {

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use beacon::stack::Envelope;
 use borsh::{BorshDeserialize, BorshSerialize};
 use libfuzzer_sys::fuzz_target;
+use prefinal_node::archive::Entry;
 use prefinal_node::chronicle::Chronicle;
 use prefinal_node::http::takes_gzip;
 use prefinal_node::scheme::{Bls, Wvuf};
@@ -21,7 +22,7 @@ use weighted_rounding::{Ratio, Stake};
 
 fuzz_target!(|data: &[u8]| {
     let Some((decoder, bytes)) = data.split_first() else { return };
-    match decoder % 11 {
+    match decoder % 12 {
         0 => canonical::<Vec<Message<Wvuf>>>(bytes),
         1 => canonical::<SignedKeys>(bytes),
         2 => canonical::<KeyRegistration>(bytes),
@@ -44,6 +45,7 @@ fuzz_target!(|data: &[u8]| {
         }
         8 => canonical::<Envelope<Bls>>(bytes),
         9 => canonical::<Envelope<Wvuf>>(bytes),
+        11 => canonical::<Entry>(bytes),
         _ => {
             if let Ok(text) = std::str::from_utf8(bytes) {
                 drop(StakeTable::parse("fuzz", text));

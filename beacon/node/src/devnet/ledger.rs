@@ -1,13 +1,13 @@
 //! What a run showed: one line per slot while it goes on, table and verdict at its end.
 //!
-//! The ledger believes nobody. A slot's line is printed when all parties have revealed it; at the
-//! end their values are compared with each other and with what an outside verifier computes from the
-//! partials that one of them showed.
+//! The ledger believes nobody. Values are compared with each other as they come; a slot's line is printed
+//! when all parties have revealed it; at the end values are compared with what an outside verifier computes
+//! from the partials that one of them showed. A run without an end remembers its last slots only.
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 
-use ::beacon::{Path, Reveal, Slot, Value};
+use ::beacon::{Path, Reveal, Slot};
 use crypto_core::access::Party;
 use machine::Instant;
 
@@ -21,16 +21,17 @@ use crate::validator::Event;
 use crate::waits::{self, Waits, milliseconds};
 
 /// What is known of a slot.
-#[derive(Default)]
 struct Row<S: Keyed> {
-    /// When each party knew that the slot is final, and with which block.
-    finalized: BTreeMap<Party, (Instant, Option<Value>)>,
-    /// When each party had the value, and what it is.
-    revealed: BTreeMap<Party, (Instant, Reveal<S>)>,
+    /// When each party knew that the slot is final.
+    finalized: BTreeMap<Party, Instant>,
+    /// When each party had the value, and by which path.
+    revealed: BTreeMap<Party, (Instant, Path)>,
+    /// The party that revealed it first, and what.
+    witness: Option<(Party, Box<Reveal<S>>)>,
 }
 
 /// Slots that a run without an end remembers.
-const KEPT: usize = 4096;
+const KEPT: usize = 1024;
 
 /// All slots of a run.
 pub(super) struct Ledger<S: Keyed> {
@@ -81,20 +82,10 @@ impl<S: Keyed> Ledger<S> {
                     admit(committees, &keys);
                 }
             }
-            Event::Finalized { slot, block } => {
-                self.rows.entry(slot).or_default().finalized.insert(by, (at, block));
+            Event::Finalized { slot, .. } => {
+                self.rows.entry(slot).or_default().finalized.insert(by, at);
             }
-            Event::Revealed(reveal) => {
-                let row = self.rows.entry(reveal.slot).or_default();
-                let slot = reveal.slot;
-                let is_new = row.revealed.insert(by, (at, *reveal)).is_none();
-                if is_new && row.revealed.len() == self.parties {
-                    let shown = shown(slot, row);
-                    self.done += 1;
-                    self.forget();
-                    return Some(shown);
-                }
-            }
+            Event::Revealed(reveal) => return self.revealed((by, at), reveal),
             Event::Accused { party, fault } => {
                 self.faults.push(format!("{by} accuses {party}: {fault}"));
             }
@@ -104,21 +95,38 @@ impl<S: Keyed> Ledger<S> {
         None
     }
 
+    fn revealed(&mut self, (by, at): (Party, Instant), reveal: Box<Reveal<S>>) -> Option<Shown> {
+        let (slot, path) = (reveal.slot, reveal.path);
+        let row = self.rows.entry(slot).or_default();
+        match &row.witness {
+            None => row.witness = Some((by, reveal)),
+            Some((_, first)) if first.output == reveal.output && first.value == reveal.value => {}
+            Some((first, _)) => {
+                self.faults.push(format!("{slot}: {by} and {first} reveal different values"));
+            }
+        }
+        let is_new = row.revealed.insert(by, (at, path)).is_none();
+        let shown = (is_new && row.revealed.len() == self.parties).then(|| shown(slot, row));
+        if shown.is_some() {
+            self.done += 1;
+            self.forget();
+        }
+        shown
+    }
+
     /// The line of a slot that all parties have, below a header if it is the first.
     pub(super) fn line(&self, shown: &Shown) -> String {
         let header = if Some(shown.slot) == self.first { header() + "\n" } else { String::new() };
-        let value = self.rows.get(&shown.slot).and_then(|row| row.revealed.values().next());
+        let row = self.rows.get(&shown.slot);
+        let value = row.and_then(|row| row.witness.as_ref());
         let value = value.map(|(_, reveal)| hex::encode(reveal.randomness()));
         header + &line(shown, &value.unwrap_or_default())
     }
 
-    /// Leaves the oldest slots out, if the run has no end. They have been compared by then.
+    /// Leaves the oldest slots out, if the run has no end.
     fn forget(&mut self) {
         while self.slots.is_none() && self.rows.len() > KEPT {
-            let Some((slot, row)) = self.rows.pop_first() else { return };
-            if let Err(what) = row.agrees(slot) {
-                self.faults.push(what);
-            }
+            self.rows.pop_first();
         }
     }
 
@@ -140,7 +148,7 @@ impl<S: Keyed> Ledger<S> {
             .flat_map(|row| {
                 row.revealed.iter().map(move |(party, revealed)| (row, party, revealed))
             })
-            .filter_map(|(row, party, (at, _))| Some(at.since(row.finalized.get(party)?.0)))
+            .filter_map(|(row, party, (at, _))| Some(at.since(*row.finalized.get(party)?)))
             .collect()
     }
 
@@ -173,10 +181,9 @@ impl<S: Keyed> Ledger<S> {
         }
         let mut compared = 0_usize;
         let mut reveals = Vec::new();
-        for (slot, row) in &self.rows {
-            row.agrees(*slot).map_err(Failure::Disagreement)?;
+        for row in self.rows.values() {
             compared += row.revealed.len();
-            reveals.extend(row.revealed.values().next().map(|(_, reveal)| reveal));
+            reveals.extend(row.witness.as_ref().map(|(_, reveal)| &**reveal));
         }
         let Some(committees) = &self.committees else { return Ok(None) };
         let chronicle = S::chronicle(self.context, committees, &reveals);
@@ -206,27 +213,21 @@ fn header() -> String {
     )
 }
 
-impl<S: Keyed> Row<S> {
-    /// Whether all parties revealed the same.
-    fn agrees(&self, slot: Slot) -> Result<(), String> {
-        let Some((witness, (_, shown))) = self.revealed.iter().next() else { return Ok(()) };
-        let differs =
-            |reveal: &Reveal<S>| reveal.output != shown.output || reveal.value != shown.value;
-        let other = self.revealed.iter().find(|(_, (_, reveal))| differs(reveal));
-        other.map_or(Ok(()), |(party, _)| {
-            Err(format!("{slot}: {party} and {witness} reveal different values"))
-        })
+// Derived, it would ask for a default of the scheme.
+impl<S: Keyed> Default for Row<S> {
+    fn default() -> Self {
+        Self { finalized: BTreeMap::new(), revealed: BTreeMap::new(), witness: None }
     }
 }
 
 fn shown<S: Keyed>(slot: Slot, row: &Row<S>) -> Shown {
     let mut ways: BTreeMap<Path, Way> = BTreeMap::new();
-    for (party, (at, reveal)) in &row.revealed {
-        let way = ways.entry(reveal.path).or_default();
+    for (party, (at, path)) in &row.revealed {
+        let way = ways.entry(*path).or_default();
         way.parties += 1;
-        way.waits.extend(row.finalized.get(party).map(|(finalized, _)| at.since(*finalized)));
+        way.waits.extend(row.finalized.get(party).map(|finalized| at.since(*finalized)));
     }
-    let block = row.revealed.values().next().and_then(|(_, reveal)| reveal.value);
+    let block = row.witness.as_ref().and_then(|(_, reveal)| reveal.value);
     Shown { slot, block, ways }
 }
 

@@ -19,14 +19,17 @@ use std::time::Duration;
 
 use borsh::BorshDeserialize;
 use crypto_core::access::Party;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::Instant as Clock;
 
+use super::frames::Frames;
 use super::handshake;
 use crate::setup::{Identity, Setup};
 
+/// What is read of a connection at a time until a frame's length is known. Every pair has two of these.
+const READ: usize = 512;
 /// No honest step sends more: a block and its certificates, or an answer to a party that lags.
 pub(super) const MAX_FRAME: usize = 80 << 20;
 /// Pauses before a connection is dialled again.
@@ -37,7 +40,14 @@ const PENALTY: Duration = Duration::from_secs(1);
 /// A frame that leaves when it is due.
 pub(super) struct Due {
     pub(super) at: Clock,
+    /// Length and content, shared by all who get it.
     pub(super) bytes: Arc<[u8]>,
+}
+
+/// Puts a frame's length before its content.
+pub(super) fn frame(content: &[u8]) -> Option<Arc<[u8]>> {
+    let length = u32::try_from(content.len()).ok()?;
+    Some([&length.to_be_bytes(), content].concat().into())
 }
 
 /// What a link hands to its party.
@@ -94,9 +104,11 @@ pub(super) struct Link<T> {
     pub(super) source: Source,
     pub(super) queue: Receiver<Due>,
     pub(super) inbox: Sender<Incoming<T>>,
+    /// What was decoded for others.
+    pub(super) frames: Arc<Frames<T>>,
 }
 
-impl<T: BorshDeserialize + Send + 'static> Link<T> {
+impl<T: BorshDeserialize + Clone + Send + Sync + 'static> Link<T> {
     /// Keeps the link up until one of the two parties has stopped.
     pub(super) async fn run(mut self) {
         let mut next = None;
@@ -153,7 +165,7 @@ impl<T: BorshDeserialize + Send + 'static> Link<T> {
     /// is why.
     async fn pump(&mut self, stream: TcpStream) -> (LinkError, Option<TcpStream>) {
         let (reader, writer) = stream.into_split();
-        let Self { peer, source, queue, inbox, .. } = self;
+        let Self { peer, source, queue, inbox, frames, .. } = self;
         let newer = async {
             match source {
                 Source::Accept(streams) => streams.recv().await,
@@ -161,7 +173,7 @@ impl<T: BorshDeserialize + Send + 'static> Link<T> {
             }
         };
         tokio::select! {
-            reason = receive(reader, *peer, inbox) => (reason, None),
+            reason = receive(reader, (*peer, frames), inbox) => (reason, None),
             reason = transmit(writer, queue) => (reason, None),
             newer = newer => match newer {
                 Some(stream) => (LinkError::Replaced, Some(stream)),
@@ -171,37 +183,24 @@ impl<T: BorshDeserialize + Send + 'static> Link<T> {
     }
 }
 
-async fn transmit(writer: impl AsyncWrite + Unpin, queue: &mut Receiver<Due>) -> LinkError {
-    let mut writer = BufWriter::new(writer);
+async fn transmit(mut writer: impl AsyncWrite + Unpin, queue: &mut Receiver<Due>) -> LinkError {
     while let Some(Due { at, bytes }) = queue.recv().await {
         tokio::time::sleep_until(at).await;
-        if let Err(error) = write_frame(&mut writer, &bytes).await {
-            return error;
+        if let Err(error) = writer.write_all(&bytes).await {
+            return error.into();
         }
     }
     LinkError::Stopped
 }
 
-async fn write_frame(
-    writer: &mut (impl AsyncWrite + Unpin),
-    bytes: &[u8],
-) -> Result<(), LinkError> {
-    let too_long = LinkError::TooLong { got: bytes.len() };
-    let length = u32::try_from(bytes.len()).map_err(|_| too_long)?;
-    writer.write_u32(length).await?;
-    writer.write_all(bytes).await?;
-    writer.flush().await?;
-    Ok(())
-}
-
-async fn receive<T: BorshDeserialize>(
+async fn receive<T: BorshDeserialize + Clone>(
     reader: impl AsyncRead + Unpin,
-    from: Party,
+    (from, frames): (Party, &Frames<T>),
     inbox: &Sender<Incoming<T>>,
 ) -> LinkError {
-    let mut reader = BufReader::new(reader);
+    let mut reader = BufReader::with_capacity(READ, reader);
     loop {
-        let messages = match read_frame(&mut reader).await {
+        let messages = match read_frame(&mut reader, frames).await {
             Ok(messages) => messages,
             Err(error) => return error,
         };
@@ -211,8 +210,9 @@ async fn receive<T: BorshDeserialize>(
     }
 }
 
-async fn read_frame<T: BorshDeserialize>(
+async fn read_frame<T: BorshDeserialize + Clone>(
     reader: &mut (impl AsyncRead + Unpin),
+    frames: &Frames<T>,
 ) -> Result<Vec<T>, LinkError> {
     let announced = reader.read_u32().await?;
     let got = usize::try_from(announced).unwrap_or(usize::MAX);
@@ -224,5 +224,5 @@ async fn read_frame<T: BorshDeserialize>(
     if bytes.len() < got {
         return Err(LinkError::Io(io::ErrorKind::UnexpectedEof.into()));
     }
-    borsh::from_slice(&bytes).map_err(LinkError::Undecodable)
+    frames.decode(&bytes).map_err(LinkError::Undecodable)
 }

@@ -7,14 +7,20 @@
 //!
 //! With `--http` slots come at their times, and their values are served ([`crate::http`]).
 //!
-//! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what the run showed
-//! (`ledger`).
+//! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what is computed once for
+//! all of them (`frames`, `once`), what the run showed (`ledger`), whether it gets on (`pulse`), what is
+//! served of it (`served`), and a run that only its memory is looked at (`soak`).
 
+mod frames;
 mod handshake;
 mod ledger;
 mod link;
 mod network;
+mod once;
 mod party;
+mod pulse;
+mod served;
+pub mod soak;
 #[cfg(test)]
 #[allow(
     clippy::unwrap_used,
@@ -27,6 +33,7 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ::beacon::{Bls, Wvuf};
@@ -39,17 +46,23 @@ use journal::Journaled;
 use pvss_dkg::Progress;
 use sha2::{Digest, Sha256};
 use sim::Placement;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::Instant as Clock;
 
 use self::ledger::Ledger;
 use self::network::Seats;
-use self::party::{Noticed, Shared};
+use self::once::Once;
+use self::party::{Noticed, Shared, Time};
+use self::pulse::Pulse;
+use self::served::Served;
+use crate::archive::Archive;
 use crate::committee::{CommitteeOptions, Parties};
 use crate::engine::{self, Engine};
 use crate::failure::Failure;
-use crate::http::{self, Board, HttpOptions, Server};
+use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
-use crate::journal::Shelf;
+use crate::journal::{AnyJournal, Shelf};
 use crate::output::{self, Sink};
 use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
@@ -58,8 +71,11 @@ use crate::validator::{Event, Validator};
 /// How long parties may take to close their journals.
 const CLOSING: Duration = Duration::from_secs(10);
 
-/// Nothing new for so long means that the committee is stuck.
+/// No progress for so long, and for some slots, means that the committee is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many of these slots there are beside those between the keys and the first value.
+const SPARE_SLOTS: u64 = 4;
 
 /// How many parties a run has by default.
 const PARTIES: usize = 16;
@@ -91,7 +107,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t)]
     engine: engine::Name,
     /// Keep the parties' journals in this folder, and go on where those that are there end: with the
-    /// same options, for as many slots again
+    /// same options, for as many slots again. With --http the values are kept as well, and served
     #[arg(long, value_name = "FOLDER")]
     journal: Option<PathBuf>,
     /// Write the values with what it takes to verify them to this file
@@ -139,7 +155,7 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
         setup.lead = setup.lead.saturating_mul(4);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .max_blocking_threads(std::thread::available_parallelism().map_or(1, usize::from))
+        .max_blocking_threads(cores())
         .enable_all()
         .build()
         .map_err(|error| Failure::bad_input(format_args!("no thread pool: {error}")))?;
@@ -170,35 +186,32 @@ async fn watch<S: Keyed, E: Engine>(
     identities: Vec<Identity>,
     (placement, shelf): (Option<Placement>, Shelf),
 ) -> Result<Ledger<S>, Failure> {
-    let mut ledger = Ledger::new(&setup, options.slots());
-    let patience = PATIENCE + setup.pace.period;
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
-    let (board, started) = serve::<S>(options, &setup).await?;
-    let mut noticed = start::<S, E>(setup, identities, (placement, shelf), started).await?;
+    let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
+    let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
+    let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used)).await?;
+    let durable = Durable { shelf, journals: journals.of_parties, archive: served.archive() };
+    let mut ledger = Ledger::new(&setup, options.slots());
+    let mut run = start::<S, E>(setup, identities, (placement, durable), served.time()).await?;
     let progress = KeyProgress::new();
     loop {
+        let deadline = run.pulse.deadline();
         let next = tokio::select! {
-            next = tokio::time::timeout(patience, noticed.recv()) => next,
+            next = tokio::time::timeout_at(deadline, run.noticed.recv()) => next,
             () = interrupts.next() => {
                 progress.finish();
                 say!("interrupted");
                 return Ok(ledger);
             }
         };
-        let Ok(Some(noticed)) = next else {
-            progress.finish();
-            ledger.print_summary();
-            let seconds = patience.as_secs();
-            return Err(Failure::Disagreement(format!("nothing happened for {seconds} s")));
-        };
-        progress.show(&noticed);
-        if let Some(board) = &board {
-            post::<S>(board, &noticed.event);
-        }
-        if let Some(shown) = ledger.take(noticed) {
-            say!("{}", ledger.line(&shown));
-            if let Some(board) = &board {
-                board.show(&shown);
+        if let Ok(Some(noticed)) = next {
+            progress.show(&noticed);
+            served.post::<S>(&noticed.event);
+            run.pulse.notice(Clock::now(), &noticed);
+            if let Some(shown) = ledger.take(noticed) {
+                run.pulse.show(Clock::now(), shown.slot.get());
+                say!("{}", ledger.line(&shown));
+                served.show(&shown);
             }
         }
         // After a fault the run has failed; who stopped for it would be waited for without an end. And a run
@@ -206,87 +219,96 @@ async fn watch<S: Keyed, E: Engine>(
         if ledger.is_complete() || ledger.has_faults() || output::is_closed() {
             return Ok(ledger);
         }
-    }
-}
-
-/// Serves rounds, if that is asked for; and when the parties' clocks begin: with a whole second then, for
-/// drand counts in such.
-async fn serve<S: Keyed>(
-    options: &Options,
-    setup: &Setup,
-) -> Result<(Option<Arc<Board>>, tokio::time::Instant), Failure> {
-    let HttpOptions { http, period, limits, .. } = &options.http;
-    let Some(address) = http else { return Ok((None, tokio::time::Instant::now())) };
-    if S::NAME != scheme::Name::Bls {
-        return Err(Failure::bad_input("--http serves values of --scheme bls"));
-    }
-    let page = options.http.files();
-    let (now, (genesis, rest)) = (tokio::time::Instant::now(), http::genesis());
-    let board = Arc::new(Board::new(genesis, *period, *setup.context.chain.as_bytes()));
-    let server = Server::open(*address, page.as_deref(), Arc::clone(&board), limits).await?;
-    let address = server.address().map_err(Failure::bad_input)?;
-    let shows = if page.is_some() { "shows the slots, and " } else { "" };
-    say!(
-        "http://{address}/ {shows}serves rounds as drand does, one each {period} s; Ctrl-C ends it"
-    );
-    tokio::spawn(server.run());
-    Ok((Some(board), now + rest))
-}
-
-fn post<S: Keyed>(board: &Board, event: &Event<S>) {
-    match event {
-        Event::Ready { first_slot, committees } => {
-            if let Some(key) = S::public_key(&committees.slow) {
-                board.open(&key, *first_slot);
-            }
+        if let Some(why) = run.pulse.stuck(Clock::now(), run.jobs.load(Ordering::Relaxed)) {
+            progress.finish();
+            ledger.print_summary();
+            return Err(Failure::Disagreement(why));
         }
-        Event::Revealed(reveal) => {
-            if let Some(signature) = S::signature(&reveal.output) {
-                board.reveal(reveal.slot, signature);
-            }
-        }
-        _ => {}
     }
 }
 
 /// Where the journals are, and whose they are.
 fn shelf(options: &Options, plan: &Plan) -> Result<Shelf, Failure> {
     if let Some(folder) = &options.journal {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::bad_input(format_args!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     }
     let table = format!("{:?}", (&plan.stakes, &plan.weights, plan.slow, plan.fast));
     let table = hex::encode(Sha256::digest(table)).chars().take(16).collect::<String>();
     let Options { path, scheme, engine, .. } = options;
     let seed = options.committee.seed;
-    let committee = format!("seed {seed}, table {table}, {path:?} path, {scheme:?}, {engine:?}");
+    let mut committee =
+        format!("seed {seed}, table {table}, {path:?} path, {scheme:?}, {engine:?}");
+    if options.http.http.is_some() {
+        // A served chain says in its name when its rounds are due.
+        committee += &format!(", served each {} s", options.http.period);
+    }
     Ok(Shelf::new(options.journal.clone(), committee))
+}
+
+fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
+    let folder = folder.display();
+    Failure::bad_input(format_args!(
+        "--journal {folder}: {error}; name a folder that can be written"
+    ))
+}
+
+/// What outlives the process.
+struct Durable {
+    shelf: Shelf,
+    journals: Vec<AnyJournal>,
+    archive: Option<Arc<Archive>>,
+}
+
+/// A committee at work.
+struct Run<S: Keyed> {
+    noticed: UnboundedReceiver<Noticed<S>>,
+    /// How many jobs of the key generation are done.
+    jobs: Arc<AtomicU64>,
+    pulse: Pulse,
 }
 
 /// One task per party.
 async fn start<S: Keyed, E: Engine>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
-    (placement, shelf): (Option<Placement>, Shelf),
-    started: tokio::time::Instant,
-) -> Result<UnboundedReceiver<Noticed<S>>, Failure> {
-    make_room(identities.len())?;
-    let mut seats = Seats::bind(identities.len(), placement)
+    (placement, durable): (Option<Placement>, Durable),
+    time: Time,
+) -> Result<Run<S>, Failure> {
+    let parties = identities.len();
+    make_room(parties)?;
+    let mut seats = Seats::bind(parties, placement)
         .await
         .map_err(|error| Failure::bad_input(format_args!("no sockets on the loopback: {error}")))?;
+    let Durable { shelf, journals, archive } = durable;
     let (events, noticed) = unbounded_channel();
-    let shared = Arc::new(Shared { setup: Arc::clone(&setup), started, events });
-    let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
-    let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
+    let jobs = Arc::default();
+    let shared = Arc::new(Shared {
+        setup: Arc::clone(&setup),
+        time,
+        events,
+        shelf,
+        archive,
+        once: Once::default(),
+        dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
+        jobs: Arc::clone(&jobs),
+    });
     for (identity, journal) in identities.into_iter().map(Arc::new).zip(journals) {
         let validator = Journaled::open(journal, |records| {
             Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), records)
         });
-        let validator = validator.map_err(Failure::bad_input)?;
+        let validator = validator
+            .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
         let links = seats.connect(&setup, &identity);
         tokio::spawn(party::run(Arc::clone(&shared), identity, validator, links));
     }
-    Ok(noticed)
+    // From the last key to the first value, or from one value to the next, there may be so many slots.
+    let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);
+    let patience = PATIENCE.saturating_add(setup.pace.period.saturating_mul(slots));
+    Ok(Run { noticed, jobs, pulse: Pulse::new(time.started, parties, patience) })
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Raises the number of files that this process may open, if its sockets need more: a listener for each

@@ -1,8 +1,9 @@
 //! The parties' sockets: one listener each, one TCP connection on the loopback for each pair.
 //!
 //! A frame is what one step of a party sends to one peer, encoded once for all recipients. It waits for
-//! half of the round trip between the two regions, as the simulator's model has it, and is decoded by who
-//! receives it. Nothing else connects the parties.
+//! half of the round trip between the two regions, as the simulator's model has it, and is decoded where it
+//! arrives, the same bytes once for all parties (`frames`). Nothing else connects the parties but what they
+//! would all compute alike (`once`).
 //!
 //! Elsewhere: one connection (`link`), who is at its other end (`handshake`), distances (`sim`).
 
@@ -19,8 +20,9 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::Instant as Clock;
 
+use super::frames::Frames;
 use super::handshake;
-use super::link::{Due, Incoming, Link, Source};
+use super::link::{Due, Incoming, Link, Source, frame};
 use crate::setup::{Identity, Setup};
 use crate::validator::Recipient;
 
@@ -42,14 +44,15 @@ struct Peer {
 }
 
 /// A party's sockets before anybody dials.
-pub(super) struct Seats {
+pub(super) struct Seats<T> {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
+    frames: Arc<Frames<T>>,
     /// `None`: everybody sits in one room.
     placement: Option<Placement>,
 }
 
-impl Seats {
+impl<T: BorshDeserialize + Clone + Send + Sync + 'static> Seats<T> {
     /// One listener for each party, so that nobody is dialled in vain.
     pub(super) async fn bind(parties: usize, placement: Option<Placement>) -> io::Result<Self> {
         let mut listeners = Vec::with_capacity(parties);
@@ -59,11 +62,11 @@ impl Seats {
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
         // Popped from the last party to the first.
         listeners.reverse();
-        Ok(Self { listeners, addresses, placement })
+        Ok(Self { listeners, addresses, frames: Arc::default(), placement })
     }
 
     /// Starts the links of the next party, from the first to the last.
-    pub(super) fn connect<T: BorshDeserialize + Send + 'static>(
+    pub(super) fn connect(
         &mut self,
         setup: &Arc<Setup>,
         identity: &Arc<Identity>,
@@ -83,8 +86,8 @@ impl Seats {
             }
             let source = if me < peer { Source::Dial(*address) } else { Source::Accept(streams) };
             let (setup, identity) = (Arc::clone(setup), Arc::clone(identity));
-            let inbox = inbox.clone();
-            let link = Link { setup, identity, peer, source, queue: waiting, inbox };
+            let (inbox, frames) = (inbox.clone(), Arc::clone(&self.frames));
+            let link = Link { setup, identity, peer, source, queue: waiting, inbox, frames };
             tokio::spawn(link.run());
         }
         if let Some(listener) = self.listeners.pop() {
@@ -177,5 +180,5 @@ fn encode<'a, T: borsh::BorshSerialize + 'a>(
         return None;
     }
     // Writing into memory does not fail.
-    borsh::to_vec(&messages).ok().map(Arc::from)
+    frame(&borsh::to_vec(&messages).ok()?)
 }

@@ -28,7 +28,7 @@ fn committee(seed: u64) -> (Arc<Setup>, Vec<Arc<Identity>>) {
     (Arc::new(setup), identities.into_iter().map(Arc::new).collect())
 }
 
-async fn ends(seats: &mut Seats, seed: u64) -> Vec<End> {
+async fn ends(seats: &mut Seats<Text>, seed: u64) -> Vec<End> {
     let (setup, identities) = committee(seed);
     identities.iter().map(|identity| seats.connect(&setup, identity)).collect()
 }

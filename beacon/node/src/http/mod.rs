@@ -95,8 +95,7 @@ const HEADERS: usize = 64;
 #[derive(Args, Clone, Debug)]
 pub struct HttpOptions {
     /// Serve the values as drand's nodes serve theirs, until Ctrl-C unless there is --slots
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8787",
-          conflicts_with = "journal")]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8787")]
     pub http: Option<SocketAddr>,
     /// Seconds from slot to slot
     #[arg(long, value_name = "SECONDS", default_value = "1", requires = "http")]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Results by what they are results of.
-pub(super) struct Memo<K, V>(Mutex<BTreeMap<K, Arc<OnceLock<V>>>>);
+pub(crate) struct Memo<K, V>(Mutex<BTreeMap<K, Arc<OnceLock<V>>>>);
 
 impl<K, V> Default for Memo<K, V> {
     fn default() -> Self {
@@ -17,7 +17,7 @@ impl<K, V> Default for Memo<K, V> {
 
 impl<K: Ord, V: Clone> Memo<K, V> {
     /// The result for `key`, computed if nobody has asked before.
-    pub(super) fn get(&self, key: K, compute: impl FnOnce() -> V) -> V {
+    pub(crate) fn get(&self, key: K, compute: impl FnOnce() -> V) -> V {
         let cell = {
             let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(cells.entry(key).or_default())

@@ -20,7 +20,7 @@ pub mod committee;
 mod costs;
 mod ground;
 mod latency;
-mod memo;
+pub(crate) mod memo;
 pub mod observe;
 mod prices;
 mod seen;

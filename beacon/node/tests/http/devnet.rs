@@ -20,7 +20,7 @@ pub(crate) struct Devnet {
 }
 
 impl Devnet {
-    fn start(more: &[&str]) -> Self {
+    pub(crate) fn start(more: &[&str]) -> Self {
         Self::prepared(|command| command.arg("--no-page").args(more))
     }
 

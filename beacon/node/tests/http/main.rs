@@ -13,6 +13,7 @@
 mod client;
 mod content;
 mod devnet;
+mod durable;
 mod endpoints;
 mod limits;
 #[cfg(unix)]

@@ -1,0 +1,118 @@
+//! What a devnet serves of its run: rounds over HTTP, those of earlier lives included if it keeps journals.
+//!
+//! A served chain's slots are due at their times, counted from a whole second, as drand counts. After a
+//! restart the parties' clocks go on where the chain's time is: rounds that were missed meanwhile are made
+//! up for as fast as the committee can, as drand's nodes do.
+//!
+//! Elsewhere: who answers requests ([`crate::http`]), where old rounds are kept ([`crate::archive`]).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant as Clock;
+
+use super::party::Time;
+use crate::archive::Archive;
+use crate::failure::Failure;
+use crate::http::{self, Board, HttpOptions, Server, Shown};
+use crate::journal::Shelf;
+use crate::scheme::{self, Keyed};
+use crate::setup::Setup;
+use crate::validator::Event;
+
+/// What is served; nothing, perhaps.
+pub(super) struct Served {
+    board: Option<Arc<Board>>,
+    archive: Option<Arc<Archive>>,
+    /// Whether the archive's values are on the board.
+    is_past_told: AtomicBool,
+    time: Time,
+}
+
+impl Served {
+    /// Serves rounds, if that is asked for, and says when the parties' clocks begin. `used` says whether the
+    /// parties' journals are.
+    ///
+    /// # Errors
+    /// If the scheme has no rounds, or address, page or archive are not to be had.
+    pub(super) async fn open<S: Keyed>(
+        options: &HttpOptions,
+        setup: &Setup,
+        (shelf, used): (&Shelf, bool),
+    ) -> Result<Self, Failure> {
+        let Some(address) = options.http else {
+            let time = Time { started: Clock::now(), before: Duration::ZERO };
+            return Ok(Self { board: None, archive: None, is_past_told: false.into(), time });
+        };
+        if S::NAME != scheme::Name::Bls {
+            return Err(Failure::bad_input("--http serves values of --scheme bls"));
+        }
+        let page = options.files();
+        let archive = shelf.archive(used, http::genesis().0).map_err(Failure::bad_input)?;
+        let start = archive.as_ref().map_or_else(|| http::genesis().0, Archive::start);
+        let (period, time) = (options.period, Self::time_since(start));
+        let board = Arc::new(Board::new(start, period, *setup.context.chain.as_bytes()));
+        let server =
+            Server::open(address, page.as_deref(), Arc::clone(&board), &options.limits).await?;
+        let address = server.address().map_err(Failure::bad_input)?;
+        let shows = if page.is_some() { "shows the slots, and " } else { "" };
+        say!(
+            "http://{address}/ {shows}serves rounds as drand does, one each {period} s; Ctrl-C ends it"
+        );
+        tokio::spawn(server.run());
+        let archive = archive.map(Arc::new);
+        Ok(Self { board: Some(board), archive, is_past_told: false.into(), time })
+    }
+
+    /// The parties' clock of a chain that began, or begins, at this second of Unix time.
+    fn time_since(start: u64) -> Time {
+        let start = Duration::from_secs(start);
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Time {
+            started: Clock::now() + start.saturating_sub(unix),
+            before: unix.saturating_sub(start),
+        }
+    }
+
+    pub(super) fn archive(&self) -> Option<Arc<Archive>> {
+        self.archive.clone()
+    }
+
+    pub(super) const fn time(&self) -> Time {
+        self.time
+    }
+
+    /// Tells what a party noticed.
+    pub(super) fn post<S: Keyed>(&self, event: &Event<S>) {
+        let Some(board) = &self.board else { return };
+        match event {
+            Event::Ready { first_slot, committees } => {
+                if let Some(key) = S::public_key(&committees.slow) {
+                    board.open(&key, *first_slot);
+                    self.tell_past(board);
+                }
+            }
+            Event::Revealed(reveal) => {
+                if let Some(signature) = S::signature(&reveal.output) {
+                    board.reveal(reveal.slot, signature);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Once: the first party that has its keys says which chain it is.
+    fn tell_past(&self, board: &Board) {
+        if self.is_past_told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let past = self.archive.iter().flat_map(|archive| archive.take_past());
+        past.for_each(|(slot, signature)| board.reveal(slot, signature));
+    }
+
+    /// All parties have a slot's value.
+    pub(super) fn show(&self, shown: &Shown) {
+        self.board.iter().for_each(|board| board.show(shown));
+    }
+}

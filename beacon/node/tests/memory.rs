@@ -1,0 +1,67 @@
+//! A devnet without an end keeps a bounded amount, however long it runs.
+//!
+//! A binary of its own, for its allocator counts. What is compared is bytes that are allocated and not
+//! freed, at moments that slots give and no clock; the least of many moments, for messages under way come
+//! and go.
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::alloc::System;
+use std::ops::ControlFlow;
+
+use jolteon::Jolteon;
+use prefinal_node::devnet::soak;
+use prefinal_node::scheme::Bls;
+use prefinal_node::setup::{Algorithm, Plan};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use weighted_rounding::{Ratio, Stake};
+
+#[global_allocator]
+static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Moments of which the least counts.
+const WINDOW: u64 = 100;
+
+fn held() -> usize {
+    let stats = HEAP.stats();
+    stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
+}
+
+/// Bytes that are held around each of these slots.
+fn held_at(slots: &[u64]) -> Vec<usize> {
+    let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Tight, Ratio::ONE);
+    let plan = plan.expect("four parties are a committee");
+    let mut least = vec![usize::MAX; slots.len()];
+    let last = slots.last().copied().unwrap_or(0);
+    let watch = |slot: u64| {
+        for (at, least) in slots.iter().zip(&mut least) {
+            if (at.saturating_sub(WINDOW)..=*at).contains(&slot) {
+                *least = held().min(*least);
+            }
+        }
+        if slot < last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("threads");
+    let run = runtime.block_on(soak::run::<Bls, Jolteon>(&plan, watch));
+    runtime.shutdown_background();
+    run.expect("a run without faults");
+    least
+}
+
+/// All tails are full by slot 1200; from there on a slot may add what a served round takes (48 bytes and its
+/// place in a map) and nothing else. Without a bound on what parties and ledger keep it adds some 10 000.
+#[test]
+fn what_a_devnet_keeps_does_not_grow_with_its_slots() {
+    let [once, twice] = held_at(&[1300, 2600])[..] else { unreachable!() };
+    let grown = twice.saturating_sub(once);
+    assert!(grown < 1300 * 400, "{once} bytes after 1300 slots, {twice} after 2600");
+}
+
+/// For a figure: `cargo test --release -p prefinal-node --test memory -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes"]
+fn twenty_thousand_slots() {
+    let slots: Vec<u64> = (1..=20).map(|thousand| thousand * 1000).collect();
+    for (slots, bytes) in slots.iter().zip(held_at(&slots)) {
+        println!("{slots:>6} slots: {:>6} kB held", bytes / 1000);
+    }
+}
