@@ -69,12 +69,9 @@ pub(super) fn tampered<C: Case>(_: Kind<C>) {
     }
 }
 
-/// The victim's machine accuses when it opens, and has its shares; the evidence convinces others and is
-/// bound to dealing and session.
-#[test]
-fn a_slow_dealer_is_accused_when_its_victim_opens() {
-    let slow = Slow::new();
-    let blank = Dkg::<field::Dealing>::new(Arc::clone(&slow.committee.config));
+/// What the victim's machine says when a slow dealing makes its key: whom it accuses, and how many shares
+/// it has.
+fn opened_by_the_victim(slow: &Slow, blank: &Dkg<field::Dealing>) -> (Fault, Arc<Evidence>, usize) {
     let dealings = [(3, &slow.honest), (SLOW_DEALER, &slow.slow)];
     let envelopes = dealings.map(|(dealer, dealing)| {
         let place = blank.owed(Party::new(dealer))[0];
@@ -101,12 +98,21 @@ fn a_slow_dealer_is_accused_when_its_victim_opens() {
             _ => {}
         }
     }
-    assert_eq!(shares.unwrap().unwrap().slow.expose().len(), 3);
     assert!(decryption.is_none(), "used up");
     let [(fault, evidence)] = accused.try_into().unwrap();
-    let (recipient, path) = (victim, Path::Slow);
+    (fault, evidence, shares.unwrap().unwrap().slow.expose().len())
+}
+
+/// The victim accuses and has its shares; the evidence convinces others and is bound to dealing and
+/// session.
+#[test]
+fn a_slow_dealer_is_accused_when_its_victim_opens() {
+    let slow = Slow::new();
+    let blank = Dkg::<field::Dealing>::new(Arc::clone(&slow.committee.config));
+    let (fault, evidence, shares) = opened_by_the_victim(&slow, &blank);
+    let (recipient, path) = (Party::new(VICTIM), Path::Slow);
     let misdeed = TooLarge { recipient, path, share: 0, chunk: CHUNK }.into();
-    assert_eq!(fault, Fault { party: Party::new(SLOW_DEALER), misdeed });
+    assert_eq!((&fault, shares), (&Fault { party: Party::new(SLOW_DEALER), misdeed }, 3));
 
     let bytes = evidence.to_bytes();
     let read = Evidence::from_bytes(blank.dealing_bytes(), &bytes).unwrap();
