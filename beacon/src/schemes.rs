@@ -43,17 +43,9 @@ pub use self::decryption::{
 pub use self::multisig::{MultiSig, Statement};
 pub use self::wvuf::Wvuf;
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Bls {}
-    impl Sealed for super::Decryption {}
-    impl Sealed for super::MultiSig {}
-    impl Sealed for super::Wvuf {}
-}
-
-/// A function that a committee computes together, as a beacon uses it. Sealed: what a beacon promises
-/// rests on every line of it.
-pub trait Scheme: sealed::Sealed + Copy + Debug + Default + Eq + Send + Sync + 'static {
+/// A function that a committee computes together, as a beacon uses it. A chain may bring its own: what a
+/// beacon promises rests on every line of the implementation.
+pub trait Scheme: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// The public side of one path: who holds which shares, and the keys that partials are checked
     /// against.
     type Committee: Clone + Debug + Send + Sync;
