@@ -148,7 +148,9 @@ pub enum Output<E: Engine = Jolteon> {
     Run(E::Job),
     /// This party is about to cast the vote that makes the value final once enough parties cast it.
     Prefinalized {
-        /// Where.
+        /// Whose value. If the vote is for a descendant and only implies this slot, it is not the view's.
+        slot: Slot,
+        /// Where the vote is cast.
         view: View,
         /// For what.
         value: Value,

@@ -292,8 +292,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 self.outputs.push_back(Output::Send { to, message: Message::Engine(message) });
             }
             engine::Output::Run(job) => self.outputs.push_back(Output::Run(Job::Engine(job))),
-            engine::Output::Prefinalized { view, value } => {
-                self.tell(now, ::beacon::Input::Prefinalized { slot: view.slot, view, value });
+            engine::Output::Prefinalized { slot, view, value } => {
+                self.tell(now, ::beacon::Input::Prefinalized { slot, view, value });
                 self.carry();
             }
             engine::Output::Carried { from, partial } => self.carried(now, from, &partial),

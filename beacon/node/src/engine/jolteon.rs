@@ -68,7 +68,8 @@ impl Engine for Jolteon {
             }
             jolteon::Output::Check(job) => Output::Run(job),
             jolteon::Output::Prefinalized { round, block } => {
-                Output::Prefinalized { view: view(round), value: Value::new(block.to_bytes()) }
+                let (view, value) = (view(round), Value::new(block.to_bytes()));
+                Output::Prefinalized { slot: view.slot, view, value }
             }
             jolteon::Output::Finalized { round, block } => {
                 let context = self.committee().context();

@@ -77,8 +77,8 @@ impl Engine for Malachite {
                 Output::Send { to, message }
             }
             malachite::Output::Prefinalized { height, round, block } => {
-                let value = Value::new(block.to_bytes());
-                Output::Prefinalized { view: View::new(slot(height), round), value }
+                let (slot, value) = (slot(height), Value::new(block.to_bytes()));
+                Output::Prefinalized { slot, view: View::new(slot, round), value }
             }
             malachite::Output::Carried { from, partial } => Output::Carried { from, partial },
             malachite::Output::Finalized { block } => {
