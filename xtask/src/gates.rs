@@ -93,8 +93,13 @@ pub(crate) const NPM: Program = Program { name: "npm", package: "npm" };
 pub(crate) const WASM_TRIPLE: &str = "wasm32-unknown-unknown";
 const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
-/// Small committees under attack, in both schemes, by the program that the tests were built with.
-const CAMPAIGN: &str = "simulate --campaign --executions 100 --seed";
+/// Small committees under attack, by the program that the tests were built with. Engines and functions are
+/// drawn; each engine plays for itself as well, for Jolteon and Malachite are drawn seldom.
+const CAMPAIGNS: [&str; 3] = [
+    "--executions 400 --seed 7",
+    "--engine jolteon --executions 30 --seed 8",
+    "--engine malachite --executions 30 --seed 9",
+];
 
 /// These benches have no tests; `source` looks at them.
 const WORKSPACE: &str = "test --workspace --exclude prefinal-bench --exclude prefinal-geo --locked";
@@ -133,9 +138,10 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 fn tests() -> Result<Vec<Gate>, Failed> {
     let rustdoc = root().join("xtask/rustdoc.sh");
     let all = Gate::cargo(&format!("{WORKSPACE} --features {EXTRAS}"));
-    let campaign = |seed| Gate::new("target/debug/prefinal", &format!("{CAMPAIGN} {seed}"));
+    let campaign =
+        |options| Gate::new("target/debug/prefinal", &format!("simulate --campaign {options}"));
     let all = all.with("RUSTDOC", &rustdoc.to_string_lossy());
-    Ok(vec![all, campaign(7).beside(campaign(8))])
+    Ok([all].into_iter().chain(CAMPAIGNS.map(campaign)).collect())
 }
 
 /// The program is the one that `tests` has built. Packages come from npm and modules from Go's proxy, both

@@ -3,7 +3,8 @@
 //! | module      | what                                                                      |
 //! |-------------|---------------------------------------------------------------------------|
 //! | `latency`   | the paper's experiment: slow path against fast path                        |
-//! | `campaign`  | thousands of executions under attack; `check`, `view`: what must hold       |
+//! | `campaign`  | thousands of executions under attack, on every engine                      |
+//! | `check`, `view` | what must hold of whole validators; `finality`: what is final           |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys     |
 //! | `observe`   | a run event by event, for those who analyse it elsewhere                    |
 //! | `committee` | the host: real machines in the simulator, each thing computed once         |
@@ -18,6 +19,7 @@ mod campaign;
 pub mod check;
 pub mod committee;
 mod costs;
+mod finality;
 mod ground;
 mod latency;
 pub(crate) mod memo;
@@ -32,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use ::beacon::contract::Rule;
 use ::beacon::{Bls, Wvuf};
 use clap::Args;
 use sim::{Jitter, Network, Placement};
@@ -61,7 +64,7 @@ pub struct Options {
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
-    /// What the committee evaluates [default: bls; with --campaign drawn from the seed]
+    /// What the committee evaluates [default: bls]
     #[arg(long, value_enum)]
     scheme: Option<scheme::Name>,
     /// How many slots get a value
@@ -80,18 +83,31 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
     /// Compare tight thresholds with ramps instead, and total weights with each other
-    #[arg(long, conflicts_with = "campaign")]
+    #[arg(long)]
     thresholds: bool,
     /// Play executions of small committees under attack instead, one for each seed from --seed on
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = [
+        "parties", "regions", "scheme", "slots", "cores", "jitter", "costs", "out", "thresholds",
+    ])]
     campaign: bool,
     /// How many executions a campaign has
     #[arg(long, value_name = "COUNT", requires = "campaign", default_value_t = 200,
         value_parser = clap::value_parser!(u64).range(1..))]
     executions: u64,
     /// Play the execution of this seed alone
-    #[arg(long, value_name = "SEED", requires = "campaign", conflicts_with = "executions")]
+    #[arg(long, value_name = "SEED", requires = "campaign",
+        conflicts_with_all = ["executions", "seed"])]
     only: Option<u64>,
+    /// Which engine orders the slots of a campaign [default: drawn from the seed]
+    #[arg(long, value_enum, requires = "campaign")]
+    engine: Option<campaign::EngineName>,
+    /// What the parties of a campaign evaluate [default: drawn from the seed, mostly ideal]
+    #[arg(long, value_enum, requires = "campaign")]
+    function: Option<campaign::Function>,
+    /// Leave one rule out of the release contract, and stop when that shows
+    #[arg(long, value_name = "NUMBER", requires = "campaign",
+        value_parser = clap::value_parser!(u8).range(1..=9))]
+    without_rule: Option<u8>,
 }
 
 impl Options {
@@ -112,19 +128,23 @@ impl Options {
     fn order(&self) -> Result<Order, Failure> {
         let table = self.committee.stakes.as_deref().map(StakeTable::read).transpose()?;
         let mut command = "prefinal simulate --campaign".to_owned();
-        if let Some(scheme) = self.scheme {
-            command += if scheme == scheme::Name::Bls { " --scheme bls" } else { " --scheme wvuf" };
-        }
         if let Some(file) = &self.committee.stakes {
             command += &format!(" --stakes {}", file.display());
         }
         if self.committee.fast != Ratio::FIVE_SIXTHS {
             command += &format!(" --fast {}", self.committee.fast);
         }
+        let is_without = |rule: &Rule| Some(rule.number()) == self.without_rule;
+        let without = Rule::ALL.into_iter().find(is_without);
+        if let Some(rule) = without {
+            command += &format!(" --without-rule {}", rule.number());
+        }
         Ok(Order {
             first: self.only.unwrap_or(self.committee.seed),
             executions: if self.only.is_some() { 1 } else { self.executions },
-            scheme: self.scheme,
+            engine: self.engine,
+            function: self.function,
+            without,
             table,
             fast: self.committee.fast,
             command,

@@ -11,16 +11,18 @@
 //! it is final, skipped or not. Votes count when they leave, promises when they are written, partials
 //! when they leave; all this is read off records and messages, nothing off a beacon.
 //!
-//! That a quorum of one round is for one block is agreement, checked apart from this.
+//! That a quorum of one round is for one block is agreement, checked apart from this. Elsewhere: who
+//! counts votes ([`super::finality`]); parties that are not Jolteon's (`campaign::account`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::beacon::{Path, Slot, Value};
+use ::beacon::{Path, Slot};
 use crypto_core::access::{Access, Party};
 use sim::Note;
 
 use super::check::{Trial, Violation};
 use super::committee::Seen;
+use super::finality::{Ballot, Finality};
 use crate::scheme::Keyed;
 use crate::setup::Setup;
 
@@ -28,26 +30,15 @@ use crate::setup::Setup;
 pub(super) struct View<'a> {
     setup: &'a Setup,
     faulty: &'a BTreeSet<Party>,
-    /// The last round that is final.
-    horizon: u64,
-    promised: BTreeMap<u64, BTreeSet<Party>>,
-    voted: BTreeMap<(u64, Value), BTreeSet<Party>>,
-    /// Round of a block's parent.
-    parents: BTreeMap<Value, u64>,
+    finality: Finality,
     released: BTreeMap<(Path, Slot), BTreeSet<Party>>,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(setup: &'a Setup, faulty: &'a BTreeSet<Party>) -> Self {
-        Self {
-            setup,
-            faulty,
-            horizon: 0,
-            promised: BTreeMap::new(),
-            voted: BTreeMap::new(),
-            parents: BTreeMap::new(),
-            released: BTreeMap::new(),
-        }
+        let stakes = setup.members.iter().map(|member| member.stake.get()).collect();
+        let finality = Finality::new(stakes, faulty.clone());
+        Self { setup, faulty, finality, released: BTreeMap::new() }
     }
 
     pub(super) fn check<S: Keyed>(&mut self, trial: &Trial<'_, S>) -> Result<(), Violation> {
@@ -66,50 +57,25 @@ impl<'a> View<'a> {
     }
 
     fn take<S: Keyed>(&mut self, party: Party, seen: &Seen<S>) -> Result<(), String> {
-        match *seen {
-            // Also those of faulty leaders.
-            Seen::Proposed { block, parent, .. } => {
-                self.parents.insert(block, parent);
-            }
-            _ if self.faulty.contains(&party) => {}
-            Seen::Promised(round) => {
-                self.promised.entry(round).or_default().insert(party);
-                if self.has_quorum(self.promised.get(&round)) {
-                    self.horizon = self.horizon.max(round);
-                }
-            }
-            Seen::Voted { round, block } => {
-                self.voted.entry((round, block)).or_default().insert(party);
-                let parent = self.parents.get(&block).copied();
-                let chained = parent.filter(|parent| parent.saturating_add(1) == round);
-                if self.has_quorum(self.voted.get(&(round, block))) {
-                    self.horizon = chained.map_or(self.horizon, |parent| parent.max(self.horizon));
-                }
-            }
+        let ballot = match *seen {
+            Seen::Proposed { block, parent, .. } => Ballot::Proposed { parent, block },
+            Seen::Promised(round) => Ballot::Promised(round),
+            Seen::Voted { round, block } => Ballot::Voted { round, block },
+            _ if self.faulty.contains(&party) => return Ok(()),
             Seen::Released(path, slot) => {
                 self.released.entry((path, slot)).or_default().insert(party);
                 return self.look(path, slot);
             }
-            Seen::Shown(slot) if slot.get() > self.horizon => {
-                let horizon = self.horizon;
+            Seen::Shown(slot) if !self.finality.permits(slot, None) => {
+                let horizon = self.finality.horizon();
                 return Err(format!(
                     "the output of {slot}, and rounds are final up to {horizon} only"
                 ));
             }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Whether these and all faulty parties hold a quorum of stake.
-    fn has_quorum(&self, honest: Option<&BTreeSet<Party>>) -> bool {
-        let stake = |party: &Party| {
-            self.setup.members.get(party.index()).map_or(0, |member| member.stake.get())
+            _ => return Ok(()),
         };
-        let total: u128 = self.setup.members.iter().map(|member| member.stake.get()).sum();
-        let honest: u128 = honest.into_iter().flatten().map(stake).sum();
-        let faulty: u128 = self.faulty.iter().map(stake).sum();
-        (honest + faulty).saturating_mul(3) > total.saturating_mul(2)
+        self.finality.take(party, &ballot);
+        Ok(())
     }
 
     /// What the faulty parties hold alone.
@@ -125,7 +91,7 @@ impl<'a> View<'a> {
     }
 
     fn look(&self, path: Path, slot: Slot) -> Result<(), String> {
-        if slot.get() <= self.horizon {
+        if self.finality.permits(slot, None) {
             return Ok(());
         }
         let shape = self.setup.keygen.shape();
@@ -140,7 +106,7 @@ impl<'a> View<'a> {
         Err(format!(
             "the adversary holds {got} shares of {slot} on the {path} path, {need} reconstruct, and \
              rounds are final up to {} only",
-            self.horizon
+            self.finality.horizon()
         ))
     }
 }

@@ -326,16 +326,16 @@ fn campaign(arguments: &[&str]) -> (String, Option<i32>) {
 
 #[test]
 fn a_campaign_reports_what_was_done_and_is_the_same_again() {
-    for scheme in ["bls", "wvuf"] {
-        let arguments = ["--scheme", scheme, "--executions", "6", "--seed", "11"];
+    for function in ["ideal", "bls", "wvuf"] {
+        let arguments = ["--function", function, "--executions", "6", "--seed", "11"];
         let (report, code) = campaign(&arguments);
         assert_eq!(code, Some(0), "{report}");
         assert!(report.contains("6 executions") && report.contains(" 0 violations"), "{report}");
         assert_eq!(campaign(&arguments).0, report);
         // One of them alone.
-        let (alone, code) = campaign(&["--scheme", scheme, "--only", "13"]);
+        let (alone, code) = campaign(&["--function", function, "--only", "13"]);
         assert_eq!(code, Some(0), "{alone}");
-        assert_eq!(campaign(&["--scheme", scheme, "--only", "13"]).0, alone);
+        assert_eq!(campaign(&["--function", function, "--only", "13"]).0, alone);
     }
 }
 
@@ -356,6 +356,24 @@ fn options_of_a_campaign_do_not_stand_alone() {
     misused(&["simulate", "--campaign", "--executions", "0"], &["--executions", "0"]);
     misused(&["simulate", "--campaign", "--only", "1", "--executions", "3"], &["--only"]);
     misused(&["simulate", "--campaign", "--thresholds"], &["--thresholds"]);
+    misused(&["simulate", "--campaign", "--only", "1", "--seed", "3"], &["--only"]);
+    misused(&["simulate", "--campaign", "--without-rule", "10"], &["--without-rule", "10"]);
+    misused(&["simulate", "--without-rule", "2"], &["--campaign"]);
+    misused(&["simulate", "--engine", "malachite"], &["--campaign"]);
+    misused(&["simulate", "--function", "ideal"], &["--campaign"]);
+    // A campaign would not look at these.
+    for unused in [
+        ["--parties", "7"],
+        ["--regions", "none"],
+        ["--scheme", "bls"],
+        ["--slots", "5"],
+        ["--cores", "4"],
+        ["--jitter", "5"],
+        ["--costs", "costs.json"],
+        ["--out", "folder"],
+    ] {
+        misused(&[&["simulate", "--campaign"], &unused[..]].concat(), &[unused[0]]);
+    }
 }
 
 #[test]

@@ -13,14 +13,14 @@ use sim::{Network, Note, Seat, Simulation};
 use weighted_rounding::{Ratio, Stake};
 
 use crate::failure::Failure;
-use crate::scheme::Keyed;
+use crate::scheme::{Fixed, Keyed};
 use crate::setup::{Algorithm, Plan};
 use crate::simulate::committee::{Committee, Ground, Prices, Seen};
 use crate::stakes::StakeTable;
 use crate::validator::Record;
 
 /// Keys of all boards are drawn from this; what is played on them, from the execution's seed.
-const KEYS: u64 = 1;
+pub(super) const KEYS: u64 = 1;
 
 /// One-way delay while keys are generated.
 const DELAY: Duration = Duration::from_millis(50);
@@ -46,14 +46,16 @@ const SIZES: [usize; 4] = [4, 5, 7, 10];
 
 /// What a board is made of.
 pub(super) struct Layout {
-    plan: Plan,
-    algorithm: Algorithm,
+    pub(super) plan: Plan,
+    pub(super) algorithm: Algorithm,
 }
 
 /// A committee with its keys.
 pub(super) struct Board<S: Keyed> {
     pub(super) algorithm: Algorithm,
     pub(super) ground: Arc<Ground<S>>,
+    /// The key that was generated.
+    pub(super) key: Arc<Fixed<S>>,
     /// Of each party, oldest record first.
     pub(super) disks: Vec<Vec<Record>>,
     /// What was voted for by then.
@@ -119,12 +121,14 @@ impl<S: Keyed> Board<S> {
             let what = format!("{ready} of {seats} parties have keys after {stop:?}");
             return Err(Failure::Disagreement(what));
         }
+        let key = simulation.machine(Seat::new(0)).and_then(|machine| machine.key()).cloned();
+        let key = key.ok_or_else(|| Failure::Disagreement("no key although ready".to_owned()))?;
         let disks = (0..seats).map(|seat| simulation.records(Seat::new(seat)).to_vec()).collect();
         let mut before = simulation.take_notes();
         before.retain(|note| {
             use Seen::{Promised, Proposed, Released, Voted};
             matches!(note.event, Promised(_) | Voted { .. } | Proposed { .. } | Released(..))
         });
-        Ok(Self { algorithm: layout.algorithm, ground, disks, before })
+        Ok(Self { algorithm: layout.algorithm, ground, key, disks, before })
     }
 }

@@ -74,6 +74,13 @@ impl Draw {
         draw
     }
 
+    /// Who runs twice.
+    pub(super) fn twins(&self) -> Vec<Party> {
+        let is_twin = |vices: &[Vice]| vices.iter().any(|vice| matches!(vice, Vice::Twins { .. }));
+        let twins = self.vices.iter().filter(|(_, vices)| is_twin(vices));
+        twins.map(|(party, _)| *party).collect()
+    }
+
     /// Who is faulty.
     pub(super) fn faulty(&self) -> BTreeSet<Party> {
         self.vices.keys().copied().collect()

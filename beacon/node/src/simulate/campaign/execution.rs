@@ -1,45 +1,50 @@
-//! One execution: a board, a script, a verdict.
+//! One execution: a stage, a script, a verdict.
 //!
 //! Until the network heals, what was drawn happens. Then every honest party has to come back and to
 //! reveal every slot up to some that became final after healing. All along, the partials that an
 //! honest party keeps are counted: for each slot from the first that it has not revealed to the end of
 //! its window at most one of each party and path.
+//!
+//! An execution ends: after [`Bounds::patience`] of virtual time, after [`Bounds::events`], or when nothing
+//! is left to happen. Then it is a violation, as any other.
+//!
+//! Elsewhere: who plays (`validators`: the whole validator on Jolteon; `arena`: any engine and function).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Limits, Slot, Value};
+use ::beacon::{Beacon, Footprint, Limits, Scheme, Slot, Value};
 use crypto_core::access::Party;
 use machine::Instant;
-use sim::{Disk, Seat, Simulation, Stop};
+use sim::{Disk, Host, InputOf, Note, Seat, Simulation, Stop, UnknownSeat};
 
-use super::board::Board;
 use super::draw::Draw;
-use super::forge::Forge;
 use super::tally::{Kind, Tally};
-use super::vice::{Sinner, Vice};
+use super::vice::Vice;
 use crate::failure::Failure;
-use crate::setup::Algorithm;
-use crate::simulate::check::{Summary, Trial, Violation};
-use crate::simulate::committee::{Committee, Knowledge, Prices, Seen};
-use crate::validator::{Input, Message};
+use crate::simulate::check::{Summary, Violation};
 
-/// What a job of the engine takes.
-const WORK: Duration = Duration::from_millis(1);
+/// What a job takes.
+pub(super) const WORK: Duration = Duration::from_millis(1);
 /// What the engine gives a round: not much more than it takes around the world.
 pub(super) const ROUND: Duration = Duration::from_millis(700);
 /// How often it is looked who is down.
 const SLICE: Duration = Duration::from_millis(100);
-/// After healing, before an honest party has revealed what it must.
-const PATIENCE: Duration = Duration::from_secs(900);
-/// Far more than an execution takes; against machines that keep each other busy for ever.
-const MOST_EVENTS: u64 = 5_000_000;
 /// Slots that have to become final after healing.
 const AFTER_HEALING: u64 = 5;
+
+/// When an execution ends in any case.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// After healing, before an honest party has revealed what it must.
+    pub(super) patience: Duration,
+    /// Far more than an execution takes; against machines that keep each other busy for ever.
+    pub(super) events: u64,
+}
 
 /// How an execution went.
 #[derive(Clone, Debug)]
@@ -54,12 +59,73 @@ pub(super) struct Played {
     pub(super) fingerprint: u64,
 }
 
+/// Where somebody is by now.
+pub(super) enum Place {
+    /// Values come from this slot on.
+    Ready(Slot),
+    Finalized(Slot, Option<Value>),
+    /// With a value, or without one where none is due.
+    Revealed(Slot),
+}
+
+/// What a beacon keeps.
+pub(super) struct Kept {
+    footprint: Footprint,
+    most: Footprint,
+    head: Slot,
+    partials: usize,
+}
+
+impl Kept {
+    pub(super) fn by<S: Scheme>(beacon: &Beacon<S>) -> Self {
+        Self {
+            footprint: beacon.footprint(),
+            most: beacon.most(),
+            head: beacon.head(),
+            partials: beacon.pending_partials(),
+        }
+    }
+}
+
+/// Told of every note when it is made.
+pub(super) type Watcher<H> = Box<dyn FnMut(&Note<<H as Host>::Event>)>;
+
+/// A host that a script can be played on.
+pub(super) trait Playable: Host + Sized {
+    fn seats(&self) -> u32;
+    fn party(&self, seat: Seat) -> Party;
+    fn kept(machine: &Self::Machine) -> Option<Kept>;
+    fn place(event: &Self::Event) -> Option<Place>;
+    /// Something that one twin hears and the other does not.
+    fn whisper(from: Party, bytes: Vec<u8>) -> InputOf<Self>;
+    fn corrupt(
+        simulation: &mut Simulation<Self>,
+        seat: Seat,
+        vice: Vice,
+        tally: &Rc<RefCell<Tally>>,
+    ) -> Result<(), UnknownSeat>;
+    fn watcher(&self) -> Watcher<Self> {
+        Box::new(|_| {})
+    }
+    /// The network has healed.
+    fn heal(&mut self) {}
+    /// The first slot with a value, if it is known from the start.
+    fn first(&self) -> Option<Slot> {
+        None
+    }
+    /// Why somebody is not taking part.
+    fn broken(&self) -> Option<&str> {
+        None
+    }
+}
+
 /// An execution under way.
-struct Stage<'a, S: Forge> {
-    board: &'a Board<S>,
+pub(super) struct Stage<'a, H: Playable> {
     draw: &'a Draw,
+    bounds: Bounds,
     faulty: BTreeSet<Party>,
-    simulation: Simulation<Committee<S>>,
+    pub(super) simulation: Simulation<H>,
+    watcher: Watcher<H>,
     tally: Rc<RefCell<Tally>>,
     stumbles: Vec<(Seat, u64, Duration)>,
     /// When who is to be up again at the latest.
@@ -72,60 +138,25 @@ struct Stage<'a, S: Forge> {
     most_kept: usize,
 }
 
-/// Plays one execution. What is known of the board's values goes in and comes out.
-pub(super) fn play<S: Forge>(
-    seed: u64,
-    draw: &Draw,
-    board: &Board<S>,
-    knowledge: Knowledge<S>,
-) -> Result<(Played, Knowledge<S>), Failure> {
-    let mut stage = Stage::new(seed, draw, board, knowledge)?;
-    let outcome = stage.run().and_then(|()| stage.check());
-    let tally = stage.tally.borrow().clone();
-    let played = Played {
-        outcome,
-        tally,
-        most_kept: stage.most_kept,
-        took: stage.simulation.now().since_start(),
-        fingerprint: stage.simulation.fingerprint(),
-    };
-    let knowledge = stage.simulation.into_host().into_knowledge().unwrap_or_default();
-    Ok((played, knowledge.for_next_run()))
-}
-
-impl<'a, S: Forge> Stage<'a, S> {
-    fn new(
-        seed: u64,
-        draw: &'a Draw,
-        board: &'a Board<S>,
-        knowledge: Knowledge<S>,
-    ) -> Result<Self, Failure> {
-        let mut setup = board.ground.setup().clone();
-        setup.fast_after = if board.algorithm == Algorithm::Slow { u64::MAX } else { 0 };
-        setup.timeout = ROUND;
-        let twins = draw
-            .vices
-            .iter()
-            .filter(|(_, vices)| vices.iter().any(|vice| matches!(vice, Vice::Twins { .. })));
-        let twins: Vec<Party> = twins.map(|(party, _)| *party).collect();
-        let host = Committee::new(Arc::clone(&board.ground), setup, Prices::Flat(WORK))
-            .map_err(Failure::bad_input)?
-            .knowing(Some(knowledge))
-            .with_twins(twins);
+impl<'a, H: Playable> Stage<'a, H> {
+    /// Seats everybody and draws what happens.
+    pub(super) fn new(seed: u64, draw: &'a Draw, host: H, bounds: Bounds) -> Result<Self, Failure> {
         let mut world = sim::Setup::new(host.seats(), seed, draw.network.clone());
         world.cores = NonZeroU32::MIN.saturating_add(3);
-        world.most_events = MOST_EVENTS;
+        world.most_events = bounds.events;
+        let (watcher, first) = (host.watcher(), host.first());
         let simulation = Simulation::new(host, world).map_err(Failure::bad_input)?;
         let mut stage = Self {
-            board,
             draw,
+            bounds,
             faulty: draw.faulty(),
             simulation,
+            watcher,
             tally: Rc::default(),
             stumbles: draw.stumbles.clone(),
             up_at: BTreeMap::new(),
             read: 0,
-            first: None,
+            first,
             blocks: BTreeMap::new(),
             finalized: BTreeMap::new(),
             revealed: BTreeMap::new(),
@@ -135,7 +166,30 @@ impl<'a, S: Forge> Stage<'a, S> {
         Ok(stage)
     }
 
-    fn seats(&self) -> impl Iterator<Item = Seat> + use<S> {
+    /// How it went, if this is what came of it.
+    pub(super) fn played(&self, outcome: Result<Summary, Violation>) -> Played {
+        let lost = self.simulation.counters().lost;
+        self.count(Kind::Loss, if self.draw.lossy { lost } else { 0 });
+        Played {
+            outcome,
+            tally: self.tally.borrow().clone(),
+            most_kept: self.most_kept,
+            took: self.simulation.now().since_start(),
+            fingerprint: self.simulation.fingerprint(),
+        }
+    }
+
+    pub(super) const fn faulty(&self) -> &BTreeSet<Party> {
+        &self.faulty
+    }
+
+    /// The seats of a party.
+    fn seats_of(&self, party: Party) -> Vec<Seat> {
+        let host = self.simulation.host();
+        self.seats().filter(|seat| host.party(*seat) == party).collect()
+    }
+
+    fn seats(&self) -> impl Iterator<Item = Seat> + use<H> {
         (0..self.simulation.host().seats()).map(Seat::new)
     }
 
@@ -150,10 +204,6 @@ impl<'a, S: Forge> Stage<'a, S> {
 
     /// Disks, vices and accidents.
     fn prepare(&mut self) -> Result<(), sim::UnknownSeat> {
-        for seat in self.seats() {
-            let disk = self.board.disks.get(self.simulation.host().party(seat).index());
-            self.simulation.load(seat, disk.into_iter().flatten().cloned())?;
-        }
         for (party, vices) in &self.draw.vices {
             self.corrupt(*party, vices)?;
         }
@@ -175,7 +225,7 @@ impl<'a, S: Forge> Stage<'a, S> {
     }
 
     fn corrupt(&mut self, party: Party, vices: &[Vice]) -> Result<(), sim::UnknownSeat> {
-        let seats: Vec<Seat> = self.simulation.host().seats_of(party).collect();
+        let seats = self.seats_of(party);
         for (number, seat) in (0_u64..).zip(&seats) {
             let mut halved = false;
             for vice in vices {
@@ -194,7 +244,7 @@ impl<'a, S: Forge> Stage<'a, S> {
                     self.simulation.restart(*seat, at + back, Disk::Lost)?;
                     self.count(Kind::Forget, 1);
                 } else {
-                    self.simulation.rule(*seat, Sinner::<S>::new(vice, &self.tally))?;
+                    H::corrupt(&mut self.simulation, *seat, vice, &self.tally)?;
                 }
             }
         }
@@ -207,10 +257,8 @@ impl<'a, S: Forge> Stage<'a, S> {
         let from = Party::new(u32::from(own == Party::new(0)));
         for times in 0..20_u32 {
             let bytes = [number.to_be_bytes(), u64::from(times).to_be_bytes()].concat();
-            let transactions = vec![jolteon::Transaction::new(bytes)];
-            let message = Message::Engine(jolteon::Message::Transactions(transactions));
             let at = Instant::at(SLICE * 3 * times);
-            self.simulation.input(seat, at, Input::Received { from, message })?;
+            self.simulation.input(seat, at, H::whisper(from, bytes))?;
         }
         Ok(())
     }
@@ -224,22 +272,27 @@ impl<'a, S: Forge> Stage<'a, S> {
         }
     }
 
-    fn run(&mut self) -> Result<(), Violation> {
+    /// Plays it to the end.
+    pub(super) fn run(&mut self) -> Result<(), Violation> {
         while self.simulation.now() < self.draw.heals {
             self.slice(self.draw.heals)?;
         }
+        self.simulation.host_mut().heal();
         let honest = self.honest();
         let last = honest.iter().filter_map(|seat| self.finalized.get(seat)).max().copied();
         let first = self.first.unwrap_or(Slot::new(0));
         let target = last.unwrap_or(first).max(first).after(AFTER_HEALING);
-        let patience = self.draw.heals + PATIENCE;
+        let patience = self.draw.heals + self.bounds.patience;
         loop {
             let lacking = |seat: &&Seat| self.revealed.get(seat).is_none_or(|slot| *slot < target);
             let Some(seat) = honest.iter().find(lacking) else { return Ok(()) };
             if self.simulation.now() >= patience {
                 let has = self.revealed.get(seat);
                 let has = has.map_or("nothing".to_owned(), |slot| format!("up to {slot}"));
-                let what = format!("{seat} has revealed {has} and not {target} in {PATIENCE:?}");
+                let what = format!(
+                    "{seat} has revealed {has} and not {target} in {:?}",
+                    self.bounds.patience
+                );
                 return Err(Violation::Liveness(what));
             }
             self.slice(patience)?;
@@ -249,9 +302,16 @@ impl<'a, S: Forge> Stage<'a, S> {
     /// A little while; then who crashed comes back.
     fn slice(&mut self, until: Instant) -> Result<(), Violation> {
         let until = (self.simulation.now() + SLICE).min(until);
-        match self.simulation.run(until) {
+        let watch = |note: &Note<H::Event>| {
+            (self.watcher)(note);
+            ControlFlow::Continue(())
+        };
+        match self.simulation.run_watching(until, watch) {
             Stop::Deadline | Stop::Watcher => {}
             stop => return Err(Violation::Liveness(format!("the run stops: {stop:?}"))),
+        }
+        if let Some(why) = self.simulation.host().broken() {
+            return Err(Violation::Liveness(format!("does not boot: {why}")));
         }
         self.read_notes()?;
         self.measure()?;
@@ -265,18 +325,18 @@ impl<'a, S: Forge> Stage<'a, S> {
                 let last = places.entry(note.seat).or_insert(slot);
                 *last = slot.max(*last);
             };
-            match &note.event {
-                Seen::Ready { first, .. } => self.first = Some(*first),
-                Seen::Finalized(slot, block) => {
-                    ascend(&mut self.finalized, *slot);
+            match H::place(&note.event) {
+                Some(Place::Ready(first)) => self.first = Some(first),
+                Some(Place::Finalized(slot, block)) => {
+                    ascend(&mut self.finalized, slot);
                     let faulty = self.faulty.contains(&self.simulation.host().party(note.seat));
-                    if !faulty && *self.blocks.entry(*slot).or_insert(*block) != *block {
+                    if !faulty && *self.blocks.entry(slot).or_insert(block) != block {
                         let what = format!("{} has another block for {slot}", note.seat);
                         return Err(Violation::Agreement(what));
                     }
                 }
-                Seen::Revealed(reveal) => ascend(&mut self.revealed, reveal.slot),
-                _ => {}
+                Some(Place::Revealed(slot)) => ascend(&mut self.revealed, slot),
+                None => {}
             }
         }
         self.read = self.simulation.notes().len();
@@ -287,19 +347,17 @@ impl<'a, S: Forge> Stage<'a, S> {
     fn measure(&mut self) -> Result<(), Violation> {
         let Limits { window, backlog, .. } = Limits::default();
         for seat in self.honest() {
-            let beacon = self.simulation.machine(seat).and_then(|machine| machine.beacon());
-            let Some(beacon) = beacon else { continue };
-            let (kept, stated) = (beacon.footprint(), beacon.most());
-            if !kept.within(&stated) {
-                let what = format!("{seat} keeps {kept:?}, at most {stated:?}");
+            let Some(kept) = self.simulation.machine(seat).and_then(H::kept) else { continue };
+            if !kept.footprint.within(&kept.most) {
+                let what = format!("{seat} keeps {:?}, at most {:?}", kept.footprint, kept.most);
                 return Err(Violation::Memory(what));
             }
             let final_up_to = self.finalized.get(&seat).map_or(0, |slot| slot.get() + 1);
-            let open = final_up_to.saturating_sub(beacon.head().get()).min(backlog);
+            let open = final_up_to.saturating_sub(kept.head.get()).min(backlog);
             // The window is behind the last final slot; two paths.
             let slots = usize::try_from(open + window + 1).unwrap_or(usize::MAX);
-            let most = slots.saturating_mul(2).saturating_mul(self.board.disks.len());
-            let kept = beacon.pending_partials();
+            let most = slots.saturating_mul(2).saturating_mul(self.parties());
+            let kept = kept.partials;
             if kept > most {
                 let what = format!("{seat} keeps {kept} partials of {slots} slots, at most {most}");
                 return Err(Violation::Memory(what));
@@ -327,87 +385,9 @@ impl<'a, S: Forge> Stage<'a, S> {
         Ok(())
     }
 
-    fn check(&self) -> Result<Summary, Violation> {
-        let lost = self.simulation.counters().lost;
-        self.count(Kind::Loss, if self.draw.lossy { lost } else { 0 });
+    /// How many parties there are; a twin is no second one.
+    fn parties(&self) -> usize {
         let host = self.simulation.host();
-        let trial = Trial {
-            ground: &self.board.ground,
-            parties: &|seat| host.party(seat),
-            faulty: &self.faulty,
-            before: &self.board.before,
-            notes: self.simulation.notes(),
-        };
-        trial.check()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ::beacon::Bls;
-    use weighted_rounding::{Ratio, Stake};
-
-    use super::super::board::Layout;
-    use super::*;
-
-    const FOUR: [u128; 4] = [1; 4];
-
-    fn board() -> Board<Bls> {
-        let stakes = FOUR.map(Stake::new).to_vec();
-        let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-        Board::new(&layout).unwrap()
-    }
-
-    /// Equal links, nothing but these vices.
-    fn draw(vices: impl IntoIterator<Item = (u32, Vice)>) -> Draw {
-        let vices = vices.into_iter().map(|(party, vice)| (Party::new(party), vec![vice]));
-        Draw {
-            board: 0,
-            vices: vices.collect(),
-            network: sim::Network::constant(Duration::from_millis(40)),
-            lossy: false,
-            partitions: 0,
-            crashes: Vec::new(),
-            stumbles: Vec::new(),
-            leaps: Vec::new(),
-            heals: Instant::at(Duration::from_secs(2)),
-        }
-    }
-
-    fn outcome(draw: &Draw) -> Result<Summary, Violation> {
-        play(1, draw, &board(), Knowledge::default()).unwrap().0.outcome
-    }
-
-    fn twins(side: &[u32]) -> Vice {
-        Vice::Twins { side: side.iter().copied().map(Seat::new).collect() }
-    }
-
-    #[test]
-    fn twins_of_a_third_change_nothing_and_twins_of_half_break_agreement() {
-        assert!(outcome(&draw([(0, twins(&[1]))])).is_ok());
-        // Each of the two others, with the half of both twins that talks to it, is a quorum.
-        let split = draw([(0, twins(&[1, 3])), (3, twins(&[0, 1]))]);
-        let violation = outcome(&split).unwrap_err();
-        assert!(matches!(violation, Violation::Agreement(_)), "{violation}");
-    }
-
-    #[test]
-    fn silence_of_a_third_changes_nothing_and_silence_of_half_stops_everybody() {
-        let mute = |party| (party, Vice::Mute { from: Instant::START });
-        assert!(outcome(&draw([mute(0)])).is_ok());
-        let violation = outcome(&draw([mute(0), mute(1)])).unwrap_err();
-        assert!(matches!(violation, Violation::Liveness(_)), "{violation}");
-    }
-
-    #[test]
-    fn an_execution_is_the_same_again_whatever_is_known_before() {
-        let board = board();
-        let script = draw([(1, Vice::Wrong)]);
-        let (one, knowledge) = play(7, &script, &board, Knowledge::default()).unwrap();
-        let (two, _) = play(7, &script, &board, knowledge).unwrap();
-        assert_eq!((one.fingerprint, &one.outcome), (two.fingerprint, &two.outcome));
-        assert!(one.outcome.is_ok() && one.tally.total() > 0);
-        let (other, _) = play(8, &draw([]), &board, Knowledge::default()).unwrap();
-        assert_ne!(one.fingerprint, other.fingerprint);
+        self.seats().map(|seat| host.party(seat)).collect::<BTreeSet<Party>>().len()
     }
 }

@@ -1,12 +1,12 @@
 //! Partials that are wrong, and have the right shape.
 
-use ::beacon::{Bls, Wvuf};
+use ::beacon::{Bls, Random, Wvuf};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 
-use crate::scheme::Keyed;
+use super::ideal::{Ideal, Token};
 
 /// A scheme whose partials can be tampered with, from outside: through their encoding.
-pub(super) trait Forge: Keyed {
+pub(super) trait Forge: Random {
     /// The partial with `by` times the generator added to every second point, or subtracted, and the
     /// other way round for the points between: what two accomplices, or two points of one party, add
     /// up to does not change.
@@ -33,6 +33,12 @@ impl Forge for Wvuf {
         let point: G2Affine = point.unwrap_or_else(G2Affine::generator);
         let moved = if adds { point + delta } else { point - delta };
         reread(&moved.to_affine(), partial)
+    }
+}
+
+impl Forge for Ideal {
+    fn shifted(token: &Token, by: u64, adds: bool) -> Token {
+        token.shifted(by, adds)
     }
 }
 

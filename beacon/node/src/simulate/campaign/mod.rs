@@ -1,31 +1,58 @@
 //! `prefinal simulate --campaign`: thousands of executions under attack, each from its seed.
 //!
-//! | module      | what                                                             |
-//! |-------------|------------------------------------------------------------------|
-//! | `board`     | committees with their keys                                        |
-//! | `draw`      | what happens in an execution, drawn from its seed                  |
-//! | `vice`      | what Byzantine parties do; `forge`: wrong partials                 |
-//! | `execution` | one execution and what must come of it                             |
-//! | `tally`     | what was done, in numbers                                          |
+//! | module       | what                                                                        |
+//! |--------------|-----------------------------------------------------------------------------|
+//! | `draw`       | what happens in an execution, drawn from its seed                             |
+//! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
+//! | `execution`  | one execution from its beginning to its end                                   |
+//! | `arena`      | any engine with any function: `member`, one party; `account`, what must hold   |
+//! | `permissive` | an engine that does all that Definition 5 allows                              |
+//! | `ideal`      | the ideal threshold function, without a curve                                  |
+//! | `breach`     | a beacon without one rule of its contract                                      |
+//! | `board`      | committees with keys that they generated; `hand`, `table`: who plays with them |
+//! | `validators` | whole validators on Jolteon, which go on from these                            |
+//! | `tally`, `report` | what was done, and what is said of it                                     |
 //!
-//! What must hold is in [`super::check`]; that everybody reveals after the network has healed, and how
-//! much is kept, in `execution`. Executions run side by side on all cores, and none depends on another:
-//! the seed of one that fails is printed with the command that plays it again, event by event.
+//! Engine and function are drawn apart from the script, so that an execution has one script whatever it
+//! is played with:
+//!
+//! | function | drawn      | engine                                                        |
+//! |----------|------------|---------------------------------------------------------------|
+//! | ideal    | 49 of 50   | permissive 38 of 40; Jolteon, Malachite one each               |
+//! | real     | 1 of 50    | permissive, Malachite, Jolteon (the whole validator) alike      |
+//!
+//! What must hold is in `account` and [`super::check`]; that everybody reveals after the network has
+//! healed, and how much is kept, in `execution`. Executions run side by side on all cores, and none depends
+//! on another: the seed of one that fails is printed with the command that plays it again, event by event.
 
+mod account;
+mod arena;
 mod board;
+mod breach;
 mod draw;
 mod execution;
 mod forge;
+mod hand;
+mod ideal;
+mod member;
+mod permissive;
+mod report;
+mod table;
 mod tally;
+mod validators;
 mod vice;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
+use ::beacon::contract::Rule;
 use ::beacon::{Bls, Wvuf};
+use clap::ValueEnum;
 use sim::Dice;
 use weighted_rounding::{Ratio, Stake};
 
@@ -33,12 +60,61 @@ use self::board::{Board, Layout};
 use self::draw::Draw;
 use self::execution::Played;
 use self::forge::Forge;
+use self::ideal::Ideal;
+use self::report::Report;
+use self::table::{Game, Table};
 use self::tally::Tally;
+use super::check::Violation;
 use super::committee::Knowledge;
 use crate::failure::Failure;
-use crate::scheme::{Keyed, Name};
+use crate::output;
+use crate::scheme::Keyed;
 use crate::stakes::StakeTable;
-use crate::table;
+
+/// One in so many executions has a real function.
+const REAL: u64 = 50;
+
+/// Which engine an execution is played on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum EngineName {
+    /// Jolteon with order votes
+    Jolteon,
+    /// Malachite, the Tendermint of circlefin/malachite
+    Malachite,
+    /// One that does all that Definition 5 of the paper allows
+    Permissive,
+}
+
+/// What the parties of an execution evaluate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum Function {
+    /// The ideal threshold function: bookkeeping, no curve
+    Ideal,
+    /// Threshold BLS
+    Bls,
+    /// The weighted verifiable unpredictable function
+    Wvuf,
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jolteon => "jolteon",
+            Self::Malachite => "malachite",
+            Self::Permissive => "permissive",
+        })
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ideal => "ideal",
+            Self::Bls => "bls",
+            Self::Wvuf => "wvuf",
+        })
+    }
+}
 
 /// What a campaign is asked for.
 pub(super) struct Order {
@@ -47,100 +123,106 @@ pub(super) struct Order {
     /// How many.
     pub(super) executions: u64,
     /// `None` draws it from the seed.
-    pub(super) scheme: Option<Name>,
+    pub(super) engine: Option<EngineName>,
+    /// `None` draws it from the seed.
+    pub(super) function: Option<Function>,
+    /// What is left out of the contract; the first violation ends the campaign then.
+    pub(super) without: Option<Rule>,
     /// Whose largest holders play; `None` plays the built-in committees.
     pub(super) table: Option<StakeTable>,
     /// The stake that the fast path needs to reconstruct.
     pub(super) fast: Ratio,
-    /// The command that asked, but for its seeds.
+    /// The command that asked, but for what an execution is played with and its seed.
     pub(super) command: String,
 }
 
-/// All boards of one scheme, each made when it is first played.
-struct Hall<'a, S: Keyed> {
+/// What is made when it is first played.
+type Late<T> = OnceLock<Result<T, Failure>>;
+
+/// All committees, with the keys of every function.
+struct Hall<'a> {
     layouts: &'a [Layout],
-    boards: Vec<OnceLock<Result<Board<S>, Failure>>>,
+    ideal: Vec<Late<Table<Ideal>>>,
+    bls: Vec<Late<Real<Bls>>>,
+    wvuf: Vec<Late<Real<Wvuf>>>,
 }
 
-/// What one thread plays with.
-struct Player<'a, S: Keyed> {
-    hall: &'a Hall<'a, S>,
-    knowledge: BTreeMap<usize, Knowledge<S>>,
+/// Keys that were generated.
+struct Real<S: Forge + Keyed> {
+    board: Board<S>,
+    table: Table<S>,
 }
 
-/// A campaign's executions so far.
+/// What one thread knows of values.
 #[derive(Default)]
-struct Report {
-    executions: u64,
-    violations: u64,
-    slots: usize,
-    /// By the slow path, the fast path, tight thresholds.
-    values: [usize; 3],
-    tally: Tally,
-    most_kept: usize,
-    took: std::time::Duration,
-    fingerprint: u64,
+struct Player {
+    bls: BTreeMap<usize, Knowledge<Bls>>,
+    wvuf: BTreeMap<usize, Knowledge<Wvuf>>,
 }
 
-impl<'a, S: Forge> Hall<'a, S> {
-    fn new(layouts: &'a [Layout]) -> Self {
-        Self { layouts, boards: layouts.iter().map(|_| OnceLock::new()).collect() }
+impl<S: Forge + Keyed> Real<S> {
+    fn new(layout: &Layout) -> Result<Self, Failure> {
+        let board = Board::new(layout)?;
+        let table = Table::of_board(&board)?;
+        Ok(Self { board, table })
     }
 
-    fn board(&self, number: usize) -> Result<&Board<S>, Failure> {
-        let missing = || Failure::bad_input(format_args!("no board {number}"));
-        let layout = self.layouts.get(number).ok_or_else(missing)?;
-        let board = self.boards.get(number).ok_or_else(missing)?;
-        let made = board.get_or_init(|| Board::new(layout));
-        made.as_ref().map_err(Failure::bad_input)
-    }
-}
-
-impl<S: Forge> Player<'_, S> {
-    fn play(&mut self, seed: u64, draw: &Draw) -> Result<Played, Failure> {
-        let board = self.hall.board(draw.board)?;
-        let knowledge = self.knowledge.remove(&draw.board).unwrap_or_default();
-        let (played, knowledge) = execution::play(seed, draw, board, knowledge)?;
-        self.knowledge.insert(draw.board, knowledge);
+    /// What is known of the committee's values goes in, by its number, and comes out.
+    fn play(
+        &self,
+        game: Game,
+        draw: &Draw,
+        known: &mut BTreeMap<usize, Knowledge<S>>,
+    ) -> Result<Played, Failure> {
+        if game.engine != EngineName::Jolteon || game.without.is_some() {
+            // The keys are for inputs without a value.
+            return self.table.play(game, draw, false);
+        }
+        let knowledge = known.remove(&draw.board).unwrap_or_default();
+        let (played, knowledge) = validators::play(game.seed, draw, &self.board, knowledge)?;
+        known.insert(draw.board, knowledge);
         Ok(played)
     }
 }
 
-impl Report {
-    fn add(&mut self, played: &Played) {
-        self.executions += 1;
-        self.tally.merge(&played.tally);
-        self.most_kept = self.most_kept.max(played.most_kept);
-        self.took += played.took;
-        self.fingerprint = self.fingerprint.rotate_left(7) ^ played.fingerprint;
-        match &played.outcome {
-            Ok(summary) => {
-                self.slots += summary.slots;
-                let values = [summary.slow, summary.fast, summary.tight];
-                self.values.iter_mut().zip(values).for_each(|(sum, more)| *sum += more);
-            }
-            Err(_) => self.violations += 1,
+fn late<'a, T>(
+    made: &'a [Late<T>],
+    layouts: &[Layout],
+    number: usize,
+    make: impl FnOnce(&Layout) -> Result<T, Failure>,
+) -> Result<&'a T, Failure> {
+    let missing = || Failure::bad_input(format_args!("no committee {number}"));
+    let (layout, cell) = layouts.get(number).zip(made.get(number)).ok_or_else(missing)?;
+    cell.get_or_init(|| make(layout)).as_ref().map_err(Failure::bad_input)
+}
+
+impl<'a> Hall<'a> {
+    fn new(layouts: &'a [Layout]) -> Self {
+        fn empty<T>(layouts: &[Layout]) -> Vec<Late<T>> {
+            layouts.iter().map(|_| OnceLock::new()).collect()
         }
+        Self { layouts, ideal: empty(layouts), bls: empty(layouts), wvuf: empty(layouts) }
     }
 
-    fn print(&self) {
-        let rows = self.tally.rows().map(|(kind, count)| {
-            [kind.to_string(), count.executions.to_string(), count.times.to_string()]
-        });
-        println!("{}", table::table(&["what was done", "executions", "times"], rows));
-        let [slow, fast, tight] = self.values;
-        println!(
-            "{} executions, {} faults, {:.0} s of virtual time; {} slots got their values, of single \
-             parties {slow} by the slow path, {fast} by the fast, {tight} by tight thresholds; at most {} \
-             partials kept by one party; fingerprint {:016x}; {} violations",
-            self.executions,
-            self.tally.total(),
-            self.took.as_secs_f64(),
-            self.slots,
-            self.most_kept,
-            self.fingerprint,
-            self.violations
-        );
+    fn play(
+        &self,
+        game: Game,
+        function: Function,
+        draw: &Draw,
+        player: &mut Player,
+    ) -> Result<Played, Failure> {
+        let (layouts, board) = (self.layouts, draw.board);
+        match function {
+            Function::Ideal => {
+                late(&self.ideal, layouts, board, Table::ideal)?.play(game, draw, true)
+            }
+            Function::Bls => {
+                late(&self.bls, layouts, board, Real::new)?.play(game, draw, &mut player.bls)
+            }
+            Function::Wvuf => {
+                late(&self.wvuf, layouts, board, Real::new)?.play(game, draw, &mut player.wvuf)
+            }
+        }
     }
 }
 
@@ -148,60 +230,94 @@ impl Order {
     /// Plays all executions, on all cores, and reports.
     ///
     /// # Errors
-    /// Boards that cannot be made; [`Failure::Disagreement`] if anything did not hold.
+    /// Committees that cannot be made; [`Failure::Disagreement`] if anything did not hold.
     pub(super) fn run(&self) -> Result<(), Failure> {
         let started = Clock::now();
-        let played = self.play_all()?;
-        let mut report = Report::default();
-        for (seed, played) in &played {
-            report.add(played);
-            if let Err(violation) = &played.outcome {
-                println!("seed {seed}: {violation}\n  replay: {} --only {seed}", self.command);
-            }
-        }
-        report.print();
-        println!("{:.1} s", started.elapsed().as_secs_f64());
-        if report.violations > 0 {
-            let what = format!("{} of {} executions", report.violations, report.executions);
-            return Err(Failure::Disagreement(format!("violations in {what}")));
-        }
-        Ok(())
+        let layouts = Layout::all(self.table.as_ref(), self.fast)?;
+        let report = Report::new(self.executions);
+        let failed = self.play_all(&layouts, &report);
+        let ended = report.end();
+        say!("{:.1} s", started.elapsed().as_secs_f64());
+        failed.and(ended)
     }
 
-    fn play_all(&self) -> Result<BTreeMap<u64, Played>, Failure> {
-        let layouts = Layout::all(self.table.as_ref(), self.fast)?;
+    fn play_all(&self, layouts: &[Layout], report: &Report) -> Result<(), Failure> {
         let stakes: Vec<Vec<Stake>> = layouts.iter().map(|one| one.stakes().to_vec()).collect();
-        let halls = (Hall::<Bls>::new(&layouts), Hall::<Wvuf>::new(&layouts));
-        let next = AtomicU64::new(0);
-        let done = Mutex::new(BTreeMap::new());
+        let hall = Hall::new(layouts);
+        let (next, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let failed = Mutex::new(Ok(()));
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let work = || {
-            let mut bls = Player { hall: &halls.0, knowledge: BTreeMap::new() };
-            let mut wvuf = Player { hall: &halls.1, knowledge: BTreeMap::new() };
-            loop {
+            let mut player = Player::default();
+            while !over.load(Ordering::Relaxed) && !output::is_closed() {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= self.executions {
                     return;
                 }
                 let seed = self.first.wrapping_add(number);
-                let draw = Draw::new(seed, &stakes);
-                let played = match self.scheme.unwrap_or_else(|| scheme_of(seed)) {
-                    Name::Bls => bls.play(seed, &draw),
-                    Name::Wvuf => wvuf.play(seed, &draw),
-                };
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                done.insert(seed, played);
+                match self.play_one(seed, &stakes, &hall, &mut player) {
+                    Ok((kind, played)) => {
+                        report.add(kind, &played, &self.replay(kind, seed));
+                        if self.without.is_some() && played.outcome.is_err() {
+                            over.store(true, Ordering::Relaxed);
+                        }
+                    }
+                    Err(failure) => {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Err(failure);
+                        over.store(true, Ordering::Relaxed);
+                    }
+                }
             }
         };
         std::thread::scope(|scope| {
             (0..threads).for_each(|_| drop(scope.spawn(work)));
         });
-        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.into_iter().map(|(seed, played)| Ok((seed, played?))).collect()
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn play_one(
+        &self,
+        seed: u64,
+        stakes: &[Vec<Stake>],
+        hall: &Hall<'_>,
+        player: &mut Player,
+    ) -> Result<((EngineName, Function), Played), Failure> {
+        let drawn = kind_of(seed);
+        let kind = (self.engine.unwrap_or(drawn.0), self.function.unwrap_or(drawn.1));
+        let game = Game { seed, engine: kind.0, without: self.without };
+        let draw = Draw::new(seed, stakes);
+        let play = AssertUnwindSafe(|| hall.play(game, kind.1, &draw, player));
+        // What panics is a violation like any other, and the others are still played.
+        let played = catch_unwind(play).unwrap_or_else(|_| {
+            let outcome = Err(Violation::Liveness("the execution ends in a panic".to_owned()));
+            let (tally, took) = (Tally::default(), Duration::ZERO);
+            Ok(Played { outcome, tally, most_kept: 0, took, fingerprint: seed })
+        })?;
+        Ok((kind, played))
+    }
+
+    /// The command that plays an execution again, whatever is drawn by then.
+    fn replay(&self, (engine, function): (EngineName, Function), seed: u64) -> String {
+        format!("{} --engine {engine} --function {function} --only {seed}", self.command)
     }
 }
 
-/// Drawn apart from everything else, so that an execution is the same in both.
-fn scheme_of(seed: u64) -> Name {
-    if Dice::new(!seed).below(2) == 0 { Name::Bls } else { Name::Wvuf }
+/// Drawn apart from everything else, so that an execution has the same script with each.
+fn kind_of(seed: u64) -> (EngineName, Function) {
+    let mut dice = Dice::new(!seed);
+    if dice.below(REAL) > 0 {
+        let engine = match dice.below(40) {
+            0 => EngineName::Jolteon,
+            1 => EngineName::Malachite,
+            _ => EngineName::Permissive,
+        };
+        return (engine, Function::Ideal);
+    }
+    let function = if dice.below(2) == 0 { Function::Bls } else { Function::Wvuf };
+    let engine = match dice.below(3) {
+        0 => EngineName::Jolteon,
+        1 => EngineName::Malachite,
+        _ => EngineName::Permissive,
+    };
+    (engine, function)
 }

@@ -23,13 +23,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Path, Slot};
+use ::beacon::{Path, Scheme, Slot, Value};
 use machine::Instant;
 use sim::rule::{Letter, Rule, Scene};
-use sim::{Chance, Seat};
+use sim::{Chance, Dice, Seat};
 
 use super::forge::Forge;
 use super::tally::{Kind, Tally};
+use crate::scheme::Keyed;
 use crate::validator::Message;
 
 /// Letters that a replaying party remembers.
@@ -71,19 +72,55 @@ impl Vice {
     }
 }
 
-type Post<S> = Arc<Message<S>>;
+/// What parties send each other, as far as a vice looks into it.
+pub(super) trait Mail<S: Scheme>: Clone + 'static {
+    /// What a beacon says to others.
+    fn beacon(&self) -> Option<&::beacon::Message<S>>;
+
+    /// A beacon's message.
+    fn from_beacon(message: ::beacon::Message<S>) -> Self;
+
+    /// Something for the engine that says nothing; `None` if the engine listens to nobody.
+    fn junk(dice: &mut Dice) -> Option<Self>;
+}
+
+impl<S: Keyed> Mail<S> for Arc<Message<S>> {
+    fn beacon(&self) -> Option<&::beacon::Message<S>> {
+        match &**self {
+            Message::Beacon(message) => Some(message),
+            Message::Engine(_) => None,
+        }
+    }
+
+    fn from_beacon(message: ::beacon::Message<S>) -> Self {
+        Self::new(Message::Beacon(message))
+    }
+
+    fn junk(dice: &mut Dice) -> Option<Self> {
+        Some(Self::new(Message::Engine(junk_transactions(dice))))
+    }
+}
+
+/// Transactions of nothing.
+pub(super) fn junk_transactions(dice: &mut Dice) -> jolteon::Message {
+    let junk = (0..8).map(|_| {
+        let bytes: Vec<u8> = dice.below(u64::MAX).to_be_bytes().repeat(40);
+        jolteon::Transaction::new(bytes)
+    });
+    jolteon::Message::Transactions(junk.collect())
+}
 
 /// One vice of one seat.
-pub(super) struct Sinner<S: Forge> {
+pub(super) struct Sinner<S: Forge, M> {
     vice: Vice,
     tally: Rc<RefCell<Tally>>,
-    /// The last partial of each path, and its slot.
-    own: BTreeMap<Path, (Slot, S::Partial)>,
-    sent: VecDeque<Post<S>>,
+    /// The last partial of each path, with its slot and what else is in its input.
+    own: BTreeMap<Path, (Slot, Option<Value>, S::Partial)>,
+    sent: VecDeque<M>,
     due: Instant,
 }
 
-impl<S: Forge> Sinner<S> {
+impl<S: Forge, M: Mail<S>> Sinner<S, M> {
     pub(super) fn new(vice: Vice, tally: &Rc<RefCell<Tally>>) -> Self {
         let due = Instant::at(PERIOD);
         let (own, sent) = (BTreeMap::new(), VecDeque::new());
@@ -97,11 +134,11 @@ impl<S: Forge> Sinner<S> {
     /// A partial that is not this party's of this slot and path.
     fn wrong(&self, scene: &mut Scene<'_>, path: Path, slot: Slot, own: &S::Partial) -> S::Partial {
         let other = if path == Path::Fast { Path::Slow } else { Path::Fast };
-        let stale = self.own.get(&path).filter(|(last, _)| *last != slot);
+        let stale = self.own.get(&path).filter(|(last, ..)| *last != slot);
         let crossed = self.own.get(&other);
         let instead = match scene.dice.below(3) {
-            0 => stale.map(|(_, partial)| partial.clone()),
-            1 => crossed.map(|(_, partial)| partial.clone()),
+            0 => stale.map(|(.., partial)| partial.clone()),
+            1 => crossed.map(|(.., partial)| partial.clone()),
             _ => None,
         };
         instead.unwrap_or_else(|| S::shifted(own, 1 + scene.dice.below(1000), true))
@@ -126,14 +163,9 @@ impl<S: Forge> Sinner<S> {
         }
     }
 
-    fn flood(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Post<S>>>) {
-        let mut messages = Vec::new();
-        let junk = (0..8).map(|_| {
-            let bytes: Vec<u8> = scene.dice.below(u64::MAX).to_be_bytes().repeat(40);
-            jolteon::Transaction::new(bytes)
-        });
-        messages.push(Message::Engine(jolteon::Message::Transactions(junk.collect())));
-        for (path, (last, partial)) in &self.own {
+    fn flood(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
+        let mut messages: Vec<M> = M::junk(scene.dice).into_iter().collect();
+        for (path, (last, value, partial)) in &self.own {
             for _ in 0..8 {
                 // Inside of the window, behind it, and past.
                 let slot = match scene.dice.below(3) {
@@ -142,39 +174,36 @@ impl<S: Forge> Sinner<S> {
                     _ => Slot::new(scene.dice.below(last.get() + 1)),
                 };
                 let (path, partial) = (*path, partial.clone());
-                messages.push(Message::Beacon(::beacon::Message::Partial {
-                    path,
-                    slot,
-                    value: None,
-                    partial,
-                }));
-                messages.push(Message::Beacon(::beacon::Message::Request { slot }));
+                let (value, request) = (*value, ::beacon::Message::Request { slot });
+                let message = ::beacon::Message::Partial { path, slot, value, partial };
+                messages.extend([message, request].map(M::from_beacon));
             }
         }
-        for message in messages.into_iter().map(Arc::new) {
+        for message in messages {
             for to in (0..scene.seats).map(Seat::new).filter(|to| *to != scene.seat) {
                 self.count(1);
-                let message = Arc::clone(&message);
+                let message = message.clone();
                 leaves.push(Letter { to, message, delay: Duration::ZERO });
             }
         }
     }
 
-    fn replay(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Post<S>>>) {
+    fn replay(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
         let most = u64::try_from(self.sent.len()).unwrap_or(0);
         for _ in 0..most.min(16) {
             let place = usize::try_from(scene.dice.below(most)).unwrap_or(0);
             let to = Seat::new(u32::try_from(scene.dice.below(scene.seats.into())).unwrap_or(0));
             if let Some(message) = self.sent.get(place).filter(|_| to != scene.seat) {
                 self.count(1);
-                leaves.push(Letter { to, message: Arc::clone(message), delay: Duration::ZERO });
+                leaves.push(Letter { to, message: message.clone(), delay: Duration::ZERO });
             }
         }
     }
 
     /// What is done about any letter; `None` if it does not leave.
-    fn pass(&self, scene: &mut Scene<'_>, mut letter: Letter<Post<S>>) -> Option<Letter<Post<S>>> {
-        let partial = is_partial(&letter.message);
+    fn pass(&self, scene: &mut Scene<'_>, mut letter: Letter<M>) -> Option<Letter<M>> {
+        let beacon = letter.message.beacon();
+        let partial = matches!(beacon, Some(::beacon::Message::Partial { .. }));
         let dropped = match &self.vice {
             Vice::Mute { from } => scene.now >= *from,
             Vice::Withhold { from, all } => from.contains(&letter.to) && (*all || partial),
@@ -195,37 +224,30 @@ impl<S: Forge> Sinner<S> {
     }
 }
 
-impl<S: Forge> Rule<Post<S>> for Sinner<S> {
-    fn outgoing(
-        &mut self,
-        scene: &mut Scene<'_>,
-        letter: Letter<Post<S>>,
-        leaves: &mut Vec<Letter<Post<S>>>,
-    ) {
+impl<S: Forge, M: Mail<S>> Rule<M> for Sinner<S, M> {
+    fn outgoing(&mut self, scene: &mut Scene<'_>, letter: Letter<M>, leaves: &mut Vec<Letter<M>>) {
         if self.sent.len() >= REMEMBERED {
             self.sent.pop_front();
         }
         if matches!(self.vice, Vice::Replay { .. }) {
-            self.sent.push_back(Arc::clone(&letter.message));
+            self.sent.push_back(letter.message.clone());
         }
         let Some(letter) = self.pass(scene, letter) else { return };
-        let Message::Beacon(::beacon::Message::Partial { path, slot, value, partial }) =
-            &*letter.message
+        let Some(::beacon::Message::Partial { path, slot, value, partial }) =
+            letter.message.beacon()
         else {
             return leaves.push(letter);
         };
-        let told = self.partials(scene, letter.to, (*path, *slot, partial));
-        for partial in &told {
-            let (path, slot, value) = (*path, *slot, *value);
-            let message =
-                ::beacon::Message::Partial { path, slot, value, partial: partial.clone() };
-            let message = Arc::new(Message::Beacon(message));
-            leaves.push(Letter { message, ..letter.clone() });
-        }
+        let (path, slot, value) = (*path, *slot, *value);
+        let told = self.partials(scene, letter.to, (path, slot, partial));
         if told.as_slice() != std::slice::from_ref(partial) {
             self.count(1);
         }
-        self.own.insert(*path, (*slot, partial.clone()));
+        self.own.insert(path, (slot, value, partial.clone()));
+        for partial in told {
+            let message = ::beacon::Message::Partial { path, slot, value, partial };
+            leaves.push(Letter { message: M::from_beacon(message), ..letter.clone() });
+        }
     }
 
     fn wake_at(&self) -> Option<Instant> {
@@ -237,7 +259,7 @@ impl<S: Forge> Rule<Post<S>> for Sinner<S> {
         }
     }
 
-    fn wake(&mut self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Post<S>>>) {
+    fn wake(&mut self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
         self.due = self.due + PERIOD;
         match self.vice {
             Vice::Flood { .. } => self.flood(scene, leaves),
@@ -245,8 +267,4 @@ impl<S: Forge> Rule<Post<S>> for Sinner<S> {
             _ => {}
         }
     }
-}
-
-fn is_partial<S: Forge>(message: &Message<S>) -> bool {
-    matches!(message, Message::Beacon(::beacon::Message::Partial { .. }))
 }

@@ -1,0 +1,70 @@
+//! A campaign from outside: every rule of the release contract is missed when it is left out, and an
+//! execution that fails is played again by the command that is printed with it.
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::process::Output;
+
+use assert_cmd::Command;
+use beacon::contract::Rule;
+
+/// In so many executions the lack of a rule has to show.
+const EXECUTIONS: &str = "200";
+
+fn campaign(arguments: &[&str]) -> Output {
+    let mut command = Command::cargo_bin("prefinal").expect("the command is built");
+    command.args(["simulate", "--campaign"]).args(arguments).output().expect("the command starts")
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The first violation, and the options that play it again.
+fn violation(printed: &str) -> Option<(String, Vec<String>)> {
+    let mut lines = printed.lines();
+    let found = lines.find(|line| line.contains(": "))?.to_owned();
+    let replay = lines.next()?.trim().strip_prefix("replay: prefinal simulate --campaign ")?;
+    Some((found, replay.split_whitespace().map(str::to_owned).collect()))
+}
+
+fn what_breaks_without(rule: Rule) -> String {
+    let number = rule.number().to_string();
+    let output = campaign(&["--without-rule", &number, "--executions", EXECUTIONS]);
+    let report = printed(&output);
+    assert_eq!(output.status.code(), Some(1), "without {rule} nothing breaks: {report}");
+    let (found, replay) = violation(&report).expect("a violation is printed with its command");
+    let options: Vec<&str> = replay.iter().map(String::as_str).collect();
+    let again = campaign(&options);
+    assert_eq!(again.status.code(), Some(1), "{replay:?}");
+    let (same, _) = violation(&printed(&again)).expect("it is there again");
+    assert_eq!(same, found, "{replay:?}");
+    // The same execution with the whole contract.
+    let place = options.iter().position(|one| *one == "--without-rule").expect("it is replayed so");
+    let whole: Vec<&str> = [&options[..place], &options[place + 2..]].concat();
+    let whole = campaign(&whole);
+    assert_eq!(whole.status.code(), Some(0), "with {rule}: {}", printed(&whole));
+    found
+}
+
+#[test]
+fn every_rule_of_the_contract_is_missed() {
+    for rule in Rule::ALL {
+        let found = what_breaks_without(rule);
+        println!("without {rule}: {found}");
+        let early = [Rule::OneView, Rule::Direct, Rule::GivenUp, Rule::Durable, Rule::NoView];
+        if early.contains(&rule) {
+            assert!(found.starts_with("secrecy: "), "without {rule}: {found}");
+        }
+    }
+}
+
+#[test]
+fn every_engine_plays_with_every_function() {
+    for engine in ["jolteon", "malachite", "permissive"] {
+        for (function, executions) in [("ideal", "8"), ("bls", "2"), ("wvuf", "2")] {
+            let options = ["--engine", engine, "--function", function, "--executions", executions];
+            let output = campaign(&options);
+            assert_eq!(output.status.code(), Some(0), "{options:?}: {}", printed(&output));
+        }
+    }
+}
