@@ -8,6 +8,7 @@
 //! | module   | what                                               |
 //! |----------|----------------------------------------------------|
 //! | `chain`  | which beacon: quicknet, a relay's `info`, or a key |
+//! | `header` | how much of a file is read before it is understood |
 //! | `stanza` | what drand adds to an age file's header            |
 //!
 //! ```
@@ -30,15 +31,17 @@
 #![forbid(unsafe_code)]
 
 mod chain;
+mod header;
 mod stanza;
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 
 use age::armor::{ArmoredReader, ArmoredWriter};
 use age::{Decryptor, Encryptor};
 
 pub use chain::{Chain, ChainError};
 pub use crypto_core::drand::RoundNumber;
+pub use header::{MAX_HEADER, MAX_LINES, MAX_STANZAS};
 pub use stanza::{Identity, Recipient, Refusal};
 
 /// How a file is written. Either is read.
@@ -56,6 +59,24 @@ pub enum OpenError {
     /// No header of an age file.
     #[error("not an age file: {0}")]
     Header(String),
+    /// More of a header than is read.
+    #[error("header has more than {most} bytes")]
+    HeaderBytes {
+        /// Bytes that are read.
+        most: usize,
+    },
+    /// More lines of a header than are read.
+    #[error("header has more than {most} lines")]
+    HeaderLines {
+        /// Lines that are read.
+        most: usize,
+    },
+    /// More recipients than are tried.
+    #[error("header names more than {most} recipients")]
+    Stanzas {
+        /// Recipients that are tried.
+        most: usize,
+    },
     /// An age file for other recipients.
     #[error("file is not encrypted to a round")]
     NoRound,
@@ -97,7 +118,8 @@ pub fn encrypt(
 }
 
 /// Opens all of `input` with the signature of its round; without one, the [`Refusal`] says which round
-/// it takes. What was written before an error is to be thrown away: only the end of a file proves that
+/// it takes. Of a header at most [`MAX_HEADER`] bytes, [`MAX_LINES`] lines and [`MAX_STANZAS`] recipients are
+/// read. What was written before an error is to be thrown away: only the end of a file proves that
 /// nothing is missing.
 ///
 /// # Errors
@@ -108,7 +130,13 @@ pub fn decrypt(
     input: impl Read,
     mut output: impl Write,
 ) -> Result<(), OpenError> {
-    let decryptor = Decryptor::new(ArmoredReader::new(input)).map_err(|error| match error {
+    let mut input = BufReader::new(ArmoredReader::new(input));
+    let header = header::read(&mut input).map_err(|error| match error {
+        OpenError::Io(error) if tells_of_content(&error) => OpenError::Header(error.to_string()),
+        other => other,
+    })?;
+    let input = header.as_slice().chain(input);
+    let decryptor = Decryptor::new_buffered(input).map_err(|error| match error {
         age::DecryptError::Io(error) if !tells_of_content(&error) => OpenError::Io(error),
         other => OpenError::Header(other.to_string()),
     })?;

@@ -192,11 +192,11 @@ impl Recipient {
     }
 }
 
-/// Digits alone are a number here; Rust would take a sign as well.
+/// Digits alone are a number here, without zeros in front; Rust would take those and a sign as well.
 fn arguments(arguments: &[String]) -> Result<(RoundNumber, &str), Refusal> {
     let refusal = || Refusal::Arguments { arguments: arguments.to_vec() };
     let [round, chain] = arguments else { return Err(refusal()) };
-    let digits = round.bytes().all(|byte| byte.is_ascii_digit());
-    let number = round.parse().ok().filter(|_| digits).and_then(RoundNumber::new);
+    let canonical = |number: &u64| number.to_string() == *round;
+    let number = round.parse().ok().filter(canonical).and_then(RoundNumber::new);
     Ok((number.ok_or_else(refusal)?, chain))
 }

@@ -6,7 +6,8 @@
     reason = "helpers of tests fail as tests do"
 )]
 
-use std::io::{self, Read};
+use std::cell::Cell;
+use std::io::{self, Read, Write};
 
 use age::secrecy::SecretString;
 use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
@@ -137,7 +138,18 @@ fn another_chain_is_named() {
 
 #[test]
 fn stanzas_that_say_no_round_are_refused() {
-    for round in ["+1000", "-1", "0", "1e3", "0x3e8", "18446744073709551616", "1000 1000"] {
+    for round in [
+        "+1000",
+        "01000",
+        "0001000",
+        "-1",
+        "0",
+        "00",
+        "1e3",
+        "0x3e8",
+        "18446744073709551616",
+        "1000 1000",
+    ] {
         let file = with_stanza("tlock 1000 ", &format!("tlock {round} "));
         let refusal = refusal(open_1000(&file));
         assert!(matches!(refusal, Refusal::Arguments { .. }), "{round}: {refusal}");
@@ -146,6 +158,95 @@ fn stanzas_that_say_no_round_are_refused() {
     assert_eq!(refusal(open_1000(&file)), Refusal::Round { round: round(1001) });
     let file = with_stanza("tlock", "clock");
     assert!(matches!(open_1000(&file).unwrap_err(), OpenError::NoRound));
+}
+
+/// Counts what is asked of it.
+struct Counted<'a> {
+    file: &'a [u8],
+    read: &'a Cell<usize>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(to)?;
+        self.read.set(self.read.get() + count);
+        Ok(count)
+    }
+}
+
+/// What a file with a header of these stanzas is refused with, and how many of its bytes were read.
+fn refused(stanzas: &str, format: Format) -> (OpenError, usize) {
+    let header = format!("age-encryption.org/v1\n{stanzas}--- {}\n", "A".repeat(43));
+    let mut file = [header.as_bytes(), &[0; 100]].concat();
+    if format == Format::Text {
+        let mut armored = Vec::new();
+        let to = age::armor::Format::AsciiArmor;
+        let mut writer = age::armor::ArmoredWriter::wrap_output(&mut armored, to).unwrap();
+        writer.write_all(&file).unwrap();
+        writer.finish().unwrap();
+        file = armored;
+    }
+    let read = Cell::new(0);
+    let counted = Counted { file: &file, read: &read };
+    let signature = hex::decode(SIGNATURE_1000).unwrap();
+    let chain = Chain::quicknet().unwrap();
+    let error = decrypt(&chain, Some(&signature), counted, io::sink()).unwrap_err();
+    (error, read.get())
+}
+
+/// Parsing a header takes time that grows with its square: 253 KB took two minutes.
+#[test]
+fn a_header_is_read_up_to_a_bound_and_no_further() {
+    let most = timelock::MAX_HEADER;
+    // One stanza of many lines; one endless line.
+    let line = format!("{}\n", "A".repeat(64));
+    let long = format!("-> other\n{}\n", line.repeat(4_000));
+    let endless = format!("-> {}\n\n", "a".repeat(260_000));
+    for stanzas in [&long, &endless] {
+        for format in [Format::Binary, Format::Text] {
+            let (error, read) = refused(stanzas, format);
+            assert!(
+                matches!(error, OpenError::HeaderBytes { most: said } if said == most),
+                "{error}"
+            );
+            // Base64 makes four bytes of three; what is beyond are two buffers.
+            assert!(read < most * 3 / 2 + 32 * 1024, "{read} bytes of {}", stanzas.len());
+        }
+    }
+    // Few bytes can be many stanzas.
+    let (error, _) = refused(&"-> a\n\n".repeat(timelock::MAX_STANZAS + 1), Format::Binary);
+    assert!(matches!(error, OpenError::Stanzas { most: timelock::MAX_STANZAS }), "{error}");
+    // And many lines.
+    let short = format!("-> a\n{}", "A\n".repeat(timelock::MAX_LINES));
+    let (error, _) = refused(&short, Format::Binary);
+    assert!(matches!(error, OpenError::HeaderLines { most: timelock::MAX_LINES }), "{error}");
+}
+
+/// Else what follows would be searched for its rest, up to the next end of a line.
+#[test]
+fn a_short_last_line_ends_the_header_all_the_same() {
+    let file = [b"age-encryption.org/v1\n-> a\n\n--- AAAA\n", &[7; 100_000][..]].concat();
+    let error = open_1000(&file).unwrap_err();
+    assert!(matches!(&error, OpenError::Header(why) if why.contains("9 bytes")), "{error}");
+}
+
+#[test]
+fn a_header_within_its_bounds_is_read_to_its_end() {
+    // The first stanza is right, the others are for nobody; their code fits no longer.
+    let others = "-> a\n\n".repeat(timelock::MAX_STANZAS - 1);
+    let at = BYTES.windows(4).position(|part| part == b"--- ").unwrap();
+    let file = [&BYTES[..at], others.as_bytes(), &BYTES[at..]].concat();
+    assert!(matches!(open_1000(&file).unwrap_err(), OpenError::Altered(_)));
+    // Exactly as long as is read, and one byte longer.
+    let padded = |length: usize| {
+        let head = BYTES[..at].len() + BYTES[at..].windows(1).position(|b| b == b"\n").unwrap() + 1;
+        let name = "a".repeat(length - head - "-> \n\n".len());
+        [&BYTES[..at], format!("-> {name}\n\n").as_bytes(), &BYTES[at..]].concat()
+    };
+    let fits = open_1000(&padded(timelock::MAX_HEADER)).unwrap_err();
+    assert!(matches!(fits, OpenError::Altered(_)), "{fits}");
+    let long = open_1000(&padded(timelock::MAX_HEADER + 1)).unwrap_err();
+    assert!(matches!(long, OpenError::HeaderBytes { .. }), "{long}");
 }
 
 #[test]

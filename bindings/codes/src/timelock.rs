@@ -18,6 +18,10 @@ impl Coded for OpenError {
     fn detail(&self) -> Detail {
         match self {
             Self::Header(_) => code("not-an-age-file"),
+            Self::HeaderBytes { most } => code("too-long").need(most),
+            Self::HeaderLines { most } | Self::Stanzas { most } => {
+                code("count-too-large").need(most)
+            }
             Self::NoRound => code("not-to-a-round"),
             Self::Refused(error) => error.detail(),
             Self::Altered(_) => code("altered"),
