@@ -14,8 +14,8 @@ use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, DecryptionKey, Member, Session, Shape, Verified, deal, field,
-    verify, verify_all,
+    Aggregate, Config, Dealing, DecryptionKey, Member, Purpose, Session, Shape, Verified, deal,
+    field, verify, verify_all,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -94,8 +94,8 @@ fn committee(size: &Size) -> Outcome<Committee> {
         members.push(Member { stake: Stake::new(1), signer, encryption });
     }
     let context = Context { chain: ChainId::new([0; 32]), epoch: EpochId::new(0) };
-    let session = Session { context, attempt: 0 };
-    let config = Config::new(session, shape, members, Stake::new(0))?;
+    let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+    let config = Config::new(session, shape, members, Stake::new(1))?;
     Ok(Committee { config, signers, rng })
 }
 

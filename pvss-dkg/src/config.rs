@@ -2,8 +2,9 @@
 //!
 //! A [`Config`] names the session, the committee in its order (stake, signing key, encryption key),
 //! the share indices and thresholds of both paths, and the stake that the dealers must exceed. Its
-//! digest enters every signature and every challenge, so that nothing made under one configuration
-//! counts under another: not in another chain, epoch, attempt or committee, nor with other weights.
+//! digest enters every signature, every challenge and every draw, so that nothing made under one
+//! configuration counts under another: not in another chain, epoch, attempt or committee, nor for another
+//! purpose or with other weights.
 //!
 //! Share `k = 1, …, W` sits at `ω^(k−1)` for `ω` a root of unity of the least power of two `≥ W`;
 //! a party of weight `w` holds `w` consecutive shares; weight zero is normal and costs nothing.
@@ -20,14 +21,24 @@ use weighted_rounding::{Ratio, Stake};
 
 use crate::key::EncryptionKey;
 use crate::low_degree::LowDegree;
+use crate::purpose::Purpose;
 
-/// Which run of the key generation: the next attempt in the same epoch is another session.
+/// Which run of the key generation: the next attempt in the same epoch is another session, and so is
+/// the run that makes a key for another purpose.
+///
+/// ```compile_fail,E0063
+/// use crypto_core::context::{ChainId, Context, EpochId};
+/// let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// let session = pvss_dkg::Session { context, attempt: 0 };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The chain, and the epoch whose key is made.
     pub context: Context,
-    /// Counts the runs for that epoch, from zero.
+    /// Counts the runs for that epoch and purpose, from zero.
     pub attempt: u32,
+    /// What the key is for.
+    pub purpose: Purpose,
 }
 
 /// Which of the two sharings of the one secret.
@@ -181,6 +192,14 @@ pub enum ConfigError {
         /// Where the sum overflowed.
         party: Party,
     },
+    /// One dealer alone would make the key, and know it.
+    #[error(
+        "dealers must exceed a stake of 0 of {total}: one alone would make the key and know it"
+    )]
+    NoQualification {
+        /// The stake of everybody.
+        total: Stake,
+    },
     /// Not even all dealers together would qualify.
     #[error("dealers must exceed a stake of {qualify}, all of them hold {total}")]
     Unreachable {
@@ -205,8 +224,8 @@ impl Config {
     /// A committee that deals to itself.
     ///
     /// # Errors
-    /// If members and weights are not as many, stake overflows, `qualify` cannot be exceeded, or a
-    /// key occurs twice.
+    /// If members and weights are not as many, stake overflows, `qualify` is zero or cannot be
+    /// exceeded, or a key occurs twice.
     pub fn new(
         session: Session,
         shape: Shape,
@@ -356,6 +375,9 @@ fn check_stake(dealers: &[Dealer], qualify: Stake) -> Result<(), ConfigError> {
     for (party, dealer) in (0..).map(Party::new).zip(dealers) {
         total = total.checked_add(dealer.stake).ok_or(ConfigError::StakeOverflow { party })?;
     }
+    if qualify == Stake::ZERO {
+        return Err(ConfigError::NoQualification { total });
+    }
     if total <= qualify {
         return Err(ConfigError::Unreachable { qualify, total });
     }
@@ -413,6 +435,7 @@ fn digest(
     }
     transcript.append(b"context", &session.context.to_bytes());
     transcript.append_u64(b"attempt", u64::from(session.attempt));
+    transcript.append(b"purpose", &[session.purpose.tag()]);
     transcript.append(b"committee", committee.as_bytes());
     transcript.append(b"qualify", &qualify.get().to_be_bytes());
     transcript.bytes(b"digest")

@@ -13,6 +13,7 @@ use crate::config::{Config, Member, Session, Shape};
 use crate::deal::{Author, deal};
 use crate::dealing::Dealing;
 use crate::key::DecryptionKey;
+use crate::purpose::Purpose;
 use crate::verified::Verified;
 use crate::verify::verify;
 
@@ -44,7 +45,7 @@ pub(crate) fn as_dealer<'a>(
 
 pub(crate) fn session() -> Session {
     let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
-    Session { context, attempt: 0 }
+    Session { context, attempt: 0, purpose: Purpose::Randomness }
 }
 
 pub(crate) fn shape(weights: &[u32], slow: u32, fast: Option<u32>) -> Shape {

@@ -8,6 +8,7 @@
 //! | module      | what it holds                                                              |
 //! |-------------|----------------------------------------------------------------------------|
 //! | `config`    | [`Config`]: session, committee, stake, weights, thresholds; what is bound   |
+//! | `purpose`   | [`Purpose`]: what a key is for, and nothing else                            |
 //! | `key`       | [`EncryptionKey`] and the proof that its owner knows the secret half        |
 //! | `dealing`   | [`Dealing`], its bytes and its size                                         |
 //! | `deal`      | [`deal`]: the dealer's side                                                 |
@@ -46,6 +47,7 @@ mod low_degree;
 mod opening;
 mod proof;
 pub mod protocol;
+mod purpose;
 mod verified;
 mod verify;
 mod wire;
@@ -57,6 +59,7 @@ pub use dealing::Dealing;
 pub use dkg::{Dealt, Dkg, DkgError, Progress};
 pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration, NotOpened};
 pub use proof::ProofError;
+pub use purpose::{OtherPurpose, Purpose, PurposeError};
 pub use verified::Verified;
 pub use verify::{DealingError, SharingError, verify, verify_all};
 pub use wire::DecodeError;

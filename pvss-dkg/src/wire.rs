@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The offset of the next byte.
-    fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.length.saturating_sub(self.rest.len())
     }
 

@@ -14,7 +14,7 @@ use crypto_core::polynomial::Domain;
 use crypto_core::wvuf::{self, EvaluationKey, Input, Output};
 use pvss_dkg::{
     Aggregate, Config, ConfigError, Dealing, DecryptionKey, Dkg, KeyRegistration, Member, Path,
-    Progress, Session, Shape, Shares, Verified, deal, verify,
+    Progress, Purpose, Session, Shape, Shares, Verified, deal, verify,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -61,7 +61,7 @@ fn epoch(seed: u64, fast: Option<u32>) -> Epoch {
     let pairs = signers.iter().zip((0..).map(Party::new));
     let members = pairs.map(|(signer, party)| member(signer, &key(seed, party), &mut rng));
     let members: Vec<Member> = members.collect();
-    let session = Session { context: CONTEXT, attempt: 0 };
+    let session = Session { context: CONTEXT, attempt: 0, purpose: Purpose::Randomness };
     let config = Config::new(session, shape(fast), members, Stake::new(20)).unwrap();
     Epoch { config: Arc::new(config), signers, seed, rng }
 }
@@ -219,6 +219,7 @@ fn parts_of_a_configuration_must_fit() {
     };
     assert_eq!(with(members, 59), Ok(()));
     let total = Stake::new(60);
+    assert_eq!(with(members, 0), Err(ConfigError::NoQualification { total }));
     let unreachable = ConfigError::Unreachable { qualify: total, total };
     assert_eq!(with(members, 60), Err(unreachable));
     assert_eq!(with(&members[..5], 20), Err(ConfigError::Members { members: 5, weights: 6 }));

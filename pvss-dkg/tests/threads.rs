@@ -6,7 +6,8 @@ use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Config, Dealing, DecryptionKey, Member, Session, Shape, deal, field, verify, verify_all,
+    Config, Dealing, DecryptionKey, Member, Purpose, Session, Shape, deal, field, verify,
+    verify_all,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -32,8 +33,8 @@ fn results() -> Vec<u8> {
     let slow = Threshold::new(PARTIES / 2, PARTIES).unwrap();
     let shape = Shape::new(access, slow, None).unwrap();
     let context = Context { chain: ChainId::new([3; 32]), epoch: EpochId::new(2) };
-    let session = Session { context, attempt: 0 };
-    let config = Config::new(session, shape, members, Stake::new(0)).unwrap();
+    let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+    let config = Config::new(session, shape, members, Stake::new(1)).unwrap();
     let (dealer, signer) = (Party::new(0), signers.first().unwrap());
 
     let bytes = deal(&config, dealer, signer, &mut rng).unwrap().to_bytes();

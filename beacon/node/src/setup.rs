@@ -18,7 +18,7 @@ use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
 use machine::Pace;
-use pvss_dkg::{DecryptionKey, EncryptionKey, Session, Shape};
+use pvss_dkg::{DecryptionKey, EncryptionKey, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
@@ -226,7 +226,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
     let weights: Vec<u32> = plan.weights.iter().map(|weight| weight.get()).collect();
     let access = Access::new(&weights).map_err(|error| shape_error(&error))?;
     let shape = Shape::new(access, plan.slow, plan.fast).map_err(|error| shape_error(&error))?;
-    let session = Session { context, attempt: 0 };
+    let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
     let total: u128 = plan.stakes.iter().map(|stake| stake.get()).sum();
     let keygen = pvss_dkg::Config::new(session, shape, recipients, Stake::new(total / 3))
         .map_err(|error| shape_error(&error))?;
@@ -278,4 +278,40 @@ fn rng(tag: &[u8], parts: &[&[u8]]) -> ChaCha20Rng {
         hash.update(part);
     }
     ChaCha20Rng::from_seed(hash.finalize().into())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use pvss_dkg::Config;
+    use pvss_dkg::protocol::Collect;
+    use rand_core::Rng;
+
+    use super::*;
+    use crate::scheme::Keyed;
+
+    /// The first bytes from which the first party would draw, for a key with that purpose.
+    fn drawn<S: Keyed>(purpose: Purpose) -> [u8; 32] {
+        let fast = weighted_rounding::Ratio::new(5, 6).unwrap();
+        let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+        let plan = Plan::new(stakes, Algorithm::Fast, fast).unwrap();
+        let (setup, identities) = found(&plan, 1).unwrap();
+        let before = &setup.keygen;
+        let session = Session { purpose, ..*before.session() };
+        let members = before.members().to_vec();
+        let config = Config::new(session, before.shape().clone(), members, before.qualify());
+        let session = S::collect(Arc::new(config.unwrap())).session();
+        let mut bytes = [0; 32];
+        identities[0].rng(b"deal", &session).fill_bytes(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_party_draws_for_each_purpose_from_another_stream() {
+        let draws = Purpose::ALL.map(drawn::<beacon::Bls>);
+        let more = Purpose::ALL.map(drawn::<beacon::Wvuf>);
+        let all: std::collections::BTreeSet<_> = draws.iter().chain(&more).collect();
+        assert_eq!(all.len(), 6);
+        assert_eq!(draws, Purpose::ALL.map(drawn::<beacon::Bls>));
+    }
 }

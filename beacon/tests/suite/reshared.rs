@@ -9,7 +9,7 @@ use crypto_core::context::{Context, EpochId};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{Committee, Signer};
 use pvss_dkg::field::{self, Handover, Key, Paths as PerPath, Predecessor};
-use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Session, Shape};
+use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use weighted_rounding::Stake;
@@ -53,7 +53,7 @@ fn shape(plan: &Plan) -> Shape {
 }
 
 fn session(epoch: u64) -> Session {
-    Session { context: context(epoch), attempt: 0 }
+    Session { context: context(epoch), attempt: 0, purpose: Purpose::Randomness }
 }
 
 pub(crate) fn context(epoch: u64) -> Context {
@@ -108,7 +108,7 @@ impl Term {
             shape(plan),
             members,
             dealers,
-            Stake::new(0),
+            Stake::new(1),
         );
         let config = Arc::new(config.unwrap());
         let before = Predecessor::new(&self.config, &self.key);

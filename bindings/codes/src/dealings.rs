@@ -1,11 +1,11 @@
 //! Errors of dealings, of keys made from them, and of their evidence.
-use pvss_dkg::field::{self, AddError, HandoverError, LargeChunkError, PurposeError, TooLarge};
+use pvss_dkg::field::{self, AddError, HandoverError, LargeChunkError, TooLarge};
 use pvss_dkg::protocol::{
     EpochKeyError, EvidenceError, Fault, Misdeed, NotCounted, RecordError, RecoverError,
 };
 use pvss_dkg::{
     AggregateError, ConfigError, DealError, DealingError, DecodeError, DecryptError, DkgError,
-    KeyError, NotOpened, ProofError, ShapeError, SharingError,
+    KeyError, NotOpened, OtherPurpose, ProofError, PurposeError, ShapeError, SharingError,
 };
 
 use crate::detail::{Coded, Detail, code};
@@ -24,6 +24,7 @@ impl Coded for ConfigError {
         match self {
             Self::Members { members, weights } => code("wrong-count").need(members).got(weights),
             Self::StakeOverflow { party } => code("stake-overflow").party(*party).index(party),
+            Self::NoQualification { .. } => code("qualification-range").need(&1_u32).got(&0_u32),
             Self::Unreachable { qualify, total } => {
                 code("qualification-range").need(qualify).got(total)
             }
@@ -177,15 +178,24 @@ impl Coded for PurposeError {
     fn detail(&self) -> Detail {
         match self {
             Self::Foreign => code("other-session"),
+            Self::Other(error) => error.detail(),
+            Self::Evaluation(error) => error.detail(),
             Self::Signing(error) => error.detail(),
             Self::Decryption(error) => error.detail(),
         }
     }
 }
 
+impl Coded for OtherPurpose {
+    fn detail(&self) -> Detail {
+        code("wrong-purpose")
+    }
+}
+
 impl Coded for HandoverError {
     fn detail(&self) -> Detail {
         match self {
+            Self::Purpose(error) => error.detail(),
             Self::Dealers { got, expected } => code("wrong-count").need(expected).got(got),
             Self::Holder { dealer, share } => code("not-the-holder").party(*dealer).index(share),
             Self::Share { share } => code("share-mismatch").index(share),

@@ -9,7 +9,7 @@ use crypto_core::secret::Secret;
 use crypto_core::threshold::{self, KeyShares};
 use crypto_core::wvuf;
 use pvss_dkg::field::Paths;
-use pvss_dkg::{Aggregate, Config, Path, Verified, field};
+use pvss_dkg::{Aggregate, Config, Path, Purpose, Verified, field};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -385,6 +385,8 @@ impl DkgKey {
     #[pyo3(signature = (*, path="slow"))]
     fn vuf_committee(&self, path: &str) -> PyResult<VufCommittee> {
         let (key, which) = (self.group()?, self::path(path)?);
+        let made = self.config.session().purpose;
+        made.check(Purpose::Randomness).map_err(|error| refused(&error))?;
         let shape = self.config.shape();
         let threshold = shape.threshold(which).ok_or_else(no_fast_path)?;
         let public = key.public_shares(which).ok_or_else(no_fast_path)?.to_vec();

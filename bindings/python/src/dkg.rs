@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crypto_core::access::{Access, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Aggregate, Config, Member, Path, Session, Shape, field};
+use pvss_dkg::{Aggregate, Config, Member, Path, Purpose, Session, Shape, field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -43,10 +43,11 @@ impl<'py> Fields<'py> {
     }
 
     fn check(&self) -> PyResult<()> {
-        const NAMES: [&str; 9] = [
+        const NAMES: [&str; 10] = [
             "chain",
             "epoch",
             "attempt",
+            "purpose",
             "signers",
             "recipients",
             "stakes",
@@ -67,7 +68,9 @@ impl<'py> Fields<'py> {
         let chain = ChainId::new(array(&self.need("chain")?, "chain")?);
         let epoch = EpochId::new(number(&self.need("epoch")?, "epoch")?);
         let attempt = self.get("attempt")?.map(|value| number(&value, "attempt")).transpose()?;
-        Ok(Session { context: Context { chain, epoch }, attempt: attempt.unwrap_or(0) })
+        let (context, attempt) = (Context { chain, epoch }, attempt.unwrap_or(0));
+        let name: String = self.need("purpose")?.extract()?;
+        Ok(Session { context, attempt, purpose: purpose(&name)? })
     }
 
     fn shape(&self) -> PyResult<Shape> {
@@ -115,6 +118,13 @@ fn is_field(kind: &str) -> PyResult<bool> {
     }
 }
 
+/// `'randomness'`, `'certificates'` or `'decryption'`.
+fn purpose(name: &str) -> PyResult<Purpose> {
+    let found = Purpose::ALL.into_iter().find(|purpose| purpose.to_string() == name);
+    let why = "expected 'randomness', 'certificates' or 'decryption'";
+    found.ok_or_else(|| argument(&format!("purpose {name:?}, {why}"), None))
+}
+
 /// `'slow'` or `'fast'`.
 pub(crate) fn path(name: &str) -> PyResult<Path> {
     match name {
@@ -126,7 +136,8 @@ pub(crate) fn path(name: &str) -> PyResult<Path> {
 
 #[pymethods]
 impl DkgConfig {
-    /// `chain` (32 bytes) and `epoch`, with `attempt` counted from 0; `signers`, `recipients`, `stakes`
+    /// `chain` (32 bytes) and `epoch`, with `attempt` counted from 0; the `purpose` that the key is for,
+    /// `'randomness'`, `'certificates'` or `'decryption'`, and serves alone; `signers`, `recipients`, `stakes`
     /// and `weights` by position; thresholds `slow` and, if there is one, `fast`; and the stake
     /// `qualify` that dealers must exceed, without it a third.
     #[new]
@@ -151,6 +162,12 @@ impl DkgConfig {
     #[getter]
     fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.digest())
+    }
+
+    /// What the key is for.
+    #[getter]
+    fn purpose(&self) -> String {
+        self.0.session().purpose.to_string()
     }
 
     #[getter]
@@ -247,7 +264,7 @@ impl DkgConfig {
 
     fn __repr__(&self) -> String {
         let (session, parties) = (self.0.session(), self.0.members().len());
-        let (epoch, attempt) = (session.context.epoch, session.attempt);
-        format!("<DkgConfig of {parties}, {epoch}, attempt {attempt}>")
+        let (epoch, attempt, purpose) = (session.context.epoch, session.attempt, session.purpose);
+        format!("<DkgConfig of {parties}, {purpose}, {epoch}, attempt {attempt}>")
     }
 }

@@ -4,13 +4,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use borsh::BorshDeserialize;
 use codes::Coded;
+use crypto_core::curve::DecodeError;
+use crypto_core::secret::Secret;
 use pvss_dkg::{DecryptionKey, EncryptionKey, KeyRegistration, NotOpened};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bls::{Either, PublicKey, SecretKey, hash, hex, shown};
 use crate::error::{Refusal, argument, refused};
-use crate::input::bytes;
+use crate::input::{bytes, secret};
 use crate::random::generator;
 
 /// Bytes of a registration.
@@ -47,6 +49,24 @@ fn used_up() -> Refusal {
 
 #[pymethods]
 impl RecipientKey {
+    /// From its 32 bytes, big-endian.
+    #[new]
+    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let data = secret(data)?;
+        let array: Result<[u8; 32], _> = data.expose().as_slice().try_into();
+        let length = DecodeError::Length { expected: 32, got: data.expose().len() };
+        let array = Secret::new(array.map_err(|_| refused(&length))?);
+        let key = DecryptionKey::from_secret_bytes(&array).map_err(|error| refused(&error))?;
+        Ok(Self(Mutex::new(Some(key))))
+    }
+
+    /// The key's 32 bytes. Python does not wipe them.
+    fn secret_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let slot = self.slot();
+        let key = slot.as_ref().ok_or_else(|| used_up().raise())?;
+        Ok(PyBytes::new(py, key.to_secret_bytes().expose()))
+    }
+
     /// A fresh key.
     #[staticmethod]
     #[pyo3(signature = (*, seed=None))]
@@ -89,7 +109,7 @@ impl Registration {
         let data = bytes(data)?;
         let (expected, got) = (BYTES, data.len());
         if got != expected {
-            return Err(refused(&crypto_core::curve::DecodeError::Length { expected, got }));
+            return Err(refused(&DecodeError::Length { expected, got }));
         }
         let read = KeyRegistration::try_from_slice(&data);
         let wrong = pvss_dkg::DecodeError::Element { what: "registration", at: 0 };

@@ -51,6 +51,7 @@ class Parties:
         return {
             "chain": bytes(32),
             "epoch": 7,
+            "purpose": "randomness",
             "signers": self.proven,
             "recipients": self.recipients,
             "stakes": STAKES,
@@ -97,8 +98,22 @@ def test_a_key_that_nobody_knows_signs_and_decrypts(parties: Parties) -> None:
         key.committee(path="slow").combine(
             9, {i: key.signer(parties.open(key, i), path="fast").sign(9) for i in (0, 2)}
         )
-    texts = key.committee(purpose=Domain("text"))
-    writers = {i: key.signer(parties.open(key, i), purpose=Domain("text")) for i in (2, 3)}
+    statements = parties.config(purpose="certificates")
+    assert statements.purpose == "certificates" and statements.digest != config.digest
+    with pytest.raises(FaultError):
+        statements.verify(received[0])
+    own = [statements.verify(statements.deal(i, parties.signers[i])) for i in (0, 2)]
+    signing = statements.aggregate(own)
+    for asked in (
+        lambda: key.committee(purpose=Domain("text")),
+        lambda: key.decryption_committee(),
+        lambda: signing.committee(),
+    ):
+        with pytest.raises(ArgumentError) as other:
+            asked()
+        assert other.value.code == "wrong-purpose"
+    texts = signing.committee(purpose=Domain("text"))
+    writers = {i: signing.signer(parties.open(signing, i), purpose=Domain("text")) for i in (2, 3)}
     signature = texts.combine(b"text", {i: one.sign(b"text") for i, one in writers.items()})
     texts.group_key.verify(signature, b"text", domain=Domain("text"))
 
@@ -153,16 +168,16 @@ def test_keys_that_look_alike_are_not_equal(parties: Parties, kind: Any) -> None
         )
         return config.aggregate([config.verify(one) for one in dealt])
 
-    # The same secrets in two sessions: one public key, other shares.
+    # A seed that is used again makes the same key in one session, and another one in the next.
     first, again, later = key(7, 1), key(7, 1), key(8, 1)
     assert first == again and hash(first) == hash(again)
-    assert first.public_key == later.public_key and repr(first) == repr(later)
+    assert first.public_key != later.public_key and repr(first) != repr(later)
     assert first != later and len({first, again, later}) == 2
     assert first != key(7, 3) and first != object()
 
 
 def test_a_committee_decrypts(parties: Parties) -> None:
-    config = parties.config()
+    config = parties.config(purpose="decryption")
     dealings = [config.verify(config.deal(i, parties.signers[i])) for i in (0, 3)]
     key = config.aggregate(dealings)
     committee = key.decryption_committee(path="fast")
@@ -261,6 +276,8 @@ def test_configurations_that_make_no_sense(parties: Parties) -> None:
         ({"slow": 7}, "threshold-range"),
         ({"fast": 2}, "threshold-order"),
         ({"qualify": 100}, "qualification-range"),
+        ({"qualify": 0}, "qualification-range"),
+        ({"purpose": "lottery"}, "invalid-argument"),
         ({"signers": [parties.proven[0]] * 4}, "duplicate-key"),
         ({"recipients": [parties.recipients[0]] * 4}, "duplicate-key"),
     ]:
@@ -269,6 +286,7 @@ def test_configurations_that_make_no_sense(parties: Parties) -> None:
         assert error.value.code == code, changes
     for wrong in (
         {"colour": 1},
+        {"purpose": None},
         {"signers": parties.signers},
         {"recipients": parties.keys},
         {"chain": "0" * 32},
@@ -304,4 +322,11 @@ def test_registrations_are_bound_to_their_signer(parties: Parties) -> None:
             Registration(wrong)
     with pytest.raises(TypeError):
         pickle.dumps(parties.keys[0])
+    stored = parties.keys[0].secret_bytes()
+    assert len(stored) == 32 and RecipientKey(stored).secret_bytes() == stored
+    again = RecipientKey(stored).register(signer).verify(signer.public_key())
+    assert again == parties.recipients[0]
+    for wrong in (b"", stored[:-1], bytes(32), b"\xff" * 32):
+        with pytest.raises(EncodingError):
+            RecipientKey(wrong)
     assert repr(parties.keys[0]) == "<RecipientKey>"

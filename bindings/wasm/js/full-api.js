@@ -5,12 +5,16 @@ import { bytes, concat, fraction, hex, integer, invalid, list, little, reading, 
 import { Held, guarded, on, verifier } from './verifier-api.js';
 
 const PATHS = ['slow', 'fast'];
+/** What a key is for; its place is its number, from one. */
+const PURPOSES = ['randomness', 'certificates', 'decryption'];
 /** Bytes of a point of the second group. */
 const POINT = 96;
 
 function readConfig(value) {
   const config = record(value, 'config');
   const { attempt = 0, fast = 0 } = config;
+  const purpose = PURPOSES.indexOf(config.purpose);
+  if (purpose < 0) throw invalid(`purpose: expected ${PURPOSES.join(', ')}`);
   let total = 0n;
   const members = list(config.members, 'members', (entry, what) => {
     const member = record(entry, what);
@@ -29,6 +33,7 @@ function readConfig(value) {
       bytes(config.chain, 'chain', 32),
       little(integer(config.epoch, 'epoch'), 8),
       little(small(attempt, 'attempt'), 4),
+      little(purpose + 1, 1),
     ]),
     numbers: Uint32Array.from([
       small(config.slow, 'slow'),
@@ -127,8 +132,14 @@ export function full(wasm, ready) {
   }
 
   class DecryptionKey extends Held {
-    constructor() {
-      super(ready, () => wasm.RawDecryptionKey.random());
+    constructor(secret) {
+      const read = secret === undefined ? undefined : reading(() => bytes(secret, 'secret', 32));
+      const { RawDecryptionKey } = wasm;
+      super(ready, () => (read === undefined ? RawDecryptionKey.random() : RawDecryptionKey.from_bytes(read)));
+    }
+
+    toBytes() {
+      return on(this, (raw) => raw.to_bytes());
     }
 
     register(signer) {

@@ -22,7 +22,10 @@ export class SigningKey implements Held {
 
 /** What opens the shares that are dealt to one party. */
 export class DecryptionKey implements Held {
-  constructor();
+  /** A fresh key, or one that was stored. */
+  constructor(secret?: Bytes);
+  /** For storage: 32 bytes, which nobody wipes. */
+  toBytes(): Uint8Array;
   /** What the party publishes to become a recipient: 272 bytes. */
   register(signer: SigningKey): Uint8Array;
   free(): void;
@@ -34,6 +37,8 @@ export class Config implements Held {
     chain: Bytes;
     epoch: Integer;
     attempt?: Integer;
+    /** What the key is for; it serves nothing else. */
+    purpose: 'randomness' | 'certificates' | 'decryption';
     weights: Integer[];
     /** Thresholds of the paths, in shares. */
     slow: Integer;

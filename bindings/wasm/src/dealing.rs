@@ -3,7 +3,7 @@ use crypto_core::access::{Access, Threshold};
 use crypto_core::bls::min_sig::{ProofOfPossession, PublicKey};
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Session, Shape,
+    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Purpose, Session, Shape,
     Verified,
 };
 use wasm_bindgen::JsValue;
@@ -19,7 +19,7 @@ pub struct RawConfig(pub(crate) Config);
 
 #[wasm_bindgen]
 impl RawConfig {
-    /// `session` is the chain, the epoch and the attempt, `numbers` are both thresholds, the fast one zero
+    /// `session` is the chain, the epoch, the attempt and the purpose, `numbers` are both thresholds, the fast one zero
     /// if there is none, and all weights. Of each party comes its stake, its signing key with the proof
     /// that it has it, and the registration of its encryption key. Last of `members` is the stake that
     /// dealers must exceed.
@@ -31,7 +31,10 @@ impl RawConfig {
         let mut fields = Fields::new(session);
         let chain = ChainId::new(fields.array()?);
         let epoch = EpochId::new(u64::from_le_bytes(fields.array()?));
-        let session = Session { context: Context { chain, epoch }, attempt: fields.u32()? };
+        let (context, attempt, [tag]) = (Context { chain, epoch }, fields.u32()?, fields.array()?);
+        let purpose = Purpose::from_tag(tag);
+        let purpose = purpose.ok_or_else(|| raise_code("invalid-value", "no such purpose"))?;
+        let session = Session { context, attempt, purpose };
         let [slow, fast, weights @ ..] = numbers else {
             return Err(raise_code("truncated", "thresholds are missing"));
         };

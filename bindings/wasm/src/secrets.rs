@@ -93,6 +93,20 @@ impl RawDecryptionKey {
         Random::with(|random| Self(DecryptionKey::random(random)))
     }
 
+    /// A key that was stored.
+    ///
+    /// # Errors
+    /// If the bytes are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, JsValue> {
+        let bytes = Secret::new(hash(bytes)?);
+        DecryptionKey::from_secret_bytes(&bytes).map(Self).map_err(raise)
+    }
+
+    /// For storage.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_secret_bytes().expose().to_vec()
+    }
+
     /// The public halves and their proof, for the party that signs with this key.
     ///
     /// # Errors

@@ -86,9 +86,10 @@ test('certificates of the model', () => {
 function epochKey({ weights, slow, fast }) {
   const big = (number) => number.toString(16).padStart(8, '0');
   const anyone = slow.keys[0];
-  const header = `0101${'00'.repeat(64)}${big(weights.length)}${weights.map(big).join('')}`;
+  const header = `010101${'00'.repeat(64)}${big(weights.length)}${weights.map(big).join('')}`;
   const points = [anyone.pi, slow.public[0], ...slow.public, ...fast.public];
-  return `${header}${big(slow.t)}${big(fast.t)}${points.join('')}`;
+  const recipients = '00'.repeat(32 * weights.length);
+  return `${header}${big(slow.t)}${big(fast.t)}${recipients}${points.join('')}`;
 }
 
 test('values of the weighted VUF open with their proofs', () => {
@@ -113,6 +114,8 @@ test('values of the weighted VUF open with their proofs', () => {
     }
     const moved = published.map((one) => ({ ...one, party: one.party === 2 ? 4 : one.party === 4 ? 2 : one.party }));
     fails(() => new Evaluations({ epochKey: epochKey(all), path, keys: moved }), 'possession-mismatch');
+    const other = epochKey(all).replace('010101', '010103');
+    fails(() => new Evaluations({ epochKey: other, path, keys: published }), 'wrong-purpose');
   }
 });
 
@@ -133,7 +136,7 @@ function committee() {
     registration: decryption.register(signing),
   }));
   const [slow, fast] = thresholds;
-  return { keys, fields: { chain: '07'.repeat(32), epoch: 1n, weights, slow, fast, members } };
+  return { keys, fields: { chain: '07'.repeat(32), epoch: 1n, purpose: 'randomness', weights, slow, fast, members } };
 }
 
 test('a key generation, and what anybody checks of it', () => {
@@ -157,6 +160,21 @@ test('a key generation, and what anybody checks of it', () => {
   assert.notEqual(other.digest, config.digest);
   assert.throws(() => other.verifyAggregate(sum), PrefinalError);
   assert.throws(() => other.verifyDealing(dealings[0]), PrefinalError);
+  const purpose = new Config({ ...fields, purpose: 'decryption' });
+  assert.notEqual(purpose.digest, config.digest);
+  assert.throws(() => purpose.verifyDealing(dealings[0]), PrefinalError);
+  fails(() => new Config({ ...fields, purpose: undefined }), 'invalid-argument');
+  fails(() => new Config({ ...fields, purpose: 'lottery' }), 'invalid-argument');
+  fails(() => new Config({ ...fields, qualify: 0n }), 'qualification-range');
+  const { signing, decryption } = keys[0];
+  const stored = decryption.toBytes();
+  const again = new DecryptionKey(stored);
+  assert.deepEqual(again.toBytes(), stored);
+  const point = (one) => one.register(signing).slice(0, 144);
+  assert.deepEqual(point(again), point(decryption));
+  fails(() => new DecryptionKey('00'.repeat(32)), 'zero-scalar');
+  fails(() => new DecryptionKey('ff'.repeat(32)), 'not-canonical');
+  fails(() => new DecryptionKey('00'), 'wrong-length');
   fails(() => config.addUp([dealings[0]]), 'below-qualification');
   fails(() => config.addUp([dealings[0], dealings[0]]), 'dealt-twice');
   fails(() => config.deal(1, keys[0].signing), 'other-signing-key');

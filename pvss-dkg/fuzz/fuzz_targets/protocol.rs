@@ -7,6 +7,7 @@
 //! | 1          | evidence of a contradiction                                  |
 //! | 2          | an epoch's key                                               |
 //! | 3          | evidence of a large chunk in an honest dealing               |
+//! | 4          | a stored decryption key, as they are                         |
 //!
 //! `cargo +nightly fuzz run protocol` in `pvss-dkg/`.
 #![no_main]
@@ -15,6 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
+use crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
 use machine::{Instant, Machine};
 use prefinal_pvss_dkg_fuzz::{Committee, received};
@@ -127,6 +129,12 @@ fuzz_target!(|data: &[u8]| {
             };
             assert_eq!(evidence.to_bytes(), bytes, "one evidence, one encoding");
             assert!(evidence.verify(&collector).is_err(), "an honest party is accused");
+        }
+        4 => {
+            let Ok(bytes) = <[u8; 32]>::try_from(data) else { return };
+            if let Ok(key) = DecryptionKey::from_secret_bytes(&Secret::new(bytes)) {
+                assert_eq!(*key.to_secret_bytes().expose(), bytes, "one key, one encoding");
+            }
         }
         _ => {
             let bytes = received(&honest.key, data);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Config, DecryptionKey, Member, Session, Shape};
+use pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use weighted_rounding::Stake;
@@ -47,7 +47,7 @@ impl Committee {
         let (slow, fast) = (threshold(2), Some(threshold(3)));
         let shape = Shape::new(access, slow, fast).unwrap();
         let context = Context { chain: ChainId::new([5; 32]), epoch: EpochId::new(1) };
-        let session = Session { context, attempt: 0 };
+        let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
         let config = Config::new(session, shape, members, Stake::new(1)).unwrap();
         Self { config: Arc::new(config), signers, rng }
     }

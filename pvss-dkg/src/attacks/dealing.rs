@@ -291,8 +291,9 @@ fn resigned(committee: &Committee, dealing: &Dealing, contribution: Contribution
 
 /// Configurations that differ from the standard one in one thing.
 fn other_configs() -> Vec<Committee> {
-    let Session { context: Context { chain, epoch }, .. } = session();
-    let run = |chain, epoch, attempt| Session { context: Context { chain, epoch }, attempt };
+    let Session { context: Context { chain, epoch }, purpose, .. } = session();
+    let run =
+        |chain, epoch, attempt| Session { context: Context { chain, epoch }, attempt, purpose };
     let shape = |weights, slow, fast| shape(weights, slow, Some(fast));
     let standard = || shape(&WEIGHTS, SLOW, FAST);
     vec![

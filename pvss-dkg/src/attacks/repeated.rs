@@ -15,6 +15,7 @@ use crate::field;
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, party, session, shape};
 use crate::opening::{Opening, Statement};
 use crate::proof::Contribution;
+use crate::purpose::Purpose;
 
 /// Every point and every scalar in a dealing.
 type Values = BTreeSet<Vec<u8>>;
@@ -70,10 +71,11 @@ pub(crate) fn of_field(dealing: &field::Dealing) -> Values {
 /// The standard session, and each that differs from it in one thing.
 fn sessions() -> Vec<Session> {
     let standard = session();
-    let mut others = [standard; 3];
+    let mut others = [standard; 4];
     others[0].attempt = 1;
     others[1].context.epoch = standard.context.epoch.next();
     others[2].context.chain = ChainId::new([8; 32]);
+    others[3].purpose = Purpose::Decryption;
     [vec![standard], others.to_vec()].concat()
 }
 

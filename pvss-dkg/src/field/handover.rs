@@ -57,12 +57,14 @@ use crate::batch;
 use crate::config::{Config, Member, Path};
 use crate::deal::{Author, DealError, check_dealer};
 use crate::protocol::{EpochKey, Field};
+use crate::purpose::{OtherPurpose, Purpose};
 use crate::verified::Verified;
 
 /// What is handed over: the key before, as anybody knows it.
 #[derive(Clone, Debug)]
 pub struct Predecessor {
     pub(crate) digest: [u8; 32],
+    purpose: Purpose,
     access: Access,
     threshold: Threshold,
     public_key: G2Affine,
@@ -82,6 +84,9 @@ pub enum HandoverError {
         /// How many held shares or weight zero.
         expected: usize,
     },
+    /// The key would serve another purpose than before.
+    #[error(transparent)]
+    Purpose(#[from] OtherPurpose),
     /// Another party's share, or nobody's.
     #[error("{dealer} does not hold share {share}")]
     Holder {
@@ -152,6 +157,7 @@ impl Predecessor {
         transcript.append(b"recipients", &key.recipients().concat());
         Self {
             digest: transcript.bytes(b"digest"),
+            purpose: key.purpose(),
             recipients: key.recipients().iter().copied().collect(),
             access: key.shape().access().clone(),
             threshold: key.shape().slow(),
@@ -186,9 +192,10 @@ impl Handover {
     /// From the dealers of `config`, who hold `before`, to its members.
     ///
     /// # Errors
-    /// If the dealers are not as many as held the key, or a member has an encryption key that somebody
-    /// had in the committee before.
+    /// If the key was made for another purpose, the dealers are not as many as held it, or a member has
+    /// an encryption key that somebody had in the committee before.
     pub fn new(config: Arc<Config>, before: Predecessor) -> Result<Self, HandoverError> {
+        before.purpose.check(config.session().purpose)?;
         let (got, expected) = (config.dealers().len(), before.access.len());
         if got != expected {
             return Err(HandoverError::Dealers { got, expected });

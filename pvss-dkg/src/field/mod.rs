@@ -54,5 +54,5 @@ pub use decrypt::{DecryptError, Opened, Shares};
 pub use handover::{AddError, Handover, HandoverError, Predecessor, Remaining};
 pub use key::Key;
 pub use large::{LargeChunk, LargeChunkError, TooLarge};
-pub use purpose::{Paths, PurposeError};
+pub use purpose::Paths;
 pub use verify::{DealingError, verify, verify_all};

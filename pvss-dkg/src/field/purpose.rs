@@ -9,8 +9,8 @@
 //! ([`Paths`]); they have one group key, so a signature or plaintext is the same whichever path it came
 //! by. Shares move, no copy of them stays behind.
 //!
-//! One key has one purpose: a decryption share of a point that somebody else chose is a signature share
-//! on it. So both calls take the shares, and a key of which both are wanted is two keys.
+//! One key has one [`Purpose`](crate::Purpose), which its session names: a decryption share of a point
+//! that somebody else chose is a signature share on it. What the key is not for, it refuses.
 use std::iter;
 
 use crypto_core::access::Party;
@@ -18,12 +18,12 @@ use crypto_core::bls::MinSig;
 use crypto_core::curve::Scalar;
 use crypto_core::secret::Secret;
 use crypto_core::{elgamal, threshold};
-use thiserror::Error;
 
 use super::decrypt::Shares;
 use super::key::Key;
 use crate::config::{Config, Path};
 use crate::protocol::{EpochKey, Field};
+use crate::purpose::PurposeError;
 
 /// One of something for each path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +32,6 @@ pub struct Paths<T> {
     pub slow: T,
     /// Of the fast path, if there is one.
     pub fast: Option<T>,
-}
-
-/// Why a key is of no use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum PurposeError {
-    /// The key was made under another configuration.
-    #[error("key was made for another session or committee")]
-    Foreign,
-    /// Never for a sum of verified dealings.
-    #[error(transparent)]
-    Signing(#[from] threshold::CommitteeError),
-    /// Never for a sum of verified dealings.
-    #[error(transparent)]
-    Decryption(#[from] elgamal::CommitteeError),
 }
 
 impl<T> Paths<T> {
@@ -68,21 +54,21 @@ impl Key {
     /// The committee as signers. Costs a sum of products over all share keys for each path.
     ///
     /// # Errors
-    /// If the key was made under another configuration.
+    /// If the key was made under another configuration, or for something else.
     pub fn signing(
         &self,
         config: &Config,
         purpose: threshold::Purpose,
     ) -> Result<Paths<threshold::Committee<MinSig>>, PurposeError> {
-        Ok(self.epoch(config)?.signing(purpose)?)
+        self.epoch(config)?.signing(purpose)
     }
 
     /// The committee as those who decrypt. Costs as much, and two pairings.
     ///
     /// # Errors
-    /// If the key was made under another configuration.
+    /// If the key was made under another configuration, or for something else.
     pub fn decryption(&self, config: &Config) -> Result<Paths<elgamal::Committee>, PurposeError> {
-        Ok(self.epoch(config)?.decryption()?)
+        self.epoch(config)?.decryption()
     }
 
     fn epoch(&self, config: &Config) -> Result<EpochKey<Field>, PurposeError> {

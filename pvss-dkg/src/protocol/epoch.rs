@@ -3,6 +3,7 @@
 //! | part             | what                                               | bytes        |
 //! |------------------|----------------------------------------------------|--------------|
 //! | version, element | 1; 1 if shares are `h^f(k)`, 2 if they are `f(k)`   | 1 + 1        |
+//! | purpose          | 1 randomness, 2 certificates, 3 decryption         | 1            |
 //! | name             | of the dealings that were added up                 | 32           |
 //! | configuration    | its digest                                         | 32           |
 //! | weights          | how many, then each                                | 4 + 4 · n    |
@@ -11,7 +12,7 @@
 //! | `F`, `V̂₀`        | `g^f(0)`, `ĝ^f(0)`                                 | 48 + 96      |
 //! | `V̂₁ … V̂_W`       | `ĝ^f(ω^(k−1))`, for each path                      | 96 · W · p   |
 //!
-//! `222 + 36·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths, checked before a point is
+//! `223 + 36·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths, checked before a point is
 //! read. With field elements `ĝ` is the group's own generator `g₂`.
 //!
 //! A chain that stores it needs nothing else of the key generation: verifiers take the committees from
@@ -32,6 +33,7 @@ use thiserror::Error;
 use crate::aggregate::Aggregate;
 use crate::config::{Config, Path, Shape};
 use crate::field::{self, Paths, Predecessor};
+use crate::purpose::{Purpose, PurposeError};
 use crate::verified::Verified;
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -76,6 +78,7 @@ impl Element for Field {
 pub struct EpochKey<E> {
     name: [u8; 32],
     config: [u8; 32],
+    purpose: Purpose,
     shape: Shape,
     recipients: Vec<[u8; 32]>,
     commitment: G1Affine,
@@ -116,6 +119,7 @@ impl<E: Element> EpochKey<E> {
         if got != E::TAG {
             return Err(EpochKeyError::Element { got, expected: E::TAG });
         }
+        let purpose = Purpose::read(&mut reader)?;
         let (name, config) = (reader.hash()?, reader.hash()?);
         let shape = read_shape(&mut reader)?;
         let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
@@ -130,13 +134,23 @@ impl<E: Element> EpochKey<E> {
         let fast = shape.threshold(Path::Fast).map(|_| reader.g2s(shares)).transpose()?;
         reader.end()?;
         let (shares, element) = (Paths { slow, fast }, PhantomData);
-        Ok(Self { name, config, shape, recipients, commitment, public_key, shares, element })
+        Ok(Self {
+            name,
+            config,
+            purpose,
+            shape,
+            recipients,
+            commitment,
+            public_key,
+            shares,
+            element,
+        })
     }
 
     /// The encoding.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![VERSION, E::TAG];
+        let mut bytes = vec![VERSION, E::TAG, self.purpose.tag()];
         bytes.extend_from_slice(&self.name);
         bytes.extend_from_slice(&self.config);
         let weights = self.shape.access().weights();
@@ -174,6 +188,12 @@ impl<E: Element> EpochKey<E> {
     #[must_use]
     pub const fn config(&self) -> &[u8; 32] {
         &self.config
+    }
+
+    /// What it is for; it serves nothing else.
+    #[must_use]
+    pub const fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// Who holds which shares, and how many are needed.
@@ -235,6 +255,7 @@ impl EpochKey<Group> {
         Self {
             name: sum.digest(),
             config: *config.digest(),
+            purpose: config.session().purpose,
             shape: config.shape().clone(),
             recipients: config.recipients(),
             commitment: commitments.sum::<G1Projective>().into(),
@@ -250,9 +271,10 @@ impl EpochKey<Group> {
     /// Who evaluates, before anybody's blinded keys are admitted.
     ///
     /// # Errors
-    /// If the key is from elsewhere and its parts do not fit together.
-    pub fn evaluation(&self) -> Result<Paths<wvuf::Committee>, wvuf::CommitteeError> {
-        self.on_paths(wvuf::Committee::new)
+    /// If the key is for something else, or is from elsewhere and its parts do not fit together.
+    pub fn evaluation(&self) -> Result<Paths<wvuf::Committee>, PurposeError> {
+        self.purpose.check(Purpose::Randomness)?;
+        Ok(self.on_paths(wvuf::Committee::new)?)
     }
 }
 
@@ -262,6 +284,7 @@ impl EpochKey<Field> {
         Self {
             name: key.digest(),
             config: *config.digest(),
+            purpose: config.session().purpose,
             shape: config.shape().clone(),
             recipients: config.recipients(),
             commitment: *key.commitment(),
@@ -277,30 +300,35 @@ impl EpochKey<Field> {
     /// The committee as signers. Costs a sum of products over all share keys for each path.
     ///
     /// # Errors
-    /// If the key is from elsewhere and its parts do not fit together.
+    /// If the key is for something else, or is from elsewhere and its parts do not fit together.
     pub fn signing(
         &self,
         purpose: threshold::Purpose,
-    ) -> Result<Paths<threshold::Committee<MinSig>>, threshold::CommitteeError> {
+    ) -> Result<Paths<threshold::Committee<MinSig>>, PurposeError> {
+        self.purpose.check(Purpose::of_signing(purpose))?;
         let group = PublicKey::from_bytes(&self.public_key.to_bytes())
             .map_err(|_| threshold::CommitteeError::GroupIdentity)?;
-        self.on_paths(|access, threshold, shares| {
+        let committees = self.on_paths(|access, threshold, shares| {
             let placement = Placement::RootsOfUnity;
             let setup = threshold::Setup { access, threshold, placement, purpose };
             threshold::Committee::from_share_keys(setup, &group, shares)
-        })
+        });
+        Ok(committees?)
     }
 
     /// The committee as those who decrypt. Costs as much, and two pairings.
     ///
     /// # Errors
-    /// If the key is from elsewhere and its parts do not fit together.
-    pub fn decryption(&self) -> Result<Paths<elgamal::Committee>, elgamal::CommitteeError> {
-        let key = elgamal::EncryptionKey::new(self.commitment, self.public_key)?;
-        self.on_paths(|access, threshold, shares| {
+    /// If the key is for something else, or is from elsewhere and its parts do not fit together.
+    pub fn decryption(&self) -> Result<Paths<elgamal::Committee>, PurposeError> {
+        self.purpose.check(Purpose::Decryption)?;
+        let key = elgamal::EncryptionKey::new(self.commitment, self.public_key)
+            .map_err(elgamal::CommitteeError::from)?;
+        let committees = self.on_paths(|access, threshold, shares| {
             let place = (Placement::RootsOfUnity, threshold);
             elgamal::Committee::from_share_keys(key, shares, access, place)
-        })
+        });
+        Ok(committees?)
     }
 
     /// What its holders hand over to the next committee.
@@ -314,7 +342,7 @@ impl EpochKey<Field> {
 fn size(shape: &Shape) -> usize {
     let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
     let points = shares.saturating_mul(96 * shape.paths());
-    points.saturating_add((4 + 32) * shape.access().len()).saturating_add(222)
+    points.saturating_add((4 + 32) * shape.access().len()).saturating_add(223)
 }
 
 fn read_shape(reader: &mut Reader<'_>) -> Result<Shape, EpochKeyError> {

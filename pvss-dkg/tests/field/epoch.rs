@@ -37,9 +37,9 @@ fn shape(plan: &Plan) -> Shape {
     Shape::new(access, slow, fast).unwrap()
 }
 
-fn session(epoch: u64) -> Session {
+fn session(epoch: u64, purpose: pvss_dkg::Purpose) -> Session {
     let context = Context { chain: ChainId::new([2; 32]), epoch: EpochId::new(epoch) };
-    Session { context, attempt: 0 }
+    Session { context, attempt: 0, purpose }
 }
 
 struct People {
@@ -70,9 +70,14 @@ fn people(count: usize, seed: u64, rng: &mut ChaCha20Rng) -> People {
 impl Epoch {
     /// The first two parties deal.
     pub(crate) fn first(plan: &Plan, seed: u64) -> Self {
+        Self::made_for(pvss_dkg::Purpose::Certificates, plan, seed)
+    }
+
+    pub(crate) fn made_for(purpose: pvss_dkg::Purpose, plan: &Plan, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let People { signers, members } = people(plan.weights.len(), seed, &mut rng);
-        let config = Config::new(session(0), shape(plan), members, Stake::new(1)).unwrap();
+        let session = session(0, purpose);
+        let config = Config::new(session, shape(plan), members, Stake::new(1)).unwrap();
         let config = Arc::new(config);
         let dealings = [0, 1].map(|dealer: u32| {
             let (party, signer) = (Party::new(dealer), &signers[Party::new(dealer).index()]);
@@ -100,8 +105,8 @@ impl Epoch {
         };
         let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
         let dealers = self.config.members().iter().map(dealer).collect();
-        let config =
-            Config::handover(session(number), shape(plan), members, dealers, Stake::new(0));
+        let session = session(number, self.config.session().purpose);
+        let config = Config::handover(session, shape(plan), members, dealers, Stake::new(1));
         let config = Arc::new(config.unwrap());
         let before = Predecessor::new(&self.config, &self.key);
         let mut handover = Handover::new(config.clone(), before).unwrap();

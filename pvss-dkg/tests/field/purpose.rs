@@ -3,9 +3,10 @@ use crypto_core::access::Party;
 use crypto_core::bls::{MinSig, PublicKey};
 use crypto_core::context::Slot;
 use crypto_core::elgamal::Label;
-use crypto_core::threshold::{KeyShareError, Purpose};
-use pvss_dkg::Path;
-use pvss_dkg::field::PurposeError;
+use crypto_core::threshold::{self, KeyShareError};
+use pvss_dkg::field::{Handover, HandoverError, Predecessor};
+use pvss_dkg::{Config, Dealer, OtherPurpose, Path, Purpose, PurposeError, Session};
+use weighted_rounding::Stake;
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
 
@@ -37,7 +38,7 @@ fn one_path_is_enough() {
 
 #[test]
 fn both_paths_decrypt_what_is_encrypted_to_the_key() {
-    let mut epoch = Epoch::first(&plan(), 3);
+    let mut epoch = Epoch::made_for(Purpose::Decryption, &plan(), 3);
     let committees = epoch.key.decryption(&epoch.config).unwrap();
     let label = Label::slot(&epoch.config.session().context, Slot::new(7));
     let key = *committees.slow.key();
@@ -58,7 +59,7 @@ fn both_paths_decrypt_what_is_encrypted_to_the_key() {
 #[test]
 fn keys_and_shares_belong_together() {
     let (epoch, other) = (Epoch::first(&plan(), 4), Epoch::first(&plan(), 5));
-    let purpose = Purpose::Messages(DOMAIN);
+    let purpose = threshold::Purpose::Messages(DOMAIN);
     assert_eq!(epoch.key.signing(&other.config, purpose).unwrap_err(), PurposeError::Foreign);
     assert_eq!(epoch.key.decryption(&other.config).unwrap_err(), PurposeError::Foreign);
     let refused = |party, claimed, of: &Epoch| {
@@ -69,4 +70,43 @@ fn keys_and_shares_belong_together() {
     let count = KeyShareError::Count { party: Party::new(2), got: 2, need: 1 };
     assert_eq!(refused(0, 2, &epoch), count);
     assert_eq!(refused(1, 1, &epoch), KeyShareError::NoShares { party: Party::new(1) });
+}
+
+#[test]
+fn a_key_does_what_it_was_made_for_and_nothing_else() {
+    let refused = |made, asked| PurposeError::Other(OtherPurpose { made, asked });
+    let messages = threshold::Purpose::Messages(DOMAIN);
+    for (made, seed) in Purpose::ALL.into_iter().zip(6..) {
+        let Epoch { key, config, .. } = Epoch::made_for(made, &plan(), seed);
+        let verdicts = [
+            (Purpose::Randomness, key.signing(&config, threshold::Purpose::Rounds).map(drop)),
+            (Purpose::Certificates, key.signing(&config, messages).map(drop)),
+            (Purpose::Decryption, key.decryption(&config).map(drop)),
+        ];
+        for (asked, verdict) in verdicts {
+            let expected = if made == asked { Ok(()) } else { Err(refused(made, asked)) };
+            assert_eq!(verdict, expected);
+        }
+    }
+    let text = refused(Purpose::Randomness, Purpose::Decryption).to_string();
+    assert_eq!(text, "key was made for randomness, not for decryption");
+}
+
+#[test]
+fn a_key_keeps_its_purpose_when_it_is_handed_over() {
+    let epoch = Epoch::made_for(Purpose::Decryption, &plan(), 9);
+    let (config, others) = (&epoch.config, Epoch::first(&plan(), 10));
+    let dealer = |one: &pvss_dkg::Member| Dealer { stake: one.stake, signer: one.signer };
+    let start = |purpose| {
+        let session = Session { purpose, attempt: 1, ..*config.session() };
+        let (members, dealers) = (others.config.members().to_vec(), config.members());
+        let dealers = dealers.iter().map(dealer).collect();
+        let shape = config.shape().clone();
+        let next = Config::handover(session, shape, members, dealers, Stake::new(1)).unwrap();
+        let before = Predecessor::new(config, &epoch.key);
+        Handover::new(std::sync::Arc::new(next), before).map(drop)
+    };
+    let (made, asked) = (Purpose::Decryption, Purpose::Randomness);
+    assert_eq!(start(asked), Err(HandoverError::Purpose(OtherPurpose { made, asked })));
+    assert_eq!(start(made), Ok(()));
 }

@@ -341,9 +341,12 @@ class VufOutput:
 
 PathName = Literal["slow", "fast"]
 Kind = Literal["field", "group"]
+PurposeName = Literal["randomness", "certificates", "decryption"]
 
 @final
 class RecipientKey:
+    def __new__(cls, data: Buffer) -> RecipientKey: ...
+    def secret_bytes(self) -> bytes: ...
     @staticmethod
     def generate(*, seed: Optional[Buffer] = None) -> RecipientKey: ...
     def register(self, signer: SecretKey, *, seed: Optional[Buffer] = None) -> Registration: ...
@@ -370,6 +373,7 @@ class DkgConfig:
         chain: Buffer,
         epoch: SupportsIndex,
         attempt: SupportsIndex = 0,
+        purpose: PurposeName,
         signers: Iterable[ProvenKey],
         recipients: Iterable[Recipient],
         stakes: Iterable[Any],
@@ -380,6 +384,8 @@ class DkgConfig:
     ) -> DkgConfig: ...
     @property
     def digest(self) -> bytes: ...
+    @property
+    def purpose(self) -> PurposeName: ...
     @property
     def weights(self) -> list[int]: ...
     @property

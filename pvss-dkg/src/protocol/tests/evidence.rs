@@ -183,7 +183,7 @@ fn epoch_key<C: Case>() {
     let bytes = key.to_bytes();
     let (parties, shares) = (key.shape().access().len(), key.shape().access().total());
     let shares = usize::try_from(shares).unwrap();
-    assert_eq!(bytes.len(), 222 + 36 * parties + 96 * shares * 2);
+    assert_eq!(bytes.len(), 223 + 36 * parties + 96 * shares * 2);
     let read = EpochKey::<C::Element>::from_bytes(&bytes).unwrap();
     assert_eq!(read, **key);
     assert_eq!(read.digest(), key.digest());
@@ -191,8 +191,8 @@ fn epoch_key<C: Case>() {
         assert!(EpochKey::<C::Element>::from_bytes(&bytes[..short]).is_err(), "{short}");
     }
     assert!(EpochKey::<C::Element>::from_bytes(&[bytes.as_slice(), &[0]].concat()).is_err());
-    // The kind, then the number of parties: nothing is allocated for those who are not there.
-    for (place, value) in [(1, 3), (66, 0xff)] {
+    // The kind, the purpose, then the number of parties: nothing is allocated for those who are not there.
+    for (place, value) in [(1, 3), (2, 0), (2, 4), (67, 0xff)] {
         let mut other = bytes.clone();
         other[place] = value;
         assert!(EpochKey::<C::Element>::from_bytes(&other).is_err(), "{place}");

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock};
 
 use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::min_sig;
+use crypto_core::bls::{Domain, min_sig};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::curve::{G2Affine, Scalar, check_pairing_product};
 use crypto_core::generators::{g_hat, h};
@@ -26,6 +26,7 @@ use crate::field::layout::Layout;
 use crate::field::{self, Handover};
 use crate::key::DecryptionKey;
 use crate::protocol::{Collect, EpochKey, Place, Role};
+use crate::{OtherPurpose, PurposeError};
 
 pub(super) type GroupKind = Dkg<Dealing>;
 pub(super) type FieldKind = Dkg<field::Dealing>;
@@ -55,6 +56,8 @@ pub(super) trait Case: Collect + 'static {
     fn false_dealing(&self, place: Place, insider: &Insider<Self>) -> Vec<u8>;
     /// The collector of the next attempt with the same committee.
     fn next_attempt(&self) -> Self;
+    /// The collector that differs in what the key is for and in nothing else.
+    fn other_purpose(&self) -> Self;
     fn check_shares(key: &EpochKey<Self::Element>, shares: &Self::Shares, party: Party);
     /// What must hold of the key itself.
     fn check_key(&self, key: &EpochKey<Self::Element>);
@@ -91,7 +94,7 @@ fn member(person: &Person, stake: u128) -> Member {
 
 fn session(epoch: u64, attempt: u32) -> Session {
     let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) };
-    Session { context, attempt }
+    Session { context, attempt, purpose: crate::Purpose::Randomness }
 }
 
 fn shape(weights: &[u32], slow: u32, fast: u32) -> Shape {
@@ -101,13 +104,21 @@ fn shape(weights: &[u32], slow: u32, fast: u32) -> Shape {
     Shape::new(access, slow, Some(fast)).unwrap()
 }
 
+/// Of the same epoch and attempt.
+fn for_decryption(session: Session) -> Session {
+    Session { purpose: crate::Purpose::Decryption, ..session }
+}
+
 fn config(attempt: u32) -> Config {
+    config_of(session(FIRST, attempt))
+}
+
+fn config_of(session: Session) -> Config {
     let people = people(5, FIRST);
     let members = people.iter().zip(STAKES).map(|(person, stake)| member(person, stake));
     let more_than = Config::more_than(Ratio::ONE_THIRD, STAKES.map(Stake::new)).unwrap();
     assert_eq!(more_than, Stake::new(33));
-    Config::new(session(FIRST, attempt), shape(&WEIGHTS, 4, 6), members.collect(), more_than)
-        .unwrap()
+    Config::new(session, shape(&WEIGHTS, 4, 6), members.collect(), more_than).unwrap()
 }
 
 fn insiders<C: Collect<Held = ()>>() -> Vec<Insider<C>> {
@@ -137,6 +148,10 @@ impl Case for GroupKind {
 
     fn next_attempt(&self) -> Self {
         Self::new(Arc::new(self::config(1)))
+    }
+
+    fn other_purpose(&self) -> Self {
+        Self::new(Arc::new(config_of(for_decryption(session(FIRST, 0)))))
     }
 
     fn check_shares(key: &EpochKey<Self::Element>, shares: &Shares, party: Party) {
@@ -178,7 +193,12 @@ fn check_field_shares(
         let own = field::Shares { slow: copy(&shares.slow), fast };
         assert!(own.signing(party, &committees).is_ok());
     }
-    assert!(key.decryption().is_ok());
+    // It is one key and does one thing.
+    let made = crate::Purpose::Randomness;
+    let refused = |asked| PurposeError::Other(OtherPurpose { made, asked });
+    assert_eq!(key.decryption().unwrap_err(), refused(crate::Purpose::Decryption));
+    let messages = Purpose::Messages(Domain::new("kinds test"));
+    assert_eq!(key.signing(messages).unwrap_err(), refused(crate::Purpose::Certificates));
 }
 
 impl Case for FieldKind {
@@ -198,6 +218,10 @@ impl Case for FieldKind {
 
     fn next_attempt(&self) -> Self {
         Self::new(Arc::new(self::config(1)))
+    }
+
+    fn other_purpose(&self) -> Self {
+        Self::new(Arc::new(config_of(for_decryption(session(FIRST, 0)))))
     }
 
     fn check_shares(key: &EpochKey<Self::Element>, shares: &field::Shares, party: Party) {
@@ -240,6 +264,11 @@ impl Before {
 
 /// Old parties 1, 2 and 3 stay and become 0, 1 and 2; number 5 is new.
 fn handover(attempt: u32) -> Handover {
+    // The chain keeps bytes.
+    handover_of(session(FIRST + 1, attempt), &BEFORE.key.to_bytes())
+}
+
+fn handover_of(session: Session, before: &[u8]) -> Handover {
     let people = people(6, FIRST + 1);
     let dealer = |(person, stake): (&Person, u128)| {
         let Member { stake, signer, .. } = member(person, stake);
@@ -248,10 +277,8 @@ fn handover(attempt: u32) -> Handover {
     let dealers = people.iter().zip(STAKES).map(dealer).collect();
     let members = [1, 2, 3, 5].map(|seat: usize| member(&people[seat], 10)).to_vec();
     let shape = shape(&NEXT_WEIGHTS, 3, 5);
-    let config =
-        Config::handover(session(FIRST + 1, attempt), shape, members, dealers, Stake::new(33));
-    // The chain keeps bytes.
-    let before = EpochKey::from_bytes(&BEFORE.key.to_bytes()).unwrap();
+    let config = Config::handover(session, shape, members, dealers, Stake::new(33));
+    let before = EpochKey::from_bytes(before).unwrap();
     Handover::new(Arc::new(config.unwrap()), before.predecessor()).unwrap()
 }
 
@@ -286,6 +313,13 @@ impl Case for HandoverKind {
 
     fn next_attempt(&self) -> Self {
         handover(1)
+    }
+
+    /// Somebody claims that the key before was for something else.
+    fn other_purpose(&self) -> Self {
+        let mut before = BEFORE.key.to_bytes();
+        before[2] = crate::Purpose::Decryption.tag();
+        handover_of(for_decryption(session(FIRST + 1, 0)), &before)
     }
 
     fn check_shares(key: &EpochKey<Self::Element>, shares: &field::Shares, party: Party) {

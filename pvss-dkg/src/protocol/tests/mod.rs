@@ -6,6 +6,7 @@ mod evidence;
 mod faults;
 mod kinds;
 mod order;
+mod purposes;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -131,6 +132,7 @@ for_each_kind! {
     faults::aborts => too_few_end_with_the_same_reason,
     order::behind_the_end => what_is_ordered_behind_the_end_counts_for_nobody,
     order::interleavings => the_order_alone_decides,
+    purposes::kept_apart => two_purposes_have_nothing_in_common,
     evidence::tampered => evidence_that_shows_nothing,
     evidence::encodings => encodings_are_canonical_and_bounded,
 }
