@@ -5,7 +5,7 @@ import { loader } from './load.js';
 import { verifier } from './verifier-api.js';
 
 /** Loads WebAssembly, from beside this file or from what it is given; once. */
-const { init, ready } = loader(load, new URL('verifier_bg.wasm', import.meta.url));
+const { init, ready } = loader(load, () => new URL('verifier_bg.wasm', import.meta.url));
 
 export { PrefinalError } from './errors.js';
 export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, ready);

@@ -2,7 +2,12 @@
 
 import { PrefinalError } from './errors.js';
 
-/** `init`, which loads from `source` or from what it is given, and `ready`, which throws before that. */
+/** The bytes of a module that was written as text. */
+export function decoded(text) {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+/** `init`, which loads from `source()` or from what it is given, and `ready`, which throws before that. */
 export function loader(load, source) {
   let loaded;
   let isReady = false;
@@ -11,8 +16,8 @@ export function loader(load, source) {
     if (!isReady) throw new PrefinalError('not-initialised', 'await init() first');
   }
 
-  function init(from = source) {
-    loaded ??= load({ module_or_path: from }).then(
+  function init(from = undefined) {
+    loaded ??= load({ module_or_path: from ?? source() }).then(
       () => {
         isReady = true;
       },

@@ -1,12 +1,13 @@
-// In Node WebAssembly is loaded with the module; `init` is there so that one program serves both.
+// In Node WebAssembly is loaded with the module; `init` is there so that one program serves both. Its bytes
+// come as text, so that a bundle has them wherever it is put.
 
-import { readFileSync } from 'node:fs';
-
+import bytes from './verifier-bytes.js';
+import { decoded } from './load.js';
 import { initSync } from './verifier.js';
 import * as wasm from './verifier.js';
 import { verifier } from './verifier-api.js';
 
-initSync({ module: readFileSync(new URL('verifier_bg.wasm', import.meta.url)) });
+initSync({ module: decoded(bytes) });
 
 export { PrefinalError } from './errors.js';
 export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, () => {});

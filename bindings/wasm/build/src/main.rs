@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -35,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         shrink(package, &dist.join(format!("{name}_bg.wasm")))?;
         let bytes = fs::metadata(dist.join(format!("{name}_bg.wasm")))?.len();
         println!("{name}: {bytes} bytes");
+        inline(&dist, name)?;
     }
     copy(&package.join("js"), &dist)?;
     copy(&dist, &package.join("demo/prefinal"))
@@ -76,6 +79,14 @@ const FEATURES: [&str; 6] = [
     "--enable-reference-types",
     "--enable-sign-ext",
 ];
+
+/// The same bytes as a module of text: what bundles code need not know of WebAssembly then.
+fn inline(dist: &Path, name: &str) -> Result<(), Box<dyn Error>> {
+    let bytes = fs::read(dist.join(format!("{name}_bg.wasm")))?;
+    let text = STANDARD.encode(bytes);
+    let module = format!("// {name}_bg.wasm, in base64.\nexport default '{text}';\n");
+    Ok(fs::write(dist.join(format!("{name}-bytes.js")), module)?)
+}
 
 /// The files of one folder, into another.
 fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
