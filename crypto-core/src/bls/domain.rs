@@ -91,10 +91,9 @@ impl Domain {
     /// Where [`Domain::named`] refuses the name; in a `const` that is a compile error.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        match Self::named(name) {
-            Ok(domain) => domain,
-            Err(_) => panic!("a name has 1 to 198 bytes and does not look like a tag"),
-        }
+        let fits = Self::check_name(name).is_ok();
+        assert!(fits, "a name has 1 to 198 bytes and does not look like a tag");
+        Self(Kind::Own(name))
     }
 
     /// A domain by its name.
