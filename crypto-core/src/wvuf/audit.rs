@@ -20,7 +20,9 @@ use alloc::vec::Vec;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::blind::BlindedKey;
+use super::committee::COMMITTEE_TAG;
 use super::input::Partial;
+use super::possession::TAG as POSSESSION_TAG;
 use super::quorum::Output;
 use crate::access::Party;
 use crate::challenge::Transcript;
@@ -29,9 +31,6 @@ use crate::curve::{G1Affine, G1Projective, G2Affine, Gt, Scalar, Tag, hash_to_g2
 use crate::generators;
 
 const INPUT_TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
-
-const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
-const POSSESSION_TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSION";
 
 /// What is wrong with keys or an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

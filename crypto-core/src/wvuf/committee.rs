@@ -9,7 +9,7 @@ use crate::challenge::Transcript;
 use crate::curve::{G2Affine, vartime_msm};
 use crate::polynomial::Domain;
 
-const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
+pub(super) const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
 
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -41,7 +41,7 @@ use crate::generators;
 use crate::hedge::Hedge;
 use crate::secret::Secret;
 
-const TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSION";
+pub(super) const TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSION";
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSIONS";
 const NONCE_TAG: &[u8] = b"PREFINAL-V1-WVUF-NONCE";
 
