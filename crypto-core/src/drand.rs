@@ -291,7 +291,7 @@ impl ChainInfo {
             GroupKey::MinSig(key) => read(round)?.verify(key, domain, &message)?,
             GroupKey::MinPk(key) => read(round)?.verify(key, domain, &message)?,
         }
-        Ok(Randomness::of(&round.signature))
+        round.value()
     }
 
     /// Checks many rounds at the price of two pairings, and for each an MSM's share and a hash to the
@@ -300,15 +300,20 @@ impl ChainInfo {
     /// # Errors
     /// Names the positions of the rounds that are not valid, and what is wrong with each.
     pub fn verify_all(&self, rounds: &[Round]) -> Result<Vec<Randomness>, RoundsError> {
-        let faults = match &self.key {
+        let mut faults = match &self.key {
             GroupKey::MinSig(key) => self.faults(key, rounds),
             GroupKey::MinPk(key) => self.faults(key, rounds),
         };
-        if faults.is_empty() {
-            Ok(rounds.iter().map(|round| Randomness::of(&round.signature)).collect())
-        } else {
-            Err(RoundsError { faults, of: rounds.len() })
+        let mut values = Vec::with_capacity(rounds.len());
+        for (at, round) in rounds.iter().enumerate() {
+            match round.value() {
+                Ok(value) => values.push(value),
+                Err(fault) => {
+                    faults.entry(at).or_insert(fault);
+                }
+            }
         }
+        if faults.is_empty() { Ok(values) } else { Err(RoundsError { faults, of: rounds.len() }) }
     }
 
     fn faults<V: Variant>(
@@ -371,6 +376,20 @@ pub struct Round {
     pub signature: Vec<u8>,
     /// For chained schemes the signature of the round before, for their first round the seed.
     pub previous: Option<Vec<u8>>,
+    /// What the relay says the randomness is, if it says so. Nobody needs it, but who reads it before the
+    /// round is checked must not read something else.
+    pub randomness: Option<Vec<u8>>,
+}
+
+impl Round {
+    /// Its randomness, unless the relay says another.
+    fn value(&self) -> Result<Randomness, RoundError> {
+        let value = Randomness::of(&self.signature);
+        match &self.randomness {
+            Some(said) if *said != value.0 => Err(RoundError::Randomness),
+            _ => Ok(value),
+        }
+    }
 }
 
 /// What a round is for: 32 bytes that nobody could know or choose.
@@ -421,6 +440,9 @@ pub enum RoundError {
     /// The signature is not the group's on this round after this previous one.
     #[error(transparent)]
     Signature(#[from] SignatureError),
+    /// The relay says another randomness than the signature gives.
+    #[error("randomness is not the hash of the signature")]
+    Randomness,
 }
 
 /// Which rounds are not the chain's.

@@ -6,6 +6,7 @@
 //! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
 //! | [`hedge`]      | draws that a bad generator does not repeat                         |
 //! | [`secret`]     | values that are wiped and never printed                            |
+//! | [`entropy`]    | seeds of generators, refused if no working source gives them       |
 //! | [`verified`]   | values that passed a check                                         |
 //! | [`access`]     | parties, share indices, thresholds                                 |
 //! | [`context`]    | chain, epoch, committee: what everything is bound to               |
@@ -43,6 +44,7 @@ pub mod context;
 pub mod curve;
 pub mod drand;
 pub mod elgamal;
+pub mod entropy;
 mod equations;
 pub mod generators;
 pub mod hedge;

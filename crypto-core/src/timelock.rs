@@ -6,7 +6,7 @@
 //!
 //! | step    | equation                                                                          |
 //! |---------|-----------------------------------------------------------------------------------|
-//! | encrypt | `σ` random, `r = H₃(σ, msg)`, `U = g^r`, `V = σ ⊕ H₂(e(H(m)^r, P))`, `W = msg ⊕ H₄(σ)` |
+//! | encrypt | `σ` as below, `r = H₃(σ, msg)`, `U = g^r`, `V = σ ⊕ H₂(e(H(m)^r, P))`, `W = msg ⊕ H₄(σ)` |
 //! | decrypt | `σ = V ⊕ H₂(e(s, U))`, `msg = W ⊕ H₄(σ)`, refused unless `U = g^H₃(σ, msg)`        |
 //!
 //! | hash          | is                                                                          |
@@ -23,7 +23,12 @@
 //! drand's tlock does (`EncryptCCAonG1` and `EncryptCCAonG2` of its kyber). `e(H(m), P)^r` is computed
 //! as `e(H(m)^r, P)`, since multiplication in `𝔾₁` and `𝔾₂` is constant time here.
 //!
-//! Ours: messages of 16 to 32 bytes only. `σ` is as long as the message, and a short one could be
+//! Ours: `σ` is derived from 32 fresh random bytes *and* the beacon's key, `H(m)` and the message, by
+//! `SHA-256("PREFINAL-V1-TIMELOCK-SIGMA" ‖ random ‖ P ‖ H(m) ‖ msg)`, cut to size; elsewhere it is random
+//! alone. With a generator that fails, the ciphertext is then as secret as the message is hard to guess,
+//! and two messages never share a `σ`. Who decrypts sees no difference.
+//!
+//! Messages of 16 to 32 bytes only. `σ` is as long as the message, and a short one could be
 //! guessed. What is longer is encrypted under a random key, and the key to the round.
 //!
 //! **The future must not be signed early.** Who can have the beacon sign `m` now can open now, so the
@@ -43,6 +48,8 @@ use crate::bls::{Domain, KeyPoint, PublicKey, Signature, SignaturePoint, Variant
 use crate::curve::{Affine, DecodeError, Gt, MillerLoop, Scalar};
 use crate::secret::Secret;
 
+/// Hashed before what `σ` is derived from.
+const SIGMA: &[u8] = b"PREFINAL-V1-TIMELOCK-SIGMA";
 /// Shortest message: `σ` must not be guessed.
 const MIN: usize = 16;
 /// Longest message: a hash has no more bytes.
@@ -114,14 +121,8 @@ pub fn encrypt<V: Variant, const N: usize>(
     rng: &mut impl CryptoRng,
 ) -> Ciphertext<V, N> {
     const { assert!(MIN <= N && N <= MAX, "16 to 32 bytes") };
-    let (sigma, r) = loop {
-        let mut sigma = [0; N];
-        rng.fill_bytes(&mut sigma);
-        let sigma = Secret::new(sigma);
-        if let Some(r) = exponent(&sigma, message) {
-            break (sigma, r);
-        }
-    };
+    let sigma = hedged(key, identity, message, rng);
+    let r = exponent(&sigma, message).unwrap_or_else(|| unreachable!("65 534 tries are enough"));
     let power = Secret::new((identity.0 * r.expose()).to_affine());
     Ciphertext {
         u: (Affine::generator() * r.expose()).to_affine(),
@@ -173,6 +174,21 @@ impl<V: Variant, const N: usize> Ciphertext<V, N> {
         };
         if u.is_identity() { Err(DecodeError::Identity) } else { Ok(Self { u, v: *v, w: *w }) }
     }
+}
+
+/// `σ`, from fresh randomness and all that is encrypted.
+fn hedged<V: Variant, const N: usize>(
+    key: &PublicKey<V>,
+    identity: &Identity<V>,
+    message: &[u8; N],
+    rng: &mut impl CryptoRng,
+) -> Secret<[u8; N]> {
+    let mut fresh = [0; 32];
+    rng.fill_bytes(&mut fresh);
+    let fresh = Secret::new(fresh);
+    let (key, point) = (key.to_bytes(), identity.0.to_bytes());
+    let digest = hash(SIGMA, &[fresh.expose(), key.as_ref(), point.as_ref(), message]);
+    Secret::new(xor(&[0; N], digest.expose()))
 }
 
 /// `H₃`. Nothing once in `2^(65534·3.4)`, when no try is below the group order.

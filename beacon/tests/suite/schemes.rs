@@ -41,6 +41,7 @@ fn an_output_of_a_slot_is_a_round_of_drand() {
         number: RoundNumber::new(number).unwrap(),
         signature: reveal.output.to_bytes().to_vec(),
         previous: None,
+        randomness: None,
     };
     assert_eq!(chain.verify(&round(1)).unwrap().as_bytes(), &reveal.randomness());
     assert!(chain.verify(&round(2)).is_err());

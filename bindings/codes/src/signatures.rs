@@ -6,6 +6,7 @@ use crypto_core::certificate::{
 };
 use crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
 use crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
+use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::wire::WireError;
 
 use crate::detail::{Coded, Detail, code};
@@ -27,6 +28,12 @@ impl Coded for PointError {
     fn detail(&self) -> Detail {
         let detail = self.error.detail();
         detail.index(&self.index)
+    }
+}
+
+impl Coded for ImplausibleRandomness {
+    fn detail(&self) -> Detail {
+        code("implausible-randomness")
     }
 }
 
@@ -182,6 +189,7 @@ impl Coded for RoundError {
             Self::PreviousLength { got } => code("previous-signature-length").got(got),
             Self::NotChained { .. } => code("not-chained"),
             Self::Genesis => code("wrong-genesis"),
+            Self::Randomness => code("invalid-field"),
             Self::Decode(error) => error.detail(),
             Self::Signature(error) => error.detail(),
         }

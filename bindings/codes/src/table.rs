@@ -5,6 +5,7 @@ pub const CODES: &[(&str, &str)] = &[
     // What callers pass.
     ("invalid-argument", "an argument is of the wrong kind or out of its range"),
     ("no-randomness", "the system gives no randomness"),
+    ("implausible-randomness", "what should be random repeats itself, so nothing was made of it"),
     ("freed", "the object was freed"),
     ("not-initialised", "WebAssembly is not loaded yet"),
     ("internal", "a fault of the library itself"),
@@ -93,7 +94,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("cannot-decrypt", "the ciphertext does not open"),
     ("wrong-opening", "the opening is of another ciphertext"),
     ("not-json", "the text is no JSON, or lacks a field"),
-    ("invalid-field", "a field of the beacon's info is malformed"),
+    (
+        "invalid-field",
+        "a field of the beacon's info is malformed, or one of a round is not what it should be",
+    ),
     ("wrong-chain-hash", "the beacon's info does not hash to the chain it names"),
     ("chained-rounds", "rounds of a chained beacon cannot be encrypted to"),
     ("not-an-age-file", "the file has no header of age"),

@@ -14,7 +14,33 @@ use crate::work::Progress;
 /// Rounds that are checked between two looks at signals.
 const STEP: usize = 128;
 
-type RawRound<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+/// Which round, its signature, the signature before, and what the relay says of the randomness.
+struct RawRound<'py> {
+    number: Bound<'py, PyAny>,
+    signature: Bound<'py, PyAny>,
+    previous: Option<Bound<'py, PyAny>>,
+    randomness: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> RawRound<'py> {
+    /// From a tuple of three, or of four.
+    fn from_tuple(value: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok((number, signature, previous)) = value.extract() {
+            return Ok(Self { number, signature, previous, randomness: None });
+        }
+        let (number, signature, previous, randomness) = value.extract()?;
+        Ok(Self { number, signature, previous, randomness })
+    }
+
+    fn read(&self) -> PyResult<Round> {
+        Ok(Round {
+            number: round_number(&self.number)?,
+            signature: bytes(&self.signature)?,
+            previous: self.previous.as_ref().map(bytes).transpose()?,
+            randomness: self.randomness.as_ref().map(bytes).transpose()?,
+        })
+    }
+}
 
 /// What a client knows of a beacon before it trusts any of its rounds.
 #[pyclass(frozen, eq, module = "prefinal")]
@@ -64,7 +90,11 @@ impl<'py> Fields<'py> {
 impl ChainInfo {
     /// From the fields of a beacon's info; `prefinal.drand.chain_info` reads one as relays serve it.
     #[new]
-    #[pyo3(signature = (**fields))]
+    #[pyo3(
+        signature = (**fields),
+        text_signature = "(*, scheme, public_key, period, genesis_time, genesis_seed, \
+                          beacon_id='default')"
+    )]
     fn new(fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let fields = Fields::read(fields)?;
         let scheme: Scheme = fields.scheme.parse().map_err(|error| refused(&error))?;
@@ -80,11 +110,13 @@ impl ChainInfo {
         Ok(Self { info, genesis_seed, beacon_id })
     }
 
+    /// How the beacon signs: one of `prefinal.drand.SCHEMES`.
     #[getter]
     fn scheme(&self) -> &'static str {
         self.info.scheme().id()
     }
 
+    /// The key under which its rounds verify, encoded.
     #[getter]
     fn public_key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.info.key().to_bytes())
@@ -102,11 +134,13 @@ impl ChainInfo {
         self.info.schedule().genesis_time
     }
 
+    /// What round 1 of a chained beacon follows; 32 bytes.
     #[getter]
     fn genesis_seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.genesis_seed)
     }
 
+    /// The beacon's name, as in `quicknet`.
     #[getter]
     fn beacon_id(&self) -> &str {
         &self.beacon_id
@@ -129,23 +163,26 @@ impl ChainInfo {
         Ok(self.info.schedule().time_of(round_number(round)?))
     }
 
-    /// The randomness of a round; raises unless it is the chain's. Two pairings.
-    #[pyo3(signature = (round, signature, *, previous=None))]
+    /// The randomness of a round; raises unless it is the chain's, and if a relay says another
+    /// `randomness`. Two pairings.
+    #[pyo3(signature = (round, signature, *, previous=None, randomness=None))]
     fn verify<'py>(
         &self,
         py: Python<'py>,
         round: Bound<'py, PyAny>,
         signature: Bound<'py, PyAny>,
         previous: Option<Bound<'py, PyAny>>,
+        randomness: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let round = read(&(round, signature, previous))?;
+        let round = RawRound { number: round, signature, previous, randomness }.read()?;
         let randomness = py.detach(|| self.info.verify(&round));
         let randomness = randomness.map_err(|error| refused(&error))?;
         Ok(PyBytes::new(py, randomness.as_bytes()))
     }
 
     /// The randomness of each round; raises unless all are the chain's, and names those that are not.
-    /// Rounds are `(round, signature, previous)`, the last `None` where the scheme has none.
+    /// Rounds are `(round, signature, previous)`, the last `None` where the scheme has none, or
+    /// `(round, signature, previous, randomness)` with what a relay says of the randomness, or `None`.
     #[pyo3(signature = (rounds, *, progress=None))]
     fn verify_all<'py>(
         &self,
@@ -154,9 +191,9 @@ impl ChainInfo {
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let rounds = list(rounds, "rounds", |at, value| {
-            let raw: PyResult<RawRound<'_>> = value.extract();
             let expected = "round, expected (round, signature, previous)";
-            read(&raw.map_err(|_| argument(&format!("at {at}: no {expected}"), Some(at)))?)
+            let raw = RawRound::from_tuple(value);
+            raw.map_err(|_| argument(&format!("at {at}: no {expected}"), Some(at)))?.read()
         })?;
         let progress = Progress::new(progress);
         let mut values: Vec<Randomness> = Vec::with_capacity(rounds.len());
@@ -204,12 +241,4 @@ impl ChainInfo {
 pub(crate) fn round_number(value: &Bound<'_, PyAny>) -> PyResult<RoundNumber> {
     let number = number(value, "round")?;
     RoundNumber::new(number).ok_or_else(|| argument("round is 0, the first is 1", None))
-}
-
-fn read((number, signature, previous): &RawRound<'_>) -> PyResult<Round> {
-    Ok(Round {
-        number: round_number(number)?,
-        signature: bytes(signature)?,
-        previous: previous.as_ref().map(bytes).transpose()?,
-    })
 }

@@ -143,10 +143,38 @@ def test_infos_as_relays_serve_them() -> None:
 
 def test_rounds_as_relays_serve_them() -> None:
     served = '{"round":7,"randomness":"00","signature":"aabb","previous_signature":"cc"}'
-    assert drand.round_from_json(served) == drand.Round(7, b"\xaa\xbb", b"\xcc")
+    assert drand.round_from_json(served) == drand.Round(7, b"\xaa\xbb", b"\xcc", b"\x00")
     for text in ('{"round":"7","signature":"aa"}', '{"round":7}', '{"round":7,"signature":5}'):
         with pytest.raises(EncodingError):
             drand.round_from_json(text)
+
+
+def test_a_false_randomness_is_refused(published: Vectors) -> None:
+    for case in published("drand")["chains"]:
+        chain = chain_of(case)
+        for one in case["rounds"]:
+            served = {
+                "round": int(one["number"]),
+                "signature": one["signature"],
+                "previous_signature": one["previous"] or "",
+                "randomness": one["randomness"],
+            }
+            value = bytes.fromhex(one["randomness"])
+            assert drand.round_from_json(json.dumps(served)).verify(chain) == value
+            number, signature, previous = raw(one)
+            assert chain.verify_all([(number, signature, previous, value)]) == [value]
+            assert chain.verify_all([(number, signature, previous, None)]) == [value]
+            for other in (bytes(32), value[:31], value[::-1], signature):
+                false = drand.round_from_json({**served, "randomness": other.hex()})
+                with pytest.raises(EncodingError) as error:
+                    false.verify(chain)
+                assert error.value.code == "invalid-field"
+                with pytest.raises(FaultError) as fault:
+                    chain.verify_all([raw(one), (number, signature, previous, other)])
+                assert fault.value.culprits == (1,)
+            for text in ("", "xy"):
+                with pytest.raises(EncodingError):
+                    drand.round_from_json({**served, "randomness": text}).verify(chain)
 
 
 @pytest.mark.parametrize(
@@ -196,4 +224,6 @@ def test_chains_that_make_no_sense() -> None:
     with pytest.raises(TypeError, match="period"):
         ChainInfo(**good)
     with pytest.raises(ArgumentError):
+        drand.QUICKNET.verify_all([(1, b"", None, None, 2)])  # type: ignore[list-item]
+    with pytest.raises(TypeError):
         drand.QUICKNET.verify_all([(1, b"", None, 2)])  # type: ignore[list-item]

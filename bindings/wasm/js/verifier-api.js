@@ -76,7 +76,7 @@ function readRound(value) {
       previousSignature === undefined || previousSignature === null || previousSignature === ''
         ? undefined
         : bytes(previousSignature, 'previousSignature'),
-    randomness: randomness === undefined ? undefined : hex(bytes(randomness, 'randomness', 32)),
+    randomness: randomness === undefined ? undefined : bytes(randomness, 'randomness', 32),
   };
 }
 
@@ -224,11 +224,7 @@ export function verifier(wasm, ready) {
 
     verify(round) {
       const read = reading(() => readRound(round));
-      const value = on(this, (raw) => raw.verify(read.number, read.signature, read.previous));
-      if (read.randomness !== undefined && read.randomness !== hex(value)) {
-        throw new PrefinalError('invalid-field', 'randomness: expected the hash of the signature');
-      }
-      return value;
+      return on(this, (raw) => raw.verify(read.number, read.signature, read.previous, read.randomness));
     }
 
     roundAt(time) {

@@ -65,21 +65,24 @@ impl RawChain {
     /// The randomness of a round.
     ///
     /// # Errors
-    /// If the signature is not the beacon's on this round.
+    /// If the signature is not the beacon's on this round, or gives another randomness than is said.
     pub fn verify(
         &self,
         round: u64,
         signature: &[u8],
         previous: Option<Vec<u8>>,
+        randomness: Option<Vec<u8>>,
     ) -> Result<Vec<u8>, JsValue> {
-        let round = Round { number: number(round)?, signature: signature.to_vec(), previous };
+        let number = number(round)?;
+        let round = Round { number, signature: signature.to_vec(), previous, randomness };
         self.0.verify(&round).map(|value| value.as_bytes().to_vec()).map_err(raise)
     }
 
     /// Encrypts 16 or 32 bytes to a round.
     ///
     /// # Errors
-    /// If the beacon is chained, the message has another length, or there is no randomness.
+    /// If the beacon is chained, the message has another length, or there is no randomness
+    /// that is worth its name.
     pub fn encrypt(&self, round: u64, message: &[u8]) -> Result<Vec<u8>, JsValue> {
         let round = number(round)?;
         if self.0.scheme().is_chained() {
@@ -121,9 +124,9 @@ fn encrypt_to<V: Variant>(
 ) -> Result<Vec<u8>, JsValue> {
     let identity = Identity::new(scheme.domain(), &round.message());
     if let Ok(message) = <&[u8; SHORT]>::try_from(message) {
-        Random::with(|random| encrypt(key, &identity, message, random).to_bytes())
+        Ok(encrypt(key, &identity, message, &mut Random::new()?).to_bytes())
     } else if let Ok(message) = <&[u8; LONG]>::try_from(message) {
-        Random::with(|random| encrypt(key, &identity, message, random).to_bytes())
+        Ok(encrypt(key, &identity, message, &mut Random::new()?).to_bytes())
     } else {
         Err(raise_code("wrong-length", "messages have 16 or 32 bytes"))
     }

@@ -1,14 +1,20 @@
-//! The browser's randomness: `crypto.getRandomValues`, for every byte.
+//! Randomness from the browser's `crypto.getRandomValues`.
 //!
-//! It may be missing, and may fail, where those who draw expect that it does not. So what was made with
-//! it is given out only if it never failed.
+//! It may be missing, may fail, and may be replaced by something that gives zeros. So all that is asked of
+//! it is a seed, before anything is made; what the seed is good for is judged by [`Seeds`]. Of the seed
+//! come blocks `SHA-256(seed, blocks before)`, for the first entry hashes anyway, and no other generator
+//! fits into its bytes.
 use core::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
 
+use crypto_core::challenge::Transcript;
+use crypto_core::entropy::Seeds;
+use crypto_core::secret::Secret;
 use rand_core::{TryCryptoRng, TryRng};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::error::raise_code;
+use crate::error::{raise, raise_code};
 
 #[wasm_bindgen(raw_module = "./errors.js")]
 extern "C" {
@@ -16,22 +22,29 @@ extern "C" {
     fn randomness(bytes: &mut [u8]) -> bool;
 }
 
-/// Draws from the browser, and remembers whether it could.
-pub(crate) struct Random {
-    failed: bool,
-}
+static SEEDS: Mutex<Seeds> = Mutex::new(Seeds::new());
+const BLOCK: usize = 32;
+
+/// A generator for one call.
+pub(crate) struct Random(Transcript);
 
 impl Random {
-    /// What `make` makes, if there was randomness for all of it.
-    pub(crate) fn with<T>(make: impl FnOnce(&mut Self) -> T) -> Result<T, JsValue> {
-        let missing = || raise_code("no-randomness", "crypto.getRandomValues is missing or failed");
-        let mut random = Self { failed: false };
-        // Without any, what draws until it likes what it gets would not end.
-        if !randomness(&mut [0; 32]) {
-            return Err(missing());
+    /// Seeded by the browser.
+    ///
+    /// # Errors
+    /// If there is no randomness, or what no browser gives.
+    pub(crate) fn new() -> Result<Self, JsValue> {
+        let mut blocks = [[0; 32]; 2];
+        let filled = blocks.iter_mut().all(|block| randomness(block));
+        let blocks = Secret::new(blocks);
+        if !filled {
+            return Err(raise_code("no-randomness", "crypto.getRandomValues is missing or failed"));
         }
-        let made = make(&mut random);
-        if random.failed { Err(missing()) } else { Ok(made) }
+        let mut seeds = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
+        let seed = seeds.next(&blocks).map_err(raise)?;
+        let mut transcript = Transcript::new(b"PREFINAL-V1-WASM-RANDOM");
+        transcript.append(b"seed", seed.expose());
+        Ok(Self(transcript))
     }
 }
 
@@ -51,7 +64,10 @@ impl TryRng for Random {
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.failed |= !randomness(bytes);
+        for part in bytes.chunks_mut(BLOCK) {
+            let block = Secret::new(self.0.bytes(b"block"));
+            part.iter_mut().zip(block.expose()).for_each(|(byte, drawn)| *byte = *drawn);
+        }
         Ok(())
     }
 }

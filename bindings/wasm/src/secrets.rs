@@ -30,7 +30,7 @@ impl RawSigningKey {
     /// # Errors
     /// If there is no randomness.
     pub fn random() -> Result<Self, JsValue> {
-        Random::with(|random| Self(SecretKey::random(random)))
+        Ok(Self(SecretKey::random(&mut Random::new()?)))
     }
 
     /// A key that was stored.
@@ -90,7 +90,7 @@ impl RawDecryptionKey {
     /// # Errors
     /// If there is no randomness.
     pub fn random() -> Result<Self, JsValue> {
-        Random::with(|random| Self(DecryptionKey::random(random)))
+        Ok(Self(DecryptionKey::random(&mut Random::new()?)))
     }
 
     /// A key that was stored.
@@ -112,7 +112,7 @@ impl RawDecryptionKey {
     /// # Errors
     /// If there is no randomness.
     pub fn register(&self, signer: &RawSigningKey) -> Result<Vec<u8>, JsValue> {
-        let registration = Random::with(|random| self.0.register(&signer.0, random))?;
+        let registration = self.0.register(&signer.0, &mut Random::new()?);
         borsh::to_vec(&registration).map_err(|_| raise_code("internal", "memory cannot be written"))
     }
 }
@@ -124,7 +124,7 @@ impl RawConfig {
     /// # Errors
     /// If the dealer is not of the committee, the key is not its own, or there is no randomness.
     pub fn deal(&self, dealer: u32, signer: &RawSigningKey) -> Result<Vec<u8>, JsValue> {
-        let dealt = Random::with(|random| deal(&self.0, Party::new(dealer), &signer.0, random))?;
+        let dealt = deal(&self.0, Party::new(dealer), &signer.0, &mut Random::new()?);
         dealt.map(|dealing| dealing.to_bytes()).map_err(raise)
     }
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 
 import { verifySignature as first } from 'prefinal';
 import {
+  Chain,
   Config,
   DecryptionKey,
   Electorate,
@@ -14,7 +15,7 @@ import {
   verifyRounding,
   verifySignature,
 } from 'prefinal/full';
-import { changed, failing, hex, model } from './vectors.mjs';
+import { changed, failing, hex, implausible, model, withCrypto } from './vectors.mjs';
 
 const fails = failing(assert, PrefinalError);
 const little = (number, bytes) => {
@@ -212,6 +213,21 @@ test('without randomness there are no keys and no dealings', () => {
     Object.defineProperty(globalThis, 'crypto', own);
   }
   assert.equal(config.verifyDealing(config.deal(0, keys[0].signing)), 0);
+});
+
+test('with implausible randomness there are no keys and no dealings', () => {
+  const { keys, fields } = committee();
+  const config = new Config(fields);
+  for (const getRandomValues of Object.values(implausible)) {
+    withCrypto({ getRandomValues }, () => {
+      fails(() => new SigningKey(), 'implausible-randomness');
+      fails(() => new DecryptionKey(), 'implausible-randomness');
+      fails(() => keys[0].decryption.register(keys[0].signing), 'implausible-randomness');
+      fails(() => config.deal(0, keys[0].signing), 'implausible-randomness');
+      fails(() => Chain.quicknet().encrypt(7n, '00'.repeat(16)), 'implausible-randomness');
+    });
+  }
+  assert.notEqual(hex(new SigningKey().toBytes()), hex(new SigningKey().toBytes()));
 });
 
 test('bad input to what only this entry has', () => {

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 
 import init, { Chain, PrefinalError, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
-import { changed, failing, hex, model, vectors } from './vectors.mjs';
+import { changed, failing, hex, implausible, model, vectors, withCrypto } from './vectors.mjs';
 
 const fails = failing(assert, PrefinalError);
 const { chains } = vectors('drand');
@@ -143,6 +143,30 @@ test('without randomness nothing is encrypted', () => {
   }
   assert.equal(calls, 2);
   assert.equal(chain.encrypt(7n, new Uint8Array(16)).length, 128);
+});
+
+test('with implausible randomness nothing is encrypted', () => {
+  const chain = Chain.quicknet();
+  const message = new Uint8Array(16).fill(5);
+  for (const [kind, getRandomValues] of Object.entries(implausible)) {
+    withCrypto({ getRandomValues }, () => {
+      for (const length of [16, 32]) {
+        fails(() => chain.encrypt(7n, new Uint8Array(length)), 'implausible-randomness', kind);
+      }
+    });
+  }
+  // Two blocks by turns: the second call is given what the first was.
+  let turn = 0;
+  const getRandomValues = (bytes) => {
+    turn += 1;
+    bytes.set(bytes.map((_, at) => (at * 37 + (turn % 2)) % 256));
+    return bytes;
+  };
+  withCrypto({ getRandomValues }, () => {
+    chain.encrypt(7n, message);
+    fails(() => chain.encrypt(7n, message), 'implausible-randomness');
+  });
+  assert.equal(chain.encrypt(7n, message).length, 128);
 });
 
 test('signatures of committees verify under their domain only', () => {

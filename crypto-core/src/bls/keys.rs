@@ -19,12 +19,11 @@ pub struct SecretKey(Secret<Scalar>);
 
 impl SecretKey {
     /// A fresh key.
+    ///
+    /// # Panics
+    /// If the generator is broken: see [`Scalar::random_nonzero`].
     pub fn random(rng: &mut impl CryptoRng) -> Self {
-        loop {
-            if let Ok(key) = Self::from_scalar(Secret::new(Scalar::random(rng))) {
-                return key;
-            }
-        }
+        Self(Secret::new(Scalar::random_nonzero(rng)))
     }
 
     /// Reads what [`SecretKey::to_secret_bytes`] wrote.

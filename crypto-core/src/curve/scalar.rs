@@ -18,6 +18,7 @@ use zeroize::Zeroize;
 
 use super::DecodeError;
 use super::backend::{self, Fr};
+use crate::entropy::is_periodic;
 use crate::secret::reveal;
 
 /// An integer modulo the group order.
@@ -68,6 +69,23 @@ impl Scalar {
         rng.fill_bytes(&mut bytes);
         let scalar = Self::from_wide(&bytes);
         bytes.zeroize();
+        scalar
+    }
+
+    /// Uniform among all but zero, from 64 random bytes. It draws once, whatever it gets: a generator
+    /// that works gives zero once in 2²⁵⁵ draws.
+    ///
+    /// # Panics
+    /// If the bytes are zero modulo `r`, or one half of them is the other. Then the generator is broken,
+    /// and a key that everybody can guess is worse than none. Seeds of [`entropy`](crate::entropy) are
+    /// refused with an error before it comes to this.
+    pub fn random_nonzero(rng: &mut impl CryptoRng) -> Self {
+        let mut bytes = [0; 64];
+        rng.fill_bytes(&mut bytes);
+        let scalar = Self::from_wide(&bytes);
+        let broken = is_periodic(&bytes) || scalar == Self::ZERO;
+        bytes.zeroize();
+        assert!(!broken, "the generator is broken: 64 bytes of it repeat themselves, or are zero");
         scalar
     }
 

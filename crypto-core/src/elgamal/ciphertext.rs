@@ -128,7 +128,7 @@ impl EncryptionKey {
         if got > max {
             return Err(PlaintextError { got, max });
         }
-        let secrets = Secret::new([nonzero(rng), Scalar::random(rng)]);
+        let secrets = Secret::new([Scalar::random_nonzero(rng), Scalar::random(rng)]);
         let [r, s] = secrets.expose();
         let (g, g_bar) = (G1Affine::generator(), g_bar());
         let mask = Secret::new((self.y() * r).to_affine());
@@ -204,15 +204,6 @@ fn cipher(u: &G1Affine, mask: &Secret<G1Affine>) -> ChaCha20Poly1305 {
 
 fn payload<'a>(label: &'a Label, message: &'a [u8]) -> Payload<'a, 'a> {
     Payload { msg: message, aad: label.as_bytes() }
-}
-
-fn nonzero(rng: &mut impl CryptoRng) -> Scalar {
-    loop {
-        let scalar = Scalar::random(rng);
-        if scalar != Scalar::ZERO {
-            return scalar;
-        }
-    }
 }
 
 impl BorshDeserialize for Ciphertext {

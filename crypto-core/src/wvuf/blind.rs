@@ -143,12 +143,9 @@ pub fn blind(
     shares: &KeyShares,
     rng: &mut impl CryptoRng,
 ) -> (EvaluationKey, BlindedKey) {
-    let (factor, inverse) = loop {
-        let factor = Secret::new(Scalar::random(rng));
-        if let Some(inverse) = factor.expose().invert() {
-            break (factor, Secret::new(inverse));
-        }
-    };
+    let factor = Secret::new(Scalar::random_nonzero(rng));
+    // Never the default, for it is not zero.
+    let inverse = Secret::new(factor.expose().invert().unwrap_or_default());
     let pi = (generators::h() * factor.expose()).to_affine();
     let rho: Vec<_> = shares.expose().iter().map(|share| share * factor.expose()).collect();
     let rho = G1Projective::batch_to_affine(&rho);

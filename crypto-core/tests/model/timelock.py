@@ -1,6 +1,6 @@
 """Identity-based encryption to a round, as in drand's tlock: Boneh and Franklin, Fujisaki and Okamoto.
 
-    encrypt   sigma random; r = H3(sigma, m); U = g^r; V = sigma xor H2(e(Q, pk)^r); W = m xor H4(sigma)
+    encrypt   sigma as below; r = H3(sigma, m); U = g^r; V = sigma xor H2(e(Q, pk)^r); W = m xor H4(sigma)
     decrypt   sigma = V xor H2(e(U, s)); m = W xor H4(sigma); U = g^H3(sigma, m) or it is refused
 
 Q = H(round's message), s = Q^sk the round's signature, in the order that the pairing wants them.
@@ -9,6 +9,8 @@ Q = H(round's message), s = Q^sk the round's signature, in the order that the pa
     H3(sigma, m) b = SHA-256("IBE-H3" || sigma || m); for i = 1, 2, ... as u16 little-endian, the first
                  SHA-256(i || b), its top bit shifted out of the first byte, that is below r
     H4(sigma)    SHA-256("IBE-H4" || sigma), cut likewise
+
+    sigma        SHA-256("PREFINAL-V1-TIMELOCK-SIGMA" || 32 random bytes || pk || Q || m), cut likewise
 
 The target group's element is written as kyber does: 12 coefficients of Fp2[w] in the tower's order
 c1.c2, c1.c1, c1.c0, c0.c2, c0.c1, c0.c0, where c_k.c_j belongs to w^(2j + k); of each that of u first.
@@ -57,7 +59,8 @@ def encrypt(scheme, key, number, message, draws):
     """To the signature of this round; `scheme` is one of drand's unchained ones."""
     assert 0 < len(message) <= 32
     identity = scheme.variant.hash(scheme.message(number), scheme.tag)
-    sigma = draws.bytes(len(message))
+    hedged = draws.bytes(32) + key.to_bytes() + identity.to_bytes() + message
+    sigma = sha256(b"PREFINAL-V1-TIMELOCK-SIGMA" + hedged).digest()[: len(message)]
     r = h3(sigma, message)
     v = xor(sigma, h2(e(identity, key) ** r, len(message)))
     return scheme.variant.keys.generator * r, v, xor(message, h4(sigma, len(message)))

@@ -56,6 +56,7 @@ impl Chain {
             number: number(one.number),
             signature: bytes(&one.signature),
             previous: one.previous.as_deref().map(bytes),
+            randomness: None,
         };
         self.rounds.iter().map(round).collect()
     }
@@ -109,6 +110,32 @@ fn a_shifted_round_is_refused() {
         }
     }
     assert_eq!(RoundNumber::new(0), None);
+}
+
+#[test]
+fn a_false_randomness_is_refused_beside_a_good_signature() {
+    for chain in chains() {
+        let info = chain.info();
+        let good = info.verify_all(&chain.rounds()).unwrap();
+        let with = |round: &Round, said: &[u8]| {
+            let round = Round { randomness: Some(said.to_vec()), ..round.clone() };
+            let alone = info.verify(&round);
+            let among = info.verify_all(&[round]);
+            assert_eq!(among.map(|all| all[0]).map_err(|error| error.faults[&0]), alone);
+            alone
+        };
+        for (round, value) in chain.rounds().iter().zip(&good) {
+            assert_eq!(with(round, value.as_bytes()), Ok(*value));
+            let mut other = *value.as_bytes();
+            other[31] ^= 1;
+            for said in [&other[..], &[], &value.as_bytes()[..31], &round.signature] {
+                assert_eq!(with(round, said), Err(RoundError::Randomness));
+            }
+            // What is wrong with the signature comes first.
+            let moved = Round { signature: vec![], ..round.clone() };
+            assert!(matches!(with(&moved, &other), Err(RoundError::Decode(_))));
+        }
+    }
 }
 
 #[test]
@@ -301,7 +328,7 @@ fn rounds_that_we_sign_verify_under_their_scheme_alone() {
                 signature.to_bytes().to_vec()
             }
         };
-        let round = Round { number: second, signature, previous };
+        let round = Round { number: second, signature, previous, randomness: None };
         assert!(info.verify(&round).is_ok(), "{scheme}");
         for other in Scheme::ALL.into_iter().filter(|other| *other != scheme) {
             if let Ok(info) = ChainInfo::new(other, &key_of(scheme), schedule, seed, "ours") {

@@ -9,6 +9,7 @@ mod certificate;
 mod curve;
 mod drand;
 mod elgamal;
+mod entropy;
 mod external_bls;
 mod kat;
 mod points;

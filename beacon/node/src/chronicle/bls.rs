@@ -84,7 +84,7 @@ impl Rounds {
             let number = RoundNumber::new(entry.round)
                 .ok_or_else(|| failed(entry.round, &"rounds count from one"))?;
             let signature = entry.signature.0.to_bytes().to_vec();
-            rounds.push(Round { number, signature, previous: None });
+            rounds.push(Round { number, signature, previous: None, randomness: None });
         }
         let values = chain.verify_all(&rounds).map_err(|RoundsError { faults, .. }| {
             let first = faults.iter().next();

@@ -182,11 +182,21 @@ class ChainInfo:
     def round_at(self, time: SupportsIndex) -> Optional[int]: ...
     def time_of(self, round: SupportsIndex) -> Optional[int]: ...
     def verify(
-        self, round: SupportsIndex, signature: Buffer, *, previous: Optional[Buffer] = None
+        self,
+        round: SupportsIndex,
+        signature: Buffer,
+        *,
+        previous: Optional[Buffer] = None,
+        randomness: Optional[Buffer] = None,
     ) -> bytes: ...
     def verify_all(
         self,
-        rounds: Iterable[tuple[int, Buffer, Optional[Buffer]]],
+        rounds: Iterable[
+            Union[
+                tuple[int, Buffer, Optional[Buffer]],
+                tuple[int, Buffer, Optional[Buffer], Optional[Buffer]],
+            ]
+        ],
         *,
         progress: Optional[Callable[[int], object]] = None,
     ) -> list[bytes]: ...

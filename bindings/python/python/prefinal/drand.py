@@ -51,10 +51,13 @@ class Round:
     signature: bytes
     #: The signature of the round before, where the scheme has one.
     previous: Optional[bytes] = None
+    #: What the relay says the randomness is, if it does; ``verify`` refuses another than the signature's.
+    randomness: Optional[bytes] = None
 
     def verify(self, chain: ChainInfo) -> bytes:
-        """The round's randomness; raises unless it is the chain's."""
-        return chain.verify(self.round, self.signature, previous=self.previous)
+        """The round's randomness; raises unless it is the chain's, and the one that the relay says."""
+        claimed = self.randomness
+        return chain.verify(self.round, self.signature, previous=self.previous, randomness=claimed)
 
 
 Json = Union[str, bytes, bytearray, "Mapping[str, Any]"]
@@ -127,9 +130,10 @@ def chain_info(data: Json, *, hash: Union[str, bytes, None] = None) -> ChainInfo
 def round_from_json(data: Json) -> Round:
     """A round as relays serve it (``/public/{round}``)."""
     fields = _object(data, "round")
-    previous = fields.get("previous_signature")
+    previous, claimed = fields.get("previous_signature"), fields.get("randomness")
     return Round(
         round=_whole(fields, "round", "round"),
         signature=_hex(fields, ("signature",), "round"),
         previous=_hex(fields, ("previous_signature",), "round") if previous else None,
+        randomness=None if claimed is None else _hex(fields, ("randomness",), "round"),
     )

@@ -157,7 +157,7 @@ fn a_client_of_drand_takes_our_rounds() {
         let partials = dealt.partials(&[0, 4], &Message::round(round));
         let quorum = dealt.committee.optimistic(&Message::round(round), partials).unwrap();
         let signature = quorum.combine().unwrap().to_bytes().as_ref().to_vec();
-        let mut round = Round { number: round, signature, previous: None };
+        let mut round = Round { number: round, signature, previous: None, randomness: None };
         assert!(info.verify(&round).is_ok(), "{scheme}");
         round.number = RoundNumber::FIRST;
         assert!(info.verify(&round).is_err(), "{scheme}");
