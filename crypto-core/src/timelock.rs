@@ -121,14 +121,10 @@ pub fn encrypt<V: Variant, const N: usize>(
     rng: &mut impl CryptoRng,
 ) -> Ciphertext<V, N> {
     const { assert!(MIN <= N && N <= MAX, "16 to 32 bytes") };
-    let sigma = hedged(key, identity, message, rng);
-    let r = exponent(&sigma, message).unwrap_or_else(|| unreachable!("65 534 tries are enough"));
-    let power = Secret::new((identity.0 * r.expose()).to_affine());
-    Ciphertext {
-        u: (Affine::generator() * r.expose()).to_affine(),
-        v: xor(sigma.expose(), pad::<V>(power.expose(), &key.point()).expose()),
-        w: xor(message, hash(b"IBE-H4", &[sigma.expose()]).expose()),
-    }
+    let mut fresh = [0; 32];
+    rng.fill_bytes(&mut fresh);
+    let Ciphertext { u, v, w } = seal(key, identity, message, &Secret::new(fresh));
+    Ciphertext { u, v: cut(&v), w: cut(&w) }
 }
 
 impl<V: Variant, const N: usize> Ciphertext<V, N> {
@@ -139,15 +135,8 @@ impl<V: Variant, const N: usize> Ciphertext<V, N> {
     /// If it does not open.
     pub fn decrypt(&self, signature: &Signature<V>) -> Result<Secret<[u8; N]>, DecryptError> {
         const { assert!(MIN <= N && N <= MAX, "16 to 32 bytes") };
-        let sigma = Secret::new(xor(&self.v, pad::<V>(&signature.point(), &self.u).expose()));
-        let pad = hash(b"IBE-H4", &[sigma.expose()]);
-        let message = Secret::new(xor(&self.w, pad.expose()));
-        let r = exponent(&sigma, message.expose()).ok_or(DecryptError)?;
-        if (Affine::generator() * r.expose()).to_affine() == self.u {
-            Ok(message)
-        } else {
-            Err(DecryptError)
-        }
+        let opened = open(&self.u, &self.v, &self.w, signature)?;
+        Ok(Secret::new(cut(opened.expose())))
     }
 
     /// `U ‖ V ‖ W`: the body of an age stanza of drand's, if `N` is 16.
@@ -176,24 +165,57 @@ impl<V: Variant, const N: usize> Ciphertext<V, N> {
     }
 }
 
-/// `σ`, from fresh randomness and all that is encrypted.
-fn hedged<V: Variant, const N: usize>(
+/// Encrypts up to [`MAX`] bytes; behind the message's length is nothing of meaning. One program for all
+/// lengths, for a browser loads it.
+fn seal<V: Variant>(
     key: &PublicKey<V>,
     identity: &Identity<V>,
-    message: &[u8; N],
-    rng: &mut impl CryptoRng,
-) -> Secret<[u8; N]> {
-    let mut fresh = [0; 32];
-    rng.fill_bytes(&mut fresh);
-    let fresh = Secret::new(fresh);
-    let (key, point) = (key.to_bytes(), identity.0.to_bytes());
-    let digest = hash(SIGMA, &[fresh.expose(), key.as_ref(), point.as_ref(), message]);
-    Secret::new(xor(&[0; N], digest.expose()))
+    message: &[u8],
+    fresh: &Secret<[u8; 32]>,
+) -> Ciphertext<V, MAX> {
+    let (to, round) = (key.to_bytes(), identity.0.to_bytes());
+    let digest = hash(SIGMA, &[fresh.expose(), to.as_ref(), round.as_ref(), message]);
+    let sigma = first(digest.expose(), message.len());
+    let r = certain(exponent(sigma, message));
+    let power = Secret::new((identity.0 * r.expose()).to_affine());
+    Ciphertext {
+        u: (Affine::generator() * r.expose()).to_affine(),
+        v: xor(sigma, pad::<V>(power.expose(), &key.point()).expose()),
+        w: xor(message, hash(b"IBE-H4", &[sigma]).expose()),
+    }
+}
+
+/// Opens what [`seal`] gave, cut to the message's length.
+fn open<V: Variant>(
+    u: &KeyPoint<V>,
+    v: &[u8],
+    w: &[u8],
+    signature: &Signature<V>,
+) -> Result<Secret<[u8; MAX]>, DecryptError> {
+    let pads = Secret::new(xor(v, pad::<V>(&signature.point(), u).expose()));
+    let sigma = first(pads.expose(), v.len());
+    let message = Secret::new(xor(w, hash(b"IBE-H4", &[sigma]).expose()));
+    let r = exponent(sigma, first(message.expose(), w.len())).ok_or(DecryptError)?;
+    if (Affine::generator() * r.expose()).to_affine() == *u {
+        Ok(message)
+    } else {
+        Err(DecryptError)
+    }
+}
+
+fn first(bytes: &[u8; MAX], length: usize) -> &[u8] {
+    bytes.get(..length).unwrap_or(bytes)
+}
+
+fn cut<const N: usize>(bytes: &[u8; MAX]) -> [u8; N] {
+    let mut cut = [0; N];
+    cut.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    cut
 }
 
 /// `H₃`. Nothing once in `2^(65534·3.4)`, when no try is below the group order.
-fn exponent<const N: usize>(sigma: &Secret<[u8; N]>, message: &[u8; N]) -> Option<Secret<Scalar>> {
-    let seed = hash(b"IBE-H3", &[sigma.expose(), message]);
+fn exponent(sigma: &[u8], message: &[u8]) -> Option<Secret<Scalar>> {
+    let seed = hash(b"IBE-H3", &[sigma, message]);
     (1..u16::MAX).find_map(|count| {
         let digest = Sha256::new().chain_update(count.to_le_bytes()).chain_update(seed.expose());
         let mut digest: [u8; 32] = digest.finalize().into();
@@ -202,6 +224,11 @@ fn exponent<const N: usize>(sigma: &Secret<[u8; N]>, message: &[u8; N]) -> Optio
         digest.zeroize();
         exponent
     })
+}
+
+/// With `σ` a hash, nobody brings it about that there is none.
+fn certain(exponent: Option<Secret<Scalar>>) -> Secret<Scalar> {
+    exponent.unwrap_or_else(|| unreachable!("65 534 tries are enough"))
 }
 
 /// `H₂(e(·, ·))` in the order that the pairing wants.
@@ -230,9 +257,11 @@ fn hash(tag: &[u8], parts: &[&[u8]]) -> Secret<[u8; 32]> {
 }
 
 /// Over as many bytes as the left side has.
-fn xor<const N: usize>(left: &[u8; N], right: &[u8; MAX]) -> [u8; N] {
-    let mut sum = *left;
-    sum.iter_mut().zip(right).for_each(|(byte, other)| *byte ^= other);
+fn xor(left: &[u8], right: &[u8; MAX]) -> [u8; MAX] {
+    let mut sum = [0; MAX];
+    for (byte, (one, other)) in sum.iter_mut().zip(left.iter().zip(right)) {
+        *byte = one ^ other;
+    }
     sum
 }
 

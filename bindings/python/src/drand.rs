@@ -14,6 +14,10 @@ use crate::work::Progress;
 /// Rounds that are checked between two looks at signals.
 const STEP: usize = 128;
 
+type Three<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+type Four<'py> =
+    (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
 /// Which round, its signature, the signature before, and what the relay says of the randomness.
 struct RawRound<'py> {
     number: Bound<'py, PyAny>,
@@ -25,10 +29,10 @@ struct RawRound<'py> {
 impl<'py> RawRound<'py> {
     /// From a tuple of three, or of four.
     fn from_tuple(value: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok((number, signature, previous)) = value.extract() {
+        if let Ok((number, signature, previous)) = value.extract::<Three<'py>>() {
             return Ok(Self { number, signature, previous, randomness: None });
         }
-        let (number, signature, previous, randomness) = value.extract()?;
+        let (number, signature, previous, randomness) = value.extract::<Four<'py>>()?;
         Ok(Self { number, signature, previous, randomness })
     }
 
