@@ -42,6 +42,7 @@ function follow(info) {
   chain = next;
   at('chain').textContent = hash;
   at('key').textContent = chain.publicKey;
+  link(hash);
   at('known').textContent = expected
     ? 'Its hash is the one that this page was given.'
     : 'The key comes from the devnet itself; to insist on a chain, add its hash to the address as ?chain=.';
@@ -76,10 +77,13 @@ function cell(text, kind = '') {
   return td;
 }
 
-function row({ slot, value, path, wait_ms: wait, took, wrong }) {
+/** The first digits of a hash. */
+const short = (text) => (typeof text === 'string' ? `${text.slice(0, 16)}…` : 'none');
+
+function row({ slot, value, path, wait_ms: wait, took, wrong, block }) {
   const tr = document.createElement('tr');
   const result = wrong === undefined ? cell(`valid, ${ms(took)}`) : cell(`refused: ${wrong}`, 'bad');
-  tr.append(cell(slot), result, cell(path, known(path)), cell(ms(wait)), cell(`${value.slice(0, 16)}…`));
+  tr.append(cell(slot), result, cell(path, known(path)), cell(ms(wait)), cell(short(value)), cell(short(block)));
   return tr;
 }
 
@@ -93,10 +97,69 @@ function show() {
   at('took').textContent = newest.wrong === undefined ? ms(newest.took) : 'refused';
   at('took').className = newest.wrong === undefined ? '' : 'bad';
   at('value').textContent = newest.value;
+  at('block').textContent = newest.block ?? 'none: the slot was skipped';
   at('rows').replaceChildren(...slots.toReversed().map(row));
   plot();
+  at('summary').replaceChildren(...PATHS.map(summary));
   const bad = refused === 0 ? 'all valid' : `${refused} refused`;
   say(`${checked} values verified here, ${bad}`);
+}
+
+/** Waits by one path, of the slots where somebody had the value by it. */
+const waitsBy = (path) => slots.map(({ waits }) => waits?.[path]?.mean_ms).filter(Number.isFinite);
+
+/** The least of the sorted numbers that at least this share of them does not exceed. */
+const percentile = (sorted, share) => sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)];
+
+function summary(path) {
+  const sorted = waitsBy(path).sort((one, other) => one - other);
+  const mean = sorted.reduce((sum, one) => sum + one, 0) / sorted.length;
+  const numbers = [mean, ...[0.5, 0.9, 0.99].map((share) => percentile(sorted, share))];
+  const tr = document.createElement('tr');
+  const shown = numbers.map((number) => cell(sorted.length === 0 ? '–' : number.toFixed(1)));
+  tr.append(cell(path, path), cell(sorted.length), ...shown);
+  return tr;
+}
+
+const percent = (part, all) => `${(Number((part * 10_000n) / all) / 100).toFixed(1)} %`;
+
+/** Who shares the key, and how many shares make a value. */
+function introduce({ stakes, weights, shares, slow, fast }) {
+  const amounts = stakes.map(BigInt);
+  const all = amounts.reduce((sum, one) => sum + one, 0n);
+  at('parties').textContent = stakes.length;
+  at('shares').textContent = shares;
+  const needs = (threshold) => (Number.isSafeInteger(threshold) ? `${threshold} of ${shares} shares` : 'is not used');
+  at('slow-needs').textContent = needs(slow);
+  at('fast-needs').textContent = needs(fast);
+  at('members').replaceChildren(
+    ...amounts.map((stake, party) => {
+      const tr = document.createElement('tr');
+      tr.append(cell(party), cell(stake.toLocaleString('en')), cell(all === 0n ? '–' : percent(stake, all)), cell(weights[party]));
+      return tr;
+    }),
+  );
+}
+
+/** Where the same is to be had without this page. */
+function link(hash) {
+  const places = [
+    [`/${hash}/info`, 'the chain'],
+    [`/${hash}/public/latest`, 'the newest round'],
+    [`/v2/chains/${hash}/info`, 'the chain, version 2'],
+    [`/v2/chains/${hash}/rounds/latest`, 'the newest round, version 2'],
+    ['/committee', 'the committee'],
+    ['/events', 'all values as they come'],
+  ];
+  at('links').replaceChildren(
+    ...places.map(([path, what]) => {
+      const [li, a] = ['li', 'a'].map((name) => document.createElement(name));
+      a.href = `${from}${path}`;
+      a.textContent = path.replace(hash, `${hash.slice(0, 8)}…`);
+      li.append(a, ` ${what}`);
+      return li;
+    }),
+  );
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -113,21 +176,24 @@ function roundUp(value) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= value);
 }
 
-/** Waits of both paths over the slots that are kept. */
+/** Waits of both paths over the slots that are kept. One unit is one pixel, so that text keeps its size. */
 function plot() {
-  const [left, right, top, bottom] = [48, 710, 10, 195];
-  const waits = slots.flatMap(({ waits }) => PATHS.map((path) => waits?.[path]?.mean_ms).filter(Number.isFinite));
-  const high = roundUp(Math.max(...waits, 1));
+  const width = Math.max(at('plot').clientWidth, 240);
+  const height = Math.round(Math.min(Math.max(width / 3, 200), 300));
+  at('plot').setAttribute('viewBox', `0 0 ${width} ${height}`);
+  at('plot').style.height = `${height}px`;
+  const [left, right, top, bottom] = [58, width - 8, 12, height - 28];
+  const high = roundUp(Math.max(...PATHS.flatMap(waitsBy), 1));
   const [first, last] = [slots[0].slot, slots.at(-1).slot];
   const x = (slot) => (last === first ? left : left + ((right - left) * (slot - first)) / (last - first));
   const y = (wait) => bottom - ((bottom - top) * wait) / high;
   const parts = [0, 0.5, 1].flatMap((share) => [
     shape('line', { class: 'grid', x1: left, x2: right, y1: y(share * high), y2: y(share * high) }),
-    shape('text', { x: left - 6, y: y(share * high) + 4, 'text-anchor': 'end' }, `${share * high} ms`),
+    shape('text', { x: left - 6, y: y(share * high) + 5, 'text-anchor': 'end' }, `${share * high} ms`),
   ]);
   parts.push(
-    shape('text', { x: left, y: 214 }, `slot ${first}`),
-    shape('text', { x: right, y: 214, 'text-anchor': 'end' }, `slot ${last}`),
+    shape('text', { x: left, y: height - 8 }, `slot ${first}`),
+    shape('text', { x: right, y: height - 8, 'text-anchor': 'end' }, `slot ${last}`),
   );
   for (const path of PATHS) {
     // A line joins neighbours only: between others nobody had the value by this path.
@@ -172,6 +238,12 @@ function on(source, name, work) {
 try {
   await init();
   say(`Waiting for ${from} …`);
+  // A page without a committee is a page still.
+  fetch(`${from}/committee`)
+    .then((answer) => (answer.ok ? answer.json().then(introduce) : undefined))
+    .catch(() => {});
+  // Turned round or made wider, it is drawn again.
+  new ResizeObserver(() => slots.length > 0 && plot()).observe(at('plot'));
   const source = new EventSource(`${from}/events`);
   on(source, 'info', follow);
   on(source, 'value', (event) => {

@@ -63,6 +63,19 @@ test('the page follows a devnet, verifies its values and plots both paths', asyn
   const { randomness } = await ask(`/public/${slots[1] - slots.at(-1) + 1}`);
   assert.ok(rows[1].includes(randomness.slice(0, 16)), rows[1]);
   assert.deepEqual(await ask('/chains'), [await page.locator('#chain').innerText()]);
+  assert.equal(await page.locator('#parties').innerText(), '4');
+  for (const needs of ['#slow-needs', '#fast-needs']) {
+    assert.match(await page.locator(needs).innerText(), /^\d+ of \d+ shares$/);
+  }
+  assert.match(await page.locator('#block').innerText(), /^([0-9a-f]{64}|none: the slot was skipped)$/);
+  for (const summary of await page.locator('#summary tr').allInnerTexts()) {
+    assert.match(summary, /^(fast|slow)\s+\d+(\s+\d+\.\d){4}$/);
+  }
+  const links = await page.locator('#links a').evaluateAll((all) => all.map((one) => one.href));
+  assert.ok(links.length >= 5);
+  for (const href of links.filter((one) => !one.endsWith('/events'))) {
+    assert.equal((await fetch(href)).status, 200, href);
+  }
   assert.match(await page.locator('#state').innerText(), /^\d+ values verified here, all valid$/);
   await page.screenshot({ path: fileURLToPath(new URL('../dist/devnet.png', import.meta.url)), fullPage: true });
   assert.deepEqual(complaints, []);

@@ -30,7 +30,7 @@ const value = ({ number, signature, randomness }, at) => ({
   longest_ms: 9,
   value: randomness,
   signature,
-  block: null,
+  block: at === 1 ? null : signature.slice(0, 64),
   waits: { fast: { parties: 3, mean_ms: 2 + at, longest_ms: 3 }, slow: { parties: 1, mean_ms: 6 + at, longest_ms: 7 } },
 });
 const honest = quicknet.rounds.map(value);
@@ -41,6 +41,7 @@ const lying = { ...honest[2], slot: honest[2].slot, value: changed(honest[2].val
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
 let events = [];
+const committee = { stakes: ['30', '20', '50', '100'], weights: [3, 2, 5, 10], shares: 20, slow: 9, fast: 15 };
 let browser;
 let server;
 let origin;
@@ -50,6 +51,10 @@ async function answer(request, response) {
   if (pathname === '/events') {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const [name, data] of events) response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+    return;
+  }
+  if (pathname === '/committee') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(committee));
     return;
   }
   const name = pathname === '/' ? '/index.html' : pathname;
@@ -147,11 +152,13 @@ test('the page verifies what a devnet sends, and shows it', async () => {
   await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
   const rows = await page.locator('#rows tr').allInnerTexts();
   const newest = honest.at(-1);
-  assert.match(rows[0], new RegExp(`^${newest.slot}\\s+valid, .*ms\\s+${newest.path}\\s.*${newest.value.slice(0, 16)}…$`));
+  assert.match(rows[0], new RegExp(`^${newest.slot}\\s+valid, .*ms\\s+${newest.path}\\s.*${newest.value.slice(0, 16)}…\\s+${newest.block.slice(0, 16)}…$`));
+  assert.match(rows.at(-2), /\snone$/);
   assert.ok(rows.every((row) => row.includes('valid')), rows.join('\n'));
   assert.equal(await page.locator('#state').innerText(), `${honest.length} values verified here, all valid`);
   assert.equal(await page.locator('#chain').innerText(), quicknet.hash);
   assert.equal(await page.locator('#value').innerText(), newest.value);
+  assert.equal(await page.locator('#block').innerText(), newest.block);
   for (const kind of ['fast', 'slow']) {
     const line = await page.locator(`#plot path.${kind}`).getAttribute('d');
     assert.match(line, kind === 'fast' ? /^M[\d. ]+(L[\d. ]+){3}$/ : /^M[\d. ]+L[\d. ]+M[\d. ]+$/);
@@ -160,6 +167,62 @@ test('the page verifies what a devnet sends, and shows it', async () => {
   await page.screenshot({ path: new URL('../dist/page.png', import.meta.url).pathname, fullPage: true });
   assert.deepEqual(complaints, []);
   await page.close();
+});
+
+const cells = async (page, selector) =>
+  (await page.locator(`${selector} tr`).allInnerTexts()).map((row) => row.trim().split(/\s+/));
+
+test('the page sums waits up by path, and says who shares the key', async () => {
+  events = [['info', info], ...honest.map((one) => ['value', one])];
+  const { page, complaints } = await open();
+  await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
+  await page.waitForFunction(() => document.querySelectorAll('#members tr').length > 0);
+  // Fast waits are 2, 3, 4 and 5 ms, slow ones 6, 7 and 9.
+  assert.equal(honest.length, 4);
+  assert.deepEqual(await cells(page, '#summary'), [
+    ['fast', '4', '3.5', '3.0', '5.0', '5.0'],
+    ['slow', '3', '7.3', '7.0', '9.0', '9.0'],
+  ]);
+  assert.equal(await page.locator('#slow-needs').innerText(), '9 of 20 shares');
+  assert.equal(await page.locator('#fast-needs').innerText(), '15 of 20 shares');
+  await page.locator('summary').click();
+  assert.deepEqual((await cells(page, '#members'))[3], ['3', '100', '50.0', '%', '10']);
+  assert.match(await page.locator('#why').innerText(), /enough stake.*[Oo]therwise/s);
+  const links = await page.locator('#links a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+  assert.ok(links.includes(`${origin}/${quicknet.hash}/public/latest`), links.join());
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test('on a phone nothing is too small to read or too wide to see', async () => {
+  events = [['info', info], ...honest.map((one) => ['value', one])];
+  for (const [width, height] of [[390, 844], [1280, 900]]) {
+    const { page } = await open();
+    await page.setViewportSize({ width, height });
+    await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
+    // The plot is drawn again after its size has changed.
+    await page.waitForFunction(() => {
+      const plot = document.getElementById('plot');
+      return plot.viewBox.baseVal.width === Math.max(plot.clientWidth, 240);
+    });
+    const seen = await page.evaluate(() => {
+      const plot = document.getElementById('plot');
+      const box = plot.getBoundingClientRect();
+      const labels = [...plot.querySelectorAll('text')];
+      const scale = box.width / plot.viewBox.baseVal.width;
+      const inside = ({ left, right, top, bottom }) =>
+        left >= box.left - 1 && right <= box.right + 1 && top >= box.top - 1 && bottom <= box.bottom + 1;
+      return {
+        count: labels.length,
+        smallest: Math.min(...labels.map((one) => scale * Number.parseFloat(getComputedStyle(one).fontSize))),
+        inside: labels.every((one) => inside(one.getBoundingClientRect())),
+        over: document.documentElement.scrollWidth - innerWidth,
+      };
+    });
+    assert.ok(seen.count >= 5 && seen.smallest >= 13 && seen.inside && seen.over <= 0, `${width}: ${JSON.stringify(seen)}`);
+    await page.screenshot({ path: new URL(`../dist/page-${width}.png`, import.meta.url).pathname, fullPage: true });
+    await page.close();
+  }
 });
 
 test('the page says what is forged', async () => {

@@ -53,6 +53,7 @@ impl Served {
         let start = archive.as_ref().map_or_else(|| http::genesis().0, Archive::start);
         let (period, time) = (options.period, Self::time_since(start));
         let board = Arc::new(Board::new(start, period, *setup.context.chain.as_bytes()));
+        board.describe(&setup.keygen);
         let server =
             Server::open(address, page.as_deref(), Arc::clone(&board), &options.limits).await?;
         let address = server.address().map_err(Failure::bad_input)?;

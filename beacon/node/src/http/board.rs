@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
 use ::beacon::{Binding, Path, Slot, Value};
@@ -111,6 +111,8 @@ pub struct Board {
     /// The newest round; zero before the first.
     newest: watch::Sender<u64>,
     told: broadcast::Sender<Told>,
+    /// Who shares the key, written once.
+    pub(super) committee: OnceLock<String>,
 }
 
 #[derive(Default)]
@@ -144,7 +146,13 @@ impl Board {
             state: RwLock::default(),
             newest: watch::Sender::new(0),
             told: broadcast::Sender::new(TOLD),
+            committee: OnceLock::new(),
         }
+    }
+
+    /// Says who shares the key, once for all.
+    pub fn describe(&self, config: &pvss_dkg::Config) {
+        self.committee.get_or_init(|| super::committee::written(config));
     }
 
     /// The committee has its key, once for all, and this slot is round 1: the chain's genesis is when

@@ -18,6 +18,7 @@
 //! | `/v2/chains`, `/v2/beacons`, behind a hash or name `/info`, `/health`, `/rounds/{round}`, `/rounds/latest`, `/rounds/next` | drand's [`http-relay`] |
 //! | `/ping`                                                   | drand's relay: somebody is here      |
 //! | `/events`                                                 | a stream of values, for pages        |
+//! | `/committee`                                              | who shares the key, for pages        |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
 //! Who asks for the round that is next waits for it. While the key is made, paths that name the chain
@@ -57,6 +58,7 @@
 
 mod board;
 mod checkout;
+mod committee;
 mod content;
 mod doors;
 mod drand;
@@ -154,6 +156,7 @@ impl Server {
         let rates = Arc::new(Rates::new(limits));
         let router = drand::routes()
             .merge(events::routes())
+            .merge(committee::routes())
             .fallback(files)
             .layer(middleware::from_fn_with_state(rates, gate::guard))
             .with_state(board);
