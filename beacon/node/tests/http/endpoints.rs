@@ -42,7 +42,8 @@ fn rounds_verify_under_what_the_chain_says_of_itself() {
         let round = json(relay.address, &format!("/public/{number}"));
         let signature = bytes(&round["signature"]);
         let number = RoundNumber::new(number).unwrap();
-        let value = chain.verify(&Round { number, signature, previous: None, randomness: None }).unwrap();
+        let value =
+            chain.verify(&Round { number, signature, previous: None, randomness: None }).unwrap();
         assert_eq!(round["randomness"], hex::encode(value.as_bytes()));
         assert_eq!(round["round"], number.get());
         assert_eq!(
