@@ -47,8 +47,8 @@ fn held_at(slots: &[u64]) -> Vec<usize> {
     least
 }
 
-/// All tails are full by slot 1200; from there on a slot may add what a served round takes (48 bytes and its
-/// place in a map) and nothing else. Without a bound on what parties and ledger keep it adds some 10 000.
+/// All tails are full by slot 1200; from there on a slot may add what a served round takes, a signature and
+/// its place in a map, which `http` bounds by a number of rounds that no test reaches; and nothing else.
 #[test]
 fn what_a_devnet_keeps_does_not_grow_with_its_slots() {
     let [once, twice] = held_at(&[1300, 2600])[..] else { unreachable!() };
