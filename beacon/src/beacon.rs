@@ -25,6 +25,7 @@ mod foresight;
 mod handover;
 mod missed;
 mod peers;
+mod recall;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -38,6 +39,7 @@ use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};
 use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
 use crate::event::{Input, Output, Recipient, Refusal, Reveal};
+use crate::finality::Finality;
 use crate::history::{Answer, Given, History, Passed};
 use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
@@ -63,7 +65,9 @@ pub struct Beacon<S: Scheme> {
     limits: Limits,
     secrets: Secrets<S>,
     keys: Arc<Keys<S>>,
+    finality: Finality,
     standing: Standing,
+    recall: recall::Recall,
     open: BTreeMap<Slot, Open<S>>,
     head: Slot,
     local: Slot,
@@ -137,7 +141,7 @@ impl<S: Scheme> Machine for Beacon<S> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        self.lacking().map(|(_, open)| open.ask_at).min()
+        self.lacking().map(|(_, open)| open.ask_at).chain(self.asks_at()).min()
     }
 }
 
@@ -155,6 +159,7 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn prefinalized(&mut self, slot: Slot, view: View, value: Value) {
+        self.recall.speaks(slot);
         if let Err(reason) = self.release_early(slot, view, value) {
             self.outputs.push_back(Output::Refused(Refusal::Withheld(reason)));
         }
@@ -173,6 +178,7 @@ impl<S: Scheme> Beacon<S> {
         }
         let finality = self.open.get(&slot).and_then(Open::value);
         let claim = Claim { slot, view, value, finality, finished: slot < self.head };
+        self.standing.within = Some(self.local.after(self.limits.window));
         let release = contract::early(self.fast_attempt, &self.standing, &claim)?;
         if S::OF_CONTENT && self.subject(slot, Some(value)).is_none() {
             return Err(Withheld::NoContent { slot, value });
@@ -192,6 +198,10 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn finalized(&mut self, now: Instant, slot: Slot, value: Option<Value>) {
+        // Nothing comes after it, so it could not be told from the one before that is finished.
+        if slot.next() == slot {
+            return self.outputs.push_back(Output::Refused(Refusal::LastSlot { slot }));
+        }
         let known = match self.open.get(&slot).and_then(Open::value) {
             None if slot < self.head => self.history.get_mut(slot).map(|answer| answer.value),
             known => known,

@@ -9,9 +9,10 @@
 //! | fast  | at least `f_fin`           | at most everything          |
 //! | tight | `f_fin`                    | the same                    |
 //!
-//! That they hold is decided where stake becomes weight (`weighted_rounding`); rounded stake is never
-//! tight. The beacon checks what it can see: one set of parties, a fast threshold no lower than the
-//! slow one, keys that fit, and two paths whose partials say nothing about each other.
+//! Weight that makes them hold comes from `weighted_rounding`; rounded stake is hardly ever tight. That
+//! they do hold is checked here, in stake, against what the engine says of its quorum ([`Finality`]). So
+//! are one set of parties, a fast threshold no lower than the slow one, keys that fit, and two paths whose
+//! partials say nothing about each other.
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use crypto_core::context::Context;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold::Purpose;
 
+use crate::contract::lost::Life;
+use crate::finality::{Amount, Finality};
 use crate::schemes::{KeyError, Scheme};
 use crate::slot::Slot;
 use crate::switch::{Mode, Schedule};
@@ -39,8 +42,12 @@ pub struct Config<S: Scheme> {
     /// The attempt at a slot whose prefinalize releases a partial: the engine's declaration. `None`
     /// for an engine that cannot tell; it gets the slow path only (rules 2 and 7).
     pub fast_attempt: Option<u32>,
+    /// Who holds which stake, and how much of it makes a value final: the engine's declaration too.
+    pub finality: Finality,
     /// The first slot with an output.
     pub first: Slot,
+    /// Whether the records are sure to be all that this party ever said.
+    pub life: Life,
     /// How much to keep and how often to ask.
     pub limits: Limits,
 }
@@ -126,7 +133,7 @@ impl Binding {
 /// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
 /// | notes when what was sent to it     | `answers`                      | a slot and a time           |
 /// | notes when an output was shown to it | `outputs`                    | a slot and a time           |
-/// | notes that it was caught, accused, asked, shown, answered | 10      | a word                      |
+/// | notes that it was caught, accused, asked, shown, answered | 12      | a word                      |
 ///
 /// are kept: two partials of a slot, for there are two paths, or one that is tight with a prefinalized
 /// and a final value. In total the same over all parties, with the total weight in place of `w`, and own:
@@ -145,7 +152,8 @@ impl Binding {
 /// counts, [`Beacon::most_of`](crate::Beacon::most_of) says the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How far ahead of the first slot that is not final partials are kept.
+    /// How far ahead of the first slot that is not final partials are kept, and leave early. At least
+    /// twice what the engine has in flight: after a restart so many slots take the slow path.
     pub window: u64,
     /// How many of the oldest slots without output keep partials, however far the engine is ahead.
     pub backlog: u64,
@@ -196,6 +204,48 @@ pub enum ConfigError {
         /// Of the fast path.
         fast: u128,
     },
+    /// Not one stake for each party.
+    #[error("{path} path has {parties} parties, the table {stakes} stakes")]
+    Stakes {
+        /// Which path.
+        path: Path,
+        /// How many parties it has.
+        parties: usize,
+        /// How many stakes are known.
+        stakes: usize,
+    },
+    /// The stake table is of other weights.
+    #[error("{party} weighs {got} on the {path} path, {expected} in the table")]
+    Weight {
+        /// Which path.
+        path: Path,
+        /// Whose weight it is.
+        party: Party,
+        /// What it holds on the path.
+        got: u128,
+        /// What its stake was made into.
+        expected: u128,
+    },
+    /// The output would be out before its value is final; on the slow path, before anybody honest says so.
+    #[error("{path} path opens from {got} on, and must not before {need}")]
+    OpensEarly {
+        /// Which path.
+        path: Path,
+        /// The threshold, and the least stake that reaches it.
+        got: Amount,
+        /// The least stake that may open it, and the threshold for it.
+        need: Amount,
+    },
+    /// The honest alone would not get the output.
+    #[error("{path} path opens for sure from {got} on, and the honest alone hold {most}")]
+    OpensNever {
+        /// Which path.
+        path: Path,
+        /// The threshold, and the least stake that reaches it however it is spread.
+        got: Amount,
+        /// What is honest at least, and the threshold that it reaches.
+        most: Amount,
+    },
     /// With one blinding the fast partial is the slow partial, and the slow threshold would hold at
     /// prefinalization.
     #[error("{party} uses one blinding for both paths")]
@@ -240,6 +290,18 @@ pub enum ConfigError {
         got: Purpose,
         /// What the outputs need.
         expected: Purpose,
+    },
+    /// A first life has said nothing yet; who goes on is in a later one.
+    #[error("first life, but {records} records of an earlier one")]
+    FirstLife {
+        /// How many there are.
+        records: usize,
+    },
+    /// Slots end with the last number, which has no slot after it.
+    #[error("{first} cannot be the first with an output: no slot comes after it")]
+    LastSlot {
+        /// The slot.
+        first: Slot,
     },
     /// The function is not defined there.
     #[error("{first} cannot be the first with an output: there is nothing to evaluate on")]
@@ -357,6 +419,7 @@ pub(crate) fn split<S: Scheme>(
     me: Party,
     context: &Context,
     binding: Binding,
+    finality: &Finality,
 ) -> Result<Split<S>, ConfigError> {
     let start = Slot::new(0);
     let (plan, early_from, sharings) = match paths {
@@ -376,6 +439,7 @@ pub(crate) fn split<S: Scheme>(
             return Err(ConfigError::NotMember { party: me, path, members });
         }
         S::check_binding(&committee, path, binding)?;
+        finality.check::<S>(path, &committee)?;
         if let Some(secret) = secret.filter(|_| S::holding(&committee, me) > 0) {
             S::check_secret(&committee, (me, &secret), path, context)?;
             secrets.insert(path, secret);

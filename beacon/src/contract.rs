@@ -11,7 +11,7 @@
 //! | 2    | early only in the slot's declared view, at most once per slot        | [`objections`]   |
 //! | 3    | never for ancestors that are prefinalized implicitly                 | [`objections`]   |
 //! | 4    | never after a timeout or nullify for that view or a later one        | [`objections`]   |
-//! | 5    | persist, then release; after a crash the same answer                 | [`early`], [`Beacon`](crate::Beacon) |
+//! | 5    | persist, then release; after a crash the same answer, and nothing else before peers say how much is lost | [`early`], [`lost`], [`Beacon`](crate::Beacon) |
 //! | 6    | finalize releases the slow partial, always                           | [`late`]         |
 //! | 7    | an engine that cannot tell the view gets the slow path only          | [`objections`]   |
 //! | 8    | a skipped slot is reported, and released if inputs have no value     | [`bound_value`]  |
@@ -26,11 +26,14 @@
 //! every objection. They are listed one by one so that a model checker (`beacon/model`) can run this
 //! very predicate without the objections of one rule and show what that rule is for; the chapter
 //! [`guide::contract`](crate::guide::contract) tells what it found.
+pub mod lost;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crypto_core::access::Party;
 
+use self::lost::Lost;
 use crate::config::Binding;
 use crate::slot::{Slot, Value, View};
 use crate::wire::Path;
@@ -103,6 +106,11 @@ pub struct Standing {
     pub released: BTreeMap<Slot, Value>,
     /// The latest view that this party gave up.
     pub abandoned: Option<View>,
+    /// What lives before this one may have released for without a record.
+    pub lost: Lost,
+    /// The last slot that may leave early, the window beyond what is final here: else nobody could tell
+    /// later how far this party was. `None` for no bound.
+    pub within: Option<Slot>,
 }
 
 /// What the engine claims when it prefinalizes, beside what the beacon knows of the slot.
@@ -191,6 +199,28 @@ pub enum Withheld {
         /// The latest view that was given up.
         abandoned: View,
     },
+    /// Rule 5: a life before this one may have released the slot for another value.
+    #[error("{slot} may have been released in a life that is not on record, {}", until(*first_free))]
+    Lost {
+        /// The slot.
+        slot: Slot,
+        /// The first slot that was not; `None` while too few peers have said where they are.
+        first_free: Option<Slot>,
+    },
+    /// Rule 5: so far ahead that a later life could not tell.
+    #[error("{slot} is ahead of {last}, the last within the window")]
+    Ahead {
+        /// The slot.
+        slot: Slot,
+        /// The last that may leave early.
+        last: Slot,
+    },
+    /// Rule 9: slots end with the last number, which has no slot after it.
+    #[error("{slot} is the last number there is and has no output")]
+    LastSlot {
+        /// The slot.
+        slot: Slot,
+    },
     /// Rule 2: a second value for the slot.
     #[error("{slot} was released for {released}, not for {value}")]
     OtherValue {
@@ -226,9 +256,15 @@ impl Withheld {
             Self::Implicit { .. } => Some(Rule::Direct),
             Self::Abandoned { .. } => Some(Rule::GivenUp),
             Self::NoDeclaredView => Some(Rule::NoView),
-            Self::Finished { .. } => Some(Rule::Once),
+            Self::Lost { .. } | Self::Ahead { .. } => Some(Rule::Durable),
+            Self::Finished { .. } | Self::LastSlot { .. } => Some(Rule::Once),
         }
     }
+}
+
+fn until(first_free: Option<Slot>) -> String {
+    let unknown = || "and too few peers have said where they are".to_owned();
+    first_free.map_or_else(unknown, |first| format!("as all before {first}"))
 }
 
 /// Everything that speaks against releasing a partial on this prefinalize; `declared` is the attempt
@@ -241,13 +277,19 @@ pub fn objections(
     let Claim { slot, view, value, finality, finished } = *claim;
     let other_view = declared.filter(|declared| view.attempt != *declared);
     let abandoned = standing.abandoned.filter(|abandoned| *abandoned >= view);
-    let released = standing.released.get(&slot).copied().filter(|released| *released != value);
+    let on_record = standing.released.get(&slot).copied();
+    let released = on_record.filter(|released| *released != value);
+    let lost = on_record.is_none() && standing.lost.has(slot);
+    let last = standing.within.filter(|last| on_record.is_none() && slot > *last);
     [
+        (slot.next() == slot).then_some(Withheld::LastSlot { slot }),
         finished.then_some(Withheld::Finished { slot }),
         declared.is_none().then_some(Withheld::NoDeclaredView),
         (view.slot != slot).then_some(Withheld::Implicit { slot, view }),
         other_view.map(|declared| Withheld::OtherView { view, declared }),
         abandoned.map(|abandoned| Withheld::Abandoned { view, abandoned }),
+        lost.then_some(Withheld::Lost { slot, first_free: standing.lost.first_free() }),
+        last.map(|last| Withheld::Ahead { slot, last }),
         // An engine that contradicts itself.
         finality
             .is_some_and(|last| last != Some(value))
@@ -360,6 +402,41 @@ mod tests {
         }
         let claim = Claim { finality: Some(Some(VALUE)), ..claim(0) };
         assert_eq!(early(Some(0), &Standing::default(), &claim), Ok(Release::First));
+    }
+
+    #[test]
+    fn what_a_lost_life_may_have_released_stays_back_and_what_is_on_record_does_not() {
+        let mut standing = Standing { lost: Lost::Unknown, ..Standing::default() };
+        let withheld = |first_free| Err(Withheld::Lost { slot: SLOT, first_free });
+        assert_eq!(early(Some(0), &standing, &claim(0)), withheld(None));
+        standing.lost = Lost::Before(SLOT.next());
+        assert_eq!(early(Some(0), &standing, &claim(0)), withheld(Some(SLOT.next())));
+        standing.lost = Lost::Before(SLOT);
+        assert_eq!(early(Some(0), &standing, &claim(0)), Ok(Release::First));
+        standing.lost = Lost::Unknown;
+        standing.released.insert(SLOT, VALUE);
+        assert_eq!(early(Some(0), &standing, &claim(0)), Ok(Release::Again));
+        standing.released.insert(SLOT, OTHER);
+        let other = Withheld::OtherValue { slot: SLOT, released: OTHER, value: VALUE };
+        assert_eq!(early(Some(0), &standing, &claim(0)), Err(other));
+    }
+
+    #[test]
+    fn nothing_leaves_early_beyond_the_window() {
+        let within = |last| Standing { within: Some(last), ..Standing::default() };
+        assert_eq!(early(Some(0), &within(SLOT), &claim(0)), Ok(Release::First));
+        let last = Slot::new(SLOT.get() - 1);
+        let ahead = Err(Withheld::Ahead { slot: SLOT, last });
+        assert_eq!(early(Some(0), &within(last), &claim(0)), ahead);
+    }
+
+    #[test]
+    fn the_last_number_is_no_slot() {
+        let slot = Slot::new(u64::MAX);
+        let at = |slot| Claim { slot, view: View::new(slot, 0), ..claim(0) };
+        let fresh = Standing::default();
+        assert_eq!(early(Some(0), &fresh, &at(slot)), Err(Withheld::LastSlot { slot }));
+        assert_eq!(early(Some(0), &fresh, &at(Slot::new(u64::MAX - 1))), Ok(Release::First));
     }
 
     #[test]

@@ -279,8 +279,11 @@ struct Term<S: Scheme> {
 impl<S: Scheme> Term<S> {
     fn new(config: Config<S>, records: &[wire::Record]) -> Result<Self, ConfigError> {
         let first = config.first;
-        let beacon = Beacon::new(config, records)?;
-        Ok(Self { beacon, first, end: None, retired: false, held: VecDeque::new() })
+        Ok(Self::of(Beacon::new(config, records)?, first))
+    }
+
+    const fn of(beacon: Beacon<S>, first: Slot) -> Self {
+        Self { beacon, first, end: None, retired: false, held: VecDeque::new() }
     }
 
     fn has(&self, slot: Slot) -> bool {
@@ -307,7 +310,8 @@ impl<S: Scheme> Machine for Epochs<S> {
             Input::Abandoned { view } => self.abandoned(now, view),
             Input::Received { from, message: Message { epoch, message } } => {
                 // Of an epoch that is over, or that this party has not been told of.
-                let own = self.terms.get(&epoch).is_some_and(|term| term.has(message.slot()));
+                let about = |term: &Term<S>| message.slot().is_none_or(|slot| term.has(slot));
+                let own = self.terms.get(&epoch).is_some_and(about);
                 if own {
                     self.tell(now, epoch, event::Input::Received { from, message });
                 }
@@ -371,7 +375,8 @@ impl<S: Scheme> Epochs<S> {
         Ok(epochs)
     }
 
-    /// The next committee, with this party in it; its slots start with `config.first`. Comes before
+    /// The next committee, with this party in it; its slots start with `config.first`. It goes on in this
+    /// life, whatever `config.life` says. Comes before
     /// anything is said about them, and after nothing has been.
     ///
     /// # Errors
@@ -382,7 +387,7 @@ impl<S: Scheme> Epochs<S> {
         let newest = self.newest().ok_or(HandoverError::NoEpoch)?;
         let inherited: Vec<wire::Record> =
             newest.beacon.snapshot().into_iter().filter(lasts).collect();
-        let term = Term::new(config, &inherited)?;
+        let term = Term::of(newest.beacon.succeeded(config, &inherited)?, first);
         self.append(epoch, term, first)?;
         for record in inherited {
             self.emit(epoch, event::Output::Persist(record));

@@ -247,6 +247,12 @@ pub enum Refusal {
         /// What is ignored.
         second: Option<Value>,
     },
+    /// Slots end with the last number, which has no slot after it and no output.
+    #[error("{slot} is the last number there is and has no output")]
+    LastSlot {
+        /// The slot.
+        slot: Slot,
+    },
     /// A switch that changes nothing.
     #[error("not switched: {0}")]
     Switch(#[from] SwitchError),

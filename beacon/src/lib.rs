@@ -24,6 +24,7 @@
 //! | [`stack`]   | several schemes side by side, under one stream of events          |
 //! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
 //! | `config`    | what a committee agreed on, and limits                            |
+//! | `finality`  | which stake makes a value final, and what that asks of thresholds |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `effect`    | outputs without the records, which a journal keeps                |
 //! | `wire`      | what travels and what is stored                                   |
@@ -62,6 +63,7 @@ pub mod contract;
 mod effect;
 pub mod epochs;
 mod event;
+mod finality;
 pub mod guide;
 mod history;
 mod job;
@@ -75,8 +77,10 @@ mod wire;
 pub use crate::beacon::{Beacon, Footprint, Foresights};
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::contract::Withheld;
+pub use crate::contract::lost::{Life, LifeId, Lost};
 pub use crate::effect::Effect;
 pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
+pub use crate::finality::{Amount, Finality, FinalityError, Quorum};
 pub use crate::job::{Combined, Finding, Held, Job, Verdict, Work};
 pub use crate::known::Known;
 pub use crate::schemes::{

@@ -6,6 +6,8 @@
 //! | `Request` | `1` ‖ slot (8)                                            |
 //! | `Show`    | `2` ‖ slot (8) ‖ count (4)                                |
 //! | `Shown`   | `3` ‖ slot (8) ‖ path (1) ‖ output                         |
+//! | `AskHead` | `4` ‖ life (16)                                           |
+//! | `Head`    | `5` ‖ life (16) ‖ slot (8)                                |
 //!
 //! An output is shown as 48 bytes with threshold BLS, and with the weighted VUF as the partials that it
 //! was combined from, `k` (4) ‖ `k` times party (4) ‖ σ, by party.
@@ -20,6 +22,7 @@ use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
+use crate::contract::lost::LifeId;
 use crate::schemes::Scheme;
 use crate::slot::{Slot, Value, View};
 use crate::switch::Switch;
@@ -72,6 +75,18 @@ pub enum Message<S: Scheme> {
         /// The output, as the scheme shows it to who was not there.
         shown: S::Shown,
     },
+    /// This party goes on from records that may be an older copy: say where you are.
+    AskHead {
+        /// The asker's, for the answer.
+        life: LifeId,
+    },
+    /// Where the sender is.
+    Head {
+        /// The asker's.
+        life: LifeId,
+        /// The first slot that the sender has said nothing of.
+        next: Slot,
+    },
 }
 
 /// What a beacon must find again after a crash. Oldest first; later records add to earlier ones.
@@ -113,14 +128,15 @@ pub enum Record {
 }
 
 impl<S: Scheme> Message<S> {
-    /// About which slot it is, or from which on.
+    /// About which slot it is, or from which on; `None` if it is about none.
     #[must_use]
-    pub const fn slot(&self) -> Slot {
+    pub const fn slot(&self) -> Option<Slot> {
         match self {
             Self::Partial { slot, .. }
             | Self::Request { slot }
             | Self::Show { first: slot, .. }
-            | Self::Shown { slot, .. } => *slot,
+            | Self::Shown { slot, .. } => Some(*slot),
+            Self::AskHead { .. } | Self::Head { .. } => None,
         }
     }
 }

@@ -24,6 +24,7 @@
 //! | [`guide`]     | what it means in words of stake, how to choose a profile, figures           |
 //! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a set that breaks them |
 //! | `rounding`    | [`Rounding`]: what a vector guarantees, with exact stakes                  |
+//! | `separation`  | [`Separation`]: which stake each threshold of any weights stands for       |
 //! | `objective`   | [`Objective`]: what to optimize, and limits that are counted               |
 //! | `committee`   | from stakes to a verified result                                           |
 //! | `search`      | the scan over offsets and totals, for both objectives                      |
@@ -54,6 +55,7 @@ mod quantity;
 mod ratio;
 mod rounding;
 mod search;
+mod separation;
 pub mod verify;
 
 #[doc = include_str!("guide.md")]
@@ -64,3 +66,4 @@ pub use profile::{Pair, PairError, Profile, ProfileError};
 pub use quantity::{Stake, Weight};
 pub use ratio::{Ratio, RatioError};
 pub use rounding::{Guarantee, Rounding, SolveError};
+pub use separation::Separation;

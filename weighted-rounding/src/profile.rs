@@ -20,16 +20,25 @@ impl Pair {
     ///
     /// # Errors
     /// If `secrecy` is not below `reconstruction`: rounded weights cannot tell sets of equal stake
-    /// apart from each other.
+    /// apart from each other. If it is zero: then nobody is kept from learning.
     pub fn new(
         name: impl Into<String>,
         secrecy: Ratio,
         reconstruction: Ratio,
     ) -> Result<Self, PairError> {
         if secrecy >= reconstruction {
-            return Err(PairError { secrecy, reconstruction });
+            return Err(PairError::Order { secrecy, reconstruction });
+        }
+        if secrecy.numerator() == 0 {
+            return Err(PairError::NoSecrecy { secrecy, reconstruction });
         }
         Ok(Self { name: name.into(), secrecy, reconstruction })
+    }
+
+    /// The same name with ratios of exact stakes, among which a secrecy of zero is no request but a fact.
+    pub(crate) fn exactly(&self, secrecy: Ratio, reconstruction: Ratio) -> Option<Self> {
+        let ordered = secrecy < reconstruction;
+        ordered.then(|| Self { name: self.name.clone(), secrecy, reconstruction })
     }
 
     /// One half and two thirds: released when a value is final.
@@ -70,19 +79,41 @@ impl fmt::Display for Pair {
     }
 }
 
-/// Secrecy that is not below reconstruction.
+/// Why two ratios are no pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairError {
-    /// What should be the smaller ratio.
-    pub secrecy: Ratio,
-    /// What should be the larger ratio.
-    pub reconstruction: Ratio,
+pub enum PairError {
+    /// Secrecy is not below reconstruction.
+    Order {
+        /// What should be the smaller ratio.
+        secrecy: Ratio,
+        /// What should be the larger ratio.
+        reconstruction: Ratio,
+    },
+    /// A secrecy of zero: one party with the least stake may learn everything.
+    NoSecrecy {
+        /// What should be above zero.
+        secrecy: Ratio,
+        /// The larger ratio.
+        reconstruction: Ratio,
+    },
 }
 
 impl fmt::Display for PairError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { secrecy, reconstruction } = self;
-        write!(f, "secrecy ratio {secrecy} is not below reconstruction ratio {reconstruction}")
+        match self {
+            Self::Order { secrecy, reconstruction } => {
+                write!(
+                    f,
+                    "secrecy ratio {secrecy} is not below reconstruction ratio {reconstruction}"
+                )
+            }
+            Self::NoSecrecy { secrecy, reconstruction } => {
+                write!(
+                    f,
+                    "secrecy ratio {secrecy} below reconstruction ratio {reconstruction} is not above zero"
+                )
+            }
+        }
     }
 }
 
@@ -158,9 +189,20 @@ mod tests {
         let equal = Pair::new("tight", Ratio::TWO_THIRDS, Ratio::TWO_THIRDS);
         assert_eq!(
             equal,
-            Err(PairError { secrecy: Ratio::TWO_THIRDS, reconstruction: Ratio::TWO_THIRDS })
+            Err(PairError::Order { secrecy: Ratio::TWO_THIRDS, reconstruction: Ratio::TWO_THIRDS })
         );
         assert!(Pair::new("swapped", Ratio::TWO_THIRDS, Ratio::HALF).is_err());
+    }
+
+    #[test]
+    fn a_secrecy_of_zero_is_none() {
+        let zero = Ratio::new(0, 7).unwrap();
+        let error = PairError::NoSecrecy { secrecy: zero, reconstruction: Ratio::HALF };
+        assert_eq!(Pair::new("open", zero, Ratio::HALF), Err(error));
+        let order = PairError::Order { secrecy: zero, reconstruction: zero };
+        assert_eq!(Pair::new("open", zero, zero), Err(order));
+        let least = Ratio::new(1, u128::MAX).unwrap();
+        assert!(Pair::new("least", least, Ratio::HALF).is_ok());
     }
 
     #[test]

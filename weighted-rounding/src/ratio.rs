@@ -75,7 +75,8 @@ impl Ratio {
     }
 
     /// `⌈self · total⌉`.
-    pub(crate) fn ceil_of(self, total: u128) -> u128 {
+    #[must_use]
+    pub fn ceil_of(self, total: u128) -> u128 {
         let (floor, exact) = self.quotient(total);
         if exact { floor } else { floor + 1 }
     }

@@ -176,8 +176,8 @@ impl Guarantee {
         let failing = Stake::new(self.sufficient.get().saturating_sub(1));
         [(safe, self.sufficient.max(self.leaking)), (safe.min(failing), self.sufficient)].map(
             |(below, above)| {
-                let pair = Pair::new(self.name(), self.share(below), self.share(above));
-                pair.unwrap_or_else(|_| self.pair.clone())
+                let pair = self.pair.exactly(self.share(below), self.share(above));
+                pair.unwrap_or_else(|| self.pair.clone())
             },
         )
     }

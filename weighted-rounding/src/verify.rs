@@ -82,10 +82,10 @@ pub fn verify(
     Ok(())
 }
 
-struct Committee {
+pub(crate) struct Committee {
     parties: Vec<Party>,
     stake: u128,
-    weight: usize,
+    pub(crate) weight: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -96,7 +96,7 @@ struct Party {
 }
 
 impl Committee {
-    fn new(stakes: &[Stake], weights: &[Weight]) -> Result<Self, VerifyError> {
+    pub(crate) fn new(stakes: &[Stake], weights: &[Weight]) -> Result<Self, VerifyError> {
         if stakes.len() != weights.len() {
             return Err(VerifyError::Lengths { stakes: stakes.len(), weights: weights.len() });
         }
@@ -138,7 +138,7 @@ impl Committee {
     }
 
     /// By threshold up to `most`, the least stake of a set with at least that weight.
-    fn least_reaching(&self, most: usize) -> Vec<u128> {
+    pub(crate) fn least_reaching(&self, most: usize) -> Vec<u128> {
         let common = self.most_common_weight();
         let mut alike = self.stakes_of(common);
         alike.sort_unstable();
@@ -159,7 +159,7 @@ impl Committee {
     }
 
     /// By weight below `most`, the largest stake of a set with at most that weight.
-    fn most_below(&self, most: usize) -> Vec<u128> {
+    pub(crate) fn most_below(&self, most: usize) -> Vec<u128> {
         let common = self.most_common_weight();
         let mut alike = self.stakes_of(common);
         alike.sort_unstable();

@@ -46,7 +46,10 @@ const ARROWS: [(&str, &[&str]); 22] = [
         "prefinal-pvss-dkg",
         &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
     ),
-    ("prefinal-beacon", &["prefinal-crypto-core", "prefinal-machine"]),
+    (
+        "prefinal-beacon",
+        &["prefinal-crypto-core", "prefinal-machine", "prefinal-weighted-rounding"],
+    ),
     ("prefinal-model", &["prefinal-beacon"]),
     ("prefinal-journal", &["prefinal-machine"]),
     (

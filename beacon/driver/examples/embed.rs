@@ -291,7 +291,7 @@ fn run(options: Options) -> Result<u64, Failure> {
     let (mut engines, mut readers, mut logs) = (Vec::new(), Vec::new(), Vec::new());
     for (me, inbox) in (0..PARTIES).map(Party::new).zip(inboxes) {
         let log = SharedLog::default();
-        // Empty here; after a crash, what this party must not contradict.
+        // Empty here; after a crash, what this party must not contradict, and then the life is a later one.
         let committed = log.committed();
         let pool = rayon::spawn::<driver::Task>;
         let (driver, events) = Driver::start(dealer.config(me)?, log.clone(), pool, options)?;

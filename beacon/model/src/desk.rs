@@ -6,10 +6,11 @@
 //! | rule  | without it                                                    |
 //! |-------|---------------------------------------------------------------|
 //! | 1     | the view is in the input                                      |
-//! | 5     | a restart forgets what was said                               |
+//! | 5     | a restart forgets what was said, and is not silent about it     |
 //! | 6     | who has the output keeps the slow partial back                |
 //! | 8     | a skipped slot has no input, whatever the binding              |
 //! | 9     | the faulty party's partial counts twice                        |
+use beacon::contract::lost::Lost;
 use beacon::contract::{Claim, Rule, Standing, objections};
 use beacon::{Slot, Value, View, Withheld};
 
@@ -41,17 +42,36 @@ pub struct Terms {
     pub declared: Option<u32>,
     /// `None` for the whole contract.
     pub without: Option<Without>,
+    /// What a restart finds.
+    pub journal: Journal,
+}
+
+/// What a restart finds of what was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// All of it, and knows: a restart is no step. More leaves than with a real one.
+    Known,
+    /// All of it, and cannot know.
+    Whole,
+    /// Nothing: the oldest copy that there is.
+    PutBack,
 }
 
 impl Terms {
     /// The whole contract, for an engine that declares attempt 0.
-    pub const WHOLE: Self = Self { declared: Some(0), without: None };
+    pub const WHOLE: Self = Self { declared: Some(0), without: None, journal: Journal::Known };
 
     /// The contract without one rule. Only an engine without views shows what rule 7 is for.
     #[must_use]
     pub fn without(rule: Rule) -> Self {
         let declared = (rule != Rule::NoView).then_some(0);
-        Self { declared, without: Some(Without::Rule(rule)) }
+        Self { declared, without: Some(Without::Rule(rule)), journal: Journal::Known }
+    }
+
+    /// The whole contract, with restarts that find this.
+    #[must_use]
+    pub const fn with(journal: Journal) -> Self {
+        Self { journal, ..Self::WHOLE }
     }
 
     /// Whether a rule is in force.
@@ -93,6 +113,8 @@ pub enum Told {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Desk {
     abandoned: Option<At>,
+    /// Whether a life before may have said more. Peers' heads and the window lie beyond the bound.
+    lost: bool,
     released: [Option<u8>; SLOTS],
     /// By slot, one bit for each value: what left early. Nothing takes this back.
     out: [u16; SLOTS],
@@ -107,10 +129,13 @@ impl Desk {
             }
             Told::Abandoned(view) => self.abandoned = self.abandoned.max(Some(view)),
             // With its records it is what it was.
-            Told::Restarted if terms.has(Rule::Durable) => {}
+            Told::Restarted if terms.has(Rule::Durable) && terms.journal == Journal::Known => {}
             Told::Restarted => {
-                self.abandoned = None;
-                self.released = [None; SLOTS];
+                self.lost = terms.has(Rule::Durable);
+                if !terms.has(Rule::Durable) || terms.journal == Journal::PutBack {
+                    self.abandoned = None;
+                    self.released = [None; SLOTS];
+                }
             }
         }
     }
@@ -143,12 +168,13 @@ impl Desk {
     pub fn exchanged(&self) -> Self {
         let released = self.released.map(|value| value.map(|value| value ^ 1));
         let out = self.out.map(|out| (out & 1) << 1 | (out >> 1) & 1);
-        Self { abandoned: self.abandoned, released, out }
+        Self { abandoned: self.abandoned, lost: self.lost, released, out }
     }
 
     fn standing(&self) -> Standing {
         let abandoned = self.abandoned.map(named);
-        let mut standing = Standing { abandoned, ..Standing::default() };
+        let lost = if self.lost { Lost::Unknown } else { Lost::Nothing };
+        let mut standing = Standing { abandoned, lost, ..Standing::default() };
         for (slot, value) in (0..).zip(self.released) {
             if let Some(value) = value {
                 standing.released.insert(Slot::new(slot), hash(value));

@@ -19,7 +19,7 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ::beacon::{Slot, Value, View};
+use ::beacon::{Quorum, Slot, Value, View};
 use ::jolteon::Jolteon;
 use borsh::{BorshDeserialize, BorshSerialize};
 use clap::ValueEnum;
@@ -56,6 +56,9 @@ pub trait Engine: Sized + Send + 'static {
 
     /// The attempt at a slot whose prefinalization releases a partial; `None` if the engine cannot tell.
     const FAST_ATTEMPT: Option<u32>;
+    /// Which share of the stake makes a value final, and which may be faulty. No threshold of a path that
+    /// releases on prefinalization may lie below it.
+    const QUORUM: Quorum;
 
     /// An engine that goes on where its records end, and what it told the world before.
     ///

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use beacon::{Finality, FinalityError, Quorum};
 use clap::ValueEnum;
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::min_sig;
@@ -170,6 +171,19 @@ pub struct Identity {
     /// Dealing, blinding and the decryption key are drawn from this: after a restart they come out the
     /// same, so that a crash cannot make a party deal twice or blind twice, and it opens its shares again.
     seed: Secret<[u8; 32]>,
+}
+
+impl Setup {
+    /// What the engine's quorum asks of the thresholds, in the weights that the key generation counts.
+    ///
+    /// # Errors
+    /// If stakes and weights do not fit together.
+    pub fn finality(&self, quorum: Quorum) -> Result<Finality, FinalityError> {
+        let stakes: Vec<Stake> = self.members.iter().map(|member| member.stake).collect();
+        let access = self.keygen.shape().access();
+        let weights = access.parties().map(|party| Weight::new(access.weight(party)));
+        Finality::rounded(&stakes, &weights.collect::<Vec<_>>(), quorum)
+    }
 }
 
 impl Identity {

@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::{Beacon, Limits, Path, Paths, Sharing, Slot, Value, View};
+use ::beacon::{Beacon, Life, Limits, Path, Paths, Sharing, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
@@ -182,6 +182,7 @@ pub enum StartError {
 pub struct Validator<S: Keyed, E: Engine = Jolteon> {
     setup: Arc<Setup>,
     me: Party,
+    life: Life,
     engine: E,
     keygen: Keygen<S>,
     /// The last slot whose transactions were ordered: the engine may report it again after a crash,
@@ -206,13 +207,15 @@ struct Backlog<S: Keyed> {
 }
 
 impl<S: Keyed, E: Engine> Validator<S, E> {
-    /// A validator that goes on where its records end; none for a fresh start.
+    /// A validator that goes on where its records end; none in its first life, for which its journal was
+    /// made.
     ///
     /// # Errors
     /// If the engine refuses its configuration, or the records are not this validator's.
     pub fn new(
         setup: Arc<Setup>,
         identity: Arc<Identity>,
+        life: Life,
         records: Vec<Record<E::Record>>,
     ) -> Result<Self, StartError> {
         let me = identity.me;
@@ -244,6 +247,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         Ok(Self {
             setup,
             me,
+            life,
             engine,
             keygen,
             ordered,
@@ -425,17 +429,20 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         let first_slot = Slot::new(epoch.first_slot);
         let committees = Box::new(epoch.committees.clone());
         let Stage::Before(backlog) = &mut self.stage else { return };
-        let mut backlog = std::mem::take(&mut **backlog);
-        // The beacon repeats what it released before a crash, unless it knows that it must not.
-        let gave_up = backlog.abandoned.map(|view| ::beacon::Record::Abandoned { view });
-        backlog.records.extend(gave_up);
+        let backlog = std::mem::take(&mut **backlog);
+        let finality = match self.setup.finality(E::QUORUM) {
+            Ok(finality) => finality,
+            Err(error) => return self.note(Event::Refused(error.to_string())),
+        };
         let config = ::beacon::Config {
             context: self.setup.context,
             me: self.me,
             paths: paths(&self.setup, epoch),
             binding: S::binding(first_slot),
             fast_attempt: E::FAST_ATTEMPT,
+            finality,
             first: first_slot,
+            life: self.life,
             limits: Limits::default(),
         };
         match Beacon::new(config, &backlog.records) {
@@ -443,6 +450,10 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             Err(error) => return self.note(Event::Refused(error.to_string())),
         }
         self.note(Event::Ready { first_slot, committees });
+        // The beacon repeats what it released before a crash, unless it knows that it must not.
+        if let Some(view) = backlog.abandoned {
+            self.tell(now, ::beacon::Input::Abandoned { view });
+        }
         for (slot, value) in backlog.finalized {
             self.tell(now, ::beacon::Input::Finalized { slot, value });
         }
@@ -604,7 +615,8 @@ mod tests {
     }
 
     fn validator((setup, identities): &Seats, records: Vec<Record>) -> Validator<Wvuf> {
-        Validator::new(Arc::clone(setup), Arc::clone(&identities[0]), records).unwrap()
+        let life = if records.is_empty() { Life::First } else { Life::later([1; 16]) };
+        Validator::new(Arc::clone(setup), Arc::clone(&identities[0]), life, records).unwrap()
     }
 
     /// What the engine says when it finalizes a block of round 1 with these.

@@ -202,6 +202,12 @@ fn a_lost_disk_harms_nobody_else<S: Lab>() {
             run.finish();
             // It learns from the others, and then it is right again.
             run.run_until_revealed(&[losing]);
+            // The run is shorter than the window: nothing that it may have released before leaves early.
+            let released = run.simulation.notes().iter().filter(|note| {
+                note.seat == losing && matches!(note.event, Seen::Released(Path::Fast, _))
+            });
+            let again = released.filter(|note| note.at > Instant::at(at + SECOND)).count();
+            assert_eq!(again, 0, "{}", run.label);
             run.faulty.clear();
             let values: BTreeSet<_> =
                 run.reveals().map(|(_, _, reveal)| (reveal.slot, reveal.randomness())).collect();

@@ -29,6 +29,7 @@ use malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
 use prefinal_node::engine::Engine;
 use prefinal_node::setup::{Algorithm, Plan, Setup};
 use prefinal_node::simulate::committee::Ground;
+use prefinal_node::simulate::lives::Lives;
 use prefinal_node::validator::{self, Event, Recipient};
 use sim::{Disk, Host, Network, Seat, Simulation, Step};
 use weighted_rounding::{Ratio, Stake};
@@ -70,6 +71,7 @@ struct Committee {
     ground: Arc<Ground<Wvuf>>,
     setup: Arc<Setup>,
     faulty: (Seat, Fault),
+    lives: Lives,
 }
 
 /// Keys, and what key generation computes, are the same in every run.
@@ -129,7 +131,8 @@ impl Host for Committee {
 
     fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator {
         let identity = Arc::clone(&self.ground.identities()[seat.index()]);
-        Validator::new(Arc::clone(&self.setup), identity, records.to_vec()).expect("legal")
+        let life = self.lives.begin(seat);
+        Validator::new(Arc::clone(&self.setup), identity, life, records.to_vec()).expect("legal")
     }
 
     fn first_input(&mut self, _: Seat) -> Option<Input> {
@@ -206,7 +209,7 @@ fn stage(algorithm: Algorithm, faulty: (Seat, Fault)) -> Run {
     setup.choice = algorithm;
     setup.fast_after = if algorithm == Algorithm::Slow { u64::MAX } else { 0 };
     setup.timeout = Duration::from_millis(600);
-    let host = Committee { ground, setup: Arc::new(setup), faulty };
+    let host = Committee { ground, setup: Arc::new(setup), faulty, lives: Lives::default() };
     let world = sim::Setup::new(5, 1, Network::constant(DELAY));
     let simulation = Simulation::new(host, world).expect("five seats");
     Run { simulation, seats: (0..5).map(Seat::new).collect() }

@@ -72,6 +72,7 @@ impl<S: Scheme> Beacon<S> {
         let accused = self.accused.iter().filter(|(accused, _)| *accused == party).count();
         let given = self.given.notes_of(party) + self.shown.notes_of(party);
         let given = given + self.passed.notes_of(party) + self.behind.notes_of(party);
+        let given = given + self.recall.notes_of(party);
         let notes = given + caught + accused + self.missed.notes_of(party);
         Footprint { partials, bytes, notes }
     }
@@ -97,7 +98,7 @@ impl<S: Scheme> Beacon<S> {
                 .limits
                 .answers
                 .saturating_add(self.limits.outputs)
-                .saturating_add(6 + Kind::COUNT),
+                .saturating_add(7 + Kind::COUNT),
         }
     }
 

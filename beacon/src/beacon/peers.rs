@@ -50,6 +50,8 @@ impl<S: Scheme> Beacon<S> {
             Message::Request { slot } => self.answer(now, from, slot),
             Message::Show { first, count } => self.show(now, from, first, count),
             Message::Shown { slot, path, shown } => self.look_at(from, slot, (path, shown)),
+            Message::AskHead { life } => self.answer_head(from, life),
+            Message::Head { life, next } => self.note_head(from, life, next),
         }
     }
 
@@ -149,6 +151,7 @@ impl<S: Scheme> Beacon<S> {
             }
         }
         self.ask_for_outputs(now);
+        self.ask_for_heads(now);
     }
 
     /// Whose late partial is not here; nobody while a job may make it needless.

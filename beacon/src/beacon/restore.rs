@@ -13,8 +13,10 @@ use machine::Instant;
 use super::Beacon;
 use super::foresight::Foresight;
 use super::missed::Missed;
+use super::recall::Recall;
 use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
 use crate::contract::Standing;
+use crate::contract::lost::{Life, Lost};
 use crate::history::{Answer, Given, History, Passed};
 use crate::schemes::Scheme;
 use crate::slot::Slot;
@@ -27,8 +29,44 @@ impl<S: Scheme> Beacon<S> {
     /// # Errors
     /// If the configuration contradicts itself.
     pub fn new(config: Config<S>, records: &[Record]) -> Result<Self, ConfigError> {
-        let Config { context, me, paths, binding, fast_attempt, first, limits } = config;
-        let Split { plan, schedule, keys, secrets } = split(paths, me, &context, binding)?;
+        if config.life == Life::First && !records.is_empty() {
+            return Err(ConfigError::FirstLife { records: records.len() });
+        }
+        let mut beacon = Self::replayed(config, records)?;
+        // Who has no peers has nobody to ask.
+        beacon.recall();
+        Ok(beacon)
+    }
+
+    /// The next epoch's beacon, in the same life as this one, from what it has to remember of it.
+    ///
+    /// # Errors
+    /// If the configuration contradicts itself.
+    pub(crate) fn succeeded(
+        &self,
+        config: Config<S>,
+        records: &[Record],
+    ) -> Result<Self, ConfigError> {
+        let (life, first) = (self.life(), config.first);
+        let mut beacon = Self::replayed(Config { life, ..config }, records)?;
+        // Peers of one epoch say nothing of slots behind its end: if a lost life may have been there, those
+        // of the next are asked.
+        let known = self.standing.lost.first_free().filter(|free| *free <= first);
+        if let Some(free) = known {
+            beacon.standing.lost = Lost::Before(free);
+        }
+        beacon.recall();
+        Ok(beacon)
+    }
+
+    fn replayed(config: Config<S>, records: &[Record]) -> Result<Self, ConfigError> {
+        let Config { context, me, paths, binding, fast_attempt, .. } = config;
+        let Config { finality, first, life, limits, .. } = config;
+        if first.next() == first {
+            return Err(ConfigError::LastSlot { first });
+        }
+        let Split { plan, schedule, keys, secrets } =
+            split(paths, me, &context, binding, &finality)?;
         // With a value in it every slot has an input.
         if binding != Binding::Value && S::input(&context, binding, first, None).is_none() {
             return Err(ConfigError::NoInput { first });
@@ -45,7 +83,9 @@ impl<S: Scheme> Beacon<S> {
             limits,
             secrets,
             keys: Arc::new(keys),
-            standing: Standing::default(),
+            standing: Standing { lost: life.lost(), ..Standing::default() },
+            recall: Recall::new(life, first),
+            finality,
             open: BTreeMap::new(),
             head: first,
             local: first,

@@ -1,5 +1,7 @@
 //! State certificates: exact stake, what an outsider checks, and what is refused.
-use beacon::{Beacon, Binding, Config, ConfigError, Fault, MultiSig, Paths, Sharing, Statement};
+use beacon::{
+    Beacon, Binding, Config, ConfigError, Fault, Life, MultiSig, Paths, Sharing, Statement,
+};
 use beacon::{Message, Path};
 use crypto_core::access::Party;
 use crypto_core::bls::{MinSig, min_sig};
@@ -12,6 +14,9 @@ use crate::fixture::*;
 
 /// Beyond any number of shares, and with nothing to round.
 const STAKES: [u128; 4] = [1 << 100, (1 << 100) + 1, 1 << 99, 3];
+
+/// What A and B hold together.
+const BOTH_LARGEST: u128 = (1 << 101) + 1;
 
 fn keys(seed: u64) -> Vec<min_sig::SecretKey> {
     println!("seed {seed}");
@@ -37,13 +42,15 @@ fn config(seed: u64, me: Party, quorum: u128) -> Config<MultiSig> {
         paths: Paths::Tight(sharing),
         binding: Binding::Value,
         fast_attempt: Some(0),
+        finality: finality(&STAKES, quorum),
         first: slot(1),
+        life: Life::First,
         limits: TIGHT_VALUE.limits,
     }
 }
 
 fn refused(change: impl FnOnce(&mut Config<MultiSig>)) -> ConfigError {
-    let mut config = config(801, A, 5);
+    let mut config = config(801, A, BOTH_LARGEST);
     change(&mut config);
     Beacon::new(config, &[]).map(|_| ()).unwrap_err()
 }
@@ -123,9 +130,13 @@ fn a_signature_for_another_purpose_is_none() {
 fn configurations_that_make_no_certificates_are_refused() {
     assert_eq!(refused(|config| config.binding = Binding::Slot), ConfigError::Unbound);
     let sharing = |quorum| Sharing { committee: electorate(801, quorum), secret: None };
-    let both = Paths::FastAndSlow { slow: sharing(5), fast: sharing(6), fast_from: slot(0) };
+    let both = Paths::FastAndSlow {
+        slow: sharing(BOTH_LARGEST),
+        fast: sharing(BOTH_LARGEST + 1),
+        fast_from: slot(0),
+    };
     assert_eq!(refused(|config| config.paths = both), ConfigError::OnePath);
-    let wrong = Sharing { secret: keys(801).pop(), ..sharing(5) };
+    let wrong = Sharing { secret: keys(801).pop(), ..sharing(BOTH_LARGEST) };
     let error = ConfigError::WrongKey { path: Path::Tight };
     assert_eq!(refused(|config| config.paths = Paths::Tight(wrong)), error);
     let stranger = ConfigError::NotMember { party: Party::new(4), path: Path::Tight, members: 4 };

@@ -1,5 +1,7 @@
 //! A crash after every single output of a run: what was durable decides what the next life says.
-use beacon::{Beacon, Input, Message, Output, Path, Record, Reveal, Slot, Value};
+use beacon::{
+    Beacon, Input, Message, Output, Path, Record, Refusal, Reveal, Slot, Value, Withheld,
+};
 use crypto_core::access::Party;
 
 use crate::fixture::*;
@@ -65,6 +67,8 @@ impl<S: Instance> Effects<S> {
                 }
                 Output::Check(job) => beacon.handle(ms(0), Input::Checked(job.run())),
                 Output::Reveal(reveal) => self.reveals.push(*reveal),
+                // A later life is silent about what is not on record.
+                Output::Refused(Refusal::Withheld(Withheld::Lost { .. })) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -218,8 +222,8 @@ fn a_forgetful_engine_gets_no_second_value<S: Instance>() {
             let outputs = step(&mut beacon, ms(1), prefinalized(1, 0, W));
             second.sent.extend(sent(&outputs));
             let values = early_values(&profile, &[&first, &second]);
-            // A promise that never left binds all the same.
-            let expected = [&[(slot(1), Some(W))][..], &[], &[(slot(1), Some(V))]];
+            // A promise that never left binds all the same, and an empty journal may have lost one.
+            let expected = [&[][..], &[], &[(slot(1), Some(V))]];
             assert_eq!(values, expected[limit], "crash after {limit} outputs");
         }
     }

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use beacon::{
     Batch, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decrypting, Decryption,
-    DecryptionShares, Fault, Input, Message, Output, Path, Paths, Record, Refusal, Scheme,
-    ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
+    DecryptionShares, Fault, Finality, Input, Life, Message, Output, Path, Paths, Record, Refusal,
+    Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
 };
 use crypto_core::access::{Access, Party};
 use crypto_core::commitment::Commitment;
@@ -28,6 +28,7 @@ type Shares = Vec<Secret<Vec<Scalar>>>;
 /// One decryption key, shared for every path.
 pub(crate) struct Holders {
     paths: BTreeMap<Path, (elgamal::Committee, Shares)>,
+    finality: Finality,
 }
 
 impl Holders {
@@ -63,7 +64,9 @@ impl Holders {
             (holders, access.parties().map(own).collect())
         };
         let paths = [Path::Slow, Path::Fast, Path::Tight].into_iter().zip(thresholds);
-        Self { paths: paths.map(|(path, t)| (path, deal(t))).collect() }
+        let stakes: Vec<u128> = weights.iter().copied().map(u128::from).collect();
+        let finality = finality(&stakes, thresholds[2].into());
+        Self { paths: paths.map(|(path, t)| (path, deal(t))).collect(), finality }
     }
 
     /// Four equal parties, one of them faulty: three make a value final.
@@ -106,7 +109,9 @@ impl Holders {
             paths,
             binding: Binding::Value,
             fast_attempt: Some(0),
+            finality: self.finality.clone(),
             first: slot(1),
+            life: Life::First,
             limits: TIGHT_VALUE.limits,
         }
     }
@@ -452,7 +457,8 @@ fn a_restart_gives_the_same_shares_and_for_no_other_value() {
     outputs.extend(step(&mut beacon, ms(0), prefinalized(1, 0, batch.value())));
     let (log, first): (Vec<Record>, _) = (records(&outputs), sent(&outputs));
     assert_eq!(first.len(), 1);
-    let mut second = Beacon::new(holders.config(A, Algorithm::Tight), &log).unwrap();
+    let config = Config { life: LIFE, ..holders.config(A, Algorithm::Tight) };
+    let mut second = Beacon::new(config, &log).unwrap();
     assert!(sent(&drain(&mut second, ms(1))).is_empty(), "nothing to decrypt yet");
     for batch in [&batch, &other] {
         step(&mut second, ms(1), content(batch));

@@ -9,7 +9,7 @@ use crypto_core::context::{ChainId, Context};
 use crypto_core::drand::RoundNumber;
 use machine::Machine;
 
-use crate::fixture::{RETRY, V, W, ms, slot};
+use crate::fixture::{LIFE, RETRY, V, W, ms, slot};
 use crate::reshared::{BOUNDARIES, PLANS, Person, config, context, epoch, party, person, terms};
 
 const PEOPLE: [Person; 6] = [Person(0), Person(1), Person(2), Person(3), Person(4), Person(5)];
@@ -154,9 +154,10 @@ impl Net {
                     self.reveals.entry(who).or_default().push(*reveal);
                 }
                 // Who holds no shares follows, and says nothing.
-                beacon::Output::Refused(beacon::Refusal::Withheld(Withheld::NoShares {
-                    ..
-                })) => {}
+                // So does who came back, until it knows where the others are.
+                beacon::Output::Refused(beacon::Refusal::Withheld(
+                    Withheld::NoShares { .. } | Withheld::Lost { .. },
+                )) => {}
                 other => panic!("{who:?}: {other:?}"),
             }
         }
@@ -167,7 +168,7 @@ impl Net {
         let log = self.logs.entry(who).or_default();
         log.truncate(keep);
         let numbers = own_epochs(who).into_iter().filter(|number| *number < self.told[&who]);
-        let configs: Vec<_> = numbers.filter_map(|number| config(number, who)).collect();
+        let configs: Vec<_> = numbers.filter_map(|number| config(number, who)).map(later).collect();
         let mut epochs = Epochs::new(configs, log).unwrap();
         let next = self.told[&who];
         if next > 1 && party(next - 1, who).is_none() {
@@ -224,7 +225,7 @@ fn three_committees_make_one_chain_of_rounds() {
 fn outputs_of_the_next_epoch_wait_for_the_last_of_this_one() {
     let mut net = Net::new();
     net.hand_over(1);
-    net.lost = |message| message.message.slot() == slot(3);
+    net.lost = |message| message.message.slot() == Some(slot(3));
     for at in 1..=6 {
         net.prefinalize(at);
         net.finalize(at);
@@ -359,7 +360,7 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
             }
         }
         let old = config(0, who).unwrap();
-        let restarted = Epochs::new([old, config(1, who).unwrap()], &log).unwrap();
+        let restarted = Epochs::new([old, config(1, who).unwrap()].map(later), &log).unwrap();
         // Nothing was said about slot 4 and after, so the boundary is not too late.
         epochs.hand_over(config(1, who).unwrap()).unwrap();
         for mut epochs in [epochs, restarted] {
@@ -371,6 +372,11 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
             assert_eq!(new.count(), 2, "slots 4 and 5, late {late}: {reasons:?}");
         }
     }
+}
+
+/// For a life after another.
+fn later(config: beacon::Config<Bls>) -> beacon::Config<Bls> {
+    beacon::Config { life: LIFE, ..config }
 }
 
 /// That slots of an old epoch were off is no switch of a later one: who was there and who restarted hand
@@ -396,7 +402,7 @@ fn slots_that_were_off_before_an_epoch_are_none_of_its_switches() {
     epochs.handle(ms(0), Input::WasOff { first: slot(2), last: slot(3) });
     let log = records(&mut epochs);
     assert!(log.iter().any(|it| matches!(it.record, beacon::Record::WasOff { .. })));
-    let mut restarted = Epochs::new(configs(), &log).unwrap();
+    let mut restarted = Epochs::new(configs().map(later), &log).unwrap();
     records(&mut restarted);
     let handed_over = [epochs, restarted].map(|mut epochs| {
         epochs.hand_over(config(2, who).unwrap()).unwrap();
@@ -513,7 +519,7 @@ fn a_switch_reaches_over_the_boundary() {
         while let Some(output) = epochs.poll() {
             match output {
                 Output::Of { output: beacon::Output::Send { message, .. }, .. } => {
-                    sent.push(message.slot().get());
+                    sent.extend(message.slot().map(beacon::Slot::get));
                 }
                 Output::Of {
                     output: beacon::Output::Refused(beacon::Refusal::Switch(_)), ..

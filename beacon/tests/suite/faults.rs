@@ -512,9 +512,10 @@ fn configurations_that_contradict_themselves_are_refused<S: Instance>() {
     );
     let crossed = Sharing { secret: sharing(Path::Fast, A).secret, ..sharing(Path::Slow, A) };
     assert_eq!(refuse(A, Paths::Slow(crossed)), ConfigError::WrongKey { path: Path::Slow });
+    // A threshold that fits both paths.
     let shared = Paths::FastAndSlow {
-        slow: sharing(Path::Slow, A),
-        fast: sharing(Path::Slow, A),
+        slow: sharing(Path::Tight, A),
+        fast: sharing(Path::Tight, A),
         fast_from,
     };
     assert_eq!(refuse(A, shared), (S::ONE_PATH)(A));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use beacon::{Beacon, Input, Output, QuorumError, Scheme};
+use beacon::{Beacon, Finality, Input, Life, Output, Quorum, QuorumError, Scheme};
 use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Sharing, Slot, Value, View};
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
@@ -13,6 +13,7 @@ use crypto_core::curve::Scalar;
 use machine::{Instant, Machine};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use weighted_rounding::{Ratio, Stake};
 
 pub(crate) use crate::instances::Instance;
 
@@ -83,10 +84,11 @@ const fn profile(algorithm: Algorithm, binding: Binding) -> Profile {
 pub(crate) struct World<S: Instance> {
     pub(crate) paths: BTreeMap<Path, S::Dealt>,
     pub(crate) weights: Vec<u32>,
+    pub(crate) finality: Finality,
 }
 
 impl<S: Instance> World<S> {
-    /// Thresholds of the slow, fast and tight paths.
+    /// Thresholds of the slow, fast and tight paths. The tight one is what the engine takes for final.
     pub(crate) fn new(seed: u64, weights: &[u32], thresholds: [u32; 3]) -> Self {
         println!("seed {seed}");
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -96,7 +98,9 @@ impl<S: Instance> World<S> {
             .zip(thresholds)
             .map(|(path, t)| (path, deal::<S>(weights, t, &secret, &mut rng)))
             .collect();
-        Self { paths, weights: weights.to_vec() }
+        let stakes: Vec<u128> = weights.iter().copied().map(u128::from).collect();
+        let finality = finality(&stakes, thresholds[2].into());
+        Self { paths, weights: weights.to_vec(), finality }
     }
 
     /// Four equal parties, one of them faulty: `t_fin` = 3.
@@ -130,7 +134,9 @@ impl<S: Instance> World<S> {
             paths,
             binding: profile.binding,
             fast_attempt: profile.fast_attempt,
+            finality: self.finality.clone(),
             first: slot(1),
+            life: Life::First,
             limits: profile.limits,
         }
     }
@@ -139,8 +145,18 @@ impl<S: Instance> World<S> {
         Beacon::new(self.config(me, profile), &[]).unwrap()
     }
 
+    /// A second life, which nobody has told where the others are.
     pub(crate) fn restart(&self, me: Party, profile: &Profile, records: &[Record]) -> Beacon<S> {
-        Beacon::new(self.config(me, profile), records).unwrap()
+        self.relive(me, profile, (LIFE, records))
+    }
+
+    pub(crate) fn relive(
+        &self,
+        me: Party,
+        profile: &Profile,
+        (life, records): (Life, &[Record]),
+    ) -> Beacon<S> {
+        Beacon::new(Config { life, ..self.config(me, profile) }, records).unwrap()
     }
 
     /// What the party would send if nothing held it back.
@@ -198,8 +214,25 @@ impl<S: Instance> World<S> {
     }
 }
 
+/// The life of a journal with so many records.
+pub(crate) const fn life_of(records: usize) -> Life {
+    if records == 0 { Life::First } else { LIFE }
+}
+
+/// A life that is not the first.
+pub(crate) const LIFE: Life = Life::later([1; 16]);
+
 pub(crate) const CONTEXT: Context =
     Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+
+/// An engine for which this stake makes a value final, and all the rest may be faulty.
+pub(crate) fn finality(stakes: &[u128], quorum: u128) -> Finality {
+    let total: u128 = stakes.iter().sum();
+    let share = |stake| Ratio::new(stake, total).unwrap();
+    let quorum = Quorum::new(share(quorum - 1), share(total - quorum + 1));
+    let stakes: Vec<Stake> = stakes.iter().copied().map(Stake::new).collect();
+    Finality::exact(&stakes, quorum).unwrap()
+}
 
 /// Shares the secret with a polynomial of its own.
 fn deal<S: Instance>(weights: &[u32], t: u32, secret: &Scalar, rng: &mut ChaCha20Rng) -> S::Dealt {
@@ -231,12 +264,14 @@ pub(crate) fn step<S: Scheme>(
     drain(beacon, now)
 }
 
-/// All waiting outputs; jobs are run and handed back.
+/// All waiting outputs but a later life's questions; jobs are run and handed back.
 pub(crate) fn drain<S: Scheme>(beacon: &mut Beacon<S>, now: Instant) -> Vec<Output<S>> {
     let mut outputs = Vec::new();
     while let Some(output) = beacon.poll() {
-        if let Output::Check(job) = &output {
-            beacon.handle(now, Input::Checked(job.run()));
+        match &output {
+            Output::Check(job) => beacon.handle(now, Input::Checked(job.run())),
+            Output::Send { message: Message::AskHead { .. }, .. } => continue,
+            _ => {}
         }
         outputs.push(output);
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beacon::{Beacon, Fault, Input, Message, Output, Path, Recipient, Record, Reveal, Slot, Value};
-use beacon::{QuorumError, Refusal, View};
+use beacon::{Life, QuorumError, Refusal, View};
 use crypto_core::access::Party;
 use machine::Machine;
 
@@ -27,6 +27,8 @@ pub(crate) struct Network<'w, S: Instance> {
     pub(crate) logs: BTreeMap<Party, Vec<Record>>,
     queue: BTreeMap<(u64, u64), (Party, Input<S>)>,
     sequence: u64,
+    /// How many there were after first ones.
+    lives: u128,
     /// Whether a message arrives.
     pub(crate) passes: Rule<S>,
     pub(crate) reveals: BTreeMap<Party, Vec<(u64, Reveal<S>)>>,
@@ -60,6 +62,7 @@ impl<'w, S: Instance> Network<'w, S> {
             logs: BTreeMap::new(),
             queue: BTreeMap::new(),
             sequence: 0,
+            lives: 0,
             passes: Box::new(|_, _, _| true),
             reveals: BTreeMap::new(),
             skipped: BTreeMap::new(),
@@ -118,8 +121,18 @@ impl<'w, S: Instance> Network<'w, S> {
 
     /// The party loses everything but its records.
     pub(crate) fn restart(&mut self, party: Party) {
-        let records = self.logs.get(&party).cloned().unwrap_or_default();
-        let beacon = self.world.restart(party, &self.profile, &records);
+        let records = self.logs.get(&party).map_or(0, Vec::len);
+        self.put_back(party, records);
+    }
+
+    /// The party goes on from a copy of its journal, from when it had so many records.
+    pub(crate) fn put_back(&mut self, party: Party, records: usize) {
+        let log = self.logs.entry(party).or_default();
+        log.truncate(records);
+        let records = log.clone();
+        self.lives += 1;
+        let life = Life::later(self.lives.to_le_bytes());
+        let beacon = self.world.relive(party, &self.profile, (life, &records));
         self.beacons.insert(party, beacon);
         // What was written last may be repeated by the next life, and nothing else.
         let watch = self.watch.entry(party).or_default();

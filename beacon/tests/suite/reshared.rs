@@ -2,7 +2,7 @@
 //! other weights, other thresholds, the same group key.
 use std::sync::{Arc, OnceLock};
 
-use beacon::{Binding, Bls, Config, Limits, Paths, Sharing};
+use beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing};
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::{MinSig, min_sig};
 use crypto_core::context::{Context, EpochId};
@@ -25,6 +25,14 @@ pub(crate) struct Plan {
     pub(crate) people: &'static [(u64, u32)],
     slow: u32,
     fast: u32,
+}
+
+impl Plan {
+    /// The engine counts what partials count.
+    fn finality(&self) -> Finality {
+        let stakes = self.people.iter().map(|(_, weight)| Stake::new((*weight).into()));
+        Finality::exact(&stakes.collect::<Vec<_>>(), Quorum::BYZANTINE).unwrap()
+    }
 }
 
 /// The first is who leaves; the last two join.
@@ -189,7 +197,9 @@ pub(crate) fn config(number: usize, person: Person) -> Option<Config<Bls>> {
         },
         binding: Binding::Slot,
         fast_attempt: Some(0),
+        finality: PLANS[number].finality(),
         first: slot(number.checked_sub(1).map_or(1, |before| BOUNDARIES[before])),
+        life: Life::First,
         limits: Limits { window: 16, history: 8, retry: RETRY, ..Limits::default() },
     })
 }

@@ -44,10 +44,14 @@ impl Chain {
 
     fn channels(&self, me: Party, records: &[Record]) -> Channels<Bls> {
         let own = |channel| records_of(records, channel);
+        let life = life_of(records.len());
+        let randomness = Config { life, ..self.randomness(me) };
+        let certificates = Config { life, ..self.certificates(me) };
+        let decryption = Config { life, ..self.decryption(me) };
         Channels {
-            randomness: Epochs::new([self.randomness(me)], &own(Channel::Randomness)).ok(),
-            certificates: Epochs::new([self.certificates(me)], &own(Channel::Certificates)).ok(),
-            decryption: Epochs::new([self.decryption(me)], &own(Channel::Decryption)).ok(),
+            randomness: Epochs::new([randomness], &own(Channel::Randomness)).ok(),
+            certificates: Epochs::new([certificates], &own(Channel::Certificates)).ok(),
+            decryption: Epochs::new([decryption], &own(Channel::Decryption)).ok(),
         }
     }
 
@@ -292,15 +296,25 @@ fn a_restart_says_the_same_in_one_envelope() {
         let mut said = envelopes(&std::iter::from_fn(|| second.poll()).collect::<Vec<_>>());
         step(&mut second, content(&chain.batch(1)));
         said.extend(envelopes(&step(&mut second, prefinalized(1, &chain.batch(1)))));
-        let said: Vec<_> = said.iter().flat_map(|(_, envelope)| envelope.messages()).collect();
-        for message in first.messages() {
-            assert!(said.contains(&message), "{written} records");
-        }
+        let said = said.iter().flat_map(|(_, envelope)| envelope.messages());
+        let said: Vec<_> = said.filter(|message| !asks(message)).collect();
+        // Without a record nothing had left, and a later life says nothing early that is not on record.
+        let again = if written == 0 { EVERY.len() } else { written };
+        assert_eq!(said.len(), again, "{written} records");
         assert!(said.iter().all(|message| first.messages().contains(message)));
     }
     let mut restored: Vec<_> = stack.snapshot().map_channels();
     restored.dedup();
     assert_eq!(restored, EVERY);
+}
+
+/// Whether a later life asks where the others are.
+fn asks(message: &Message<Bls>) -> bool {
+    match message {
+        On::Randomness(message) => matches!(message, beacon::Message::AskHead { .. }),
+        On::Certificates(message) => matches!(message, beacon::Message::AskHead { .. }),
+        On::Decryption(message) => matches!(message, beacon::Message::AskHead { .. }),
+    }
 }
 
 #[test]

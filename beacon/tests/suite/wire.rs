@@ -1,5 +1,5 @@
 //! Encodings: pinned lengths, exact, canonical.
-use beacon::{Message, Mode, Path, Record, Switch};
+use beacon::{LifeId, Message, Mode, Path, Record, Switch};
 
 use crate::fixture::{A, Instance, V, World, slot, view};
 
@@ -29,6 +29,11 @@ fn messages_have_the_documented_bytes<S: Instance>() {
     let shown = borsh::to_vec(&shown).unwrap();
     assert_eq!(shown.len(), 10 + S::SHOWN_BYTES);
     assert_eq!(shown[..10], [3, 3, 0, 0, 0, 0, 0, 0, 0, 2]);
+    let life = LifeId::new([9; 16]);
+    let ask = borsh::to_vec(&Message::<S>::AskHead { life }).unwrap();
+    assert_eq!(ask, [vec![4], vec![9; 16]].concat());
+    let head = borsh::to_vec(&Message::<S>::Head { life, next: slot(258) }).unwrap();
+    assert_eq!(head, [vec![5], vec![9; 16], vec![2, 1, 0, 0, 0, 0, 0, 0]].concat());
 }
 
 fn records_have_the_documented_bytes<S: Instance>() {
@@ -62,7 +67,7 @@ fn every_truncation_and_every_extension_is_refused<S: Instance>() {
 fn unknown_tags_and_the_identity_are_refused<S: Instance>() {
     let world = World::<S>::four(3);
     let good = borsh::to_vec(&world.message(A, Path::Slow, slot(1), None)).unwrap();
-    for (position, byte) in [(0, 4), (1, 3), (10, 2)] {
+    for (position, byte) in [(0, 6), (1, 3), (10, 2)] {
         let mut bad = good.clone();
         bad[position] = byte;
         assert!(borsh::from_slice::<Message<S>>(&bad).is_err(), "byte {position}");

@@ -23,6 +23,7 @@ use malachite::Malachite;
 use prefinal_node::engine::{Engine, Work};
 use prefinal_node::setup::{Algorithm, Plan, Setup};
 use prefinal_node::simulate::committee::Ground;
+use prefinal_node::simulate::lives::Lives;
 use prefinal_node::stakes::StakeTable;
 use prefinal_node::validator::{
     Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict,
@@ -49,6 +50,7 @@ struct Committee<E: Engine> {
     ground: Arc<Ground<Wvuf>>,
     setup: Arc<Setup>,
     known: Known<Wvuf>,
+    lives: Lives,
     engine: std::marker::PhantomData<E>,
 }
 
@@ -62,7 +64,8 @@ impl<E: Engine> Host for Committee<E> {
 
     fn boot(&mut self, seat: Seat, records: &[Self::Record]) -> Self::Machine {
         let identity = Arc::clone(&self.ground.identities()[seat.index()]);
-        Validator::new(Arc::clone(&self.setup), identity, records.to_vec())
+        let life = self.lives.begin(seat);
+        Validator::new(Arc::clone(&self.setup), identity, life, records.to_vec())
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -159,8 +162,8 @@ fn run<E: Engine>(ground: &Arc<Ground<Wvuf>>, fast_after: u64, slots: usize) -> 
     let seats = u32::try_from(setup.members.len())?;
     let placement = Placement::dealt(&Geography::aws()?, seats, &GLOBAL, SEED)?;
     let (setup, known) = (Arc::new(setup), Known::default());
-    let host: Committee<E> =
-        Committee { ground: Arc::clone(ground), setup, known, engine: std::marker::PhantomData };
+    let (lives, engine) = (Lives::default(), std::marker::PhantomData);
+    let host: Committee<E> = Committee { ground: Arc::clone(ground), setup, known, lives, engine };
     let network = Network::placed(placement, Jitter::Percent(JITTER));
     let mut simulation = Simulation::new(host, sim::Setup::new(seats, SEED, network))?;
     let wanted = slots * usize::try_from(seats)?;

@@ -35,7 +35,7 @@ fn main() {
 fn scheme<S: Dealt>(suite: &mut Suite, name: &str) {
     let label = format!("{name} n=129 W={TOTAL}");
     let (slow, sharing) = Side::<S>::deal(Path::Slow, &weights(TOTAL), SLOW);
-    let running = Running::new(Paths::Slow(sharing));
+    let running = Running::new(Paths::Slow(sharing), &weights(TOTAL));
     receive(suite, &label, (&slow, &running));
     output(suite, &label, (&slow, &running));
 }

@@ -60,7 +60,7 @@ fn slot<S: Dealt>(suite: &mut Suite, label: &str, (weights, t): (&[u32], u32)) {
         return;
     }
     let (slow, sharing) = Side::<S>::deal(Path::Slow, weights, t);
-    let running = Running::new(Paths::Slow(sharing));
+    let running = Running::new(Paths::Slow(sharing), weights);
     let ours = suite.measure_each(
         &id,
         || {
@@ -87,7 +87,7 @@ fn both_paths<S: Dealt>(suite: &mut Suite, label: &str) {
     let (slow, for_slow) = Side::<S>::deal(Path::Slow, &weights, SLOW);
     let (fast, for_fast) = Side::<S>::deal(Path::Fast, &weights, FAST);
     let paths = Paths::FastAndSlow { slow: for_slow, fast: for_fast, fast_from: Slot::new(0) };
-    let running = Running::new(paths);
+    let running = Running::new(paths, &weights);
     let ours = suite.measure_each(
         &id,
         || {

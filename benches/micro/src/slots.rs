@@ -3,12 +3,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use beacon::{
-    Beacon, Binding, Bls, Config, Input, Limits, Message, Output, Path, Paths, Scheme, Sharing,
-    Slot, Value, View, Wvuf,
+    Beacon, Binding, Bls, Config, Finality, Input, Life, Limits, Message, Output, Path, Paths,
+    Quorum, Scheme, Sharing, Slot, Value, View, Wvuf,
 };
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::polynomial::Placement;
 use machine::{Instant, Machine};
+use weighted_rounding::Stake;
 
 use crate::fixture::{Signing, Weighted, context, qualified};
 use crate::limit;
@@ -143,16 +144,21 @@ pub struct Running<S: Dealt> {
 }
 
 impl<S: Dealt> Running<S> {
-    /// Before its first slot.
+    /// Before its first slot; the engine counts weights.
     #[must_use]
-    pub fn new(paths: Paths<S>) -> RefCell<Self> {
+    pub fn new(paths: Paths<S>, weights: &[u32]) -> RefCell<Self> {
+        let stakes: Vec<Stake> =
+            weights.iter().map(|weight| Stake::new((*weight).into())).collect();
+        let finality = Finality::exact(&stakes, Quorum::BYZANTINE).unwrap();
         let config = Config {
             context: context(),
             me: ME,
             paths,
             binding: Binding::Slot,
             fast_attempt: Some(0),
+            finality,
             first: Slot::new(1),
+            life: Life::First,
             limits: Limits::default(),
         };
         RefCell::new(Self { beacon: Beacon::new(config, &[]).unwrap(), slot: Slot::new(0) })

@@ -1,7 +1,7 @@
 //! Errors of a beacon's configuration and of what it shows.
 use beacon::{
-    ConfigError, ContentError, KeyError, OtherGroupKey, QuorumError, ShapeError, ShownError,
-    Unopened, Unusable,
+    ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, QuorumError, ShapeError,
+    ShownError, Unopened, Unusable,
 };
 
 use crate::detail::{Coded, Detail, code};
@@ -13,6 +13,16 @@ impl Coded for ConfigError {
                 code("not-a-member").party(*party).need(members)
             }
             Self::Members { slow, fast } => code("wrong-count").need(slow).got(fast),
+            Self::Stakes { parties, stakes, .. } => code("wrong-count").need(parties).got(stakes),
+            Self::Weight { party, got, expected, .. } => {
+                code("weight-mismatch").party(*party).need(expected).got(got)
+            }
+            Self::OpensEarly { got, need, .. } => {
+                code("threshold-leaks").need(&need.weight).got(&got.weight)
+            }
+            Self::OpensNever { got, most, .. } => {
+                code("threshold-stalls").need(&most.weight).got(&got.weight)
+            }
             Self::Thresholds { slow, fast } => code("threshold-order").need(slow).got(fast),
             Self::SharedBlinding { party } => code("shared-blinding").party(*party),
             Self::SharedShare { party } => code("shared-share").party(*party),
@@ -22,8 +32,21 @@ impl Coded for ConfigError {
             Self::Bounds => code("different-bounds"),
             Self::Unbound => code("value-unbound"),
             Self::Purpose { .. } => code("wrong-purpose"),
+            Self::FirstLife { records } => code("not-first-life").got(records),
+            Self::LastSlot { .. } => code("last-slot"),
             Self::NoInput { .. } => code("no-input"),
             Self::NoRounds => code("no-rounds"),
+        }
+    }
+}
+
+impl Coded for FinalityError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Weights(error) => error.detail(),
+            Self::Unreachable { quorum, honest } => {
+                code("quorum-unreachable").need(quorum).got(honest)
+            }
         }
     }
 }

@@ -16,7 +16,10 @@ impl Coded for RatioError {
 
 impl Coded for PairError {
     fn detail(&self) -> Detail {
-        code("ratio-order")
+        match self {
+            Self::Order { .. } => code("ratio-order"),
+            Self::NoSecrecy { .. } => code("ratio-zero"),
+        }
     }
 }
 

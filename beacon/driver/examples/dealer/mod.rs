@@ -3,7 +3,7 @@ use std::error::Error;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use beacon::{Binding, Bls, Config, Limits, Paths, Sharing, Slot};
+use beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing, Slot};
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::bls::MinSig;
 use crypto_core::commitment::Commitment;
@@ -14,6 +14,7 @@ use crypto_core::secret::Secret;
 use crypto_core::threshold::{self, KeyShares, Setup};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use weighted_rounding::Stake;
 
 pub(crate) type Committee = threshold::Committee<MinSig>;
 type Failure = Box<dyn Error + Send + Sync>;
@@ -22,6 +23,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 pub(crate) struct Dealer {
     slow: Dealt,
     fast: Dealt,
+    finality: Finality,
 }
 
 /// One sharing; a party takes its share once.
@@ -47,7 +49,10 @@ impl Dealer {
             let one = |share: &Scalar| Some(Secret::new(vec![*share]));
             Ok(Dealt { committee, shares: shares.expose().iter().map(one).collect() })
         };
-        Ok(Self { slow: deal(parties / 3 + 1)?, fast: deal(parties)? })
+        // Everybody has one unit of stake and one share.
+        let stakes = vec![Stake::new(1); usize::try_from(parties)?];
+        let finality = Finality::exact(&stakes, Quorum::BYZANTINE)?;
+        Ok(Self { slow: deal(parties / 3 + 1)?, fast: deal(parties)?, finality })
     }
 
     /// What everybody may know.
@@ -64,7 +69,10 @@ impl Dealer {
             paths: Paths::FastAndSlow { slow, fast, fast_from: Slot::new(1) },
             binding: Binding::Slot,
             fast_attempt: Some(0),
+            finality: self.finality.clone(),
             first: Slot::new(1),
+            // Its journals are made for one run.
+            life: Life::First,
             // Its links take no time.
             limits: Limits { retry: Duration::from_millis(100), ..Limits::default() },
         })

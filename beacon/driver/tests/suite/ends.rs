@@ -61,8 +61,9 @@ fn a_file_is_free_when_the_driver_is_shut_down<S: Instance>() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let shelf = Shelf::default();
-    let start = |journal| {
-        Driver::start(world.config(A, &BOTH), journal, shelf.pool(), Options::default()).unwrap()
+    let start = |mut journal: Redb| {
+        let config = config(&world, &mut journal);
+        Driver::start(config, journal, shelf.pool(), Options::default()).unwrap()
     };
     let (driver, _events) = start(Redb::create(&path, "A").unwrap());
     let early = driver.on_prefinalize(slot(1), view(1, 0), V).unwrap().unwrap();
@@ -146,7 +147,6 @@ fn what_was_not_read_is_revealed_again<S: Instance>() {
     assert_eq!(reveal_again(Some(slot(0))), [1, 2, 3, 4, 5]);
     // What the journal has forgotten cannot be revealed again, and a slot would be missing for ever.
     let journal = Paper::default();
-    let config = || world.config(A, &BOTH);
     let short = Options { shorten: std::num::NonZeroUsize::MIN, ..Options::default() };
     let (driver, _events) = start(&world, &journal, here, short);
     for number in 1..=8 {
@@ -155,7 +155,8 @@ fn what_was_not_read_is_revealed_again<S: Instance>() {
     }
     driver.shut_down().unwrap();
     let read = Some(slot(2));
-    let started = Driver::<S>::start(config(), journal.torn_off(), here, Options { read, ..short });
+    let config = config(&world, &mut journal.torn_off());
+    let started = Driver::<S>::start(config, journal.torn_off(), here, Options { read, ..short });
     let Err(StartError::Forgotten { next, oldest }) = started.map(drop) else { panic!("started") };
     assert_eq!((next, oldest), (slot(3), Some(slot(5))));
 }

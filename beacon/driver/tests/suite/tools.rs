@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver as Inlet, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use beacon::{Message, Path, Reveal};
+use beacon::{Config, Message, Path, Reveal};
 use driver::{Driver, Event, Options, Receiver, Task};
 use journal::{Doing, Journal, JournalError, Memory};
 
@@ -91,6 +91,12 @@ pub(crate) fn here(task: Task) {
     task();
 }
 
+/// Party `A`, in the life that its journal says.
+pub(crate) fn config<S: Instance>(world: &World<S>, journal: &mut impl Journal) -> Config<S> {
+    let life = life_of(journal.replay().unwrap().len());
+    Config { life, ..world.config(A, &BOTH) }
+}
+
 /// Party `A` on this journal and pool.
 pub(crate) fn start<S: Instance>(
     world: &World<S>,
@@ -98,7 +104,7 @@ pub(crate) fn start<S: Instance>(
     pool: impl driver::Pool,
     options: Options,
 ) -> (Driver<S>, Receiver<Event<S>>) {
-    Driver::start(world.config(A, &BOTH), journal.clone(), pool, options).unwrap()
+    Driver::start(config(world, &mut journal.clone()), journal.clone(), pool, options).unwrap()
 }
 
 /// All that can be read now.

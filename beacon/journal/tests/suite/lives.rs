@@ -3,7 +3,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use beacon::{Beacon, Effect, Input, Message, Path, Record, Reveal, Slot, Value, View};
+use beacon::{Beacon, Config, Effect, Input, Message, Path, Record, Reveal, Slot, Value, View};
 use journal::{Doing, Journal, JournalError, Journaled, Memory};
 
 use crate::fixture::*;
@@ -127,7 +127,10 @@ pub(crate) struct Party<'w, S: Instance> {
 impl<S: Instance> Party<'_, S> {
     pub(crate) fn wake<J: Journal>(&self, journal: J) -> Journaled<Beacon<S>, J> {
         let config = self.world.config(A, &self.profile);
-        let opened = Journaled::open(journal, |records| Beacon::new(config, &records)).unwrap();
+        let opened = Journaled::open(journal, |records: Vec<Record>| {
+            Beacon::new(Config { life: life_of(records.len()), ..config }, &records)
+        });
+        let opened = opened.unwrap();
         opened.shortened(self.every, Beacon::snapshot)
     }
 

@@ -201,7 +201,7 @@ impl TwoEpochs {
                 };
                 let number = usize::try_from(epoch.get()).unwrap();
                 let from = party(number, who).unwrap();
-                let at = message.slot();
+                let Some(at) = message.slot() else { continue };
                 let message = epochs::Message { epoch, message };
                 letters.push((at, epochs::Input::Received { from, message }));
             }
@@ -214,7 +214,9 @@ impl Subject for TwoEpochs {
     type Machine = Epochs<Bls>;
 
     fn wake(&self, handed_over: bool, records: &[epochs::Record]) -> Epochs<Bls> {
+        let life = life_of(records.len());
         let configs = (0..=usize::from(handed_over)).filter_map(|number| config(number, ME));
+        let configs = configs.map(|config| beacon::Config { life, ..config });
         Epochs::new(configs, records).unwrap()
     }
 
@@ -271,6 +273,9 @@ impl TwoSchemes {
     fn stack(&self, me: crypto_core::access::Party, records: &[stack::Record]) -> Stack<Bls> {
         let (randomness, certificates) =
             (self.randomness.config(me, &TIGHT), self.certificates.config(me, &TIGHT_VALUE));
+        let life = life_of(records.len());
+        let randomness = beacon::Config { life, ..randomness };
+        let certificates = beacon::Config { life, ..certificates };
         let own = |channel| records_of(records, channel);
         let channels = Channels {
             randomness: Some(Epochs::new([randomness], &own(Channel::Randomness)).unwrap()),

@@ -1,11 +1,12 @@
 //! The real beacon on the models' schedules: told the same, it releases what the model says, no more and no
 //! less, with its record written before. Random walks; the engine also offers what the contract must refuse.
+//! Restarts find the whole journal or the oldest copy, and no peer says where it is.
 use std::collections::BTreeSet;
 
 use beacon::contract::Rule;
 use beacon::{
-    Beacon, Binding, Config, Input, Limits, Message, MultiSig, Output, Paths, Record, Sharing,
-    Slot, Value,
+    Beacon, Binding, Config, Finality, Input, Life, Limits, Message, MultiSig, Output, Paths,
+    Quorum, Record, Sharing, Slot, Value,
 };
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
@@ -14,13 +15,14 @@ use crypto_core::certificate::{Elector, Electorate};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::secret::Secret;
 use machine::{Instant, Machine};
-use model::desk::{Desk, HONEST, Terms, Told, hash, named};
+use model::desk::{Desk, HONEST, Journal, Terms, Told, hash, named};
 use model::jolteon::Jolteon;
 use model::properties::Engine;
 use model::simplex::Simplex;
 use model::tendermint::Tendermint;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+use weighted_rounding::Stake;
 
 const WALKS: u64 = 200;
 const STEPS: usize = 30;
@@ -29,6 +31,7 @@ const STEPS: usize = 30;
 struct Real<'c> {
     committee: &'c Electorate<MinSig>,
     me: u8,
+    journal: Journal,
     beacon: Beacon<MultiSig>,
     log: Vec<Record>,
     out: BTreeSet<(Slot, Value)>,
@@ -50,24 +53,30 @@ fn committee() -> Electorate<MinSig> {
     Electorate::with_quorum(electors.collect(), 3).expect("four electors")
 }
 
-fn beacon(committee: &Electorate<MinSig>, me: u8, log: &[Record]) -> Beacon<MultiSig> {
+fn beacon(
+    committee: &Electorate<MinSig>,
+    me: u8,
+    (life, log): (Life, &[Record]),
+) -> Beacon<MultiSig> {
     let config = Config {
         context: Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(1) },
         me: Party::new(me.into()),
         paths: Paths::Tight(Sharing { committee: committee.clone(), secret: Some(key(me)) }),
         binding: Binding::Value,
         fast_attempt: Some(0),
+        finality: Finality::exact(&[Stake::new(1); 4], Quorum::BYZANTINE).expect("four parties"),
         first: Slot::new(1),
+        life,
         limits: Limits::default(),
     };
     Beacon::new(config, log).expect("the configuration is sound")
 }
 
 impl<'c> Real<'c> {
-    fn new(committee: &'c Electorate<MinSig>, me: u8) -> Self {
+    fn new(committee: &'c Electorate<MinSig>, me: u8, journal: Journal) -> Self {
         let (log, out) = (Vec::new(), BTreeSet::new());
-        let beacon = beacon(committee, me, &[]);
-        Self { committee, me, beacon, log, out, refused: 0 }
+        let beacon = beacon(committee, me, (Life::First, &[]));
+        Self { committee, me, journal, beacon, log, out, refused: 0 }
     }
 
     fn told(&mut self, told: Told) {
@@ -80,7 +89,13 @@ impl<'c> Real<'c> {
             Told::Abandoned(view) => {
                 self.beacon.handle(Instant::START, Input::Abandoned { view: named(view) });
             }
-            Told::Restarted => self.beacon = beacon(self.committee, self.me, &self.log),
+            Told::Restarted => {
+                if self.journal == Journal::PutBack {
+                    self.log.clear();
+                }
+                let life = Life::later([1; 16]);
+                self.beacon = beacon(self.committee, self.me, (life, &self.log));
+            }
         }
         while let Some(output) = self.beacon.poll() {
             match output {
@@ -92,6 +107,7 @@ impl<'c> Real<'c> {
                     self.out.insert((slot, value));
                 }
                 Output::Refused(_) => self.refused += 1,
+                Output::Send { message: Message::AskHead { .. }, .. } => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -114,7 +130,7 @@ fn walk<E: Engine>(tempted: &E, whole: &E, restart: fn(usize) -> E::Action) {
         println!("seed {seed}");
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut pick = |among: usize| usize::try_from(rng.next_u32()).expect("64 bits") % among;
-        let mut reals = [0, 1, 2].map(|me| Real::new(&committee, me));
+        let mut reals = [0, 1, 2].map(|me| Real::new(&committee, me, whole.terms().journal));
         let (mut temptation, mut state) =
             (whole.init_states().remove(0), whole.init_states().remove(0));
         for _ in 0..STEPS {
@@ -138,23 +154,31 @@ fn walk<E: Engine>(tempted: &E, whole: &E, restart: fn(usize) -> E::Action) {
     assert!(released > 20 && refused > 20, "{released} released, {refused} refused");
 }
 
+const JOURNALS: [Journal; 2] = [Journal::Whole, Journal::PutBack];
+
 #[test]
 fn tendermint() {
     use model::tendermint::Action::Restart;
-    let tempted = Tendermint::new(Terms::without(Rule::OneView), 2);
-    walk(&tempted, &Tendermint::new(Terms::WHOLE, 2), Restart);
+    for journal in JOURNALS {
+        let tempted = Tendermint::new(Terms::without(Rule::OneView), 2);
+        walk(&tempted, &Tendermint::new(Terms::with(journal), 2), Restart);
+    }
 }
 
 #[test]
 fn jolteon() {
     use model::jolteon::Action::Restart;
-    let tempted = Jolteon::new(Terms::without(Rule::GivenUp), 3);
-    walk(&tempted, &Jolteon::new(Terms::WHOLE, 3), Restart);
+    for journal in JOURNALS {
+        let tempted = Jolteon::new(Terms::without(Rule::GivenUp), 3);
+        walk(&tempted, &Jolteon::new(Terms::with(journal), 3), Restart);
+    }
 }
 
 #[test]
 fn simplex() {
     use model::simplex::Action::Restart;
-    let tempted = Simplex::new(Terms::without(Rule::GivenUp), 3);
-    walk(&tempted, &Simplex::new(Terms::WHOLE, 3), Restart);
+    for journal in JOURNALS {
+        let tempted = Simplex::new(Terms::without(Rule::GivenUp), 3);
+        walk(&tempted, &Simplex::new(Terms::with(journal), 3), Restart);
+    }
 }

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::beacon::{Bls, Wvuf};
+use ::beacon::{Bls, Life, Wvuf};
 use ::jolteon::Jolteon;
 use ::malachite::Malachite;
 use clap::Args;
@@ -62,7 +62,7 @@ use crate::engine::{self, Engine};
 use crate::failure::Failure;
 use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
-use crate::journal::{AnyJournal, Shelf};
+use crate::journal::{AnyJournal, Journals, Shelf};
 use crate::output::{self, Sink};
 use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
@@ -190,7 +190,8 @@ async fn watch<S: Keyed, E: Engine>(
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
     let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used)).await?;
-    let durable = Durable { shelf, journals: journals.of_parties, archive: served.archive() };
+    let Journals { of_parties: journals, used } = journals;
+    let durable = Durable { shelf, journals, used, archive: served.archive() };
     let mut ledger = Ledger::new(&setup, options.slots());
     let mut run = start::<S, E>(setup, identities, (placement, durable), served.time()).await?;
     let progress = KeyProgress::new();
@@ -256,6 +257,8 @@ fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
 struct Durable {
     shelf: Shelf,
     journals: Vec<AnyJournal>,
+    /// Whether anything is on record: then the parties go on in later lives.
+    used: bool,
     archive: Option<Arc<Archive>>,
 }
 
@@ -279,7 +282,7 @@ async fn start<S: Keyed, E: Engine>(
     let mut seats = Seats::bind(parties, placement)
         .await
         .map_err(|error| Failure::bad_input(format_args!("no sockets on the loopback: {error}")))?;
-    let Durable { shelf, journals, archive } = durable;
+    let Durable { shelf, journals, used, archive } = durable;
     let (events, noticed) = unbounded_channel();
     let jobs = Arc::default();
     let shared = Arc::new(Shared {
@@ -293,8 +296,9 @@ async fn start<S: Keyed, E: Engine>(
         jobs: Arc::clone(&jobs),
     });
     for (identity, journal) in identities.into_iter().map(Arc::new).zip(journals) {
+        let life = life(used)?;
         let validator = Journaled::open(journal, |records| {
-            Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), records)
+            Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), life, records)
         });
         let validator = validator
             .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
@@ -309,6 +313,17 @@ async fn start<S: Keyed, E: Engine>(
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Journals with records may be older copies: their parties go on in a later life.
+fn life(used: bool) -> Result<Life, Failure> {
+    if !used {
+        return Ok(Life::First);
+    }
+    let mut number = [0; 16];
+    getrandom::fill(&mut number)
+        .map_err(|error| Failure::bad_input(format_args!("no randomness: {error}")))?;
+    Ok(Life::later(number))
 }
 
 /// Raises the number of files that this process may open, if its sockets need more: a listener for each

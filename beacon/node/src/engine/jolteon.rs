@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::beacon::{Slot, Value, View};
+use ::beacon::{Quorum, Slot, Value, View};
 use crypto_core::bls::min_sig;
 use jolteon::{ConfigError, Job, Jolteon, Message, Record, Records, Round, Transaction, Verdict};
 use machine::{Instant, Machine};
@@ -18,6 +18,7 @@ impl Engine for Jolteon {
     type Verdict = Verdict;
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
+    const QUORUM: Quorum = Quorum::BYZANTINE;
 
     fn start(
         setup: &Setup,

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Slot, Value, View};
+use ::beacon::{Quorum, Slot, Value, View};
 use machine::{Instant, Machine};
 use malachite::{
     BlockId, Config, ConfigError, Height, LinearTimeouts, Log, Malachite, Member, Message, Record,
@@ -23,6 +23,7 @@ impl Engine for Malachite {
     type Verdict = Infallible;
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
+    const QUORUM: Quorum = Quorum::BYZANTINE;
 
     fn start(
         setup: &Setup,

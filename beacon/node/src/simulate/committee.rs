@@ -30,6 +30,7 @@ pub use super::seen::Seen;
 use crate::keygen;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
+use crate::simulate::lives::Lives;
 use crate::validator::{Input, Job, Message, Output, Recipient, Record, Validator, Verdict};
 
 /// What a Byzantine seat makes of its own key generation.
@@ -80,6 +81,7 @@ pub struct Committee<S: Keyed> {
     pub slip: Option<Slip<S>>,
     /// Who measures links.
     pub watch: Option<Watch<S>>,
+    lives: Lives,
 }
 
 impl<S: Keyed> Committee<S> {
@@ -105,6 +107,7 @@ impl<S: Keyed> Committee<S> {
             tampers: BTreeMap::new(),
             slip: None,
             watch: None,
+            lives: Lives::default(),
         })
     }
 
@@ -216,8 +219,9 @@ impl<S: Keyed> Host for Committee<S> {
     type Event = Seen<S>;
 
     fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator<S> {
+        let life = self.lives.begin(seat);
         let validator =
-            Validator::new(Arc::clone(&self.setup), self.identity(seat), records.to_vec());
+            Validator::new(Arc::clone(&self.setup), self.identity(seat), life, records.to_vec());
         validator.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
     }
 

@@ -22,6 +22,7 @@ mod costs;
 mod finality;
 mod ground;
 mod latency;
+pub mod lives;
 pub(crate) mod memo;
 pub mod observe;
 mod prices;

@@ -1,0 +1,23 @@
+//! Which life a simulated seat is in: the first, or one after a crash, each with a number of its own.
+
+use std::collections::BTreeMap;
+
+use ::beacon::Life;
+use sim::Seat;
+
+/// How many lives each seat had.
+#[derive(Clone, Debug, Default)]
+pub struct Lives(BTreeMap<Seat, u128>);
+
+impl Lives {
+    /// The life that a seat begins now.
+    pub fn begin(&mut self, seat: Seat) -> Life {
+        let before = self.0.entry(seat).or_insert(0);
+        let life = match *before {
+            0 => Life::First,
+            number => Life::later(number.to_le_bytes()),
+        };
+        *before = before.saturating_add(1);
+        life
+    }
+}

@@ -1,0 +1,153 @@
+//! A later life asks its peers where they are, and answers those that ask.
+//!
+//! ```text
+//!  Life::Later ─► AskHead{life} ─► all peers ─► Head{life, next} ─► enough? ─► first slot that is free
+//!                    ▲  silent: asked again after a pause  │
+//! ```
+//! Enough is enough to begin with, but one of them may lie: each further answer can only bring the free
+//! slot closer, so the others are asked as well until this party is there.
+//!
+//! Until then nothing leaves early for the first time; what is on record is repeated, and what is final is
+//! released always. An intact journal looks like an older copy, so every restart takes the slow path for
+//! about the window.
+//!
+//! An answer is the first slot above all that this party has spoken of. One that is not past its own lost
+//! slots adds the window: what it voted for without releasing is not on record, and lies no further.
+//!
+//! Elsewhere: why so many peers are enough, and why the window ([`contract::lost`](crate::contract::lost)).
+use std::collections::BTreeMap;
+
+use crypto_core::access::Party;
+use machine::Instant;
+
+use super::Beacon;
+use crate::contract::lost::{Life, LifeId, Lost, recollect};
+use crate::event::Recipient;
+use crate::schemes::Scheme;
+use crate::slot::Slot;
+use crate::wire::Message;
+
+/// Who has answered in this life.
+#[derive(Clone, Debug)]
+pub(super) struct Recall {
+    /// `None` in the first life.
+    life: Option<LifeId>,
+    /// First answers.
+    heads: BTreeMap<Party, Slot>,
+    ask_at: Instant,
+    /// The first slot above all that was prefinalized here in this life, released or not.
+    spoken: Slot,
+    /// The first slot above all that is on record.
+    recorded: Slot,
+}
+
+impl Recall {
+    pub(super) const fn new(life: Life, first: Slot) -> Self {
+        let life = match life {
+            Life::First => None,
+            Life::Later(life) => Some(life),
+        };
+        let heads = BTreeMap::new();
+        Self { life, heads, ask_at: Instant::START, spoken: first, recorded: first }
+    }
+
+    /// This party is about to vote for a slot.
+    pub(super) fn speaks(&mut self, slot: Slot) {
+        self.spoken = self.spoken.max(slot.next());
+    }
+
+    /// How many notes are kept of a peer.
+    pub(super) fn notes_of(&self, party: Party) -> usize {
+        usize::from(self.heads.contains_key(&party))
+    }
+}
+
+impl<S: Scheme> Beacon<S> {
+    /// What lives before this one may have released for without a record.
+    #[must_use]
+    pub const fn lost(&self) -> Lost {
+        self.standing.lost
+    }
+
+    /// Which life goes on in the next epoch's beacon.
+    pub(crate) fn life(&self) -> Life {
+        match (self.standing.lost, self.recall.life) {
+            (Lost::Nothing, _) | (_, None) => Life::First,
+            (_, Some(life)) => Life::Later(life),
+        }
+    }
+
+    /// The number to ask with, while peers have to be asked.
+    fn asks(&self) -> Option<LifeId> {
+        let early = self.plan.early()?;
+        let needed = !self.is_past_lost_slots() && self.secrets.contains_key(&early);
+        self.recall.life.filter(|_| needed)
+    }
+
+    /// When peers are to be asked next.
+    pub(super) fn asks_at(&self) -> Option<Instant> {
+        self.asks().filter(|_| self.silent().next().is_some()).map(|_| self.recall.ask_at)
+    }
+
+    fn silent(&self) -> impl Iterator<Item = Party> {
+        let silent = |party: &Party| *party != self.me && !self.recall.heads.contains_key(party);
+        self.parties().filter(silent)
+    }
+
+    /// Asks everybody who has not answered, if it is time.
+    pub(super) fn ask_for_heads(&mut self, now: Instant) {
+        let Some(life) = self.asks().filter(|_| self.recall.ask_at <= now) else { return };
+        self.recall.ask_at = now + self.limits.retry;
+        for party in self.silent().collect::<Vec<_>>() {
+            self.send(Recipient::One(party), Message::AskHead { life });
+        }
+    }
+
+    pub(super) fn answer_head(&mut self, to: Party, life: LifeId) {
+        let next = self.next_to_say();
+        self.send(Recipient::One(to), Message::Head { life, next });
+    }
+
+    /// The first answer of each peer counts: later ones would run ahead with the slots.
+    pub(super) fn note_head(&mut self, from: Party, life: LifeId, next: Slot) {
+        if self.asks() == Some(life) {
+            self.recall.heads.entry(from).or_insert(next);
+            self.settle();
+        }
+    }
+
+    /// Begins a life with what is on record.
+    pub(super) fn recall(&mut self) {
+        self.recall.recorded = self.spoken_until();
+        self.settle();
+    }
+
+    /// What is lost, as far as peers have answered.
+    fn settle(&mut self) {
+        if self.asks().is_none() {
+            return;
+        }
+        let own = self.recall.recorded;
+        let (heads, window) = (&self.recall.heads, self.limits.window);
+        self.standing.lost = recollect(&self.finality, self.me, heads, own, window);
+    }
+
+    fn spoken_until(&self) -> Slot {
+        let gave_up = self.standing.abandoned.map_or(self.recall.spoken, |view| view.slot.next());
+        self.unspoken().max(self.recall.spoken).max(gave_up)
+    }
+
+    /// The first slot that this party has said nothing of, in any life.
+    fn next_to_say(&self) -> Slot {
+        let next = self.spoken_until();
+        if self.is_past_lost_slots() { next } else { next.after(self.limits.window) }
+    }
+
+    fn is_past_lost_slots(&self) -> bool {
+        match self.standing.lost {
+            Lost::Nothing => true,
+            Lost::Unknown => false,
+            Lost::Before(first) => self.local >= first,
+        }
+    }
+}
