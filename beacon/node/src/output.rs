@@ -36,8 +36,10 @@ pub(crate) fn line(what: std::fmt::Arguments<'_>) {
 }
 
 /// stdout for bytes: takes everything, and is silent once there was a failure.
+#[cfg(feature = "timelock")]
 pub(crate) struct Stdout;
 
+#[cfg(feature = "timelock")]
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !is_closed() {

@@ -141,7 +141,6 @@ impl Encrypt {
 }
 
 /// Unix time.
-#[expect(clippy::disallowed_types, reason = "a duration counts from the clock of the one who asks")]
 fn now() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! A campaign from outside: every rule of the release contract is missed when it is left out, and an
 //! execution that fails is played again by the command that is printed with it.
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::process::Output;
 

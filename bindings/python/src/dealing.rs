@@ -222,8 +222,10 @@ impl DkgKey {
 #[pyclass(frozen, module = "prefinal")]
 pub(crate) struct OwnShares {
     party: Party,
-    shares: Mutex<Kind<PathShares<Secret<Vec<Scalar>>>, PathShares<wvuf::KeyShares>>>,
+    shares: Mutex<SharesOfKind>,
 }
+
+type SharesOfKind = Kind<PathShares<Secret<Vec<Scalar>>>, PathShares<wvuf::KeyShares>>;
 
 struct PathShares<T> {
     slow: Option<T>,

@@ -172,12 +172,12 @@ impl ChainInfo {
     #[pyo3(signature = (round, signature, *, previous=None, randomness=None))]
     fn verify<'py>(
         &self,
-        py: Python<'py>,
         round: Bound<'py, PyAny>,
         signature: Bound<'py, PyAny>,
         previous: Option<Bound<'py, PyAny>>,
         randomness: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        let py = round.py();
         let round = RawRound { number: round, signature, previous, randomness }.read()?;
         let randomness = py.detach(|| self.info.verify(&round));
         let randomness = randomness.map_err(|error| refused(&error))?;

@@ -24,12 +24,13 @@ use sim::{Dice, Host, Note, Seat, Simulation, Step, UnknownSeat};
 use super::execution::{Kept, Place, Playable, WORK, Watcher};
 use super::forge::Forge;
 use super::hand::Hand;
-use super::member::{self, Input, Member, Output, Post, Record, Terms};
+use super::member::{self, Input, Member, Output, Post, Record, Terms, Told};
 use super::permissive::{self, FIRST, Permissive, World};
 use super::tally::Tally;
 use super::vice::{Mail, Sinner, Vice, junk_transactions};
 use crate::engine::{Engine, Past};
 use crate::simulate::finality::{Ballot, Cast};
+use crate::simulate::lives::Lives;
 use crate::validator::Recipient;
 
 /// What is noted of a run.
@@ -202,6 +203,7 @@ pub(super) struct Arena<E: Legible, S: Forge> {
     pub(super) known: ::beacon::Known<S>,
     /// Why a party has not booted.
     pub(super) broken: Option<String>,
+    pub(super) lives: Lives,
 }
 
 /// A member, unless it did not boot.
@@ -227,8 +229,12 @@ impl<E: Engine, S: Scheme> Machine for Seated<E, S> {
 }
 
 impl<E: Legible, S: Forge> Arena<E, S> {
-    fn member(&self, seat: Seat, records: &[Record<E::Record>]) -> Result<Member<E, S>, String> {
-        let party = self.party(seat);
+    fn member(
+        &mut self,
+        seat: Seat,
+        records: &[Record<E::Record>],
+    ) -> Result<Member<E, S>, String> {
+        let (party, life) = (self.party(seat), self.lives.begin(seat));
         let engine = records.iter().filter_map(|record| match record {
             Record::Engine(record) => Some(record.clone()),
             Record::Beacon(_) => None,
@@ -240,7 +246,8 @@ impl<E: Legible, S: Forge> Arena<E, S> {
         });
         let carries = !self.faulty.contains(&party);
         let own = (party, &*self.hand);
-        let member = Member::new(&self.terms, own, started, beacon.collect(), carries);
+        let past = Told { life, records: beacon.collect() };
+        let member = Member::new(&self.terms, own, started, past, carries);
         member.map_err(|error| format!("{party}: {error}"))
     }
 

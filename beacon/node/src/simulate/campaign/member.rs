@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use ::beacon::contract::{Rule, bound_value};
 use ::beacon::{
-    Beacon, Binding, Config, ConfigError, Limits, Path, Paths, Reveal, Scheme, Sharing, Slot,
-    Value, View,
+    Beacon, Binding, Config, ConfigError, Finality, Life, Limits, Path, Paths, Reveal, Scheme,
+    Sharing, Slot, Value, View,
 };
 use crypto_core::access::Party;
 use crypto_core::context::Context;
@@ -23,14 +23,22 @@ use crate::engine::{self, Engine};
 use crate::validator::Recipient;
 
 /// What all parties agree on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Terms {
     pub(super) context: Context,
     pub(super) binding: Binding,
     /// The attempt that the engine declares.
     pub(super) declared: Option<u32>,
+    /// What makes a value final.
+    pub(super) finality: Finality,
     /// What is left out of the contract.
     pub(super) without: Option<Rule>,
+}
+
+/// What a party's beacon has said before, and whether that is all.
+pub(super) struct Told {
+    pub(super) life: Life,
+    pub(super) records: Vec<::beacon::Record>,
 }
 
 /// What parties send each other.
@@ -90,7 +98,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         terms: &Terms,
         (me, hand): (Party, &Hand<S>),
         (engine, past): (E, engine::Past),
-        mut records: Vec<::beacon::Record>,
+        Told { life, mut records }: Told,
         carries: bool,
     ) -> Result<Self, ConfigError> {
         let gave_up = past.abandoned.map(|view| ::beacon::Record::Abandoned { view });
@@ -98,13 +106,23 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         let released = released.map(|(slot, value)| ::beacon::Record::Released { slot, value });
         records.extend(released.chain(gave_up));
         let Terms { context, declared, without, .. } = *terms;
+        let finality = terms.finality.clone();
         let breach = without.map(|rule| Breach::new(rule, declared, &records));
         let binding = breach.as_ref().map_or(terms.binding, |one| one.binding(terms.binding));
         let limits = breach.as_ref().map_or_else(Limits::default, Breach::limits);
         let paths = (hand.paths)(me).ok_or(ConfigError::WrongKey { path: Path::Slow })?;
         let early = breach.as_ref().and_then(|_| (hand.paths)(me)).and_then(early);
-        let config =
-            Config { context, me, paths, binding, fast_attempt: declared, first: FIRST, limits };
+        let config = Config {
+            context,
+            me,
+            paths,
+            binding,
+            fast_attempt: declared,
+            finality,
+            first: FIRST,
+            life,
+            limits,
+        };
         let beacon = Beacon::new(config, &records)?;
         let (values, outputs) = (BTreeMap::new(), VecDeque::new());
         Ok(Self { engine, beacon, carries, binding, breach, early, context, values, outputs })

@@ -28,7 +28,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::beacon::{Binding, Slot, Value, View};
+use ::beacon::{Binding, Quorum, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use machine::Instant;
@@ -390,6 +390,7 @@ impl Engine for Permissive {
     type Verdict = Infallible;
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
+    const QUORUM: Quorum = Quorum::BYZANTINE;
 
     /// It does not start on its own: there is an adversary to be told of.
     fn start(_: &Setup, _: &Identity, _: Vec<Record>) -> Result<(Self, Past), StartError> {

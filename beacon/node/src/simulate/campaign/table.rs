@@ -25,6 +25,7 @@ use crate::engine::{Engine, Past};
 use crate::failure::Failure;
 use crate::scheme::Keyed;
 use crate::setup::{self, Identity, Setup};
+use crate::simulate::lives::Lives;
 
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(120), events: 500_000 };
@@ -88,8 +89,14 @@ impl<S: Forge> Table<S> {
         })
     }
 
-    fn terms(&self, binding: Binding, declared: Option<u32>, without: Option<Rule>) -> Terms {
-        Terms { context: self.setup.context, binding, declared, without }
+    fn terms<E: Engine>(
+        &self,
+        binding: Binding,
+        declared: Option<u32>,
+        without: Option<Rule>,
+    ) -> Result<Terms, Failure> {
+        let finality = self.setup.finality(E::QUORUM).map_err(Failure::bad_input)?;
+        Ok(Terms { context: self.setup.context, binding, declared, finality, without })
     }
 
     /// Plays one execution. `values` says whether the keys are for inputs that have values.
@@ -97,11 +104,12 @@ impl<S: Forge> Table<S> {
         let Game { seed, engine, without } = game;
         match engine {
             EngineName::Jolteon => {
-                let terms = self.terms(Binding::Slot, Jolteon::FAST_ATTEMPT, without);
+                let terms = self.terms::<Jolteon>(Binding::Slot, Jolteon::FAST_ATTEMPT, without)?;
                 self.play_on::<Jolteon>(seed, draw, terms, (self.start::<Jolteon>(), None))
             }
             EngineName::Malachite => {
-                let terms = self.terms(Binding::Slot, Malachite::FAST_ATTEMPT, without);
+                let terms =
+                    self.terms::<Malachite>(Binding::Slot, Malachite::FAST_ATTEMPT, without)?;
                 self.play_on::<Malachite>(seed, draw, terms, (self.start::<Malachite>(), None))
             }
             EngineName::Permissive => {
@@ -111,7 +119,7 @@ impl<S: Forge> Table<S> {
                 }
                 let world = World::new(style, seed, self.stakes(), &draw.faulty());
                 let world = Arc::new(Mutex::new(world));
-                let terms = self.terms(style.binding, style.declared(), without);
+                let terms = self.terms::<Permissive>(style.binding, style.declared(), without)?;
                 let told = Arc::clone(&world);
                 let start: Start<Permissive> =
                     Box::new(move |party, _| Ok((Permissive::new(party, &told), Past::default())));
@@ -131,7 +139,7 @@ impl<S: Forge> Table<S> {
         let committee = committee.map_err(Failure::bad_input)?;
         let parties = (0..).map(Party::new).take(self.setup.members.len());
         let host = Arena::<E, S> {
-            terms,
+            terms: terms.clone(),
             hand: Arc::clone(&self.hand),
             start,
             parties: parties.chain(draw.twins()).collect(),
@@ -141,6 +149,7 @@ impl<S: Forge> Table<S> {
             memo: E::Memo::default(),
             known: Known::default(),
             broken: None,
+            lives: Lives::default(),
         };
         let mut stage = Stage::new(seed, draw, host, self.bounds)?;
         let outcome = stage.run().and_then(|()| {

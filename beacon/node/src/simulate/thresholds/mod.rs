@@ -250,8 +250,11 @@ impl Row {
     }
 }
 
+/// Some of a row's waits.
+type Of = fn(&Row) -> &Waits;
+
 fn show(rows: &[Row]) {
-    let kinds: [(&str, fn(&Row) -> &Waits); 3] = [
+    let kinds: [(&str, Of); 3] = [
         ("wait, ms: links alone", |row| &row.free),
         ("wait, ms: combining behind", |row| &row.behind),
         ("wait, ms: combining ahead", |row| &row.ahead),
@@ -266,7 +269,7 @@ fn show(rows: &[Row]) {
         "means of links alone, of combining behind the last partial, and of combining ahead, as far as \
          partials are there"
     );
-    let least = |waits: fn(&Row) -> &Waits| {
+    let least = |waits: Of| {
         let fast = rows.iter().filter(|row| row.is_fast());
         fast.filter_map(|row| Some((waits(row).mean()?, row))).min_by_key(|(mean, _)| *mean)
     };
@@ -313,7 +316,7 @@ fn write(folder: &File, rows: &[Row]) -> Result<(), Failure> {
 fn draw(path: &File, rows: &[Row]) -> Result<(), Failure> {
     let fast = || rows.iter().filter(|row| row.is_fast());
     let weight = |row: &Row| f64::from(u32::try_from(row.profile.total()).unwrap_or(u32::MAX));
-    let line = |name: &str, waits: fn(&Row) -> &Waits| {
+    let line = |name: &str, waits: Of| {
         let points =
             fast().filter_map(|row| Some((weight(row), waits(row).mean()?.as_secs_f64() * 1e3)));
         Line { name: name.to_owned(), points: points.collect() }
