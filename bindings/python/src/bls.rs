@@ -213,6 +213,7 @@ impl PublicKey {
 
 #[pymethods]
 impl PublicKey {
+    /// Reads what `bytes` of one gives.
     #[new]
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let data = bytes(data)?;
@@ -223,6 +224,7 @@ impl PublicKey {
         key.map(Self).map_err(|error| refused(&error))
     }
 
+    /// `min-sig`, with signatures in 𝔾₁, or `min-pk`, with keys in 𝔾₁.
     #[getter]
     fn variant(&self) -> &'static str {
         if matches!(self.0, Sig(_)) { "min-sig" } else { "min-pk" }
@@ -269,6 +271,7 @@ impl PublicKey {
         self.encoded()
     }
 
+    /// Its bytes in hexadecimal digits.
     fn hex(&self) -> String {
         hex(&self.encoded())
     }
@@ -332,6 +335,7 @@ macro_rules! signature_object {
 
         #[pymethods]
         impl $name {
+            /// Reads what `bytes` of one gives.
             #[new]
             fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
                 let data = bytes(data)?;
@@ -342,6 +346,7 @@ macro_rules! signature_object {
                 read.map(Self).map_err(|error| refused(&error))
             }
 
+            /// `min-sig`, with signatures in 𝔾₁, or `min-pk`, with keys in 𝔾₁.
             #[getter]
             fn variant(&self) -> &'static str {
                 if matches!(self.0, Sig(_)) { "min-sig" } else { "min-pk" }
@@ -351,6 +356,7 @@ macro_rules! signature_object {
                 self.encoded()
             }
 
+            /// Its bytes in hexadecimal digits.
             fn hex(&self) -> String {
                 hex(&self.encoded())
             }
@@ -421,12 +427,14 @@ impl SecretKey {
         PyBytes::new(py, self.0.to_secret_bytes().expose())
     }
 
+    /// The public key, which is of one variant.
     #[pyo3(signature = (*, variant="min-sig"))]
     fn public_key(&self, variant: &str) -> PyResult<PublicKey> {
         let min_sig = is_min_sig(variant)?;
         Ok(PublicKey(if min_sig { Sig(self.0.public_key()) } else { Pk(self.0.public_key()) }))
     }
 
+    /// Signs a message under a domain. The same message gives the same signature.
     #[pyo3(signature = (message, *, domain=None, variant="min-sig"))]
     fn sign(
         &self,

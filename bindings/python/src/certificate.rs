@@ -102,6 +102,7 @@ pub(crate) struct Certificate(certificate::Certificate<MinSig>);
 
 #[pymethods]
 impl Certificate {
+    /// Reads what `bytes` of one gives.
     #[new]
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let read = certificate::Certificate::from_wire(&bytes(data)?);
@@ -130,6 +131,7 @@ impl Certificate {
         self.0.signers.iter().map(Party::get).collect()
     }
 
+    /// The sum of the signers' signatures, encoded.
     #[getter]
     fn signature(&self) -> Signature {
         Signature(Either::MinSig(self.0.signature))
@@ -153,6 +155,7 @@ impl Certificate {
         self.0.to_wire()
     }
 
+    /// Its bytes in hexadecimal digits.
     fn hex(&self) -> String {
         hex(&self.0.to_wire())
     }

@@ -82,6 +82,7 @@ impl DecryptionCommittee {
         EncryptionKey(*self.0.key())
     }
 
+    /// How many shares each party holds.
     #[getter]
     fn weights(&self) -> Vec<u32> {
         self.0.access().weights()
@@ -143,6 +144,7 @@ pub(crate) struct DecryptionKey(pub(crate) elgamal::DecryptionKey);
 
 #[pymethods]
 impl DecryptionKey {
+    /// Whose share it is, by position.
     #[getter]
     fn party(&self) -> u32 {
         self.0.party().get()

@@ -141,7 +141,11 @@ impl DkgConfig {
     /// and `weights` by position; thresholds `slow` and, if there is one, `fast`; and the stake
     /// `qualify` that dealers must exceed, without it a third.
     #[new]
-    #[pyo3(signature = (**fields))]
+    #[pyo3(
+        signature = (**fields),
+        text_signature = "(*, chain, epoch, purpose, signers, recipients, stakes, weights, slow, fast=None, \
+                          attempt=0, qualify=None)"
+    )]
     fn new(fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let fields = Fields { given: fields };
         fields.check()?;
@@ -170,6 +174,7 @@ impl DkgConfig {
         self.0.session().purpose.to_string()
     }
 
+    /// How many shares each party holds.
     #[getter]
     fn weights(&self) -> Vec<u32> {
         self.0.shape().access().weights()

@@ -104,6 +104,7 @@ impl Registration {
 
 #[pymethods]
 impl Registration {
+    /// Reads what `bytes` of one gives.
     #[new]
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let data = bytes(data)?;
@@ -129,6 +130,7 @@ impl Registration {
         self.encoded()
     }
 
+    /// Its bytes in hexadecimal digits.
     fn hex(&self) -> String {
         hex(&self.encoded())
     }

@@ -88,7 +88,11 @@ fn message(purpose: Purpose, value: &Bound<'_, PyAny>) -> PyResult<Message<MinSi
 impl Committee {
     /// A committee of its weights, threshold and keys, which are tested to lie on one polynomial.
     #[new]
-    #[pyo3(signature = (weights, threshold, group_key, share_keys, **options))]
+    #[pyo3(
+        signature = (weights, threshold, group_key, share_keys, **options),
+        text_signature = "(weights, threshold, group_key, share_keys, *, purpose='rounds', \
+                          placement='roots-of-unity')"
+    )]
     fn new(
         weights: &Bound<'_, PyAny>,
         threshold: &Bound<'_, PyAny>,
@@ -111,7 +115,11 @@ impl Committee {
     /// A committee with a key that one dealer knows, and its signers by party: for tests and research.
     /// Where nobody may know the key, see `prefinal.dkg`.
     #[staticmethod]
-    #[pyo3(signature = (weights, threshold, *, seed=None, **options))]
+    #[pyo3(
+        signature = (weights, threshold, *, seed=None, **options),
+        text_signature = "(weights, threshold, *, purpose='rounds', placement='roots-of-unity', \
+                          seed=None)"
+    )]
     fn deal(
         py: Python<'_>,
         weights: &Bound<'_, PyAny>,
@@ -139,6 +147,7 @@ impl Committee {
         Ok((committee, signers))
     }
 
+    /// How many shares each party holds.
     #[getter]
     fn weights(&self) -> Vec<u32> {
         self.0.access().weights()
@@ -159,6 +168,7 @@ impl Committee {
         }
     }
 
+    /// Where shares sit: `roots-of-unity` or `consecutive`.
     #[getter]
     fn placement(&self) -> &'static str {
         match self.0.points().placement() {
@@ -294,6 +304,7 @@ impl Signer {
         Self::check(committee, shares.map_err(|error| refused(&error))?)
     }
 
+    /// Who signs, by position.
     #[getter]
     fn party(&self) -> u32 {
         self.signer.party().get()

@@ -15,6 +15,7 @@ macro_rules! wire_object {
 
         #[pymethods]
         impl $name {
+            /// Reads what `bytes` of one gives.
             #[new]
             fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
                 let read = <$inner>::from_wire(&$crate::input::bytes(data)?);
@@ -27,6 +28,7 @@ macro_rules! wire_object {
                 self.0.to_wire()
             }
 
+            /// Its bytes in hexadecimal digits.
             fn hex(&self) -> String {
                 $crate::bls::hex(&self.0.to_wire())
             }

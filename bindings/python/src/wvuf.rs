@@ -42,21 +42,25 @@ impl VufInput {
         Ok(Self(Input::new(&context, Slot::new(number(slot, "slot")?), value)))
     }
 
+    /// Which chain's; 32 bytes.
     #[getter]
     fn chain<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.context().chain.as_bytes())
     }
 
+    /// In which epoch.
     #[getter]
     fn epoch(&self) -> u64 {
         self.0.context().epoch.get()
     }
 
+    /// For which slot.
     #[getter]
     fn slot(&self) -> u64 {
         self.0.slot().get()
     }
 
+    /// What the slot is final with; `None` where outputs depend on the slot alone.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.0.value().map(|value| PyBytes::new(py, &value))
@@ -142,6 +146,7 @@ impl VufCommittee {
         Ok((Self::of(committee), shares))
     }
 
+    /// How many shares each party holds.
     #[getter]
     fn weights(&self) -> Vec<u32> {
         self.get().access().weights()
@@ -331,6 +336,7 @@ impl VufOutput {
         self.0.to_bytes().to_vec()
     }
 
+    /// Its bytes in hexadecimal digits.
     fn hex(&self) -> String {
         hex(&self.0.to_bytes())
     }

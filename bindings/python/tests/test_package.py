@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
+import inspect
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -52,6 +56,87 @@ def test_the_package_says_its_types_and_names() -> None:
             body = stub.split(f"class {name}:")[1].split("\nclass ")[0].split("\ndef ")[0]
             members = {one for one in vars(kind) if not one.startswith("_")}
             assert members == set(re.findall(r"^    (?:def )?([A-Za-z]\w*)[(:]", body, re.MULTILINE))
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every class, function, method and property that a caller is meant to use, and every module."""
+    modules = {"prefinal": prefinal}
+    modules |= {f"prefinal.{name}": getattr(prefinal, name) for name in prefinal.__all__}
+    for path, module in modules.items():
+        if not isinstance(module, ModuleType):
+            continue
+        yield path, module
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not (inspect.isclass(value) or callable(value)) or name.startswith("_"):
+                continue
+            yield f"{path}.{name}", value
+            for member, own in vars(value).items() if inspect.isclass(value) else ():
+                known = isinstance(own, property) or inspect.isroutine(own)
+                if not member.startswith("_") and (known or inspect.isgetsetdescriptor(own)):
+                    yield f"{path}.{name}.{member}", getattr(value, member)
+
+
+def test_whatever_is_public_says_what_it_is() -> None:
+    things = dict(public())
+    assert len(things) > 200, len(things)
+    bare = [name for name, value in things.items() if not (value.__doc__ or "").strip()]
+    assert bare == []
+
+
+def test_whatever_can_be_called_says_how() -> None:
+    called = 0
+    for name, value in public():
+        # Nobody makes one of these by its class.
+        made = not inspect.isclass(value) or "__new__" in vars(value)
+        if callable(value) and made:
+            names = inspect.signature(value).parameters
+            assert not any(one.kind is one.VAR_KEYWORD for one in names.values()), name
+            called += 1
+    assert called > 100, called
+
+
+def described(arguments: ast.arguments) -> dict[str, bool]:
+    """Of each parameter in the types whether it may be left out."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    left = len(positional) - len(arguments.defaults)
+    both = {one.arg: at >= left for at, one in enumerate(positional)}
+    pairs = zip(arguments.kwonlyargs, arguments.kw_defaults)
+    return {**both, **{one.arg: default is not None for one, default in pairs}}
+
+
+def test_signatures_are_those_of_the_types() -> None:
+    from prefinal import _core
+
+    def check(name: str, value: Any, types: ast.FunctionDef) -> None:
+        parameters = inspect.signature(value).parameters.values()
+        shown = {one.name: one.default is not one.empty for one in parameters}
+        expected = described(types.args)
+        for own in ("self", "cls"):
+            shown.pop(own, None)
+            expected.pop(own, None)
+        assert shown == expected, name
+
+    compared = 0
+    stub = (HERE / "python" / "prefinal" / "_core.pyi").read_text()
+    for top in ast.parse(stub).body:
+        if isinstance(top, ast.FunctionDef):
+            check(top.name, getattr(_core, top.name), top)
+        for own in top.body if isinstance(top, ast.ClassDef) else ():
+            is_property = isinstance(own, ast.FunctionDef) and any(
+                isinstance(one, ast.Name) and one.id == "property" for one in own.decorator_list
+            )
+            if not isinstance(own, ast.FunctionDef) or is_property:
+                continue
+            kind = getattr(_core, getattr(top, "name"))
+            if own.name == "__new__":
+                check(kind.__name__, kind, own)
+            elif not own.name.startswith("_"):
+                check(f"{kind.__name__}.{own.name}", getattr(kind, own.name), own)
+            else:
+                continue
+            compared += 1
+    assert compared > 60, compared
 
 
 @pytest.mark.parametrize("module", ["rounding", "stakes", "drand"])
