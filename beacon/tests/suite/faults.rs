@@ -393,7 +393,9 @@ fn one_blinding_for_both_paths_is_refused_with_its_keys() {
         let mut config = world.config(A, &BOTH);
         let [slow, fast] = [(Path::Slow, &keys[0]), (Path::Fast, &keys[1])].map(|(path, key)| {
             let mut committee = world.paths[&path].empty.clone();
-            key.clone().map(|key| committee.insert(key).unwrap());
+            if let Some(key) = key.clone() {
+                committee.insert(key).unwrap();
+            }
             Sharing { committee, secret: world.sharing(path, A, Binding::Slot).secret }
         });
         config.paths = Paths::FastAndSlow { slow, fast, fast_from: slot(0) };
