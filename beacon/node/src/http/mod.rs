@@ -67,7 +67,7 @@ mod gate;
 mod page;
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,7 +97,8 @@ const HEADERS: usize = 64;
 #[derive(Args, Clone, Debug)]
 pub struct HttpOptions {
     /// Serve the values as drand's nodes serve theirs, until Ctrl-C unless there is --slots
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8787")]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8787",
+          value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Seconds from slot to slot
     #[arg(long, value_name = "SECONDS", default_value = "1", requires = "http")]
@@ -120,6 +121,12 @@ impl HttpOptions {
     pub fn files(&self) -> Option<PathBuf> {
         self.page.clone().or_else(|| (!self.no_page).then(checkout::page).flatten())
     }
+}
+
+/// An address in digits, or by a name such as `localhost`, whose IPv4 address works on every machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| error.to_string())?;
+    found.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "no address has this name".to_owned())
 }
 
 /// What a connection is told for which there is no place.

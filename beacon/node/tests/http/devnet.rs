@@ -29,7 +29,7 @@ impl Devnet {
         let stakes = folder.path().join("stakes.csv");
         std::fs::write(&stakes, STAKES).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
-        command.args(["devnet", "--http", "127.0.0.1:0", "--parties", "4", "--regions", "none"]);
+        command.args(["devnet", "--http", "localhost:0", "--parties", "4", "--regions", "none"]);
         command.args(["--seed", "7", "--stakes"]).arg(&stakes);
         let mut process = prepare(&mut command).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();

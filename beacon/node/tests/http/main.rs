@@ -19,6 +19,8 @@ mod limits;
 #[cfg(unix)]
 mod page;
 mod stream;
+#[cfg(feature = "timelock")]
+mod timelock;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
