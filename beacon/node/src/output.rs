@@ -1,11 +1,11 @@
 //! Where results go: lines on stdout, and files that appear once they are complete.
 //!
 //! `println!` panics if nobody reads any more (`prefinal round … | head`) or nothing more fits
-//! (`> /dev/full`). [`say!`] remembers the first such failure and is silent from then on: a reader
+//! (`> /dev/full`). `say!` remembers the first such failure and is silent from then on: a reader
 //! that has seen enough is no failure, every other one is reported at the end by [`finish`], and a
-//! command that would run without an end asks [`is_closed`] whether anybody still listens.
+//! command that would run without an end asks `is_closed` whether anybody still listens.
 //!
-//! A [`Sink`] is opened before the work whose result it takes, so that a place that cannot be written is
+//! A `Sink` is opened before the work whose result it takes, so that a place that cannot be written is
 //! known at once and not after an hour.
 
 use std::fs::{self, File, Permissions};
@@ -30,7 +30,7 @@ macro_rules! warn {
     ($($what:tt)*) => { $crate::output::aside("warning", format_args!($($what)*)) };
 }
 
-/// A line on stdout; see [`say!`].
+/// A line on stdout; see `say!`.
 pub(crate) fn line(what: std::fmt::Arguments<'_>) {
     remember(writeln!(io::stdout().lock(), "{what}"));
 }

@@ -6,8 +6,8 @@ use crypto_core::access::Party;
 use crypto_core::wire::Object;
 use crypto_core::wvuf::BlindedKey;
 use crypto_core::wvuf::audit::{Audit, Proof, keys};
-use pvss_dkg::{Path, Purpose};
 use pvss_dkg::protocol::{EpochKey, Group};
+use pvss_dkg::{Path, Purpose};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -138,7 +138,12 @@ fn drand_round(bytes: &[u8]) {
     let chain = ChainInfo::new(scheme, &key, schedule, [0; 32], "fuzz").expect("a key");
     let previous = previous % 2 == 1;
     let previous = previous.then(|| signature.to_vec());
-    let round = Round { number: RoundNumber::FIRST, signature: signature.to_vec(), previous, randomness: None };
+    let round = Round {
+        number: RoundNumber::FIRST,
+        signature: signature.to_vec(),
+        previous,
+        randomness: None,
+    };
     assert!(chain.verify(&round).is_err());
 }
 
