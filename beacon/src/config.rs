@@ -91,7 +91,7 @@ pub enum Binding {
     Rounds {
         /// The slot that is round 1. It stays as long as the key does, over all epochs: counted
         /// otherwise, a slot's output would be that of another slot, which is out already.
-        /// [`Epochs`](crate::Epochs) refuses that.
+        /// [`Epochs`](crate::epochs::Epochs) refuses that.
         first: Slot,
     },
     /// The slot and its value: a certificate.
