@@ -150,6 +150,9 @@ pub struct Setup {
     pub keygen: Arc<pvss_dkg::Config>,
     /// Which algorithm runs.
     pub choice: Algorithm,
+    /// Thresholds count parties, not stake: with tight thresholds, where every party has one unit of it, and
+    /// in measurements of when partials arrive, whose values nobody uses.
+    pub one_each: bool,
     /// From which slot on the fast path is used.
     pub fast_after: u64,
     /// Slots between complete keys and the first value.
@@ -179,7 +182,8 @@ impl Setup {
     /// # Errors
     /// If stakes and weights do not fit together.
     pub fn finality(&self, quorum: Quorum) -> Result<Finality, FinalityError> {
-        let stakes: Vec<Stake> = self.members.iter().map(|member| member.stake).collect();
+        let counted = |stake| if self.one_each { Stake::new(1) } else { stake };
+        let stakes: Vec<Stake> = self.members.iter().map(|one| counted(one.stake)).collect();
         let access = self.keygen.shape().access();
         let weights = access.parties().map(|party| Weight::new(access.weight(party)));
         Finality::rounded(&stakes, &weights.collect::<Vec<_>>(), quorum)
@@ -250,6 +254,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
         ed25519: identities.iter().map(|identity| identity.ed25519().public_key()).collect(),
         keygen: Arc::new(keygen),
         choice: plan.choice,
+        one_each: plan.rounding.is_none(),
         fast_after: 0,
         lead: LEAD,
         timeout: Duration::from_secs(2),
