@@ -18,7 +18,11 @@ use crate::seat;
 /// A driver that sends a partial of the round that its engine gives up.
 fn leaking<S: Lab>(path: Path) -> Violation {
     let mute = 0;
-    let scene = || Scene::new("one is silent, and its rounds leak", 1).faulty([mute]);
+    // Enough slots with values for everybody to lead one of them.
+    let scene = || {
+        let scene = Scene::new("one is silent, and its rounds leak", 1).faulty([mute]);
+        Scene { slots: 12, ..scene }
+    };
     let mut run = scene().stage::<S>();
     run.simulation.rule(seat(mute), rule::mute()).unwrap();
     run.finish();
