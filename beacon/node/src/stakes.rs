@@ -138,13 +138,11 @@ impl StakeTable {
     /// # Errors
     /// Every variant of [`StakesError`] but those of reading the file.
     pub fn parse(name: &str, text: &str) -> Result<Self, StakesError> {
-        let mut reader = csv::ReaderBuilder::new()
-            .comment(Some(b'#'))
-            .trim(csv::Trim::All)
-            .flexible(true)
-            .has_headers(false)
-            .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
-        let mut records = reader.records().map(|record| Line::of(name, record));
+        let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+        let mut records = lines
+            .map(|(number, line)| (number, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .map(|(number, line)| Line::read(name, number, line));
         let header =
             records.next().ok_or_else(|| StakesError::Empty { name: name.to_owned() })??;
         let column = header.stake_column(name)?;
@@ -212,11 +210,13 @@ struct Line {
 }
 
 impl Line {
-    fn of(name: &str, record: csv::Result<csv::StringRecord>) -> Result<Self, StakesError> {
-        let fields = record
+    fn read(name: &str, number: u64, text: &str) -> Result<Self, StakesError> {
+        let mut reader = csv::ReaderBuilder::new();
+        let reader = reader.has_headers(false).trim(csv::Trim::All).buffer_capacity(text.len());
+        let fields = reader.from_reader(text.as_bytes()).into_records().next().transpose();
+        let fields = fields
             .map_err(|error| StakesError::Read { name: name.to_owned(), source: error.into() })?;
-        let number = fields.position().map_or(1, csv::Position::line);
-        Ok(Self { number, fields })
+        Ok(Self { number, fields: fields.unwrap_or_default() })
     }
 
     fn shown(&self) -> String {
