@@ -12,7 +12,7 @@ verifySignature({ publicKey: '', suite: 'pop', message: value, signature: '' });
 verifyRounding({ stakes: [1n], weights: [1], claims: [{ secrecy: '1/2', reconstruction: '2/3', threshold: 1 }] });
 const signers: number[] = new Electorate({ electors: [], quorum: 1n }).verify({ domain: '', message: '', certificate: '' });
 const key = new SigningKey();
-const dealing: Uint8Array = new Config({ chain: '', epoch: 1n, weights: [1], slow: 1, members: [] }).deal(0, key);
+const dealing: Uint8Array = new Config({ chain: '', epoch: 1n, purpose: 'randomness', weights: [1], slow: 1, members: [] }).deal(0, key);
 const { weights } = solveRounding({ stakes: [1n], pairs: [] });
 try {
   verifyBeacon('{}', { round: 1n, signature: dealing });

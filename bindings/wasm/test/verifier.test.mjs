@@ -228,9 +228,9 @@ test('weights and thresholds are checked over all sets of parties', () => {
   fails(() => verifyRounding({ ...rounding, stakes: [2n ** 128n - 1n, 1n, 1n] }), 'stake-overflow');
 });
 
-test('the verifier has at most 150 KB before compression', () => {
+test('the verifier has at most 154 KB before compression', () => {
   const { size } = statSync(new URL('../dist/verifier_bg.wasm', import.meta.url));
-  assert.ok(size <= 150_000, `${size} bytes; is wasm-opt installed?`);
+  assert.ok(size <= 154_000, `${size} bytes; is wasm-opt installed?`);
   assert.ok(size > 50_000);
 });
 
