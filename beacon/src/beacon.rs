@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use machine::{Instant, Machine};
+use protocol::{Instant, Machine};
 
 use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};

@@ -23,7 +23,7 @@
 //!
 //! Everything here is a pure function of what this party has told the world ([`Standing`]). There is
 //! *one* predicate for early release, never a union of two that are each safe alone: a beacon obeys
-//! every objection. They are listed one by one so that a model checker (`beacon/model`) can run this
+//! every objection. They are listed one by one so that a model checker (`testing/model`) can run this
 //! very predicate without the objections of one rule and show what that rule is for; the chapter
 //! [`guide::contract`](crate::guide::contract) tells what it found.
 pub mod lost;

@@ -7,7 +7,7 @@
 //!
 //! Elsewhere: the journal that stands between a machine and its driver (`journal`).
 use crypto_core::access::Party;
-use machine::{Duty, Recorded};
+use protocol::{Duty, Recorded};
 
 use crate::event::{Fault, Output, Recipient, Refusal, Reveal};
 use crate::job::Job;

@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, EpochId};
-use machine::{Duty, Instant, Machine, Recorded};
+use protocol::{Duty, Instant, Machine, Recorded};
 
 use crate::beacon::Beacon;
 use crate::config::{Config, ConfigError};
@@ -118,7 +118,7 @@ pub enum Input<S: Scheme> {
         /// The last.
         last: Slot,
     },
-    /// [`wake_at`](machine::Machine::wake_at) passed.
+    /// [`wake_at`](protocol::Machine::wake_at) passed.
     Tick,
 }
 

@@ -67,7 +67,7 @@ pub enum Input<S: Scheme> {
     /// What is in a slot's value, for a scheme that needs more of it than its hash. Best before it is
     /// prefinalized; after a restart the host hands over again what has no output yet.
     Content(S::Content),
-    /// [`wake_at`](machine::Machine::wake_at) passed.
+    /// [`wake_at`](protocol::Machine::wake_at) passed.
     Tick,
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use machine::Instant;
+use protocol::Instant;
 
 use crate::schemes::Scheme;
 use crate::slot::{Slot, Value};

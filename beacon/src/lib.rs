@@ -2,7 +2,7 @@
 //!
 //! An engine finalizes one value per slot; a [`Beacon`] follows it, releases this party's partials
 //! under the release contract, collects those of the others, and reveals one output per slot, in the
-//! order of the slots. It is a [`machine::Machine`]: no clocks, threads, sockets or randomness.
+//! order of the slots. It is a [`protocol::Machine`]: no clocks, threads, sockets or randomness.
 //!
 //! | [`Paths`]     | partials leave on                       | output after finality              |
 //! |---------------|-----------------------------------------|------------------------------------|
@@ -34,7 +34,7 @@
 //!
 //! ```
 //! use beacon::{Beacon, Bls, Input, Output, Record};
-//! use machine::{Instant, Machine};
+//! use protocol::{Instant, Machine};
 //!
 //! fn drive(beacon: &mut Beacon<Bls>, now: Instant, input: Input<Bls>, log: &mut Vec<Record>) {
 //!     beacon.handle(now, input);

@@ -31,7 +31,7 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
-use machine::{Duty, Instant, Machine, Recorded};
+use protocol::{Duty, Instant, Machine, Recorded};
 
 use crate::config::Config;
 use crate::epochs::{self, Epochs, HandoverError};
@@ -143,7 +143,7 @@ pub enum Input<R: Random> {
     Checked(Verdict<R>),
     /// For one channel alone: a late key, a slot's content, a switch.
     Of(Own<R>),
-    /// [`wake_at`](machine::Machine::wake_at) passed.
+    /// [`wake_at`](protocol::Machine::wake_at) passed.
     Tick,
 }
 

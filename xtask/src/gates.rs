@@ -58,7 +58,7 @@ pub(crate) const STAGES: &[Stage] = &[
 
 /// Crates outside of the workspace, each with its own lockfile.
 const SATELLITES: [&str; 12] = [
-    "beacon/node/fuzz",
+    "node/fuzz",
     "benches/instructions",
     "benches/peers/arkworks",
     "benches/peers/blsttc",
@@ -76,7 +76,7 @@ const SATELLITES: [&str; 12] = [
 const FUZZ: [(&str, &[&str]); 4] = [
     ("crypto-core/fuzz", &["certificate", "decode", "encryption", "threshold", "wvuf"]),
     ("pvss-dkg/fuzz", &["aggregate", "dealing", "field", "protocol"]),
-    ("beacon/node/fuzz", &["bytes", "timelock"]),
+    ("node/fuzz", &["bytes", "timelock"]),
     ("weighted-rounding/fuzz", &["solve"]),
 ];
 const FUZZ_SECONDS: u32 = 10;
@@ -149,8 +149,8 @@ fn tests() -> Result<Vec<Gate>, Failed> {
 fn http() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[NODE, NPM])?;
     setup::go()?;
-    let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("beacon/node/tests/http");
-    let modules = Gate::new("go", "vet .").inside("beacon/node/tests/http/go");
+    let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("node/tests/http");
+    let modules = Gate::new("go", "vet .").inside("node/tests/http/go");
     Ok(vec![packages, modules, served("-- --ignored")])
 }
 
@@ -196,7 +196,7 @@ fn targets() -> Result<Vec<Gate>, Failed> {
     let build = |target: &str, packages: &str| {
         Gate::cargo(&format!("check --lib --locked --target {target} {packages}"))
     };
-    let plain = "-p prefinal-weighted-rounding -p prefinal-machine";
+    let plain = "-p prefinal-weighted-rounding -p prefinal-protocol";
     let arkworks = "-p prefinal-crypto-core --no-default-features --features arkworks,serde";
     Ok(TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks)]).collect())
 }

@@ -19,7 +19,7 @@ use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;
 use driver::{Driver, Event, Options, Receiver, Task};
 use journal::{Journal, Journaled, Memory, Redb};
-use machine::Machine;
+use protocol::Machine;
 
 use self::dealer::Dealer;
 
@@ -104,7 +104,7 @@ fn peers() -> Result<Peers, Failure> {
     for peer in (1..=PARTIES / 3).map(Party::new) {
         let mut beacon = Beacon::new(dealer.config(peer)?, &[])?;
         for number in 1..=SLOTS {
-            beacon.handle(machine::Instant::START, finalized(number));
+            beacon.handle(protocol::Instant::START, finalized(number));
             while let Some(output) = beacon.poll() {
                 if let Output::Send { message: message @ Message::Partial { .. }, .. } = output {
                     sent.entry(number).or_default().push((peer, message));
@@ -137,10 +137,10 @@ fn alone(peers: &Peers) -> Result<Vec<Duration>, Failure> {
         let inputs = inputs(peers, number);
         let start = Instant::now();
         for input in inputs {
-            beacon.handle(machine::Instant::START, input);
+            beacon.handle(protocol::Instant::START, input);
             while let Some(output) = beacon.poll() {
                 if let Output::Check(job) = output {
-                    beacon.handle(machine::Instant::START, Input::Checked(job.run()));
+                    beacon.handle(protocol::Instant::START, Input::Checked(job.run()));
                 }
             }
         }
@@ -159,10 +159,10 @@ fn journaled(peers: &Peers) -> Result<Vec<Duration>, Failure> {
         let inputs = inputs(peers, number);
         let start = Instant::now();
         for input in inputs {
-            beacon.handle(machine::Instant::START, input)?;
+            beacon.handle(protocol::Instant::START, input)?;
             while let Some(effect) = beacon.poll()? {
                 if let Effect::Check(job) = effect {
-                    beacon.handle(machine::Instant::START, Input::Checked(job.run()))?;
+                    beacon.handle(protocol::Instant::START, Input::Checked(job.run()))?;
                 }
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use beacon::{Job, Scheme};
-use machine::Instant;
+use protocol::Instant;
 
 /// Of a job, in the order in which they were handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

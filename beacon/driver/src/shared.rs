@@ -17,7 +17,7 @@ use std::time;
 use async_channel::Sender;
 use beacon::{Beacon, Effect, Input, Scheme};
 use journal::{Journal, Journaled};
-use machine::Instant;
+use protocol::Instant;
 
 use crate::driver::{Figures, Options};
 use crate::event::{Event, Stopped};

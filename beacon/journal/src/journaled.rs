@@ -9,7 +9,7 @@
 //! summary of it once in a while. The summary knows of everything that the machine did, so it is taken
 //! only when everything that it did has been given out; else a crash could lose an effect.
 use borsh::{BorshDeserialize, BorshSerialize};
-use machine::{Duty, Instant, Machine, Recorded};
+use protocol::{Duty, Instant, Machine, Recorded};
 
 use crate::storage::{Journal, JournalError};
 

@@ -84,7 +84,7 @@
 //! # Ok::<(), JournalError>(())
 //! ```
 //!
-//! Elsewhere: which outputs are records (`machine::Recorded`), what a beacon makes of them after a
+//! Elsewhere: which outputs are records (`protocol::Recorded`), what a beacon makes of them after a
 //! crash (`beacon`), callbacks and a pool above a journaled beacon (`driver`).
 #![forbid(unsafe_code)]
 

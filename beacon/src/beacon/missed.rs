@@ -23,7 +23,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::Party;
-use machine::Instant;
+use protocol::Instant;
 
 use super::Beacon;
 use crate::collector::Lane;

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use machine::Instant;
+use protocol::Instant;
 
 use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use machine::Instant;
+use protocol::Instant;
 
 use super::Beacon;
 use crate::contract::lost::{Life, LifeId, Lost, recollect};

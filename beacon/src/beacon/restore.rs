@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use machine::Instant;
+use protocol::Instant;
 
 use super::Beacon;
 use super::foresight::Foresight;
@@ -24,7 +24,7 @@ use crate::wire::Record;
 
 impl<S: Scheme> Beacon<S> {
     /// A beacon that continues after `records`, oldest first; none at the very start. What it has to
-    /// say at once waits in [`poll`](machine::Machine::poll).
+    /// say at once waits in [`poll`](protocol::Machine::poll).
     ///
     /// # Errors
     /// If the configuration contradicts itself.

@@ -1,7 +1,7 @@
 //! Floods: what a peer can make this party keep is bounded by a formula, however long it goes on.
 use beacon::{Footprint, Input, Limits, Message, Output, Path, Value, Work};
 use crypto_core::access::Party;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 

@@ -1,6 +1,6 @@
 //! One test per rule of the release contract, each with a schedule that leaks or breaks without it.
 use beacon::{Message, Output, Path, Record, Refusal, Withheld};
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 

@@ -53,7 +53,7 @@ impl<S: Instance> Effects<S> {
 
     /// Carries outputs out until the limit. `false` if it crashed.
     fn carry_out(&mut self, beacon: &mut Beacon<S>, limit: usize) -> bool {
-        use machine::Machine;
+        use protocol::Machine;
         while let Some(output) = beacon.poll() {
             if self.count == limit {
                 return false;
@@ -93,7 +93,7 @@ fn live<S: Instance>(
     inputs: &[Input<S>],
     limit: usize,
 ) -> (Effects<S>, Option<usize>) {
-    use machine::Machine;
+    use protocol::Machine;
     let mut effects = Effects::after(&[]);
     for (position, input) in inputs.iter().enumerate() {
         beacon.handle(ms(0), input.clone());
@@ -111,7 +111,7 @@ fn resume<S: Instance>(
     log: &[Record],
     inputs: &[Input<S>],
 ) -> Effects<S> {
-    use machine::Machine;
+    use protocol::Machine;
     let mut beacon = world.restart(A, profile, log);
     let mut effects = Effects::after(log);
     effects.carry_out(&mut beacon, usize::MAX);

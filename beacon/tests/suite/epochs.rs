@@ -7,7 +7,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context};
 use crypto_core::drand::RoundNumber;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::{LIFE, RETRY, V, W, ms, slot};
 use crate::reshared::{BOUNDARIES, PLANS, Person, config, context, epoch, party, person, terms};

@@ -10,7 +10,7 @@ use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Sharing, Slo
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::curve::Scalar;
-use machine::{Instant, Machine};
+use protocol::{Instant, Machine};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use weighted_rounding::{Ratio, Stake};

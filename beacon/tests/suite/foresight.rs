@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use beacon::{Beacon, Binding, Foresights, Input, Job, Known, Message, Output, Path, Work};
 use crypto_core::access::Party;
-use machine::Machine;
+use protocol::Machine;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

@@ -6,7 +6,7 @@ use beacon::{
 };
 use beacon::{Switch, Work, Wvuf};
 use crypto_core::access::Party;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};

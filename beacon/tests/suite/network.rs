@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use beacon::{Beacon, Fault, Input, Message, Output, Path, Recipient, Record, Reveal, Slot, Value};
 use beacon::{Life, QuorumError, Refusal, View};
 use crypto_core::access::Party;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::{Instance, Profile, World, ms};
 
@@ -289,6 +289,6 @@ impl<'w, S: Instance> Network<'w, S> {
     }
 }
 
-fn millis(at: machine::Instant) -> u64 {
+fn millis(at: protocol::Instant) -> u64 {
     u64::try_from(at.since_start().as_millis()).unwrap()
 }

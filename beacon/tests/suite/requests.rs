@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use beacon::{Input, Message, Output, Path, Recipient, Record};
 use crypto_core::access::Party;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -232,7 +232,7 @@ fn the_log_shrinks_to_a_snapshot<S: Instance>() {
 fn time_does_not_overflow<S: Instance>() {
     let world = World::<S>::four(411);
     let mut beacon = world.beacon(A, &SLOW);
-    let end = machine::Instant::at(Duration::MAX);
+    let end = protocol::Instant::at(Duration::MAX);
     step(&mut beacon, end, finalized(1, Some(V)));
     step(&mut beacon, end, finalized(u64::MAX, Some(V)));
     assert_eq!(beacon.wake_at(), Some(end));

@@ -4,7 +4,7 @@ use beacon::epochs::{self, Epochs};
 use beacon::{Beacon, Bls, Config, ConfigError, Input, LifeId, Limits, Lost, Message, Output};
 use beacon::{Path, Recipient, Slot, Value, Withheld};
 use crypto_core::access::Party;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 use crate::network::Network;

@@ -6,7 +6,7 @@ use beacon::{Output, Scheme, ShapeError, Work, Wvuf};
 use crypto_core::access::{Access, Threshold};
 use crypto_core::curve::{G1Projective, Scalar};
 use crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 use crate::instances::DealtBls;

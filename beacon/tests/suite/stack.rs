@@ -7,7 +7,7 @@ use beacon::stack::{StackError, records_of};
 use beacon::{Batch, Bls, Config, Decryption, Mode, MultiSig, Path, Recipient, Switch, View};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
-use machine::Machine;
+use protocol::Machine;
 
 use crate::decryption::Holders;
 use crate::fixture::*;
@@ -372,7 +372,7 @@ fn a_long_backlog_leaves_in_envelopes_that_others_accept() {
 /// What a journal must have on disk before it goes on, and what it may write some time.
 #[test]
 fn a_journal_sees_every_record_with_its_channel_and_epoch() {
-    use machine::{Duty, Recorded};
+    use protocol::{Duty, Recorded};
     let chain = Chain::new(1181);
     let mut stack = chain.stack(A, &[]);
     step(&mut stack, content(&chain.batch(1)));

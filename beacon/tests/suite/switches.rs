@@ -1,6 +1,6 @@
 //! The kill switch: a scheme, or its fast path alone, off and on at a slot.
 use beacon::{Input, Mode, Output, Path, Record, Refusal, Slot, Switch, SwitchError, Withheld};
-use machine::Machine;
+use protocol::Machine;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};

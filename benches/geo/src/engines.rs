@@ -18,7 +18,6 @@ use std::time::Duration;
 use beacon::{Known, Slot, Wvuf};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
-use machine::Instant;
 use malachite::Malachite;
 use prefinal_node::engine::{Engine, Work};
 use prefinal_node::setup::{Algorithm, Plan, Setup};
@@ -28,6 +27,7 @@ use prefinal_node::stakes::StakeTable;
 use prefinal_node::validator::{
     Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict,
 };
+use protocol::Instant;
 use rows::{OURS, Sheet};
 use sim::{GLOBAL, Geography, Host, Jitter, Network, Placement, Seat, Simulation, Step};
 use weighted_rounding::{Ratio, Stake};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::wvuf::{self, BlindedKey, blind};
-use machine::{Instant, Machine};
+use protocol::{Instant, Machine};
 use pvss_dkg::protocol::{Collect, Input, Keygen, Keys, Output, Position, Ready, Role};
 use pvss_dkg::{Dealing, Dkg, Path};
 

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! A row is named like `wvuf::combine/n=129 W=224`; where it comes from, and what it should reach,
-//! is written beside it in `benches/`. Committees come from `benches/fixture`; instructions of the ten most
+//! is written beside it in `benches/`. Committees come from `testing/fixture`; instructions of the ten most
 //! important rows, which CI compares, from `benches/instructions`.
 #![expect(
     clippy::indexing_slicing,

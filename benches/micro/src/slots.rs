@@ -8,7 +8,7 @@ use beacon::{
 };
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::polynomial::Placement;
-use machine::{Instant, Machine};
+use protocol::{Instant, Machine};
 use weighted_rounding::Stake;
 
 use crate::fixture::{Signing, Weighted, context, qualified};

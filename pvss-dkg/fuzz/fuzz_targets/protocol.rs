@@ -18,7 +18,7 @@ use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
 use crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
-use machine::{Instant, Machine};
+use ::protocol::{Instant, Machine};
 use prefinal_pvss_dkg_fuzz::{Committee, received};
 use pvss_dkg::protocol::{EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
 use pvss_dkg::{Dealing, DecryptionKey, Dkg, field};

@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
+use ::protocol::{Instant, Machine};
 use crypto_core::access::Party;
-use machine::{Instant, Machine};
 
 use super::collect::{Collect, NotCounted, Place, RecoverError};
 use super::envelope::{Statement, split};

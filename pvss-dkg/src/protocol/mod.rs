@@ -6,7 +6,7 @@
 //!   a peer's offer ─► Recover ────────────────────────► Open ◄── Sum ◄───────────────────────┘
 //!                                                         └─► ready: EpochKey and own shares
 //! ```
-//! [`Keygen`] is a [`Machine`](machine::Machine) for fresh secrets, of group elements
+//! [`Keygen`] is a [`Machine`](::protocol::Machine) for fresh secrets, of group elements
 //! (`Keygen<Dkg<Dealing>>`) or of field elements (`Keygen<Dkg<field::Dealing>>`), and for the handover
 //! of a field element to the next committee (`Keygen<Handover>`).
 //!

@@ -13,7 +13,7 @@ use beacon::stack::{self, Channel, Channels, On, Stack, records_of};
 use beacon::{Bls, Message, MultiSig, Record, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use journal::{Journal, Journaled, Memory};
-use machine::{Machine, Recorded};
+use protocol::{Machine, Recorded};
 
 use crate::fixture::*;
 use crate::lives::{Disk, Fuse};

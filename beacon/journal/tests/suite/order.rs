@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use journal::{Doing, Journal, JournalError, Journaled, Memory, OpenError};
-use machine::{Duty, Instant, Machine, Recorded};
+use protocol::{Duty, Instant, Machine, Recorded};
 
 /// Says what it is told to say.
 #[derive(Default)]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::protocol::{Instant, Machine};
 use crypto_core::bls::min_sig;
-use machine::{Instant, Machine};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sim::{Host, Network, Recipient, Seat, Setup, Simulation, Step};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use ::protocol::{Instant, Machine};
 use crypto_core::access::Party;
-use machine::{Instant, Machine};
 
 use super::faults::{bad_envelopes, envelopes};
 use super::kinds::{Case, Kind, LARGE, rng};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ::protocol::{Instant, Machine};
 use crypto_core::access::Party;
-use machine::{Instant, Machine};
 
 use super::faults::envelopes;
 use super::kinds::{Case, Kind, LARGE};

@@ -1,0 +1,249 @@
+//! Who takes part and on what terms.
+//!
+//! A quorum is *more than two thirds of the stake*, counted exactly: `q = X − ⌈X/3⌉ + 1` is the least
+//! integer above `2X/3` and cannot overflow. Two quorums share more than a third, hence an honest
+//! party. Every signature is over the committee's *context*, a hash of chain, epoch and all members
+//! with their stake, so that nothing said in one committee counts in another.
+//!
+//! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
+use core::time::Duration;
+
+use crypto_core::access::Party;
+use crypto_core::bls::MinSig;
+use crypto_core::bls::min_sig::PublicKey;
+use crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
+use crypto_core::context::Context;
+use crypto_core::verified::Verified;
+use protocol::Pace;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use weighted_rounding::Stake;
+
+use crate::block::{BlockId, Round, genesis};
+
+/// Most members a committee may have.
+pub const MAX_MEMBERS: usize = 1 << 16;
+
+/// A party as the others know it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its key, with its proof of possession checked: keys are summed.
+    pub key: Verified<PublicKey>,
+    /// Its stake. Zero is allowed: such a member counts for nothing and never leads.
+    pub stake: Stake,
+}
+
+/// What an engine is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The chain and its epoch.
+    pub context: Context,
+    /// Which member this engine is.
+    pub me: Party,
+    /// All members, by party.
+    pub members: Vec<Member>,
+    /// How long a round may take from its leader's proposal, when the one before it succeeded. Each
+    /// failed round doubles it.
+    pub timeout: Duration,
+    /// When a leader proposes.
+    pub pace: Pace,
+    /// How long a certified block may be missing before its signers are asked for it.
+    pub fetch_after: Duration,
+    /// Most bytes of payload in a block.
+    pub max_block_bytes: usize,
+}
+
+impl Config {
+    /// A configuration with usual terms: one second a round, no pause, blocks of 4 MiB.
+    #[must_use]
+    pub const fn new(context: Context, me: Party, members: Vec<Member>) -> Self {
+        Self {
+            context,
+            me,
+            members,
+            timeout: Duration::from_secs(1),
+            pace: Pace::NONE,
+            fetch_after: Duration::from_millis(50),
+            max_block_bytes: 4 << 20,
+        }
+    }
+}
+
+/// Why no engine can be started from a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Nobody takes part, or too many.
+    #[error("committee has {got} members, it needs 1 to {MAX_MEMBERS}")]
+    Size {
+        /// How many it has.
+        got: usize,
+    },
+    /// The members cannot count stake together.
+    #[error(transparent)]
+    Electorate(#[from] ElectorateError),
+    /// The engine is not in the committee.
+    #[error("{me} is not among the {members} members")]
+    NotAMember {
+        /// Who the engine is to be.
+        me: Party,
+        /// How many members there are.
+        members: usize,
+    },
+    /// The secret key is another member's, or nobody's.
+    #[error("secret key does not belong to {me}")]
+    WrongKey {
+        /// Who the engine is to be.
+        me: Party,
+    },
+    /// A round would end as it begins.
+    #[error("timeout is zero, a round takes time")]
+    Timeout,
+    /// Blocks could carry nothing, or more than a frame.
+    #[error("max_block_bytes is {got}, it must be 1 to {most}", most = u32::MAX)]
+    BlockBytes {
+        /// What was asked for.
+        got: usize,
+    },
+}
+
+/// The members, and what they are to each other. Shared by the engine and its jobs.
+#[derive(Clone, Debug)]
+pub struct Committee {
+    context: [u8; 32],
+    electorate: Electorate<MinSig>,
+    leaders: Vec<Party>,
+}
+
+impl Committee {
+    /// Checks the members and computes what follows from them.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which member is at fault.
+    pub fn new(context: &Context, members: Vec<Member>) -> Result<Self, ConfigError> {
+        let size = members.len();
+        if size == 0 || size > MAX_MEMBERS {
+            return Err(ConfigError::Size { got: size });
+        }
+        let mut hash = Sha256::new()
+            .chain_update(b"prefinal/jolteon/v1/committee")
+            .chain_update(context.to_bytes());
+        let mut leaders = Vec::new();
+        for (party, member) in (0_u32..).map(Party::new).zip(&members) {
+            hash.update(member.key.get().to_bytes());
+            hash.update(member.stake.get().to_be_bytes());
+            if member.stake.get() > 0 {
+                leaders.push(party);
+            }
+        }
+        let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
+        let electors = members.into_iter().map(elector).collect();
+        let electorate = Electorate::more_than_two_thirds(electors)?;
+        Ok(Self { context: hash.finalize().into(), electorate, leaders })
+    }
+
+    /// What every digest of this committee starts from.
+    #[must_use]
+    pub const fn context(&self) -> &[u8; 32] {
+        &self.context
+    }
+
+    /// The block that every chain of this committee starts from.
+    #[must_use]
+    pub fn genesis(&self) -> BlockId {
+        genesis(&self.context)
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.electorate.len()
+    }
+
+    /// All stake.
+    #[must_use]
+    pub const fn total(&self) -> Stake {
+        Stake::new(self.electorate.total())
+    }
+
+    /// The least stake that is a quorum.
+    #[must_use]
+    pub const fn quorum(&self) -> Stake {
+        Stake::new(self.electorate.quorum())
+    }
+
+    /// The member, if there is one.
+    #[must_use]
+    pub fn member(&self, party: Party) -> Option<&Elector<MinSig>> {
+        self.electorate.elector(party)
+    }
+
+    /// The members as their certificates see them.
+    #[must_use]
+    pub const fn electorate(&self) -> &Electorate<MinSig> {
+        &self.electorate
+    }
+
+    /// Whose turn it is: members with stake take rounds in turn.
+    #[must_use]
+    pub fn leader(&self, round: Round) -> Option<Party> {
+        let turn = round.get().checked_rem(u64::try_from(self.leaders.len()).ok()?)?;
+        self.leaders.get(usize::try_from(turn).ok()?).copied()
+    }
+
+    /// These members as a bitmap; strangers are left out.
+    pub(crate) fn signers(&self, parties: impl IntoIterator<Item = Party>) -> Signers {
+        let members = parties.into_iter().filter(|party| self.member(*party).is_some());
+        Signers::new(self.size(), members).unwrap_or_default()
+    }
+
+    pub(crate) fn is_quorum(&self, stake: u128) -> bool {
+        stake >= self.electorate.quorum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{context, members};
+
+    fn committee(stakes: &[u128]) -> Result<Committee, ConfigError> {
+        Committee::new(&context(0), members(stakes))
+    }
+
+    #[test]
+    fn a_quorum_is_the_least_stake_above_two_thirds() {
+        for total in 1..200_u128 {
+            let quorum = committee(&[total]).unwrap().quorum().get();
+            assert!(3 * quorum > 2 * total && 3 * (quorum - 1) <= 2 * total, "{total}");
+        }
+        assert!(committee(&[u128::MAX]).is_ok());
+    }
+
+    #[test]
+    fn committees_that_cannot_work_are_refused() {
+        assert_eq!(committee(&[]).unwrap_err(), ConfigError::Size { got: 0 });
+        assert_eq!(committee(&[0, 0]).unwrap_err(), ElectorateError::NoStake.into());
+        let overflow = ElectorateError::Overflow { at: Party::new(1) };
+        assert_eq!(committee(&[u128::MAX, 1]).unwrap_err(), overflow.into());
+        let mut twins = members(&[1, 1]);
+        twins[1].key = twins[0].key;
+        let repeated = ElectorateError::RepeatedKey { at: Party::new(1), earlier: Party::new(0) };
+        assert_eq!(Committee::new(&context(0), twins).unwrap_err(), repeated.into());
+    }
+
+    #[test]
+    fn members_without_stake_never_lead() {
+        let committee = committee(&[3, 0, 5]).unwrap();
+        let turns: Vec<_> =
+            (0..4).map(|r| committee.leader(Round::new(r)).unwrap().get()).collect();
+        assert_eq!(turns, [0, 2, 0, 2]);
+    }
+
+    #[test]
+    fn the_context_binds_chain_and_stake() {
+        let one = committee(&[1, 2]).unwrap();
+        assert_ne!(one.context(), committee(&[2, 1]).unwrap().context());
+        let other = Committee::new(&context(1), members(&[1, 2])).unwrap();
+        assert_ne!(one.context(), other.context());
+    }
+}

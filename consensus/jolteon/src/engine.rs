@@ -1,0 +1,359 @@
+//! The engine as a [`Machine`]: its state, what goes in and what comes out.
+//!
+//! ```text
+//!  leader     ──proposal──▶ all                        1 delay
+//!  all        ──vote──────▶ all   quorum: a QC          2 delays: order vote, Prefinalized
+//!  all        ──order vote▶ all   quorum: final         3 delays: Finalized
+//!  next leader ─proposal──▶ ...   as soon as it has the QC
+//! ```
+//!
+//! Own messages are not sent to oneself; they take effect in the step that makes them. `Persist`
+//! precedes everything that depends on it: for an order vote the order is `Persist`, `Prefinalized`,
+//! `Send`, so that a partial that rides with the vote is never out without the promise behind it.
+//!
+//! Elsewhere: rounds and promises (`round`), messages (`receive`), job results (`verdict`), what is
+//! certified and final (`finality`).
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crypto_core::access::Party;
+use crypto_core::bls::min_sig::SecretKey;
+use protocol::{Instant, Machine};
+
+use crate::block::{Block, BlockId, Round, Transaction};
+use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
+use crate::collector::{Collector, Votes};
+use crate::config::{Committee, Config, ConfigError};
+use crate::fault::{Equivocation, Fault, Signed};
+use crate::fetch::Fetch;
+use crate::job::{Claim, Fingerprint, Job, Verdict, Work};
+use crate::message::{Message, ShapeError, Timeout, check_transaction};
+use crate::pacemaker::Pacemaker;
+use crate::pool::Pool;
+use crate::records::{Promises, Record, Records};
+use crate::safety::Safety;
+use crate::tree::{Point, Tree};
+
+/// What happens to the engine.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Begin. What comes before it is ignored.
+    Start,
+    /// A message came in.
+    Received {
+        /// Who sent it, as the link knows.
+        from: Party,
+        /// The message.
+        message: Message,
+    },
+    /// Please put this into a block. See [`Jolteon::may_submit`] for what is taken.
+    Submit(Transaction),
+    /// A job is done.
+    Checked(Verdict),
+    /// [`Machine::wake_at`] is reached.
+    Tick,
+}
+
+/// To whom a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient {
+    /// Every other member.
+    All,
+    /// One member.
+    One(Party),
+}
+
+/// What the engine wants done, in this order.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Make this durable before anything after it.
+    Persist(Record),
+    /// Send this.
+    Send {
+        /// To whom.
+        to: Recipient,
+        /// What.
+        message: Message,
+    },
+    /// Compute this and bring back the verdict.
+    Check(Job),
+    /// This party order-votes the block; the vote is the next `Send`. At most once per round,
+    /// ascending, and never for ancestors that become final with the block.
+    Prefinalized {
+        /// The round.
+        round: Round,
+        /// The block.
+        block: BlockId,
+    },
+    /// The round is over for good, with this block or without one. Every round, ascending.
+    Finalized {
+        /// The round.
+        round: Round,
+        /// Its block; `None` if the round was skipped.
+        block: Option<Block>,
+    },
+    /// This party signs a timeout of the round: it will not prefinalize this round or an earlier one.
+    Abandoned {
+        /// The round.
+        round: Round,
+    },
+    /// A party did wrong.
+    Accuse {
+        /// Who.
+        party: Party,
+        /// What.
+        fault: Fault,
+    },
+}
+
+/// Why a transaction is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// It would not fit into any block.
+    #[error(transparent)]
+    TooLarge(#[from] ShapeError),
+    /// Too many of this party's transactions wait already.
+    #[error("no room for {bytes} bytes, too many transactions wait")]
+    Full {
+        /// What it would take.
+        bytes: usize,
+    },
+}
+
+/// What a job in flight will be used for.
+#[derive(Debug)]
+pub(crate) enum Pending {
+    /// Votes of a quorum.
+    Votes { stage: Stage, round: Round, block: BlockId, parties: Vec<Party> },
+    /// Timeouts of a quorum.
+    Timeouts { round: Round, votes: Votes<Round> },
+    /// One vote of a suspect.
+    Suspect { ballot: BallotKind, round: Round, party: Party },
+    /// Certificates in a message; other messages wait for the same ones.
+    Claims { claims: Vec<Claim>, held: Vec<(Party, Message)> },
+    /// Two votes that contradict each other.
+    Evidence { party: Party, equivocation: Box<Equivocation> },
+}
+
+/// In which collector a ballot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BallotKind {
+    Vote,
+    Order,
+    Timeout,
+}
+
+/// A proposal that was seen, to notice a second one.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) said: Signed,
+    pub(crate) accused: bool,
+}
+
+/// Jolteon with order votes.
+#[derive(Debug)]
+pub struct Jolteon {
+    pub(crate) me: Party,
+    pub(crate) committee: Arc<Committee>,
+    pub(crate) secret: SecretKey,
+    pub(crate) max_block_bytes: usize,
+    pub(crate) started: bool,
+    pub(crate) safety: Safety,
+    /// The highest certificate.
+    pub(crate) qc: QuorumCertificate,
+    /// The highest timeout certificate.
+    pub(crate) tc: Option<TimeoutCertificate>,
+    pub(crate) pacemaker: Pacemaker,
+    pub(crate) tree: Tree,
+    pub(crate) fetch: Fetch,
+    pub(crate) pool: Pool,
+    pub(crate) votes: Collector<BlockId>,
+    pub(crate) orders: Collector<BlockId>,
+    pub(crate) timeouts: Collector<Round>,
+    pub(crate) proposals: BTreeMap<Round, Seen>,
+    /// Blocks with a verified certificate, of recent rounds.
+    pub(crate) certified: BTreeMap<Round, BlockId>,
+    /// The timeout of this round, to be sent again.
+    pub(crate) timeout: Option<Timeout>,
+    pub(crate) suspects: BTreeSet<Party>,
+    pub(crate) jobs: BTreeMap<Fingerprint, Pending>,
+    outputs: VecDeque<Output>,
+}
+
+impl Jolteon {
+    /// An engine that goes on where `records` end; none for a fresh start.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the configuration makes no committee, or if the key is not this party's.
+    pub fn new(config: Config, secret: SecretKey, records: Records) -> Result<Self, ConfigError> {
+        let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes } = config;
+        let committee = Committee::new(&context, members)?;
+        let members = committee.size();
+        let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
+        if *member.key.get() != secret.public_key() {
+            return Err(ConfigError::WrongKey { me });
+        }
+        if timeout.is_zero() {
+            return Err(ConfigError::Timeout);
+        }
+        if max_block_bytes == 0 || u32::try_from(max_block_bytes).is_err() {
+            return Err(ConfigError::BlockBytes { got: max_block_bytes });
+        }
+        let fresh = || {
+            let qc = QuorumCertificate::genesis(&committee);
+            Promises { safety: Safety::default(), qc, tc: None }
+        };
+        let Promises { safety, qc, tc } = records.promises.unwrap_or_else(fresh);
+        let (round, block) = records.finalized.unwrap_or((Round::GENESIS, committee.genesis()));
+        let mut tree = Tree::new(Point { round, block }, max_block_bytes);
+        for block in records.blocks.into_values().flatten() {
+            let _missing = tree.insert(block.id(committee.context()), block);
+        }
+        Ok(Self {
+            me,
+            committee: Arc::new(committee),
+            secret,
+            max_block_bytes,
+            started: false,
+            safety,
+            qc,
+            tc,
+            pacemaker: Pacemaker::new(timeout, pace),
+            tree,
+            fetch: Fetch::new(fetch_after),
+            pool: Pool::new(max_block_bytes),
+            votes: Collector::new(),
+            orders: Collector::new(),
+            timeouts: Collector::new(),
+            proposals: BTreeMap::new(),
+            certified: BTreeMap::new(),
+            timeout: None,
+            suspects: BTreeSet::new(),
+            jobs: BTreeMap::new(),
+            outputs: VecDeque::new(),
+        })
+    }
+
+    /// The members.
+    #[must_use]
+    pub fn committee(&self) -> &Committee {
+        &self.committee
+    }
+
+    /// The round that the engine is in; genesis before it is started.
+    #[must_use]
+    pub const fn round(&self) -> Round {
+        self.pacemaker.round()
+    }
+
+    /// The last round that was finalized with a block.
+    #[must_use]
+    pub const fn finalized(&self) -> Round {
+        self.tree.root().round
+    }
+
+    /// What has been promised so far.
+    #[must_use]
+    pub const fn safety(&self) -> &Safety {
+        &self.safety
+    }
+
+    /// Whether a transaction would be taken.
+    ///
+    /// # Errors
+    /// [`SubmitError`] if it is too large or there is no room.
+    pub fn may_submit(&self, transaction: &Transaction) -> Result<(), SubmitError> {
+        check_transaction(transaction, self.max_block_bytes)?;
+        let bytes = transaction.encoded_len();
+        if self.pool.has_room(self.me, bytes) { Ok(()) } else { Err(SubmitError::Full { bytes }) }
+    }
+
+    fn start(&mut self, now: Instant) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        let newest = Point { round: self.qc.round, block: self.qc.block };
+        self.certified.insert(newest.round, newest.block);
+        self.certify(now, newest, self.qc.signers().collect());
+        self.advance(now);
+    }
+
+    fn submit(&mut self, transaction: Transaction) {
+        let taken =
+            self.may_submit(&transaction).is_ok() && self.pool.add(self.me, transaction.clone());
+        if taken {
+            self.send(Recipient::All, Message::Transactions(vec![transaction]));
+        }
+    }
+
+    /// What is due at this time, whatever has happened.
+    fn tick(&mut self, now: Instant) {
+        self.propose(now);
+        if self.pacemaker.expired(now) {
+            self.time_out();
+        }
+        self.request_missing(now);
+    }
+
+    pub(crate) fn output(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    pub(crate) fn send(&mut self, to: Recipient, message: Message) {
+        self.output(Output::Send { to, message });
+    }
+
+    pub(crate) fn accuse(&mut self, party: Party, fault: impl Into<Fault>) {
+        self.output(Output::Accuse { party, fault: fault.into() });
+    }
+
+    /// Makes the promises durable.
+    pub(crate) fn persist(&mut self) {
+        let promises = Promises { safety: self.safety, qc: self.qc.clone(), tc: self.tc.clone() };
+        self.output(Output::Persist(Record::Safety(Box::new(promises))));
+    }
+
+    /// Sends work out. The same work is not sent out twice at a time.
+    pub(crate) fn check(&mut self, work: Work, pending: Pending) {
+        let job = Job::new(Arc::clone(&self.committee), work);
+        let fingerprint = job.fingerprint();
+        if let Entry::Vacant(entry) = self.jobs.entry(fingerprint) {
+            entry.insert(pending);
+            self.output(Output::Check(job));
+        }
+    }
+}
+
+impl Machine for Jolteon {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Start => self.start(now),
+            Input::Submit(transaction) => self.submit(transaction),
+            _ if !self.started => return,
+            Input::Received { from, message } => self.receive(now, from, message),
+            Input::Checked(verdict) => self.checked(now, verdict),
+            Input::Tick => {}
+        }
+        if self.started {
+            self.tick(now);
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        if !self.started {
+            return None;
+        }
+        let propose = self.is_to_propose().then(|| self.pacemaker.proposes_at());
+        let due = [Some(self.pacemaker.deadline()), propose, self.fetch.wake_at()];
+        due.into_iter().flatten().min()
+    }
+}

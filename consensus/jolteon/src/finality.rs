@@ -1,0 +1,124 @@
+//! What follows from a certificate: promises, order votes, final blocks.
+//!
+//! A block is final with its ancestors when a quorum has order-voted it, or when it and a child in
+//! the very next round are both certified. The second rule needs no message of its own; it is what
+//! finishes blocks whose order votes were lost.
+//!
+//! Elsewhere: why these rules are safe (`safety`), the walk along the chain (`tree`).
+use crypto_core::access::Party;
+use protocol::Instant;
+
+use crate::block::{Block, BlockId};
+use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate, statement};
+use crate::engine::{BallotKind, Jolteon, Output, Recipient};
+use crate::message::{Message, OrderVote};
+use crate::records::Record;
+use crate::tree::Point;
+
+impl Jolteon {
+    /// A verified certificate of votes.
+    pub(crate) fn observe_quorum(&mut self, now: Instant, qc: QuorumCertificate) {
+        let point = Point { round: qc.round, block: qc.block };
+        self.votes.close(qc.round);
+        self.certified.insert(qc.round, qc.block);
+        self.safety.observe(qc.round);
+        if qc.round > self.qc.round {
+            self.qc = qc.clone();
+        }
+        let signers = qc.signers().collect();
+        self.order_vote(qc);
+        self.certify(now, point, signers);
+        self.two_chain(point);
+        self.finalize();
+        self.advance(now);
+    }
+
+    /// A verified certificate of timeouts. Its signatures are good, what they claim need not be true:
+    /// a faulty signer may claim a certificate that there is not. Whoever went on by that could justify
+    /// nothing that it says in the next round, so it takes the certificate that is claimed.
+    pub(crate) fn observe_timeouts(&mut self, now: Instant, tc: TimeoutCertificate) {
+        if tc.highest_qc() > self.qc.round {
+            return;
+        }
+        self.timeouts.close(tc.round);
+        if tc.round >= self.pacemaker.round() {
+            self.tc = Some(tc);
+            self.advance(now);
+        }
+    }
+
+    /// The vote that makes the block final, unless a timeout has been signed.
+    fn order_vote(&mut self, qc: QuorumCertificate) {
+        let (round, block) = (qc.round, qc.block);
+        if self.safety.order_vote(round).is_err() {
+            return;
+        }
+        self.persist();
+        self.output(Output::Prefinalized { round, block });
+        let message = statement(&self.committee, round, block);
+        let signature = self.secret.sign(Stage::Order.domain(), &message);
+        self.send(Recipient::All, Message::OrderVote(Box::new(OrderVote { qc, signature })));
+        self.count(BallotKind::Order, round, self.me, (block, signature));
+    }
+
+    /// A quorum vouches for a block: if it or an ancestor is not here, some of them have it.
+    pub(crate) fn certify(&mut self, now: Instant, point: Point, signers: Vec<Party>) {
+        if let Some(missing) = self.tree.certify(point) {
+            let at = self.fetch.after_grace(now);
+            self.want(missing, signers, at);
+        }
+    }
+
+    fn want(&mut self, point: Point, mut providers: Vec<Party>, at: Instant) {
+        providers.retain(|&party| party != self.me);
+        self.fetch.want(point, providers, self.me.index(), at);
+    }
+
+    /// Takes a block in that was proposed with good reason or that is wanted.
+    pub(crate) fn insert(&mut self, now: Instant, id: BlockId, block: Block) {
+        let point = Point { round: block.round(), block: id };
+        let missing = self.tree.insert(id, block);
+        let providers = self.fetch.found(id);
+        if let Some(missing) = missing {
+            let providers = providers.unwrap_or_else(|| self.qc.signers().collect());
+            self.want(missing, providers, now);
+        }
+        self.two_chain(point);
+        self.finalize();
+    }
+
+    /// Two certified blocks in consecutive rounds, one the parent of the other: the parent is final.
+    fn two_chain(&mut self, child: Point) {
+        if !self.tree.is_certified(child) {
+            return;
+        }
+        let Some(block) = self.tree.block(child.block) else { return };
+        let parent = Point { round: block.parent_round(), block: block.parent() };
+        if parent.round.next() == child.round {
+            self.tree.commit(parent);
+        }
+    }
+
+    /// A quorum has order-voted the block.
+    pub(crate) fn ordered(&mut self, now: Instant, point: Point, voters: Vec<Party>) {
+        self.orders.close(point.round);
+        self.tree.commit(point);
+        self.certify(now, point, voters);
+        self.finalize();
+    }
+
+    /// Reports all rounds up to the highest final block, if it and its ancestors are here.
+    fn finalize(&mut self) {
+        let Ok(rounds) = self.tree.finalize() else { return };
+        for (round, block) in rounds {
+            if let Some(block) = &block {
+                self.pool.finalize(block.payload());
+            }
+            self.output(Output::Finalized { round, block });
+        }
+        let Point { round, block } = self.tree.root();
+        self.output(Output::Persist(Record::Finalized { round, block }));
+        self.fetch.forget(round);
+        self.orders.keep(&self.order_window());
+    }
+}

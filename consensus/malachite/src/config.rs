@@ -1,0 +1,180 @@
+//! Members and terms.
+//!
+//! Malachite counts voting power in 64 bits and multiplies it by three: stakes that would overflow are
+//! refused here, so that no sum does later. A quorum is more than two thirds of the stake, exactly.
+//!
+//! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
+use core::time::Duration;
+
+use crypto_core::access::Party;
+use crypto_core::context::Context;
+use malachitebft_core_types::LinearTimeouts;
+use protocol::Pace;
+use sha2::{Digest, Sha256};
+use weighted_rounding::Stake;
+
+use crate::context::{Address, Validator, ValidatorSet};
+use crate::sign::{PublicKey, SecretKey};
+
+const COMMITTEE: &[u8] = b"prefinal/malachite/v1/committee";
+
+/// A party as the others know it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its key.
+    pub key: PublicKey,
+    /// Its stake. Zero is allowed: such a member counts for nothing and never proposes.
+    pub stake: Stake,
+}
+
+/// What an engine is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The chain and its epoch.
+    pub context: Context,
+    /// Which member this engine is.
+    pub me: Party,
+    /// All members, by party.
+    pub members: Vec<Member>,
+    /// How long Tendermint's steps may take.
+    pub timeouts: LinearTimeouts,
+    /// When a height's first proposer proposes; the time for its proposal is counted from then.
+    pub pace: Pace,
+    /// Most bytes of transactions in a block.
+    pub max_block_bytes: usize,
+    /// How long others may be at a later height before one of them is asked for the decision.
+    pub catch_up_after: Duration,
+}
+
+/// Why no engine can be started from a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Nobody has stake.
+    #[error("no member has stake")]
+    NoStake,
+    /// More stake than Malachite counts.
+    #[error("stake up to {at} is above a third of 2^64, Malachite counts no more")]
+    Overflow {
+        /// The member whose stake is too much.
+        at: Party,
+    },
+    /// The engine is not in the committee.
+    #[error("{me} is not among the {members} members")]
+    NotAMember {
+        /// Who the engine is to be.
+        me: Party,
+        /// How many members there are.
+        members: usize,
+    },
+    /// The secret key is another member's, or nobody's.
+    #[error("secret key does not belong to {me}")]
+    WrongKey {
+        /// Who the engine is to be.
+        me: Party,
+    },
+    /// The log is of another height, or not what was written.
+    #[error("entry of height {got} in a log that goes on at height {expected}")]
+    Log {
+        /// The entry's.
+        got: u64,
+        /// The log's.
+        expected: u64,
+    },
+}
+
+/// The members, and what they are to each other.
+#[derive(Clone, Debug)]
+pub struct Committee {
+    context: [u8; 32],
+    validators: ValidatorSet,
+    size: usize,
+}
+
+impl Committee {
+    /// Checks the members.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says which member is at fault.
+    pub fn new(context: &Context, members: &[Member]) -> Result<Self, ConfigError> {
+        let mut hash = Sha256::new_with_prefix(COMMITTEE).chain_update(context.to_bytes());
+        let mut total = 0_u64;
+        let mut validators = Vec::with_capacity(members.len());
+        for (party, member) in (0_u32..).map(Party::new).zip(members) {
+            let stake = u64::try_from(member.stake.get()).ok();
+            let sum = stake.and_then(|stake| total.checked_add(stake));
+            let sum = sum.filter(|sum| sum.checked_mul(3).is_some());
+            total = sum.ok_or(ConfigError::Overflow { at: party })?;
+            hash.update(member.key.to_bytes());
+            hash.update(member.stake.get().to_be_bytes());
+            let (address, power) = (Address::new(party), stake.unwrap_or(0));
+            validators.push(Validator { address, key: member.key, power });
+        }
+        let size = validators.len();
+        let validators = ValidatorSet::new(validators, total).ok_or(ConfigError::NoStake)?;
+        Ok(Self { context: hash.finalize().into(), validators, size })
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) const fn context(&self) -> &[u8; 32] {
+        &self.context
+    }
+
+    pub(crate) const fn validators(&self) -> &ValidatorSet {
+        &self.validators
+    }
+
+    pub(crate) fn check_member(&self, me: Party, secret: &SecretKey) -> Result<(), ConfigError> {
+        use malachitebft_core_types::ValidatorSet as _;
+        let own = self.validators.get_by_address(&Address::new(me));
+        let own = own.ok_or(ConfigError::NotAMember { me, members: self.size })?;
+        if own.key == secret.public_key() { Ok(()) } else { Err(ConfigError::WrongKey { me }) }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use crypto_core::context::{ChainId, EpochId};
+
+    use super::*;
+
+    fn committee(stakes: &[u128]) -> Result<Committee, ConfigError> {
+        let context = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(0) };
+        let members = (0..).zip(stakes).map(|(seed, stake)| Member {
+            key: SecretKey::from_seed([seed; 32]).public_key(),
+            stake: Stake::new(*stake),
+        });
+        Committee::new(&context, &members.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn stake_that_malachite_cannot_count_is_refused() {
+        let third = u128::from(u64::MAX / 3);
+        assert!(committee(&[third - 1, 1]).is_ok());
+        assert_eq!(
+            committee(&[third, 1]).unwrap_err(),
+            ConfigError::Overflow { at: Party::new(1) }
+        );
+        assert_eq!(
+            committee(&[u128::MAX]).unwrap_err(),
+            ConfigError::Overflow { at: Party::new(0) }
+        );
+        assert_eq!(committee(&[0, 0]).unwrap_err(), ConfigError::NoStake);
+    }
+
+    #[test]
+    fn the_context_binds_stake_and_a_key_its_member() {
+        let one = committee(&[1, 2]).unwrap();
+        assert_ne!(one.context(), committee(&[2, 1]).unwrap().context());
+        let secret = SecretKey::from_seed([1; 32]);
+        assert_eq!(one.check_member(Party::new(1), &secret), Ok(()));
+        let wrong = ConfigError::WrongKey { me: Party::new(0) };
+        assert_eq!(one.check_member(Party::new(0), &secret), Err(wrong));
+        assert!(one.check_member(Party::new(2), &secret).is_err());
+    }
+}

@@ -1,0 +1,265 @@
+//! Engines on a small network: every message takes ten milliseconds, logs are kept, a rule may stop or
+//! change what is sent, a party may die in the middle of a step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crypto_core::access::Party;
+use crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_malachite::{
+    BlockId, Committee, Config, Input, LinearTimeouts, Log, Malachite, Member, Message, Output,
+    Proposal, Recipient, Record, SecretKey, Signature, Vote,
+};
+use protocol::{Instant, Machine, Pace};
+use weighted_rounding::Stake;
+
+pub(crate) const DELAY: Duration = Duration::from_millis(10);
+
+/// What a party noted, in its order.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    Prefinalized(u64, u32, BlockId),
+    Carried(u32, Vec<u8>),
+    Finalized(u64, BlockId, Vec<Vec<u8>>),
+    Abandoned(u64, u32),
+    Accused(u32, String),
+    Sent(Message),
+    Kept,
+    Halted(String),
+}
+
+/// What becomes of a message from one to another.
+pub(crate) type Rule = Box<dyn FnMut(Party, Party, Message) -> Option<Message>>;
+/// What a party gives its precommit to carry.
+pub(crate) type Partial = Box<dyn FnMut(Party, u64, BlockId) -> Option<Vec<u8>>>;
+/// Whether a party dies instead of doing this.
+pub(crate) type Death = Box<dyn FnMut(Party, &Output) -> bool>;
+
+pub(crate) struct Net {
+    stakes: Vec<u128>,
+    pub(crate) pace: Pace,
+    pub(crate) engines: Vec<Option<Malachite>>,
+    pub(crate) logs: Vec<Vec<Record>>,
+    pub(crate) seen: Vec<Vec<(Instant, Seen)>>,
+    flying: BTreeMap<(Instant, u64), (Party, Party, Message)>,
+    sent: u64,
+    pub(crate) now: Instant,
+    pub(crate) rule: Rule,
+    pub(crate) partial: Partial,
+    pub(crate) death: Death,
+}
+
+pub(crate) fn secret(party: u32) -> SecretKey {
+    SecretKey::from_seed([u8::try_from(party).unwrap() + 1; 32])
+}
+
+pub(crate) fn config(stakes: &[u128], me: u32) -> Config {
+    let member = |(party, stake): (u32, &u128)| Member {
+        key: secret(party).public_key(),
+        stake: Stake::new(*stake),
+    };
+    let span = Duration::from_millis(200);
+    Config {
+        context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(0) },
+        me: Party::new(me),
+        members: (0..).zip(stakes).map(member).collect(),
+        timeouts: LinearTimeouts {
+            propose: span,
+            propose_delta: span,
+            prevote: span,
+            prevote_delta: span,
+            precommit: span,
+            precommit_delta: span,
+            rebroadcast: span * 2,
+            max_timeout: span * 100,
+        },
+        pace: Pace::NONE,
+        max_block_bytes: 1000,
+        catch_up_after: Duration::from_millis(100),
+    }
+}
+
+fn committee(stakes: &[u128]) -> Committee {
+    let config = config(stakes, 0);
+    Committee::new(&config.context, &config.members).unwrap()
+}
+
+pub(crate) fn resign_vote(stakes: &[u128], party: Party, vote: &Vote) -> Signature {
+    secret(party.get()).sign_vote(&committee(stakes), vote)
+}
+
+pub(crate) fn resign_proposal(stakes: &[u128], party: Party, proposal: &Proposal) -> Signature {
+    secret(party.get()).sign_proposal(&committee(stakes), proposal)
+}
+
+/// What an honest party's precommit carries in these tests.
+pub(crate) fn partial(party: Party, height: u64, block: BlockId) -> Vec<u8> {
+    let mut bytes = format!("{party} at {height} for ").into_bytes();
+    bytes.extend(block.to_bytes());
+    bytes
+}
+
+impl Net {
+    pub(crate) fn new(stakes: &[u128]) -> Self {
+        let count = stakes.len();
+        Self {
+            stakes: stakes.to_vec(),
+            pace: Pace::NONE,
+            engines: (0..count).map(|_| None).collect(),
+            logs: vec![Vec::new(); count],
+            seen: vec![Vec::new(); count],
+            flying: BTreeMap::new(),
+            sent: 0,
+            now: Instant::START,
+            rule: Box::new(|_, _, message| Some(message)),
+            partial: Box::new(|party, height, block| Some(partial(party, height, block))),
+            death: Box::new(|_, _| false),
+        }
+    }
+
+    pub(crate) fn all(stakes: &[u128]) -> Self {
+        let mut net = Self::new(stakes);
+        (0..u32::try_from(stakes.len()).unwrap()).for_each(|party| net.boot(party));
+        net
+    }
+
+    /// Starts a party from its log.
+    pub(crate) fn boot(&mut self, party: u32) {
+        let mut log = Log::default();
+        let index = usize::try_from(party).unwrap();
+        self.logs[index].iter().cloned().for_each(|record| log.apply(record));
+        let config = Config { pace: self.pace, ..config(&self.stakes, party) };
+        let engine = Malachite::new(config, secret(party), log).unwrap();
+        self.engines[index] = Some(engine);
+        self.handle(party, Input::Start);
+    }
+
+    pub(crate) fn submit(&mut self, party: u32, transaction: &[u8]) {
+        self.handle(party, Input::Submit(Arc::from(transaction)));
+    }
+
+    pub(crate) fn handle(&mut self, party: u32, input: Input) {
+        let (index, me) = (usize::try_from(party).unwrap(), Party::new(party));
+        let Some(engine) = &mut self.engines[index] else { return };
+        engine.handle(self.now, input);
+        loop {
+            let Some(output) = self.engines[index].as_mut().and_then(Malachite::poll) else {
+                return;
+            };
+            if (self.death)(me, &output) {
+                self.engines[index] = None;
+                return;
+            }
+            let seen = match output {
+                Output::Persist(record) => {
+                    self.logs[index].push(record);
+                    Seen::Kept
+                }
+                Output::Send { to, message } => {
+                    self.send(me, to, &message);
+                    Seen::Sent(message)
+                }
+                Output::Prefinalized { height, round, block } => {
+                    if let Some(bytes) = (self.partial)(me, height.get(), block) {
+                        let engine = self.engines[index].as_mut().unwrap();
+                        assert_eq!(engine.carry(bytes).is_ok(), round == 0);
+                    }
+                    Seen::Prefinalized(height.get(), round, block)
+                }
+                Output::Carried { from, partial } => Seen::Carried(from.get(), partial),
+                Output::Finalized { block } => {
+                    let transactions = block.transactions().iter().map(|one| one.to_vec());
+                    Seen::Finalized(block.height().get(), block.id(), transactions.collect())
+                }
+                Output::Abandoned { height, round } => Seen::Abandoned(height.get(), round),
+                Output::Accuse { party, fault } => Seen::Accused(party.get(), fault),
+                Output::Refused(why) => panic!("{me} refuses: {why}"),
+                Output::Halted(why) => Seen::Halted(why),
+            };
+            self.seen[index].push((self.now, seen));
+        }
+    }
+
+    fn send(&mut self, from: Party, recipient: Recipient, message: &Message) {
+        for to in (0..u32::try_from(self.stakes.len()).unwrap()).map(Party::new) {
+            let meant = match recipient {
+                Recipient::All => to != from,
+                Recipient::One(one) => to == one,
+            };
+            if !meant {
+                continue;
+            }
+            // Through bytes, as over any link.
+            let bytes = borsh::to_vec(message).unwrap();
+            let message: Message = borsh::from_slice(&bytes).unwrap();
+            if let Some(message) = (self.rule)(from, to, message) {
+                self.post(from, to, message);
+            }
+        }
+    }
+
+    /// Puts a message on its way.
+    pub(crate) fn post(&mut self, from: Party, to: Party, message: Message) {
+        self.sent += 1;
+        self.flying.insert((self.now + DELAY, self.sent), (from, to, message));
+    }
+
+    /// The next thing that happens, whether a message or a deadline.
+    pub(crate) fn step(&mut self) {
+        let wake = (0_u32..)
+            .zip(&self.engines)
+            .filter_map(|(party, engine)| Some((engine.as_ref()?.wake_at()?, party)));
+        let wake = wake.min();
+        let next = self.flying.first_key_value().map(|(key, _)| *key);
+        match (next, wake) {
+            (Some(key), wake) if wake.is_none_or(|(at, _)| key.0 <= at) => {
+                let (from, to, message) = self.flying.remove(&key).unwrap();
+                self.now = self.now.max(key.0);
+                self.handle(to.get(), Input::Received { from, message });
+            }
+            (_, Some((at, party))) => {
+                self.now = self.now.max(at);
+                self.handle(party, Input::Tick);
+            }
+            _ => panic!("nothing happens any more"),
+        }
+    }
+
+    /// Runs until these parties have decided a height.
+    pub(crate) fn run_until(&mut self, parties: &[u32], height: u64) {
+        let end = self.now + Duration::from_secs(60);
+        while !parties.iter().all(|party| self.decided(*party) >= height) {
+            self.step();
+            assert!(self.now < end, "{parties:?} do not decide height {height}");
+        }
+    }
+
+    /// The last height that a party decided.
+    pub(crate) fn decided(&self, party: u32) -> u64 {
+        let decided = self.of(party).iter().filter_map(|(_, seen)| match seen {
+            Seen::Finalized(height, ..) => Some(*height),
+            _ => None,
+        });
+        decided.max().unwrap_or(0)
+    }
+
+    pub(crate) fn of(&self, party: u32) -> &[(Instant, Seen)] {
+        &self.seen[usize::try_from(party).unwrap()]
+    }
+
+    /// Height to block, checked to be the same at all parties and in order at each.
+    pub(crate) fn blocks(&self) -> BTreeMap<u64, BlockId> {
+        let mut blocks = BTreeMap::new();
+        for seen in &self.seen {
+            let mut last = 0;
+            for (_, seen) in seen {
+                let Seen::Finalized(height, block, _) = seen else { continue };
+                assert!(*height == last + 1 || *height == last, "heights in order");
+                last = *height;
+                assert_eq!(blocks.entry(*height).or_insert(*block), block, "agreement");
+            }
+        }
+        blocks
+    }
+}

@@ -1,0 +1,73 @@
+//! Whatever bytes a peer, a block or a file holds: a typed error, or something that encodes back to
+//! the same bytes. The first byte says which decoder gets the rest.
+//!
+//! `cargo +nightly fuzz run bytes` in `node/`.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use beacon::stack::Envelope;
+use borsh::{BorshDeserialize, BorshSerialize};
+use libfuzzer_sys::fuzz_target;
+use prefinal_node::archive::Entry;
+use prefinal_node::chronicle::Chronicle;
+use prefinal_node::http::takes_gzip;
+use prefinal_node::scheme::{Bls, Wvuf};
+use prefinal_node::setup::{Algorithm, Plan, found};
+use prefinal_node::stakes::StakeTable;
+use prefinal_node::transaction::SignedKeys;
+use prefinal_node::validator::Message;
+use pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};
+use weighted_rounding::{Ratio, Stake};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((decoder, bytes)) = data.split_first() else { return };
+    match decoder % 12 {
+        0 => canonical::<Vec<Message<Wvuf>>>(bytes),
+        1 => canonical::<SignedKeys>(bytes),
+        2 => canonical::<KeyRegistration>(bytes),
+        3 => {
+            if let Ok(dealing) = Dealing::from_bytes(config(), bytes) {
+                assert_eq!(dealing.to_bytes(), bytes);
+            }
+        }
+        4 => {
+            if let Ok(aggregate) = Aggregate::from_bytes(config(), bytes) {
+                assert_eq!(aggregate.to_bytes(), bytes);
+            }
+        }
+        5 => drop(Chronicle::parse(bytes)),
+        6 => canonical::<Vec<Message<Bls>>>(bytes),
+        7 => {
+            if let Ok(dealing) = field::Dealing::from_bytes(config(), bytes) {
+                assert_eq!(dealing.to_bytes(), bytes);
+            }
+        }
+        8 => canonical::<Envelope<Bls>>(bytes),
+        9 => canonical::<Envelope<Wvuf>>(bytes),
+        11 => canonical::<Entry>(bytes),
+        _ => {
+            if let Ok(text) = std::str::from_utf8(bytes) {
+                drop(StakeTable::parse("fuzz", text));
+                let _taken = takes_gzip(text.lines());
+            }
+        }
+    }
+});
+
+/// One value, one encoding.
+fn canonical<T: BorshDeserialize + BorshSerialize>(bytes: &[u8]) {
+    if let Ok(value) = borsh::from_slice::<T>(bytes) {
+        assert_eq!(borsh::to_vec(&value).expect("memory"), bytes);
+    }
+}
+
+/// The smallest committee, so that a dealing is short.
+fn config() -> &'static Config {
+    static CONFIG: OnceLock<std::sync::Arc<Config>> = OnceLock::new();
+    CONFIG.get_or_init(|| {
+        let stakes = vec![Stake::new(1); 4];
+        let plan = Plan::new(stakes, Algorithm::Tight, Ratio::ONE).expect("four parties");
+        found(&plan, 1).expect("a plan has a set-up").0.keygen
+    })
+}

@@ -1,0 +1,237 @@
+//! One party as a task: messages, verdicts and deadlines in, outputs carried out in their order.
+//!
+//! Jobs run on the runtime's blocking threads, of which there are as many as cores, and links decode;
+//! the task itself only hands over, encodes, and waits for its journal if that is a file.
+//!
+//! Dealing takes long, and a party's vote must not wait for a hundred others to deal: dealings are made one
+//! at a time on each thread but one, in the order of the parties, and a party whose dealing is not needed
+//! any more by the time that it is its turn makes none.
+//!
+//! Elsewhere: what a party decides ([`crate::validator`]), when the run ends (`devnet`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use ::protocol::Instant;
+use crypto_core::access::Party;
+use journal::JournalError;
+use pvss_dkg::{Progress, protocol};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant as Clock;
+
+use super::link::Incoming;
+use super::network::Outbox;
+use super::once::Once;
+use crate::archive::Archive;
+use crate::engine::{Engine, Work};
+use crate::journal::{Act, Kept, Shelf, ShelfError};
+use crate::keygen;
+use crate::scheme::Keyed;
+use crate::setup::{Identity, Setup};
+use crate::validator::{Event, Input, Job, Message, Verdict};
+
+/// What a party noticed, and when.
+pub(super) struct Noticed<S: Keyed> {
+    pub(super) by: Party,
+    pub(super) at: Instant,
+    pub(super) event: Event<S>,
+}
+
+/// What all tasks share.
+pub(super) struct Shared<S: Keyed> {
+    pub(super) setup: Arc<Setup>,
+    pub(super) time: Time,
+    pub(super) events: UnboundedSender<Noticed<S>>,
+    pub(super) shelf: Shelf,
+    /// Where values are kept, if the chain is served and durable.
+    pub(super) archive: Option<Arc<Archive>>,
+    pub(super) once: Once<S>,
+    /// Dealings that may be made at a time.
+    pub(super) dealers: Arc<Semaphore>,
+    /// Jobs of the key generation that are done.
+    pub(super) jobs: Arc<AtomicU64>,
+}
+
+/// The parties' clock.
+#[derive(Clone, Copy)]
+pub(super) struct Time {
+    /// When this life begins.
+    pub(super) started: Clock,
+    /// How much there was before it.
+    pub(super) before: Duration,
+}
+
+impl Time {
+    fn now(self) -> Instant {
+        Instant::at(self.before.saturating_add(self.started.elapsed()))
+    }
+
+    fn at(self, instant: Instant) -> Clock {
+        self.started + instant.since_start().saturating_sub(self.before)
+    }
+}
+
+struct Task<S: Keyed, E: Engine> {
+    shared: Arc<Shared<S>>,
+    identity: Arc<Identity>,
+    validator: Kept<S, E>,
+    outbox: Outbox,
+    verdicts: UnboundedSender<Verdict<S, E::Verdict>>,
+    /// Whether enough dealings count for this party.
+    qualified: Arc<AtomicBool>,
+}
+
+/// A party's links.
+pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine>::Message>>>);
+
+/// Runs a party until its inbox closes, its journal fails or the task is dropped.
+pub(super) async fn run<S: Keyed, E: Engine>(
+    shared: Arc<Shared<S>>,
+    identity: Arc<Identity>,
+    validator: Kept<S, E>,
+    links: Links<S, E>,
+) {
+    let (verdicts, done) = unbounded_channel();
+    let (outbox, inbox) = links;
+    let qualified = Arc::default();
+    let mut task = Task { shared, identity, validator, outbox, verdicts, qualified };
+    if let Err(failed) = task.live(inbox, done).await {
+        // What it says from here on could be forgotten, so it says nothing.
+        task.note(Event::Refused(failed.to_string()));
+    }
+}
+
+impl<S: Keyed, E: Engine> Task<S, E> {
+    async fn live(
+        &mut self,
+        mut inbox: Receiver<Incoming<Message<S, E::Message>>>,
+        mut done: UnboundedReceiver<Verdict<S, E::Verdict>>,
+    ) -> Result<(), ShelfError> {
+        self.take(Input::Start)?;
+        loop {
+            let deadline = self.deadline();
+            tokio::select! {
+                incoming = inbox.recv() => match incoming {
+                    Some(incoming) => self.receive(incoming)?,
+                    None => return Ok(()),
+                },
+                Some(verdict) = done.recv() => self.take(Input::Checked(verdict))?,
+                () = tokio::time::sleep_until(deadline) => self.take(Input::Tick)?,
+            }
+        }
+    }
+
+    fn now(&self) -> Instant {
+        self.shared.time.now()
+    }
+
+    fn deadline(&self) -> Clock {
+        const FAR: Duration = Duration::from_secs(3600);
+        match self.validator.wake_at() {
+            Some(at) => self.shared.time.at(at),
+            None => Clock::now() + FAR,
+        }
+    }
+
+    fn receive(&mut self, incoming: Incoming<Message<S, E::Message>>) -> Result<(), ShelfError> {
+        match incoming {
+            Incoming::Frame { from, messages } => {
+                for message in messages {
+                    let input = Input::Received { from, message };
+                    self.validator.handle(self.now(), input).map_err(|error| self.failed(error))?;
+                }
+                self.carry_out()
+            }
+            Incoming::Dropped { peer, reason } => {
+                self.note(Event::Accused { party: peer, fault: reason.to_string() });
+                Ok(())
+            }
+        }
+    }
+
+    fn take(&mut self, input: Input<S, E>) -> Result<(), ShelfError> {
+        self.validator.handle(self.now(), input).map_err(|error| self.failed(error))?;
+        self.carry_out()
+    }
+
+    fn failed(&self, error: JournalError) -> ShelfError {
+        self.shared.shelf.failed(self.identity.me, error)
+    }
+
+    /// In order; what is sent leaves at the end of the step, behind every record of it.
+    fn carry_out(&mut self) -> Result<(), ShelfError> {
+        let mut letters = Vec::new();
+        while let Some(act) = self.validator.poll().map_err(|error| self.failed(error))? {
+            match act {
+                Act::Send { to, message } => letters.push((to, message)),
+                Act::Run(job) => self.start(job),
+                Act::Note(event) => {
+                    self.keep(&event)?;
+                    self.note(event);
+                }
+            }
+        }
+        self.outbox.deliver(&letters);
+        Ok(())
+    }
+
+    /// Hands a job to a thread.
+    fn start(&self, job: Job<S, E::Job>) {
+        let (verdicts, shared) = (self.verdicts.clone(), Arc::clone(&self.shared));
+        let identity = Arc::clone(&self.identity);
+        let is_dealing = matches!(&job, Job::Keygen(keygen::Job::Dealings(job))
+            if matches!(job, protocol::Job::Deal { .. }));
+        let work = move || {
+            // The task may have ended; then nobody needs the verdict.
+            drop(verdicts.send(compute(&shared, &identity, &job)));
+        };
+        if !is_dealing {
+            drop(tokio::task::spawn_blocking(work));
+            return;
+        }
+        let (dealers, qualified) = (Arc::clone(&self.shared.dealers), Arc::clone(&self.qualified));
+        tokio::spawn(async move {
+            let _turn = dealers.acquire().await;
+            if !qualified.load(Ordering::Relaxed) {
+                drop(tokio::task::spawn_blocking(work).await);
+            }
+        });
+    }
+
+    /// What outlives the process besides the party's records. It is durable before anything that follows.
+    fn keep(&self, event: &Event<S>) -> Result<(), ShelfError> {
+        match event {
+            Event::Dealing { progress: Progress::Qualified, .. } => {
+                self.qualified.store(true, Ordering::Relaxed);
+            }
+            Event::Revealed(reveal) => {
+                if let (Some(archive), Some(signature)) =
+                    (&self.shared.archive, S::signature(&reveal.output))
+                {
+                    return archive.keep(reveal.slot, signature);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note(&self, event: Event<S>) {
+        let noticed = Noticed { by: self.identity.me, at: self.now(), event };
+        // The observer stops listening when the run ends.
+        drop(self.shared.events.send(noticed));
+    }
+}
+
+fn compute<S: Keyed, J: Work>(
+    shared: &Shared<S>,
+    identity: &Identity,
+    job: &Job<S, J>,
+) -> Verdict<S, J::Verdict> {
+    let Job::Keygen(job) = job else { return job.run(&shared.setup, identity) };
+    let verdict = shared.once.run(&shared.setup, identity, job);
+    shared.jobs.fetch_add(1, Ordering::Relaxed);
+    Verdict::Keygen(verdict)
+}

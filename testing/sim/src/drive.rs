@@ -1,0 +1,376 @@
+//! What each event does: envelopes arrive, steps begin and end, jobs end, seats crash and boot.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::Machine;
+
+use crate::host::{Effect, Host, InputOf, Recipient, Seat, Step};
+use crate::network::Fate;
+use crate::rule::{Chain, Letter, Scene};
+use crate::simulation::{Disk, Note, Simulation};
+use crate::station::{Item, Lane};
+use crate::time::{Leap, instant, nanos, since_start};
+
+/// All that one step sends to one seat. Shared by the recipients of a broadcast.
+pub(crate) struct Envelope<M> {
+    from: Seat,
+    messages: Vec<M>,
+}
+
+/// Kept small, for the heap moves it around.
+pub(crate) enum Event<H: Host> {
+    Deliver { to: Seat, envelope: Arc<Envelope<H::Message>> },
+    StepEnd { seat: Seat, life: u32 },
+    JobEnd { seat: Seat, life: u32, lane: Lane, verdict: Box<H::Verdict> },
+    Tick { seat: Seat },
+    WakeRules { seat: Seat },
+    Input { seat: Seat, input: Box<InputOf<H>> },
+    Crash { seat: Seat },
+    Boot { seat: Seat, disk: Disk },
+    Leap { seat: Seat, leap: Leap },
+}
+
+impl<H: Host> Event<H> {
+    /// Kind and seats as one word.
+    pub(crate) fn trace(&self) -> u64 {
+        let (kind, seat, other) = match self {
+            Self::Deliver { to, envelope } => (0, to, envelope.from.get()),
+            Self::StepEnd { seat, life } => (1, seat, *life),
+            Self::JobEnd { seat, life, .. } => (2, seat, *life),
+            Self::Tick { seat } => (3, seat, 0),
+            Self::WakeRules { seat } => (4, seat, 0),
+            Self::Input { seat, .. } => (5, seat, 0),
+            Self::Crash { seat } => (6, seat, 0),
+            Self::Boot { seat, .. } => (7, seat, 0),
+            Self::Leap { seat, .. } => (8, seat, 0),
+        };
+        // Seats are at most 2¹⁶, so the three do not overlap.
+        kind << 56 | u64::from(seat.get()) << 32 | u64::from(other)
+    }
+}
+
+impl<H: Host> Simulation<H> {
+    pub(crate) fn happen(&mut self, event: Event<H>) {
+        match event {
+            Event::Deliver { to, envelope } => self.deliver(to, &envelope),
+            Event::StepEnd { seat, life } => {
+                if self.is_alive(seat, life) {
+                    self.free(seat, Lane::Zero);
+                    self.finish(seat, self.now);
+                    self.pump(seat);
+                }
+            }
+            Event::JobEnd { seat, life, lane, verdict } => {
+                if self.is_alive(seat, life) {
+                    self.free(seat, lane);
+                    let input = self.host.checked(seat, *verdict);
+                    self.arrive(seat, input);
+                }
+            }
+            Event::Tick { seat } => self.tick(seat),
+            Event::WakeRules { seat } => self.wake_rules(seat),
+            Event::Input { seat, input } => self.arrive(seat, *input),
+            Event::Crash { seat } => self.crash_now(seat),
+            Event::Boot { seat, disk } => self.boot(seat, disk),
+            Event::Leap { seat, leap } => self.leap_now(seat, leap),
+        }
+    }
+
+    fn is_alive(&self, seat: Seat, life: u32) -> bool {
+        self.stations
+            .get(seat.index())
+            .is_some_and(|station| station.machine.is_some() && station.life == life)
+    }
+
+    fn free(&mut self, seat: Seat, lane: Lane) {
+        if let Some(station) = self.stations.get_mut(seat.index()) {
+            station.lanes.free(lane);
+        }
+    }
+
+    fn deliver(&mut self, to: Seat, envelope: &Envelope<H::Message>) {
+        let Some(station) = self.stations.get_mut(to.index()) else { return };
+        if station.machine.is_none() {
+            self.counters.down += 1;
+            return;
+        }
+        self.counters.arrived += 1;
+        for message in &envelope.messages {
+            self.counters.delivered += 1;
+            self.host.arrives(instant(self.now), to, envelope.from, message);
+            let input = self.host.received(to, envelope.from, message);
+            station.inbox.push_back(Item::Input(input));
+        }
+        self.pump(to);
+    }
+
+    fn arrive(&mut self, seat: Seat, input: InputOf<H>) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        if station.machine.is_some() {
+            station.inbox.push_back(Item::Input(input));
+            self.pump(seat);
+        }
+    }
+
+    fn tick(&mut self, seat: Seat) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        if station.tick(self.now) {
+            self.pump(seat);
+        } else {
+            self.arm(seat);
+        }
+    }
+
+    fn boot(&mut self, seat: Seat, disk: Disk) {
+        self.crash_now(seat);
+        let first = self.host.first_input(seat);
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        if disk == Disk::Lost {
+            station.disk.clear();
+        }
+        station.machine = Some(self.host.boot(seat, &station.disk));
+        station.inbox.extend(first.map(Item::Input));
+        self.arm(seat);
+        self.pump(seat);
+    }
+
+    fn crash_now(&mut self, seat: Seat) {
+        self.finish(seat, self.now);
+        if let Some(station) = self.stations.get_mut(seat.index()) {
+            station.stop();
+        }
+    }
+
+    fn leap_now(&mut self, seat: Seat, leap: Leap) {
+        if let Some(station) = self.stations.get_mut(seat.index()) {
+            station.clock.leap(leap);
+        }
+        self.arm(seat);
+    }
+
+    fn arm(&mut self, seat: Seat) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        if let Some(at) = station.arm(self.now) {
+            self.schedule.push(at, Event::Tick { seat });
+        }
+    }
+
+    /// Lets lane 0 work until it is busy or the inbox is empty, then starts jobs.
+    fn pump(&mut self, seat: Seat) {
+        while let Some(item) =
+            self.stations.get_mut(seat.index()).and_then(|station| station.next_item())
+        {
+            self.step(seat, item);
+        }
+        while let Some(station) = self.stations.get_mut(seat.index()) {
+            let Some((job, lane)) = station.next_job() else { break };
+            let (verdict, cost) = self.host.run(seat, job);
+            let cost = nanos(cost);
+            station.busy = station.busy.saturating_add(cost);
+            self.counters.jobs += 1;
+            let (life, verdict) = (station.life, Box::new(verdict));
+            let end = self.now.saturating_add(cost);
+            self.schedule.push(end, Event::JobEnd { seat, life, lane, verdict });
+        }
+    }
+
+    fn step(&mut self, seat: Seat, item: Item<H>) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        let Some(machine) = station.machine.as_mut() else { return };
+        let (input, ticked) = match item {
+            Item::Input(input) => (input, false),
+            Item::Tick => (self.host.tick(seat), true),
+        };
+        let mut step = Step::begin(seat, self.now, &mut station.pending);
+        step.spend(self.host.input_cost(seat, &input));
+        machine.handle(instant(station.clock.read(self.now)), input);
+        while let Some(output) = machine.poll() {
+            self.host.carry_out(output, &mut step);
+        }
+        let spent = step.spent();
+        self.counters.steps += 1;
+        station.busy = station.busy.saturating_add(spent);
+        if spent > 0 {
+            station.lanes.take_zero();
+            let end = self.now.saturating_add(spent);
+            self.schedule.push(end, Event::StepEnd { seat, life: station.life });
+        } else {
+            if ticked && station.spins(self.now) {
+                self.spinning = Some(seat);
+            }
+            self.finish(seat, self.now);
+        }
+        self.arm(seat);
+    }
+
+    /// Carries out those effects of the current step that count by `until`.
+    fn finish(&mut self, seat: Seat, until: u64) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        if station.pending.is_empty() {
+            return;
+        }
+        let mut mail = std::mem::take(&mut self.mail);
+        let mut crashes = false;
+        for timed in station.pending.drain(..).take_while(|timed| timed.at <= until) {
+            match timed.effect {
+                Effect::Send(to, message) => mail.push((to, message)),
+                Effect::Run(job) => station.jobs.push_back(job),
+                Effect::Note(event) => {
+                    self.notes.push(Note { at: instant(timed.at), seat, event });
+                }
+                Effect::Persist(record) => {
+                    station.disk.push(record);
+                    if let Some(left) = &mut station.records_to_crash {
+                        *left -= 1;
+                        if *left == 0 {
+                            station.records_to_crash = None;
+                            crashes = true;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if crashes {
+            station.stop();
+        }
+        self.post(seat, &mut mail);
+        mail.clear();
+        self.mail = mail;
+    }
+
+    /// Puts the messages of one step into envelopes.
+    fn post(&mut self, from: Seat, mail: &mut Vec<(Recipient, H::Message)>) {
+        if mail.is_empty() {
+            return;
+        }
+        let ruled =
+            self.stations.get(from.index()).is_some_and(|station| !station.rules.is_empty());
+        if ruled {
+            return self.post_by_rules(from, mail);
+        }
+        let mut direct: BTreeMap<Seat, Vec<H::Message>> = mail
+            .iter()
+            .filter_map(|(to, _)| match to {
+                Recipient::One(seat) => Some((*seat, Vec::new())),
+                Recipient::All => None,
+            })
+            .collect();
+        for (seat, messages) in &mut direct {
+            let theirs = mail.iter().filter(|(to, _)| match to {
+                Recipient::All => *seat != from,
+                Recipient::One(one) => one == seat,
+            });
+            messages.extend(theirs.map(|(_, message)| message.clone()));
+        }
+        let messages: Vec<H::Message> = mail
+            .drain(..)
+            .filter(|(to, _)| matches!(to, Recipient::All))
+            .map(|(_, message)| message)
+            .collect();
+        if !messages.is_empty() {
+            let envelope = Arc::new(Envelope { from, messages });
+            for to in self.seats() {
+                if to != from && !direct.contains_key(&to) {
+                    self.route(to, Duration::ZERO, Arc::clone(&envelope));
+                }
+            }
+        }
+        for (to, messages) in direct {
+            self.route(to, Duration::ZERO, Arc::new(Envelope { from, messages }));
+        }
+    }
+
+    fn post_by_rules(&mut self, from: Seat, mail: &mut Vec<(Recipient, H::Message)>) {
+        let mut letters = Vec::new();
+        for (to, message) in mail.drain(..) {
+            let mut letter = |to, message| {
+                letters.push(Letter { to, message, delay: Duration::ZERO });
+            };
+            match to {
+                Recipient::One(to) => letter(to, message),
+                Recipient::All => {
+                    self.seats()
+                        .filter(|&to| to != from)
+                        .for_each(|to| letter(to, message.clone()));
+                }
+            }
+        }
+        let leaves = self.with_rules(from, |chain, scene| chain.outgoing(scene, letters));
+        self.post_letters(from, leaves);
+    }
+
+    fn wake_rules(&mut self, seat: Seat) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        if station.rules_armed.take_if(|armed| *armed == self.now).is_none() {
+            return;
+        }
+        if station.spins(self.now) {
+            self.spinning = Some(seat);
+        }
+        let leaves = self.with_rules(seat, |chain, scene| chain.wake(scene));
+        self.post_letters(seat, leaves);
+    }
+
+    fn with_rules(
+        &mut self,
+        seat: Seat,
+        act: impl FnOnce(&mut Chain<H::Message>, &mut Scene<'_>) -> Vec<Letter<H::Message>>,
+    ) -> Vec<Letter<H::Message>> {
+        let (seats, now) = (self.count(), instant(self.now));
+        let Some(station) = self.stations.get_mut(seat.index()) else { return Vec::new() };
+        let mut scene = Scene { seat, now, seats, dice: &mut self.dice };
+        let leaves = act(&mut station.rules, &mut scene);
+        self.arm_rules(seat);
+        leaves
+    }
+
+    /// Letters that leave together for one seat share an envelope, in order.
+    fn post_letters(&mut self, from: Seat, letters: Vec<Letter<H::Message>>) {
+        let mut envelopes: BTreeMap<(Duration, Seat), Vec<H::Message>> = BTreeMap::new();
+        for Letter { to, message, delay } in letters {
+            envelopes.entry((delay, to)).or_default().push(message);
+        }
+        for ((delay, to), messages) in envelopes {
+            self.route(to, delay, Arc::new(Envelope { from, messages }));
+        }
+    }
+
+    pub(crate) fn arm_rules(&mut self, seat: Seat) {
+        let Some(station) = self.stations.get_mut(seat.index()) else { return };
+        let Some(at) = station.rules.wake_at() else { return };
+        let at = since_start(at).max(self.now);
+        if station.rules_armed.is_none_or(|armed| at < armed) {
+            station.rules_armed = Some(at);
+            self.schedule.push(at, Event::WakeRules { seat });
+        }
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.stations.len()).unwrap_or(u32::MAX)
+    }
+
+    fn seats(&self) -> impl Iterator<Item = Seat> + use<H> {
+        (0..self.count()).map(Seat::new)
+    }
+
+    /// Hands an envelope to the network, `delay` from now.
+    fn route(&mut self, to: Seat, delay: Duration, envelope: Arc<Envelope<H::Message>>) {
+        if to.index() >= self.stations.len() {
+            self.counters.misaddressed += 1;
+            return;
+        }
+        self.counters.sent += 1;
+        let sent = self.now.saturating_add(nanos(delay));
+        match self.network.transit(envelope.from, to, sent, &mut self.dice) {
+            Fate::Lost => self.counters.lost += 1,
+            Fate::Cut => self.counters.cut += 1,
+            Fate::Arrives { at, held } => {
+                self.counters.held += u64::from(held);
+                self.schedule.push(at, Event::Deliver { to, envelope });
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! When a message arrives, if at all: delay, jitter, loss, partitions.
+//!
+//! Half of a round trip is the one-way delay `d`, with `d50` and `d90` from the table's median and
+//! 90th percentile. An envelope's delay is drawn from one of these, by [`Jitter`]:
+//!
+//! | jitter    | distribution                                                                     |
+//! |-----------|----------------------------------------------------------------------------------|
+//! | `None`    | `d50`, always                                                                    |
+//! | `Percent` | uniform on `d50 ± p %`; 5 % is the default                                        |
+//! | `Tail`    | quantiles joined by lines: 0 at `d50 − s/4`, 1/2 at `d50`, 9/10 at `d90`, 1 at `d90 + s`, where `s = d90 − d50` |
+//!
+//! `Tail` has the measured median and 90th percentile; its ends are our choice, since the table says
+//! nothing about them. It draws anew for every envelope, while the table's spread was collected over
+//! days, so `Tail` is the pessimistic model. Between two seats in one region both are those of the
+//! table's line for that region, a few milliseconds; a seat reaches itself at once.
+//!
+//! Delays of one link are independent, so envelopes overtake each other, unless
+//! [`in_order`](Network::in_order) asks for what a TCP or QUIC stream does.
+//!
+//! Elsewhere: faults of one seat (`rule`), and of its machine (`Simulation::crash`).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::dice::{Chance, Dice};
+use crate::host::Seat;
+use crate::placement::Placement;
+use crate::time::{Window, instant, nanos, since_start};
+
+/// How delays scatter; the head of this file defines the distributions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// None: the median, always.
+    None,
+    /// Uniform within so many percent of the median; more than a hundred counts as a hundred.
+    Percent(u8),
+    /// Through the measured median and 90th percentile.
+    Tail,
+}
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Self::Percent(5)
+    }
+}
+
+/// Envelopes sent in the window are lost with this chance, each on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// When.
+    pub window: Window,
+    /// How often.
+    pub chance: Chance,
+}
+
+/// What a partition does to an envelope sent across it. One that is under way when the partition
+/// begins still arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// Never arrives.
+    Dropped,
+    /// Leaves when the partition heals, as in the partially synchronous model.
+    Held,
+}
+
+/// For a while, seats reach only seats of their own group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// When.
+    pub window: Window,
+    /// The groups. Seats that are in none of them form one more.
+    pub groups: Vec<BTreeSet<Seat>>,
+    /// What happens across.
+    pub blocked: Blocked,
+}
+
+impl Partition {
+    fn group(&self, seat: Seat) -> Option<usize> {
+        self.groups.iter().position(|group| group.contains(&seat))
+    }
+
+    fn separates(&self, at: u64, from: Seat, to: Seat) -> bool {
+        self.window.holds(instant(at)) && self.group(from) != self.group(to)
+    }
+}
+
+/// The links between all seats.
+#[derive(Clone, Debug)]
+pub struct Network {
+    delays: Delays,
+    losses: Vec<Loss>,
+    partitions: Vec<Partition>,
+    /// Last arrival per link, where order is kept.
+    arrivals: Option<Arrivals>,
+}
+
+#[derive(Clone, Debug)]
+enum Delays {
+    Constant(u64),
+    Placed { placement: Placement, jitter: Jitter },
+}
+
+/// Rows by sender, columns by receiver, as far as they were needed.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    last: Vec<Vec<u64>>,
+}
+
+/// What becomes of an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Arrives { at: u64, held: bool },
+    Lost,
+    Cut,
+}
+
+impl Network {
+    /// Every envelope takes exactly `delay`: for counting message delays.
+    #[must_use]
+    pub fn constant(delay: Duration) -> Self {
+        Self::over(Delays::Constant(nanos(delay)))
+    }
+
+    /// Delays by where the seats are.
+    #[must_use]
+    pub fn placed(placement: Placement, jitter: Jitter) -> Self {
+        Self::over(Delays::Placed { placement, jitter })
+    }
+
+    fn over(delays: Delays) -> Self {
+        Self { delays, losses: Vec::new(), partitions: Vec::new(), arrivals: None }
+    }
+
+    /// Loses envelopes, in addition to what was set before.
+    #[must_use]
+    pub fn with_loss(mut self, loss: Loss) -> Self {
+        self.losses.push(loss);
+        self
+    }
+
+    /// Parts the seats, in addition to what was set before.
+    #[must_use]
+    pub fn with_partition(mut self, partition: Partition) -> Self {
+        self.partitions.push(partition);
+        self
+    }
+
+    /// On each link an envelope arrives no earlier than those that were sent before it.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.arrivals = Some(Arrivals::default());
+        self
+    }
+
+    /// How many seats have a place, if places matter.
+    pub(crate) const fn places(&self) -> Option<usize> {
+        match &self.delays {
+            Delays::Constant(_) => None,
+            Delays::Placed { placement, .. } => Some(placement.seats()),
+        }
+    }
+
+    pub(crate) fn transit(&mut self, from: Seat, to: Seat, sent: u64, dice: &mut Dice) -> Fate {
+        if from == to {
+            return Fate::Arrives { at: sent, held: false };
+        }
+        let lossy = |loss: &Loss| loss.window.holds(instant(sent)) && dice.happens(loss.chance);
+        if self.losses.iter().any(lossy) {
+            return Fate::Lost;
+        }
+        let Some(departure) = self.departure(from, to, sent) else { return Fate::Cut };
+        let mut at = departure.saturating_add(self.delays.draw(from, to, dice));
+        if let Some(arrivals) = &mut self.arrivals {
+            at = arrivals.after_the_last(from, to, at);
+        }
+        Fate::Arrives { at, held: departure > sent }
+    }
+
+    /// When the last partition in the way is over; `None` if one of them drops.
+    fn departure(&self, from: Seat, to: Seat, sent: u64) -> Option<u64> {
+        let mut departure = sent;
+        // Healing of one may fall into another; each round leaves at least one behind.
+        while let Some(partition) =
+            self.partitions.iter().find(|partition| partition.separates(departure, from, to))
+        {
+            match partition.blocked {
+                Blocked::Dropped => return None,
+                Blocked::Held => departure = since_start(partition.window.until),
+            }
+            if departure == u64::MAX {
+                return None;
+            }
+        }
+        Some(departure)
+    }
+}
+
+impl Arrivals {
+    fn after_the_last(&mut self, from: Seat, to: Seat, at: u64) -> u64 {
+        if self.last.len() <= from.index() {
+            self.last.resize_with(from.index() + 1, Vec::new);
+        }
+        let Some(row) = self.last.get_mut(from.index()) else { return at };
+        if row.len() <= to.index() {
+            row.resize(to.index() + 1, 0);
+        }
+        let Some(last) = row.get_mut(to.index()) else { return at };
+        *last = at.max(*last);
+        *last
+    }
+}
+
+impl Delays {
+    fn draw(&self, from: Seat, to: Seat, dice: &mut Dice) -> u64 {
+        let (placement, jitter) = match self {
+            Self::Constant(delay) => return *delay,
+            Self::Placed { placement, jitter } => (placement, *jitter),
+        };
+        let trip = placement.round_trip(from, to).unwrap_or_default();
+        let (d50, d90) = (nanos(trip.p50) / 2, nanos(trip.p90) / 2);
+        match jitter {
+            Jitter::None => d50,
+            Jitter::Percent(percent) => {
+                let reach = d50 / 100 * u64::from(percent.min(100));
+                dice.between(d50 - reach, d50 + reach)
+            }
+            Jitter::Tail => tail(d50, d90.saturating_sub(d50), dice),
+        }
+    }
+}
+
+/// One draw of [`Jitter::Tail`]: which piece, then uniform inside.
+fn tail(d50: u64, spread: u64, dice: &mut Dice) -> u64 {
+    match dice.below(10) {
+        0..=4 => dice.between(d50.saturating_sub(spread / 4), d50),
+        5..=8 => dice.between(d50, d50 + spread),
+        _ => dice.between(d50 + spread, d50 + spread * 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Instant;
+
+    use super::*;
+    use crate::geography::Geography;
+
+    const A: Seat = Seat::new(0);
+    const B: Seat = Seat::new(1);
+    const C: Seat = Seat::new(2);
+
+    fn ms(count: u64) -> Instant {
+        Instant::at(Duration::from_millis(count))
+    }
+
+    fn far_apart(jitter: Jitter) -> (Network, u64, u64) {
+        let aws = Geography::aws().unwrap();
+        let placement = Placement::listed(&aws, &["eu-west-1", "ap-east-1"]).unwrap();
+        let trip = placement.round_trip(A, B).unwrap();
+        (Network::placed(placement, jitter), nanos(trip.p50) / 2, nanos(trip.p90) / 2)
+    }
+
+    fn sample(network: &mut Network, count: usize) -> Vec<u64> {
+        let mut dice = Dice::new(11);
+        let mut draw = || match network.transit(A, B, 0, &mut dice) {
+            Fate::Arrives { at, .. } => at,
+            fate => panic!("{fate:?}"),
+        };
+        let mut delays: Vec<u64> = (0..count).map(|_| draw()).collect();
+        delays.sort_unstable();
+        delays
+    }
+
+    #[test]
+    fn delay_is_half_a_round_trip_and_jitter_keeps_its_promise() {
+        let (mut network, d50, _) = far_apart(Jitter::None);
+        assert!(sample(&mut network, 10).iter().all(|&delay| delay == d50));
+        let (mut network, d50, _) = far_apart(Jitter::Percent(5));
+        let delays = sample(&mut network, 10_000);
+        let (low, high) = (delays[0], delays[9999]);
+        assert!(low >= d50 / 100 * 95 && low < d50 / 1000 * 951, "{low} {d50}");
+        assert!(high <= d50 / 100 * 106 && high > d50 / 1000 * 1049, "{high} {d50}");
+        assert!(delays[5000].abs_diff(d50) < d50 / 500);
+    }
+
+    #[test]
+    fn the_tail_has_the_measured_percentiles() {
+        let (mut network, d50, d90) = far_apart(Jitter::Tail);
+        assert!(d90 > d50 + d50 / 100);
+        let delays = sample(&mut network, 20_000);
+        let spread = d90 - d50;
+        assert!(delays[10_000].abs_diff(d50) < spread / 20);
+        assert!(delays[18_000].abs_diff(d90) < spread / 20);
+        assert!(delays[19_999] <= d90 + spread && delays[19_999] > d90 + spread / 2);
+        assert!(delays[0] >= d50 - spread / 4);
+    }
+
+    #[test]
+    fn a_seat_reaches_itself_at_once_whatever_the_links_do() {
+        let loss = Loss { window: Window::ALWAYS, chance: Chance::ALWAYS };
+        let mut network = Network::constant(Duration::from_millis(9)).with_loss(loss);
+        let mut dice = Dice::new(0);
+        assert_eq!(network.transit(A, A, 5, &mut dice), Fate::Arrives { at: 5, held: false });
+        assert_eq!(network.transit(A, B, 5, &mut dice), Fate::Lost);
+    }
+
+    #[test]
+    fn a_partition_drops_or_holds_by_group_and_window() {
+        let parted = |blocked, from, until| Partition {
+            window: Window::new(ms(from), ms(until)),
+            groups: vec![BTreeSet::from([A])],
+            blocked,
+        };
+        let mut dice = Dice::new(0);
+        let mut dropping =
+            Network::constant(Duration::ZERO).with_partition(parted(Blocked::Dropped, 10, 20));
+        let fate = |network: &mut Network, from, to, at: u64, dice: &mut Dice| {
+            network.transit(from, to, at * 1_000_000, dice)
+        };
+        assert_eq!(fate(&mut dropping, A, B, 10, &mut dice), Fate::Cut);
+        assert_eq!(fate(&mut dropping, B, A, 19, &mut dice), Fate::Cut);
+        let through = |at: u64, held| Fate::Arrives { at: at * 1_000_000, held };
+        assert_eq!(fate(&mut dropping, B, C, 15, &mut dice), through(15, false));
+        assert_eq!(fate(&mut dropping, A, B, 9, &mut dice), through(9, false));
+        assert_eq!(fate(&mut dropping, A, B, 20, &mut dice), through(20, false));
+        let mut holding = Network::constant(Duration::from_millis(1))
+            .with_partition(parted(Blocked::Held, 18, 30))
+            .with_partition(parted(Blocked::Held, 10, 20));
+        assert_eq!(fate(&mut holding, A, B, 12, &mut dice), through(31, true));
+        let mut forever = Network::constant(Duration::ZERO).with_partition(Partition {
+            window: Window::ALWAYS,
+            groups: vec![BTreeSet::from([A]), BTreeSet::from([B])],
+            blocked: Blocked::Held,
+        });
+        assert_eq!(fate(&mut forever, A, B, 1, &mut dice), Fate::Cut);
+    }
+
+    #[test]
+    fn order_is_kept_only_where_it_was_asked_for() {
+        let overtakes = |network: &mut Network| {
+            let mut dice = Dice::new(3);
+            let mut last = 0;
+            (0..1000).any(|sent| match network.transit(A, B, sent, &mut dice) {
+                Fate::Arrives { at, .. } => std::mem::replace(&mut last, at) > at,
+                fate => panic!("{fate:?}"),
+            })
+        };
+        let (network, ..) = far_apart(Jitter::Percent(5));
+        assert!(overtakes(&mut network.clone()));
+        assert!(!overtakes(&mut network.in_order()));
+    }
+}

@@ -1,0 +1,443 @@
+//! The simulation as its user sees it: set up, schedule faults, run, read.
+
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use protocol::Instant;
+use thiserror::Error;
+
+use crate::dice::Dice;
+use crate::drive::Event;
+use crate::host::{Host, InputOf, Recipient, Seat};
+use crate::network::Network;
+use crate::rule::Rule;
+use crate::schedule::Schedule;
+use crate::station::Station;
+use crate::time::{Leap, instant, since_start};
+
+/// More seats than any committee has; a bound against slips of the keyboard.
+const MOST_SEATS: u32 = 65_536;
+
+/// What a run depends on, besides the host.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// How many seats there are.
+    pub seats: u32,
+    /// How many lanes each of them has.
+    pub cores: NonZeroU32,
+    /// Where all randomness comes from. Print it with whatever is printed of the run.
+    pub seed: u64,
+    /// The links.
+    pub network: Network,
+    /// After so many events the run stops, in case it would not by itself.
+    pub most_events: u64,
+}
+
+impl Setup {
+    /// One core per seat and no bound on events.
+    #[must_use]
+    pub const fn new(seats: u32, seed: u64, network: Network) -> Self {
+        Self { seats, cores: NonZeroU32::MIN, seed, network, most_events: u64::MAX }
+    }
+}
+
+/// Why there is nothing to simulate.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// Too few or too many seats.
+    #[error("{got} seats, expected 1 to {MOST_SEATS}")]
+    Seats {
+        /// How many were asked for.
+        got: u32,
+    },
+    /// Seats without a place.
+    #[error("{seats} seats, but the network has places for {places}")]
+    Places {
+        /// How many were asked for.
+        seats: u32,
+        /// How many the placement has.
+        places: usize,
+    },
+}
+
+/// A seat that the simulation does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("no {seat} among {seats}")]
+pub struct UnknownSeat {
+    /// What was asked for.
+    pub seat: Seat,
+    /// How many there are.
+    pub seats: usize,
+}
+
+/// What a restarted seat finds on its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    /// Every record that was written.
+    Kept,
+    /// Nothing.
+    Lost,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Nothing is left to happen.
+    Idle,
+    /// The time is up; more would happen later.
+    Deadline,
+    /// The watcher said so.
+    Watcher,
+    /// [`Setup::most_events`] have happened.
+    Events,
+    /// This seat's machine, or a rule of it, asks again and again to be woken at one instant.
+    Spinning(Seat),
+}
+
+/// What a machine reported, with time and place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note<E> {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub seat: Seat,
+    /// What.
+    pub event: E,
+}
+
+/// What happened so far, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Entries of the schedule that were worked off.
+    pub events: u64,
+    /// Inputs that machines handled.
+    pub steps: u64,
+    /// Jobs that were started.
+    pub jobs: u64,
+    /// Envelopes that left, per recipient.
+    pub sent: u64,
+    /// Envelopes that arrived at a machine.
+    pub arrived: u64,
+    /// Messages in these.
+    pub delivered: u64,
+    /// Envelopes that a [`Loss`](crate::Loss) swallowed.
+    pub lost: u64,
+    /// Envelopes that a partition swallowed.
+    pub cut: u64,
+    /// Envelopes that a partition held back.
+    pub held: u64,
+    /// Envelopes that found the seat down.
+    pub down: u64,
+    /// Messages for seats that do not exist.
+    pub misaddressed: u64,
+}
+
+/// A run: machines in seats, links between them, one clock.
+///
+/// Two seats, one message, and the time it takes:
+/// ```
+/// use std::time::Duration;
+///
+/// use protocol::{Instant, Machine};
+/// use sim::{Host, Network, Recipient, Seat, Setup, Simulation, Step, Stop};
+///
+/// /// Greets when it starts; hears what others say.
+/// #[derive(Default)]
+/// struct Greeter(Option<Said>);
+/// enum Said { Start, Heard(String) }
+///
+/// impl Machine for Greeter {
+///     type Input = Said;
+///     type Output = Said;
+///     fn handle(&mut self, _: Instant, input: Said) { self.0 = Some(input) }
+///     fn poll(&mut self) -> Option<Said> { self.0.take() }
+///     fn wake_at(&self) -> Option<Instant> { None }
+/// }
+///
+/// struct Greeters;
+/// impl Host for Greeters {
+///     type Machine = Greeter;
+///     type Message = String;
+///     type Job = ();
+///     type Verdict = ();
+///     type Record = ();
+///     type Event = String;
+///     fn boot(&mut self, _: Seat, _: &[()]) -> Greeter { Greeter::default() }
+///     fn first_input(&mut self, _: Seat) -> Option<Said> { Some(Said::Start) }
+///     fn received(&mut self, _: Seat, from: Seat, words: &String) -> Said {
+///         Said::Heard(format!("{words} from {from}"))
+///     }
+///     fn checked(&mut self, _: Seat, (): ()) -> Said { Said::Start }
+///     fn tick(&mut self, _: Seat) -> Said { Said::Start }
+///     fn carry_out(&mut self, output: Said, step: &mut Step<'_, Self>) {
+///         match output {
+///             Said::Start => step.send(Recipient::All, "hello".to_owned()),
+///             Said::Heard(words) => step.note(words),
+///         }
+///     }
+///     fn run(&mut self, _: Seat, (): ()) -> ((), Duration) { ((), Duration::ZERO) }
+/// }
+///
+/// let network = Network::constant(Duration::from_millis(40));
+/// let mut simulation = Simulation::new(Greeters, Setup::new(2, 7, network))?;
+/// assert_eq!(simulation.run(Instant::at(Duration::from_secs(1))), Stop::Idle);
+/// let first = &simulation.notes()[0];
+/// assert_eq!((first.seat, first.event.as_str()), (Seat::new(1), "hello from seat 0"));
+/// assert_eq!(first.at, Instant::at(Duration::from_millis(40)));
+/// # Ok::<(), sim::SetupError>(())
+/// ```
+pub struct Simulation<H: Host> {
+    pub(crate) host: H,
+    pub(crate) stations: Vec<Station<H>>,
+    pub(crate) schedule: Schedule<Event<H>>,
+    pub(crate) network: Network,
+    pub(crate) dice: Dice,
+    pub(crate) now: u64,
+    pub(crate) notes: Vec<Note<H::Event>>,
+    pub(crate) counters: Counters,
+    pub(crate) spinning: Option<Seat>,
+    /// Letters of the step being finished; kept for its allocation.
+    pub(crate) mail: Vec<(Recipient, H::Message)>,
+    fingerprint: u64,
+    most_events: u64,
+    seed: u64,
+}
+
+impl<H: Host> Simulation<H> {
+    /// Seats every machine; they boot at time zero, in order, when the run begins.
+    ///
+    /// # Errors
+    /// No seats, too many, or fewer places than seats.
+    pub fn new(host: H, setup: Setup) -> Result<Self, SetupError> {
+        let Setup { seats, cores, seed, network, most_events } = setup;
+        if !(1..=MOST_SEATS).contains(&seats) {
+            return Err(SetupError::Seats { got: seats });
+        }
+        if let Some(places) = network.places().filter(|&places| places < Seat::new(seats).index()) {
+            return Err(SetupError::Places { seats, places });
+        }
+        let mut schedule = Schedule::new();
+        for seat in 0..seats {
+            schedule.push(0, Event::Boot { seat: Seat::new(seat), disk: Disk::Kept });
+        }
+        Ok(Self {
+            host,
+            stations: (0..seats).map(|_| Station::new(cores)).collect(),
+            schedule,
+            network,
+            dice: Dice::new(seed),
+            now: 0,
+            notes: Vec::new(),
+            counters: Counters::default(),
+            spinning: None,
+            mail: Vec::new(),
+            fingerprint: seed,
+            most_events,
+            seed,
+        })
+    }
+
+    /// Gives a machine an input from outside, as if it arrived at `at`; now, if that is past.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn input(&mut self, seat: Seat, at: Instant, input: InputOf<H>) -> Result<(), UnknownSeat> {
+        self.plan(seat, at, Event::Input { seat, input: Box::new(input) })
+    }
+
+    /// Crashes a seat. What its current step has done by then is done, the rest never happens.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn crash(&mut self, seat: Seat, at: Instant) -> Result<(), UnknownSeat> {
+        self.plan(seat, at, Event::Crash { seat })
+    }
+
+    /// Crashes a seat when it has written `records` more records, before the next effect: the worst
+    /// moment for a machine that sends first and writes later.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn crash_after_records(&mut self, seat: Seat, records: u64) -> Result<(), UnknownSeat> {
+        let seats = self.stations.len();
+        let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
+        station.records_to_crash = Some(records.max(1));
+        Ok(())
+    }
+
+    /// Boots a seat anew, and crashes it first if it is up. With [`Disk::Kept`] its machine gets
+    /// every record that was written before.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn restart(&mut self, seat: Seat, at: Instant, disk: Disk) -> Result<(), UnknownSeat> {
+        self.plan(seat, at, Event::Boot { seat, disk })
+    }
+
+    /// Sets a seat's clock: its machine sees time leap, its links and work do not. The clock is the
+    /// seat's, so a restart does not put it right.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn leap(&mut self, seat: Seat, at: Instant, leap: Leap) -> Result<(), UnknownSeat> {
+        self.plan(seat, at, Event::Leap { seat, leap })
+    }
+
+    /// Puts records onto a seat's disk, as of an earlier life; before the run begins.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn load(
+        &mut self,
+        seat: Seat,
+        records: impl IntoIterator<Item = H::Record>,
+    ) -> Result<(), UnknownSeat> {
+        let seats = self.stations.len();
+        let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
+        station.disk.extend(records);
+        Ok(())
+    }
+
+    /// Makes a seat Byzantine, in addition to the rules that it has.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn rule(
+        &mut self,
+        seat: Seat,
+        rule: impl Rule<H::Message> + 'static,
+    ) -> Result<(), UnknownSeat> {
+        let seats = self.stations.len();
+        let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
+        station.rules.push(Box::new(rule));
+        self.arm_rules(seat);
+        Ok(())
+    }
+
+    /// Runs until nothing is left or `until` is past; what happens at `until` is included.
+    pub fn run(&mut self, until: Instant) -> Stop {
+        self.run_watching(until, |_| ControlFlow::Continue(()))
+    }
+
+    /// Runs like [`run`](Self::run) and shows each note to `watch`, which may stop the run.
+    pub fn run_watching(
+        &mut self,
+        until: Instant,
+        mut watch: impl FnMut(&Note<H::Event>) -> ControlFlow<()>,
+    ) -> Stop {
+        let until = since_start(until);
+        loop {
+            if self.counters.events >= self.most_events {
+                return Stop::Events;
+            }
+            let Some((at, event)) = self.schedule.pop_until(until) else {
+                if self.schedule.is_empty() {
+                    return Stop::Idle;
+                }
+                self.now = until;
+                return Stop::Deadline;
+            };
+            self.now = at;
+            self.counters.events += 1;
+            self.fold(at);
+            self.fold(event.trace());
+            let noted = self.notes.len();
+            self.happen(event);
+            if let Some(seat) = self.spinning.take() {
+                return Stop::Spinning(seat);
+            }
+            let mut fresh = self.notes.iter().skip(noted);
+            if fresh.any(|note| watch(note).is_break()) {
+                return Stop::Watcher;
+            }
+        }
+    }
+
+    /// All notes not taken yet. A step's notes come when it ends, so times of different seats may
+    /// be out of order by the length of a step.
+    #[must_use]
+    pub fn notes(&self) -> &[Note<H::Event>] {
+        &self.notes
+    }
+
+    /// Takes the notes out, so that a long run does not keep them.
+    pub fn take_notes(&mut self) -> Vec<Note<H::Event>> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// A machine, unless its seat is down.
+    #[must_use]
+    pub fn machine(&self, seat: Seat) -> Option<&H::Machine> {
+        self.stations.get(seat.index())?.machine.as_ref()
+    }
+
+    /// What a seat's disk holds, oldest first.
+    #[must_use]
+    pub fn records(&self, seat: Seat) -> &[H::Record] {
+        self.stations.get(seat.index()).map_or(&[], |station| &station.disk)
+    }
+
+    /// How long a seat's lanes have worked, taken together; work is charged when it starts.
+    #[must_use]
+    pub fn busy(&self, seat: Seat) -> Duration {
+        let busy = self.stations.get(seat.index()).map_or(0, |station| station.busy);
+        Duration::from_nanos(busy)
+    }
+
+    /// The host.
+    #[must_use]
+    pub const fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// The host, to change it between two runs.
+    pub const fn host_mut(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    /// The host, when the run is over.
+    #[must_use]
+    pub fn into_host(self) -> H {
+        self.host
+    }
+
+    /// Virtual time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        instant(self.now)
+    }
+
+    /// The seed that this run can be replayed with.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What happened so far, in numbers.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// A hash of the seed and of every event's time, kind and seats, in order: equal for equal
+    /// runs. Not cryptographic.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    fn plan(&mut self, seat: Seat, at: Instant, event: Event<H>) -> Result<(), UnknownSeat> {
+        let seats = self.stations.len();
+        if seat.index() >= seats {
+            return Err(UnknownSeat { seat, seats });
+        }
+        self.schedule.push(since_start(at).max(self.now), event);
+        Ok(())
+    }
+
+    /// FNV-1a, a word at a time, with a rotation so that high bits matter.
+    fn fold(&mut self, word: u64) {
+        self.fingerprint = (self.fingerprint ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    }
+}

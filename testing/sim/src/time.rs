@@ -1,0 +1,79 @@
+//! The scheduler's time: nanoseconds since the start, in a `u64` that lasts 584 years.
+
+use std::time::Duration;
+
+use protocol::Instant;
+
+/// Saturates: what lies beyond the end of time never happens.
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn since_start(at: Instant) -> u64 {
+    nanos(at.since_start())
+}
+
+pub(crate) const fn instant(nanos: u64) -> Instant {
+    Instant::at(Duration::from_nanos(nanos))
+}
+
+/// A clock that somebody sets, or that was wrong and is put right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leap {
+    /// The clock jumps ahead.
+    Ahead(Duration),
+    /// The clock jumps back, at most to its start.
+    Back(Duration),
+}
+
+/// How a seat's clock differs from virtual time: it runs as fast, and was set now and then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clock {
+    ahead: u64,
+    behind: u64,
+}
+
+impl Clock {
+    pub(crate) fn leap(&mut self, leap: Leap) {
+        match leap {
+            Leap::Ahead(by) => self.ahead = self.ahead.saturating_add(nanos(by)),
+            Leap::Back(by) => self.behind = self.behind.saturating_add(nanos(by)),
+        }
+    }
+
+    /// What it shows at this virtual time.
+    pub(crate) fn read(self, now: u64) -> u64 {
+        now.saturating_add(self.ahead).saturating_sub(self.behind)
+    }
+
+    /// When it shows this, if nobody sets it before.
+    pub(crate) fn when(self, shown: u64) -> u64 {
+        shown.saturating_add(self.behind).saturating_sub(self.ahead)
+    }
+}
+
+/// A stretch of virtual time: `from` belongs to it, `until` does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first instant inside.
+    pub from: Instant,
+    /// The first instant after it.
+    pub until: Instant,
+}
+
+impl Window {
+    /// All of time.
+    pub const ALWAYS: Self = Self { from: Instant::START, until: Instant::at(Duration::MAX) };
+
+    /// The window `[from, until)`; empty if `until` is not later.
+    #[must_use]
+    pub const fn new(from: Instant, until: Instant) -> Self {
+        Self { from, until }
+    }
+
+    /// Whether `at` lies inside.
+    #[must_use]
+    pub fn holds(&self, at: Instant) -> bool {
+        self.from <= at && at < self.until
+    }
+}
