@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use crypto_core::access::Party;
+
 use crate::stakes::StakesError;
+use crate::validator::HaltError;
 
 /// How a command fails.
 #[derive(Debug)]
@@ -14,6 +17,12 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A party that got keys from its input, and can have no beacon.
+    #[must_use]
+    pub fn halted(party: Party, why: &HaltError) -> Self {
+        Self::bad_input(format_args!("{party} stops: {why}"))
+    }
+
     /// Bad input, in its own words.
     pub fn bad_input(what: impl fmt::Display) -> Self {
         Self::BadInput(what.to_string())

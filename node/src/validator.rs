@@ -18,7 +18,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::{Beacon, Life, Limits, Path, Paths, Sharing, Slot, Value, View};
+use ::beacon::{
+    Beacon, ConfigError, FinalityError, Life, Limits, Path, Paths, Sharing, Slot, Value, View,
+};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
@@ -165,6 +167,8 @@ pub enum Event<S: Keyed> {
     Skipped(Slot),
     /// A transaction did not count, or an event of the engine released nothing; in words.
     Refused(String),
+    /// This validator has keys and can have no beacon: it does nothing more, and its run has failed.
+    Halted(HaltError),
 }
 
 /// Why a validator does not start.
@@ -176,6 +180,17 @@ pub enum StartError {
     /// The records are of another epoch, or not what was written.
     #[error(transparent)]
     Keygen(#[from] pvss_dkg::protocol::RecordError),
+}
+
+/// Why a validator that has its keys cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HaltError {
+    /// Thresholds cannot be held against the stake that makes a value final.
+    #[error("no measure for the thresholds: {0}")]
+    Finality(#[from] FinalityError),
+    /// What the keys and the set-up amount to makes no beacon.
+    #[error("the beacon refuses its configuration: {0}")]
+    Config(#[from] ConfigError),
 }
 
 /// Engine, key generation and beacon of one party.
@@ -196,6 +211,8 @@ enum Stage<S: Keyed> {
     /// No keys yet; what the beacon will have to be told.
     Before(Box<Backlog<S>>),
     Running(Box<Beacon<S>>),
+    /// There will be no beacon.
+    Halted,
 }
 
 #[derive(Default)]
@@ -266,7 +283,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     #[must_use]
     pub fn beacon(&self) -> Option<&Beacon<S>> {
         match &self.stage {
-            Stage::Before(_) => None,
+            Stage::Before(_) | Stage::Halted => None,
             Stage::Running(beacon) => Some(beacon),
         }
     }
@@ -317,7 +334,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     fn carried(&mut self, now: Instant, from: Party, partial: &[u8]) {
         let longest = match &self.stage {
             Stage::Running(beacon) => beacon.longest_message(from),
-            Stage::Before(_) => usize::MAX,
+            Stage::Before(_) | Stage::Halted => usize::MAX,
         };
         match read_carried(partial, longest) {
             Ok(message) => self.tell(now, ::beacon::Input::Received { from, message }),
@@ -392,7 +409,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 }
             }
             // Without keys there is nothing to release early, and nobody to check a job for.
-            (Stage::Before(_), _) => {}
+            (Stage::Before(_) | Stage::Halted, _) => {}
         }
     }
 
@@ -430,24 +447,12 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         let committees = Box::new(epoch.committees.clone());
         let Stage::Before(backlog) = &mut self.stage else { return };
         let backlog = std::mem::take(&mut **backlog);
-        let finality = match self.setup.finality(E::QUORUM) {
-            Ok(finality) => finality,
-            Err(error) => return self.note(Event::Refused(error.to_string())),
-        };
-        let config = ::beacon::Config {
-            context: self.setup.context,
-            me: self.me,
-            paths: paths(&self.setup, epoch),
-            binding: S::binding(first_slot),
-            fast_attempt: E::FAST_ATTEMPT,
-            finality,
-            first: first_slot,
-            life: self.life,
-            limits: Limits::default(),
-        };
-        match Beacon::new(config, &backlog.records) {
+        match self.new_beacon(epoch, &backlog.records) {
             Ok(beacon) => self.stage = Stage::Running(Box::new(beacon)),
-            Err(error) => return self.note(Event::Refused(error.to_string())),
+            Err(error) => {
+                self.stage = Stage::Halted;
+                return self.note(Event::Halted(error));
+            }
         }
         self.note(Event::Ready { first_slot, committees });
         // The beacon repeats what it released before a crash, unless it knows that it must not.
@@ -462,6 +467,26 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 self.tell(now, ::beacon::Input::Received { from, message });
             }
         }
+    }
+
+    fn new_beacon(
+        &self,
+        epoch: keygen::Epoch<S>,
+        records: &[::beacon::Record],
+    ) -> Result<Beacon<S>, HaltError> {
+        let first = Slot::new(epoch.first_slot);
+        let config = ::beacon::Config {
+            context: self.setup.context,
+            me: self.me,
+            paths: paths(&self.setup, epoch),
+            binding: S::binding(first),
+            fast_attempt: E::FAST_ATTEMPT,
+            finality: self.setup.finality(E::QUORUM)?,
+            first,
+            life: self.life,
+            limits: Limits::default(),
+        };
+        Ok(Beacon::new(config, records)?)
     }
 
     fn admit(&mut self, now: Instant, keys: &AdmittedKeys<S>) {
@@ -513,6 +538,9 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
     type Output = Output<S, E>;
 
     fn handle(&mut self, now: Instant, input: Input<S, E>) {
+        if matches!(self.stage, Stage::Halted) {
+            return;
+        }
         match input {
             Input::Start => self.engine.handle(now, engine::Input::Start),
             Input::Received { from, message: Message::Engine(message) } => {
@@ -544,6 +572,7 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
         let beacon = match &self.stage {
             Stage::Before(_) => None,
             Stage::Running(beacon) => beacon.wake_at(),
+            Stage::Halted => return None,
         };
         self.engine.wake_at().into_iter().chain(beacon).min()
     }
@@ -595,6 +624,8 @@ fn read_carried<S: ::beacon::Scheme>(
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
+    use std::time::Duration;
+
     use ::beacon::Wvuf;
     use weighted_rounding::{Ratio, Stake};
 
@@ -605,6 +636,13 @@ mod tests {
     use crate::transaction::Kind;
 
     type Seats = (Arc<Setup>, Vec<Arc<Identity>>);
+
+    #[derive(Debug, PartialEq, Eq)]
+    enum Keys {
+        Lacking,
+        Suffice,
+        Refused(HaltError),
+    }
 
     fn committee() -> Seats {
         let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
@@ -626,19 +664,23 @@ mod tests {
         validator.finalized(Instant::START, Slot::new(1), Some(block));
     }
 
-    /// Runs every job of the key generation; what was persisted, and whether the keys sufficed.
-    fn rest(validator: &mut Validator<Wvuf>, (setup, identities): &Seats) -> (Vec<Record>, bool) {
-        let (mut records, mut ready) = (Vec::new(), false);
+    /// Runs every job of the key generation; what was persisted, and what came of the keys.
+    fn run_all(
+        validator: &mut Validator<Wvuf>,
+        (setup, identities): &Seats,
+    ) -> (Vec<Record>, Keys) {
+        let (mut records, mut keys) = (Vec::new(), Keys::Lacking);
         loop {
             validator.settle(Instant::START);
-            let Some(output) = validator.poll() else { return (records, ready) };
+            let Some(output) = validator.poll() else { return (records, keys) };
             match output {
                 Output::Persist(record) => records.push(record),
                 Output::Run(Job::Keygen(keygen::Job::Dealings(Dealings::Deal { .. }))) => {}
                 Output::Run(Job::Keygen(job)) => {
                     validator.keygen.checked(job.run(setup, &identities[0]));
                 }
-                Output::Note(Event::Ready { .. }) => ready = true,
+                Output::Note(Event::Ready { .. }) => keys = Keys::Suffice,
+                Output::Note(Event::Halted(why)) => keys = Keys::Refused(why),
                 _ => {}
             }
         }
@@ -694,18 +736,37 @@ mod tests {
         let early = [keys.clone(), dealings.clone()].concat();
         let mut steady = validator(&seats, Vec::new());
         finalize(&mut steady, &early);
-        let (records, ready) = rest(&mut steady, &seats);
-        assert!(!ready);
+        let (records, keys_of_steady) = run_all(&mut steady, &seats);
+        assert_eq!(keys_of_steady, Keys::Lacking);
         let mut crashed = validator(&seats, records);
         finalize(&mut crashed, &early);
-        let (again, ready) = rest(&mut crashed, &seats);
-        assert!(!ready, "keys count for the party that crashed, and for nobody else");
+        let (again, keys_of_crashed) = run_all(&mut crashed, &seats);
+        let why = "keys count for the party that crashed, and for nobody else";
+        assert_eq!(keys_of_crashed, Keys::Lacking, "{why}");
         let ordered = |record: &Record| matches!(record, Record::Ordered { .. });
         assert!(!again.iter().any(ordered));
         // In time they do.
         let mut timely = validator(&seats, Vec::new());
         finalize(&mut timely, &[dealings, keys].concat());
-        assert!(rest(&mut timely, &seats).1);
+        assert_eq!(run_all(&mut timely, &seats).1, Keys::Suffice);
+    }
+
+    #[test]
+    fn a_validator_whose_beacon_is_refused_says_why_and_does_nothing_more() {
+        let (setup, identities) = committee();
+        // Thresholds of weights, held against a stake of one each.
+        let setup = Setup { one_each: true, ..(*setup).clone() };
+        let seats = (Arc::new(setup), identities);
+        let (dealings, keys) = transactions(&seats);
+        let mut validator = validator(&seats, Vec::new());
+        finalize(&mut validator, &[dealings, keys].concat());
+        let (_, keys) = run_all(&mut validator, &seats);
+        let refused =
+            matches!(keys, Keys::Refused(HaltError::Config(ConfigError::OpensNever { .. })));
+        assert!(refused, "{keys:?}");
+        assert!(validator.beacon().is_none() && validator.wake_at().is_none());
+        validator.handle(Instant::at(Duration::from_secs(3600)), Input::Tick);
+        assert!(validator.poll().is_none());
     }
 
     #[test]

@@ -177,6 +177,7 @@ impl Host for Committee {
                     Event::Revealed(reveal) => Seen::Revealed(reveal),
                     Event::Accused { party, fault } => Seen::Accused(party, fault),
                     Event::Refused(why) => Seen::Refused(why),
+                    Event::Halted(why) => Seen::Refused(why.to_string()),
                     Event::Skipped(_) => panic!("no height is skipped"),
                     _ => return,
                 };

@@ -102,6 +102,7 @@ impl<E: Engine> Host for Committee<E> {
                 Event::Accused { party, fault } => Seen::Wrong(format!("accuses {party}: {fault}")),
                 Event::Skipped(slot) => Seen::Wrong(format!("{slot} has no value")),
                 Event::Refused(why) => Seen::Wrong(why),
+                Event::Halted(why) => Seen::Wrong(why.to_string()),
                 Event::Dealing { .. } | Event::Ready { .. } | Event::Admitted(_) => return,
             }),
         }

@@ -48,6 +48,8 @@ pub(super) struct Ledger<S: Keyed> {
     committees: Option<PerPath<S::Committee>>,
     rows: BTreeMap<Slot, Row<S>>,
     faults: Vec<String>,
+    /// Why the first party that cannot go on cannot.
+    halted: Option<Failure>,
 }
 
 impl<S: Keyed> Ledger<S> {
@@ -63,6 +65,7 @@ impl<S: Keyed> Ledger<S> {
             committees: None,
             rows: BTreeMap::new(),
             faults: Vec::new(),
+            halted: None,
         }
     }
 
@@ -88,6 +91,9 @@ impl<S: Keyed> Ledger<S> {
             Event::Revealed(reveal) => return self.revealed((by, at), reveal),
             Event::Accused { party, fault } => {
                 self.faults.push(format!("{by} accuses {party}: {fault}"));
+            }
+            Event::Halted(why) => {
+                self.halted.get_or_insert(Failure::halted(by, &why));
             }
             Event::Refused(why) => self.faults.push(format!("{by} refuses: {why}")),
             Event::Skipped(_) | Event::Dealing { .. } => {}
@@ -135,9 +141,9 @@ impl<S: Keyed> Ledger<S> {
         self.slots.is_some_and(|slots| self.done >= slots)
     }
 
-    /// Whether anybody was accused, or refused something.
+    /// Whether anybody was accused, refused something, or cannot go on.
     pub(super) const fn has_faults(&self) -> bool {
-        !self.faults.is_empty()
+        !self.faults.is_empty() || self.halted.is_some()
     }
 
     /// The waits in the slots of a range.
@@ -173,8 +179,11 @@ impl<S: Keyed> Ledger<S> {
     /// before there was a key.
     ///
     /// # Errors
-    /// The first disagreement.
+    /// Why a party could not go on, else the first disagreement.
     pub(super) fn settle(self) -> Result<Option<Chronicle>, Failure> {
+        if let Some(failure) = self.halted {
+            return Err(failure);
+        }
         if let Some(fault) = self.faults.first() {
             let count = self.faults.len();
             return Err(Failure::Disagreement(format!("{count} faults, the first: {fault}")));

@@ -1,8 +1,11 @@
 //! Links between honest parties, and what strangers and liars make of them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::beacon::Bls;
+use ::jolteon::Jolteon;
 use crypto_core::access::Party;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,6 +16,8 @@ use weighted_rounding::{Ratio, Stake};
 use super::handshake;
 use super::link::{Incoming, LinkError, MAX_FRAME};
 use super::network::{Outbox, Seats};
+use super::soak;
+use crate::failure::Failure;
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
 use crate::validator::Recipient;
 
@@ -236,4 +241,16 @@ async fn who_does_not_read_gets_less_and_holds_nobody_up() {
     }
     assert!(!numbers.is_empty() && numbers.is_sorted());
     assert!(numbers.len() < usize::try_from(FRAMES).unwrap(), "a queue without bound");
+}
+
+#[tokio::test]
+async fn a_run_whose_beacons_are_refused_ends_with_the_reason() {
+    let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+    let mut plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+    // Thresholds of weights, held against a stake of one each.
+    plan.rounding = None;
+    let run = soak::run::<Bls, Jolteon>(&plan, |_| ControlFlow::Continue(()));
+    let ended = timeout(3 * SOON, run).await.expect("in time");
+    let Err(Failure::BadInput(why)) = ended else { panic!("{ended:?}") };
+    assert!(why.contains("stops: the beacon refuses its configuration"), "{why}");
 }

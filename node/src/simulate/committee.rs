@@ -27,11 +27,14 @@ pub use super::ground::Ground;
 use super::prices::Bill;
 pub use super::prices::Prices;
 pub use super::seen::Seen;
+use crate::failure::Failure;
 use crate::keygen;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
 use crate::simulate::lives::Lives;
-use crate::validator::{Input, Job, Message, Output, Recipient, Record, Validator, Verdict};
+use crate::validator::{
+    Event, HaltError, Input, Job, Message, Output, Recipient, Record, Validator, Verdict,
+};
 
 /// What a Byzantine seat makes of its own key generation.
 pub type Tamper<S> = Box<dyn Fn(&keygen::Job<S>, keygen::Verdict<S>) -> keygen::Verdict<S>>;
@@ -82,6 +85,8 @@ pub struct Committee<S: Keyed> {
     /// Who measures links.
     pub watch: Option<Watch<S>>,
     lives: Lives,
+    /// The first party that cannot go on, and why.
+    halted: Option<(Party, HaltError)>,
 }
 
 impl<S: Keyed> Committee<S> {
@@ -108,6 +113,7 @@ impl<S: Keyed> Committee<S> {
             slip: None,
             watch: None,
             lives: Lives::default(),
+            halted: None,
         })
     }
 
@@ -156,6 +162,14 @@ impl<S: Keyed> Committee<S> {
     #[must_use]
     pub fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// Whether all parties go on.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn check_halted(&self) -> Result<(), Failure> {
+        self.halted.as_ref().map_or(Ok(()), |(party, why)| Err(Failure::halted(*party, why)))
     }
 
     /// What was checked, for another run.
@@ -268,6 +282,9 @@ impl<S: Keyed> Host for Committee<S> {
             }
             Output::Run(job) => step.run(job),
             Output::Note(event) => {
+                if let Event::Halted(why) = &event {
+                    self.halted.get_or_insert((self.party(step.seat()), why.clone()));
+                }
                 Seen::told(event).into_iter().for_each(|seen| step.note(seen));
             }
         }

@@ -95,9 +95,11 @@ impl<S: Keyed> Experiment<S> {
             stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
                 seen += u64::from(matches!(note.event, Seen::Revealed(_)));
                 noted += 1;
-                let enough = seen >= wanted || noted >= KEPT;
+                let halted = matches!(note.event, Seen::Halted(_));
+                let enough = seen >= wanted || noted >= KEPT || halted;
                 if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
+            simulation.host().check_halted()?;
             if take(simulation.take_notes(), seen)?.is_break() {
                 return Ok(());
             }

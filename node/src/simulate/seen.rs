@@ -8,7 +8,7 @@ use ::beacon::{Path, Reveal, Slot, Value};
 use crypto_core::access::Party;
 
 use crate::scheme::{AdmittedKeys, Keyed, PerPath};
-use crate::validator::{Event, Message, Record};
+use crate::validator::{Event, HaltError, Message, Record};
 
 /// One thing that was told or has left.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub enum Seen<S: Keyed> {
     Accused(Party, String),
     /// Something did not count.
     Refused(String),
+    /// A party cannot go on: the run has failed.
+    Halted(HaltError),
     /// It is on the disk that this party order-votes, in this round the last time: it prefinalizes.
     Promised(u64),
     /// A vote has left.
@@ -72,6 +74,7 @@ impl<S: Keyed> Seen<S> {
             Event::Accused { party, fault } => Self::Accused(party, fault),
             Event::Skipped(slot) => Self::Skipped(slot),
             Event::Refused(why) => Self::Refused(why),
+            Event::Halted(why) => Self::Halted(why),
         })
     }
 

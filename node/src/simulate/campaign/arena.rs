@@ -452,7 +452,7 @@ impl<E: Legible, S: Forge> Playable for Arena<E, S> {
         Some(FIRST)
     }
 
-    fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+    fn broken(&self) -> Option<String> {
+        self.broken.as_ref().map(|why| format!("does not boot: {why}"))
     }
 }

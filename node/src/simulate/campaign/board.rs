@@ -115,8 +115,10 @@ impl<S: Keyed> Board<S> {
         let mut ready = 0;
         let stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
             ready += u32::from(matches!(note.event, Seen::Ready { .. }));
-            if ready >= seats { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let over = ready >= seats || matches!(note.event, Seen::Halted(_));
+            if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
+        simulation.host().check_halted()?;
         if ready < seats {
             let what = format!("{ready} of {seats} parties have keys after {stop:?}");
             return Err(Failure::Disagreement(what));

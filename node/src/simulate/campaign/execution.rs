@@ -114,9 +114,7 @@ pub(super) trait Playable: Host + Sized {
         None
     }
     /// Why somebody is not taking part.
-    fn broken(&self) -> Option<&str> {
-        None
-    }
+    fn broken(&self) -> Option<String>;
 }
 
 /// An execution under way.
@@ -311,7 +309,7 @@ impl<'a, H: Playable> Stage<'a, H> {
             stop => return Err(Violation::Liveness(format!("the run stops: {stop:?}"))),
         }
         if let Some(why) = self.simulation.host().broken() {
-            return Err(Violation::Liveness(format!("does not boot: {why}")));
+            return Err(Violation::Liveness(why));
         }
         self.read_notes()?;
         self.measure()?;

@@ -17,7 +17,7 @@ use super::tally::Tally;
 use super::vice::{Sinner, Vice};
 use crate::failure::Failure;
 use crate::scheme::Keyed;
-use crate::setup::Algorithm;
+use crate::setup::{Algorithm, Setup};
 use crate::simulate::check::Trial;
 use crate::simulate::committee::{Committee, Knowledge, Prices, Seen};
 use crate::validator::{Input, Message, Validator};
@@ -61,6 +61,10 @@ impl<S: Forge + Keyed> Playable for Committee<S> {
     ) -> Result<(), UnknownSeat> {
         simulation.rule(seat, Sinner::<S, Arc<Message<S>>>::new(vice, tally))
     }
+
+    fn broken(&self) -> Option<String> {
+        self.check_halted().err().map(|failure| failure.to_string())
+    }
 }
 
 /// Plays one execution. What is known of the board's values goes in and comes out.
@@ -70,7 +74,15 @@ pub(super) fn play<S: Forge + Keyed>(
     board: &Board<S>,
     knowledge: Knowledge<S>,
 ) -> Result<(Played, Knowledge<S>), Failure> {
-    let mut setup = board.ground.setup().clone();
+    play_as(seed, draw, board, (board.ground.setup().clone(), knowledge))
+}
+
+fn play_as<S: Forge + Keyed>(
+    seed: u64,
+    draw: &Draw,
+    board: &Board<S>,
+    (mut setup, knowledge): (Setup, Knowledge<S>),
+) -> Result<(Played, Knowledge<S>), Failure> {
     setup.fast_after = if board.algorithm == Algorithm::Slow { u64::MAX } else { 0 };
     setup.timeout = ROUND;
     let host = Committee::new(Arc::clone(&board.ground), setup, Prices::Flat(WORK))
@@ -156,6 +168,22 @@ mod tests {
         assert!(outcome(&draw([mute(0)])).is_ok());
         let violation = outcome(&draw([mute(0), mute(1)])).unwrap_err();
         assert!(matches!(violation, Violation::Liveness(_)), "{violation}");
+    }
+
+    #[test]
+    fn refused_beacons_are_a_violation_and_make_no_board() {
+        let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+        let mut layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        let board = Board::<Bls>::new(&layout).unwrap();
+        // Thresholds of weights, held against a stake of one each.
+        let setup = Setup { one_each: true, ..board.ground.setup().clone() };
+        let violation = play_as(1, &draw([]), &board, (setup, Knowledge::default()));
+        let violation = violation.unwrap().0.outcome.unwrap_err();
+        let Violation::Liveness(why) = violation else { unreachable!("{violation}") };
+        assert!(why.contains("the beacon refuses its configuration"), "{why}");
+        layout.plan.rounding = None;
+        let failure = Board::<Bls>::new(&layout).map(drop).unwrap_err();
+        assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
     }
 
     #[test]

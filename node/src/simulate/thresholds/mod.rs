@@ -396,6 +396,21 @@ mod tests {
     }
 
     #[test]
+    fn runs_whose_beacons_are_refused_fail_with_the_reason() {
+        let stakes = STAKES.map(Stake::new).to_vec();
+        let mut plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        // Thresholds of weights, held against a stake of one each.
+        plan.rounding = None;
+        let experiment = experiment(&plan);
+        let run = experiment.run(Algorithm::Fast).map(drop);
+        let trace = Trace::record(&experiment).map(drop);
+        for ended in [run, trace] {
+            let Err(Failure::BadInput(why)) = ended else { unreachable!("{ended:?}") };
+            assert!(why.contains("the beacon refuses its configuration"), "{why}");
+        }
+    }
+
+    #[test]
     fn with_all_that_is_not_needed_late_a_ramp_waits_and_tight_thresholds_do_not() {
         let stakes = STAKES.map(Stake::new).to_vec();
         let waits = |algorithm: Algorithm, run: Algorithm| {

@@ -63,8 +63,10 @@ impl Trace {
         let mut revealed = 0_u64;
         simulation.run_watching(Instant::at(PATIENCE), |note| {
             revealed += u64::from(matches!(note.event, Seen::Revealed(_)));
-            if revealed >= wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let over = revealed >= wanted || matches!(note.event, Seen::Halted(_));
+            if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
+        simulation.host().check_halted()?;
         if revealed < wanted {
             let what = format!("{revealed} of {wanted} values");
             return Err(Failure::Disagreement(what));
