@@ -6,6 +6,7 @@
 //! | step     | equation                                                                     | by whom   |
 //! |----------|------------------------------------------------------------------------------|-----------|
 //! | keys     | `Y = g₁^x`, `Ŷ = g₂^x`, `Ŷⱼ = g₂^f(j)`; `e(Y, g₂) = e(g₁, Ŷ)`, `Y ≠ 1`        | anyone    |
+//! | draw     | `(r, s) = H(Y, label, m, fresh)`                                             | sender    |
 //! | encrypt  | `U = g₁^r`, `Ū = ḡ^r`, `body = AEAD_K(m; label)` with `K = KDF(U, Y^r)`       | sender    |
 //! |          | `c = H(Y, label, U, Ū, body, g₁^s, ḡ^s)`, `z = s + c·r`                       |           |
 //! | validate | `c = H(Y, label, U, Ū, body, g₁^z/U^c, ḡ^z/Ū^c)`, `U, Ū ≠ 1`                  | anyone    |
@@ -46,9 +47,11 @@ mod quorum;
 mod share;
 
 pub use self::ciphertext::{
-    Ciphertext, InvalidCiphertext, PlaintextError, Unopenable, ValidCiphertext,
+    Ciphertext, EncryptError, InvalidCiphertext, PlaintextError, Unopenable, ValidCiphertext,
 };
-pub use self::committee::{Committee, CommitteeError, DecryptionKey, KeySharesError, OtherKey};
+pub use self::committee::{
+    Committee, CommitteeError, DecryptionKey, KeySharesError, OtherKey, StoredKeyError,
+};
 pub use self::key::{EncryptionKey, KeyError};
 pub use self::label::{Label, LabelError};
 pub use self::quorum::{

@@ -31,6 +31,12 @@ pub enum ImplausibleRandomness {
     /// The same block again.
     #[error("randomness is implausible: the same block of 32 bytes came twice")]
     Repeated,
+    /// A draw is repeated until it is in a range, and never is.
+    #[error("randomness is implausible: none of {draws} draws is in the range")]
+    OutOfRange {
+        /// How often was drawn.
+        draws: usize,
+    },
 }
 
 /// What makes seeds of blocks, and remembers a hash of the last: a program has one for each source.

@@ -25,6 +25,7 @@ use zeroize::Zeroize;
 
 use crate::challenge::Transcript;
 use crate::curve::Scalar;
+use crate::entropy::{ImplausibleRandomness, is_periodic};
 use crate::secret::Secret;
 
 /// Collects what a draw depends on.
@@ -85,17 +86,41 @@ impl Hedge {
         secrets.fold(self, |hedge, scalar| hedge.secret(label, &Secret::new(scalar.to_bytes())))
     }
 
-    /// The generator to draw from, with 32 bytes of `fresh` in its seed.
+    /// The generator to draw from, with 32 bytes of `fresh` in its seed. Where nothing that was appended
+    /// is hard to guess, [`plausible_rng`](Self::plausible_rng) is the one to call.
     #[must_use]
     pub fn rng(self, fresh: &mut impl CryptoRng) -> HedgedRng {
-        let mut bytes = [0; 32];
-        fresh.fill_bytes(&mut bytes);
-        let hedge = self.secret(b"fresh", &Secret::new(bytes));
-        bytes.zeroize();
-        let Self(mut transcript) = hedge;
+        self.seeded(&draw(fresh))
+    }
+
+    /// As [`rng`](Self::rng), but refuses what only a broken generator gives.
+    ///
+    /// # Errors
+    /// If one half of the 32 fresh bytes is the other.
+    pub fn plausible_rng(
+        self,
+        fresh: &mut impl CryptoRng,
+    ) -> Result<HedgedRng, ImplausibleRandomness> {
+        let bytes = draw(fresh);
+        if is_periodic(bytes.expose()) {
+            return Err(ImplausibleRandomness::Periodic);
+        }
+        Ok(self.seeded(&bytes))
+    }
+
+    fn seeded(self, fresh: &Secret<[u8; 32]>) -> HedgedRng {
+        let Self(mut transcript) = self.secret(b"fresh", fresh);
         let seed = Secret::new(transcript.bytes(b"seed"));
         ChaCha20Rng::from_seed(*seed.expose())
     }
+}
+
+fn draw(fresh: &mut impl CryptoRng) -> Secret<[u8; 32]> {
+    let mut bytes = [0; 32];
+    fresh.fill_bytes(&mut bytes);
+    let drawn = Secret::new(bytes);
+    bytes.zeroize();
+    drawn
 }
 
 #[cfg(test)]
@@ -162,6 +187,16 @@ mod tests {
         };
         assert_ne!(draw(1), draw(2));
         assert_ne!(draw(1), Scalar::ZERO);
+        let refused = Hedge::new(b"a").plausible_rng(&mut Zeros);
+        assert_eq!(refused.err(), Some(ImplausibleRandomness::Periodic));
+    }
+
+    #[test]
+    fn plausible_or_not_makes_no_difference_to_what_is_drawn() {
+        let mut fresh = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+        let mut bytes = [0; 64];
+        Hedge::new(b"a").plausible_rng(&mut fresh).unwrap().fill_bytes(&mut bytes);
+        assert_eq!(bytes, drawn(Hedge::new(b"a"), 1));
     }
 
     #[test]

@@ -49,3 +49,4 @@ pub use self::message::{Message, Purpose, PurposeError};
 pub use self::partial::{Partial, PartialError};
 pub use self::quorum::{OptimisticQuorum, Quorum, QuorumError};
 pub use self::signer::{KeyShareError, KeyShares, Signer};
+pub(crate) use self::signer::{shares_from_bytes, shares_to_bytes};

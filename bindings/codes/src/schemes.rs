@@ -1,8 +1,8 @@
 //! Errors of threshold signatures, of the weighted VUF and of decryption.
 use crypto_core::commitment::{CommitmentError, ShareError};
 use crypto_core::elgamal::{
-    self, CombineError, InvalidCiphertext, KeyError, KeySharesError, LabelError, OtherKey,
-    PlaintextError, Unopenable, WrongOpening,
+    self, CombineError, EncryptError, InvalidCiphertext, KeyError, KeySharesError, LabelError,
+    OtherKey, PlaintextError, StoredKeyError, Unopenable, WrongOpening,
 };
 use crypto_core::polynomial::{CountError, InterpolationError};
 use crypto_core::threshold::{self, KeyShareError, PurposeError};
@@ -221,6 +221,15 @@ impl Coded for KeySharesError {
     }
 }
 
+impl Coded for StoredKeyError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Decode(error) => error.detail(),
+            Self::Shares(error) => error.detail(),
+        }
+    }
+}
+
 impl Coded for OtherKey {
     fn detail(&self) -> Detail {
         code("other-key")
@@ -262,6 +271,15 @@ impl Coded for CombineError {
 impl Coded for LabelError {
     fn detail(&self) -> Detail {
         code("too-long").need(&self.max).got(&self.got)
+    }
+}
+
+impl Coded for EncryptError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Plaintext(error) => error.detail(),
+            Self::Randomness(error) => error.detail(),
+        }
     }
 }
 

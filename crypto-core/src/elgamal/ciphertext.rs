@@ -1,4 +1,10 @@
 //! Encrypting, and the check that everybody makes before a share is given.
+//!
+//! Two bodies under one `r` are under one key and one nonce of the cipher, and two proofs of one `r` with
+//! one `s` give `r` away. So both depend on the plaintext, the label and the committee's key as well as on
+//! the generator ([`Hedge`]): one that repeats itself encrypts the same plaintext to the same bytes, and
+//! anything else with another `r` and another `s`. One that has failed altogether is refused, for a
+//! plaintext may be easy to guess.
 use alloc::vec::Vec;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
@@ -13,15 +19,29 @@ use super::key::EncryptionKey;
 use super::label::Label;
 use crate::challenge::Transcript;
 use crate::curve::{DecodeError, G1Affine, G1Projective, Scalar, vartime_msm};
+use crate::entropy::ImplausibleRandomness;
 use crate::generators::g_bar;
+use crate::hedge::{Hedge, HedgedRng};
 use crate::secret::Secret;
 
 const PROOF_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-PROOF";
 const KEY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-KEY";
+const DRAWS_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-DRAWS";
 /// Bytes that the body has more than the plaintext.
 const AEAD_TAG: usize = 16;
 
-/// Why a plaintext is not encrypted.
+/// Why nothing is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncryptError {
+    /// It is too long.
+    #[error(transparent)]
+    Plaintext(#[from] PlaintextError),
+    /// The generator is broken, so the ciphertext would be as secret as the plaintext is hard to guess.
+    #[error(transparent)]
+    Randomness(#[from] ImplausibleRandomness),
+}
+
+/// A plaintext that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plaintext has {got} bytes, at most {max} are allowed")]
 pub struct PlaintextError {
@@ -113,22 +133,24 @@ impl Ciphertext {
 }
 
 impl EncryptionKey {
-    /// Encrypts for whoever holds the committee's shares, under a label that stays readable.
-    /// Five multiplications in `𝔾₁`, constant time.
+    /// Encrypts for the committee, under a label that stays readable. Takes 32 bytes of `rng`; costs five
+    /// multiplications in `𝔾₁`, constant time but for the plaintext's length.
     ///
     /// # Errors
-    /// If the plaintext has more than [`Ciphertext::MAX_PLAINTEXT`] bytes.
+    /// If the plaintext has more than [`Ciphertext::MAX_PLAINTEXT`] bytes, or `rng` gives what no working
+    /// generator does.
     pub fn encrypt(
         &self,
         label: &Label,
         plaintext: &[u8],
         rng: &mut impl CryptoRng,
-    ) -> Result<Ciphertext, PlaintextError> {
+    ) -> Result<Ciphertext, EncryptError> {
         let (got, max) = (plaintext.len(), Ciphertext::MAX_PLAINTEXT);
         if got > max {
-            return Err(PlaintextError { got, max });
+            return Err(PlaintextError { got, max }.into());
         }
-        let secrets = Secret::new([Scalar::random_nonzero(rng), Scalar::random(rng)]);
+        let mut draws = self.draws(label, plaintext, rng)?;
+        let secrets = Secret::new([Scalar::random_nonzero(&mut draws), Scalar::random(&mut draws)]);
         let [r, s] = secrets.expose();
         let (g, g_bar) = (G1Affine::generator(), g_bar());
         let mask = Secret::new((self.y() * r).to_affine());
@@ -141,6 +163,20 @@ impl EncryptionKey {
             Ciphertext { u, u_bar, challenge: Scalar::ZERO, response: Scalar::ZERO, body };
         let challenge = unproven.prove(self, label, [g * s, g_bar * s]);
         Ok(Ciphertext { challenge, response: *s + challenge * r, ..unproven })
+    }
+
+    /// What `r` and `s` are drawn from.
+    fn draws(
+        &self,
+        label: &Label,
+        plaintext: &[u8],
+        fresh: &mut impl CryptoRng,
+    ) -> Result<HedgedRng, ImplausibleRandomness> {
+        Hedge::new(DRAWS_TAG)
+            .public(b"key", &self.y().to_bytes())
+            .public(b"label", label.as_bytes())
+            .secret(b"plaintext", &Secret::new(plaintext.to_vec()))
+            .plausible_rng(fresh)
     }
 }
 

@@ -7,10 +7,10 @@ use super::share::DecryptionShare;
 use crate::access::{Access, Party, ShareIndex, Threshold, ThresholdError};
 use crate::challenge::Transcript;
 use crate::commitment::Commitment;
-use crate::curve::{G1Affine, G1Projective, G2, G2Affine, G2Projective, Scalar};
+use crate::curve::{DecodeError, G1Affine, G1Projective, G2, G2Affine, G2Projective, Scalar};
 use crate::polynomial::{Placement, Points};
 use crate::secret::Secret;
-use crate::threshold::degree;
+use crate::threshold::{degree, shares_from_bytes, shares_to_bytes};
 
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-COMMITTEE";
 
@@ -76,6 +76,17 @@ pub enum KeySharesError {
         /// Which.
         index: ShareIndex,
     },
+}
+
+/// Why stored bytes are not a party's key in a committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoredKeyError {
+    /// They are not as many scalars as the party holds shares.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// They are not its shares.
+    #[error(transparent)]
+    Shares(#[from] KeySharesError),
 }
 
 /// The ciphertext is for the key of another committee.
@@ -182,6 +193,15 @@ impl Committee {
     pub(super) fn keys_of(&self, party: Party) -> &[G2Affine] {
         self.share_keys.get(self.access.range(party)).unwrap_or_default()
     }
+
+    /// The same, of a party that holds shares.
+    fn keys_of_holder(&self, party: Party) -> Result<&[G2Affine], KeySharesError> {
+        if !self.access.contains(party) {
+            return Err(KeySharesError::NotMember { party });
+        }
+        let keys = self.keys_of(party);
+        if keys.is_empty() { Err(KeySharesError::NoShares { party }) } else { Ok(keys) }
+    }
 }
 
 /// `f(j)` for the indices of one party, checked against the committee's public keys.
@@ -213,13 +233,7 @@ impl DecryptionKey {
         party: Party,
         shares: Secret<Vec<Scalar>>,
     ) -> Result<Self, KeySharesError> {
-        if !committee.access().contains(party) {
-            return Err(KeySharesError::NotMember { party });
-        }
-        let keys = committee.keys_of(party);
-        if keys.is_empty() {
-            return Err(KeySharesError::NoShares { party });
-        }
+        let keys = committee.keys_of_holder(party)?;
         let (got, need) = (shares.expose().len(), keys.len());
         if got != need {
             return Err(KeySharesError::Count { got, need });
@@ -231,6 +245,31 @@ impl DecryptionKey {
             }
         }
         Ok(Self { key: *committee.key(), committee: *committee.id(), party, shares })
+    }
+
+    /// Reads what [`DecryptionKey::to_secret_bytes`] wrote, and costs what [`DecryptionKey::new`] does. The
+    /// shares of another party or committee, as of the epoch before, are refused.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly the canonical encoding of the party's shares in this committee.
+    pub fn from_secret_bytes(
+        committee: &Committee,
+        party: Party,
+        bytes: &Secret<Vec<u8>>,
+    ) -> Result<Self, StoredKeyError> {
+        let expected = committee.keys_of_holder(party)?.len() * Scalar::BYTES;
+        let got = bytes.expose().len();
+        if got != expected {
+            return Err(DecodeError::Length { expected, got }.into());
+        }
+        Ok(Self::new(committee, party, shares_from_bytes(bytes)?)?)
+    }
+
+    /// The key for storage: its shares, 32 bytes each, big-endian, in the order of the indices. When the
+    /// committee has handed its secret over, they must be gone from disks and backups.
+    #[must_use]
+    pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
+        shares_to_bytes(&self.shares)
     }
 
     /// The committee that they are of, by its digest.

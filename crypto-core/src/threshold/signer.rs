@@ -72,28 +72,13 @@ impl KeyShares {
     /// # Errors
     /// If the bytes are not scalars one after the other.
     pub fn from_secret_bytes(party: Party, bytes: &Secret<Vec<u8>>) -> Result<Self, DecodeError> {
-        let bytes = bytes.expose();
-        // Reserved at once: a vector that grows leaves copies behind.
-        let mut shares = Vec::with_capacity(bytes.len().div_ceil(Scalar::BYTES));
-        for one in bytes.chunks(Scalar::BYTES) {
-            match Scalar::from_bytes(one) {
-                Ok(share) => shares.push(share),
-                Err(error) => {
-                    shares.zeroize();
-                    return Err(error);
-                }
-            }
-        }
-        Ok(Self { party, shares: Secret::new(shares) })
+        Ok(Self { party, shares: shares_from_bytes(bytes)? })
     }
 
     /// The shares for storage, 32 bytes each, big-endian.
     #[must_use]
     pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
-        let shares = self.shares.expose();
-        let mut bytes = Vec::with_capacity(shares.len() * Scalar::BYTES);
-        shares.iter().for_each(|share| bytes.extend_from_slice(&share.to_bytes()));
-        Secret::new(bytes)
+        shares_to_bytes(&self.shares)
     }
 
     /// Makes the shares those of a member: `g^f(j) = pkⱼ`, a multiplication for each.
@@ -121,6 +106,33 @@ impl KeyShares {
         let purpose = committee.purpose();
         Ok(Signer { purpose, committee: committee.id(), shares: self, keys: powers })
     }
+}
+
+/// Shares one after the other, 32 bytes each.
+pub(crate) fn shares_to_bytes(shares: &Secret<Vec<Scalar>>) -> Secret<Vec<u8>> {
+    let shares = shares.expose();
+    let mut bytes = Vec::with_capacity(shares.len() * Scalar::BYTES);
+    shares.iter().for_each(|share| bytes.extend_from_slice(&share.to_bytes()));
+    Secret::new(bytes)
+}
+
+/// Reads what [`shares_to_bytes`] wrote, and nothing else.
+pub(crate) fn shares_from_bytes(
+    bytes: &Secret<Vec<u8>>,
+) -> Result<Secret<Vec<Scalar>>, DecodeError> {
+    let bytes = bytes.expose();
+    // Reserved at once: a vector that grows leaves copies behind.
+    let mut shares = Vec::with_capacity(bytes.len().div_ceil(Scalar::BYTES));
+    for one in bytes.chunks(Scalar::BYTES) {
+        match Scalar::from_bytes(one) {
+            Ok(share) => shares.push(share),
+            Err(error) => {
+                shares.zeroize();
+                return Err(error);
+            }
+        }
+    }
+    Ok(Secret::new(shares))
 }
 
 /// A party that signs: its shares match the committee's keys.

@@ -2,7 +2,8 @@
 chosen ciphertext attack"), shares checked by pairing.
 
     keys      Y = g1^f(0); Y_hat_j = g2^f(x_j), Y_hat = g2^f(0)
-    encrypt   r, s random: U = g1^r, U_bar = g_bar^r, A = g1^s, B = g_bar^s
+    draw      r, s = the first two blocks of ChaCha20 under SHA-256 of Y, label, plaintext, 32 fresh bytes
+    encrypt   U = g1^r, U_bar = g_bar^r, A = g1^s, B = g_bar^s
               K = SHA-256("PREFINAL-V1-ELGAMAL-KEY" || U || Y^r); body = seal(K, label, plaintext)
               c = challenge(Y, label, U, U_bar, body, A, B), z = s + c r
     validate  c = challenge(..., g1^z U^-c, g_bar^z U_bar^-c); U, U_bar not the identity
@@ -14,6 +15,7 @@ from hashlib import sha256
 
 from . import chacha
 from .curve import G1, G2, Refused
+from .draws import draw_scalar
 from .field import R
 from .hash_to_curve import hash_to_curve, tag_of
 from .pairing import pairs_to_one
@@ -40,9 +42,21 @@ def challenge(key, label, u, u_bar, body, a, b):
     return transcript.scalar(b"challenge")
 
 
+def draw(key, label, plaintext, draws):
+    """(r, s)"""
+    hedge = Transcript(b"PREFINAL-V1-HEDGE")
+    hedge.append(b"domain", b"PREFINAL-V1-ELGAMAL-DRAWS")
+    hedge.append_points(b"key", [key])
+    hedge.append(b"label", label)
+    hedge.append(b"plaintext", plaintext)
+    hedge.append(b"fresh", draws.bytes(32))
+    seed = hedge.bytes(b"seed")
+    return [draw_scalar(chacha.block(seed, counter, bytes(12))) for counter in range(2)]
+
+
 def encrypt(key, label, plaintext, draws):
     """(U, U_bar, c, z, body)"""
-    r, s = draws.nonzero_scalar(), draws.scalar()
+    r, s = draw(key, label, plaintext, draws)
     u, u_bar = G1.generator * r, G_BAR * r
     body = chacha.seal(derive(u, key * r), NONCE, label, plaintext)
     c = challenge(key, label, u, u_bar, body, G1.generator * s, G_BAR * s)

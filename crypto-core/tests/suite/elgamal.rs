@@ -6,6 +6,7 @@
 )]
 
 mod fixture;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,8 @@ use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::elgamal::{
     Ciphertext, CombineError, Committee, CommitteeError, DecryptionKey, DecryptionShare,
-    EncryptionKey, InvalidCiphertext, KeyError, KeySharesError, Label, LabelError, OtherKey,
-    PlaintextError, QuorumError, ShareError, Unopenable,
+    EncryptError, EncryptionKey, InvalidCiphertext, KeyError, KeySharesError, Label, LabelError,
+    OtherKey, PlaintextError, QuorumError, ShareError, Unopenable,
 };
 use crypto_core::generators::g_bar;
 use crypto_core::polynomial::{Placement, Polynomial};
@@ -111,7 +112,8 @@ fn plaintexts_of_any_length_up_to_the_bound() {
     }
     let max = Ciphertext::MAX_PLAINTEXT;
     let verdict = dealt.key().encrypt(&label(7), &vec![7; max + 1], &mut rng);
-    assert_eq!(verdict.unwrap_err(), PlaintextError { got: max + 1, max });
+    let long = EncryptError::Plaintext(PlaintextError { got: max + 1, max });
+    assert_eq!(verdict.unwrap_err(), long);
 }
 
 #[test]

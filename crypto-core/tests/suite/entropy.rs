@@ -5,12 +5,13 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+use std::array;
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::elgamal;
+use crypto_core::elgamal::{self, EncryptError};
 use crypto_core::entropy::{ImplausibleRandomness, Seeds};
 use crypto_core::secret::Secret;
 use crypto_core::timelock::{Identity, encrypt};
@@ -76,16 +77,78 @@ fn no_key_comes_of_a_generator_that_repeats_itself() {
     assert!(refused(|| SecretKey::random(&mut Broken(twice))));
 }
 
+fn elgamal_key(secret: u64) -> elgamal::EncryptionKey {
+    let secret = Scalar::from_u64(secret);
+    let (y, y_hat) = (G1Affine::generator() * secret, G2Affine::generator() * secret);
+    elgamal::EncryptionKey::new(y.into(), y_hat.into()).unwrap()
+}
+
+fn elgamal_label(text: &str) -> elgamal::Label {
+    elgamal::Label::new(text.as_bytes()).unwrap()
+}
+
 #[test]
-fn what_needs_an_ephemeral_key_ends_too() {
-    let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(3);
-    let base = G1Affine::generator();
-    let secret = Scalar::random(&mut rng);
-    let (y, y_hat): (G1Affine, _) =
-        ((base * secret).into(), (G2Affine::generator() * secret).into());
-    let key = elgamal::EncryptionKey::new(y, y_hat).unwrap();
-    let label = elgamal::Label::new(b"label").unwrap();
-    assert!(refused(|| key.encrypt(&label, b"message", &mut zeros())));
+fn nothing_is_encrypted_to_a_committee_with_a_generator_that_has_failed() {
+    let (key, label) = (elgamal_key(5), elgamal_label("label"));
+    for rng in [zeros(), Broken([7; 64]), Broken([255; 64]), order()] {
+        let verdict = key.encrypt(&label, b"message", &mut { rng });
+        let broken = EncryptError::Randomness(ImplausibleRandomness::Periodic);
+        assert_eq!(verdict, Err(broken), "{:?}", rng.0);
+    }
+}
+
+/// `U`, `Ū`, challenge, response and the body of a ciphertext, whose cipher has one nonce for all.
+fn values(ciphertext: &elgamal::Ciphertext) -> [Vec<u8>; 5] {
+    let bytes = borsh::to_vec(ciphertext).unwrap();
+    [0..48, 48..96, 96..128, 128..160, 164..bytes.len()].map(|range| bytes[range].to_vec())
+}
+
+/// What the cipher adds to the plaintext.
+fn key_stream(ciphertext: &elgamal::Ciphertext, plaintext: &[u8]) -> Vec<u8> {
+    let [.., body] = values(ciphertext);
+    body.iter().zip(plaintext).map(|(byte, plain)| byte ^ plain).collect()
+}
+
+/// With one `r` for two plaintexts, the sum of the bodies is the sum of the plaintexts; with one `s` for
+/// two challenges, `z − z' = (c − c')·r` gives `r`.
+#[test]
+fn one_state_of_the_generator_encrypts_to_a_committee_with_other_secrets_each_time() {
+    let state = Broken(array::from_fn(|at| 3 * u8::try_from(at).unwrap()));
+    let encrypt = |key: u64, label: &str, plaintext: &[u8]| {
+        let made = elgamal_key(key).encrypt(&elgamal_label(label), plaintext, &mut { state });
+        let made = made.unwrap();
+        assert!(made.clone().validate(&elgamal_key(key), &elgamal_label(label)).is_ok());
+        made
+    };
+    let own = encrypt(5, "slot 7", b"pay Alice 100");
+    assert_eq!(encrypt(5, "slot 7", b"pay Alice 100"), own, "the state is one");
+    let others: [(u64, &str, &[u8]); 5] = [
+        (5, "slot 7", b"pay Carol 100"),
+        (5, "slot 7", b"pay Alice 1000"),
+        (5, "slot 8", b"pay Alice 100"),
+        (5, "slot 7p", b"ay Alice 100"),
+        (6, "slot 7", b"pay Alice 100"),
+    ];
+    let mut made = vec![(own, b"pay Alice 100".as_slice())];
+    made.extend(others.map(|(key, label, plaintext)| (encrypt(key, label, plaintext), plaintext)));
+    for (at, (one, plaintext)) in made.iter().enumerate() {
+        for (other, their_plaintext) in &made[..at] {
+            for (mine, theirs) in values(one).iter().zip(&values(other)) {
+                assert_ne!(mine, theirs, "{plaintext:?} {their_plaintext:?}");
+            }
+            let streams = [key_stream(one, plaintext), key_stream(other, their_plaintext)];
+            assert_ne!(streams[0][..12], streams[1][..12], "{plaintext:?} {their_plaintext:?}");
+            assert_ne!(commitments(one), commitments(other), "{plaintext:?} {their_plaintext:?}");
+        }
+    }
+}
+
+/// `g₁^s`, as everybody computes it: equal for equal `s`.
+fn commitments(ciphertext: &elgamal::Ciphertext) -> G1Affine {
+    let [u, _, challenge, response, _] = values(ciphertext);
+    let scalar = |bytes: &[u8]| Scalar::from_bytes(bytes).unwrap();
+    let u = G1Affine::from_bytes(&u).unwrap();
+    (G1Affine::generator() * scalar(&response) - u * scalar(&challenge)).to_affine()
 }
 
 fn hash(tag: &str, data: &[u8]) -> [u8; 32] {
