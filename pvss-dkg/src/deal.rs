@@ -23,6 +23,7 @@ use crypto_core::bls::min_sig;
 use crypto_core::curve::{
     FixedBase, G1, G1Affine, G1Projective, G2, Projective, Scalar, multiply_each,
 };
+use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::generators::{g_hat, h};
 use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::{Domain, Polynomial};
@@ -58,6 +59,9 @@ pub enum DealError {
         /// The dealer asked for.
         dealer: Party,
     },
+    /// Nothing is dealt with a generator that is broken.
+    #[error(transparent)]
+    Randomness(#[from] ImplausibleRandomness),
 }
 
 /// Who signs what.

@@ -6,7 +6,9 @@
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
 use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
+use crypto_core::secret::Secret;
 use thiserror::Error;
+use zeroize::Zeroize;
 
 /// The first byte of every encoding of this crate.
 pub(crate) const VERSION: u8 = 1;
@@ -122,6 +124,25 @@ impl<'a> Reader<'a> {
         let at = self.at();
         Scalar::from_bytes(self.take::<32>()?)
             .map_err(|_| DecodeError::Element { what: "scalar", at })
+    }
+
+    /// So many secret scalars; the caller has compared the total length first.
+    pub(crate) fn secret_scalars(
+        &mut self,
+        count: usize,
+    ) -> Result<Secret<Vec<Scalar>>, DecodeError> {
+        // Reserved at once: a vector that grows leaves copies behind.
+        let mut scalars = Vec::with_capacity(count);
+        for _ in 0..count {
+            match self.scalar() {
+                Ok(scalar) => scalars.push(scalar),
+                Err(error) => {
+                    scalars.zeroize();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Secret::new(scalars))
     }
 
     pub(crate) fn g1(&mut self) -> Result<G1Affine, DecodeError> {

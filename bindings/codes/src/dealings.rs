@@ -1,5 +1,7 @@
 //! Errors of dealings, of keys made from them, and of their evidence.
-use pvss_dkg::field::{self, AddError, HandoverError, LargeChunkError, TooLarge};
+use pvss_dkg::field::{
+    self, AddError, HandoverError, LargeChunkError, StoredSharesError, TooLarge,
+};
 use pvss_dkg::protocol::{
     EpochKeyError, EvidenceError, Fault, Misdeed, NotCounted, RecordError, RecoverError,
 };
@@ -51,6 +53,7 @@ impl Coded for DealError {
         match self {
             Self::Dealer { dealer, members } => code("not-a-member").index(dealer).need(members),
             Self::Signer { dealer } => code("other-signing-key").party(*dealer),
+            Self::Randomness(error) => error.detail(),
         }
     }
 }
@@ -164,6 +167,16 @@ impl Coded for field::DecryptError {
             Self::Recipient(error) => error.detail(),
             Self::Share { share, .. } => code("cannot-decrypt").index(share),
             Self::UsedUp => code("key-used-up"),
+        }
+    }
+}
+
+impl Coded for StoredSharesError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::NotMember { party } => code("not-a-member").party(*party),
+            Self::Decode(error) => error.detail(),
+            Self::Mismatch { share, .. } => code("share-mismatch").index(share),
         }
     }
 }

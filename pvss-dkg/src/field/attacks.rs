@@ -2,6 +2,7 @@
 
 mod alone;
 mod batch;
+mod broken;
 mod handover;
 pub(crate) mod large;
 mod last;
@@ -73,7 +74,7 @@ impl Cheat {
 
     fn publish_body(&mut self, body: Body) -> Dealing {
         let dealer = as_dealer(&self.committee.config, 5, &self.committee.signers[5]);
-        self.witness.publish(&dealer, body, None, &mut self.committee.rng)
+        self.witness.publish(&dealer, body, None, &mut self.committee.rng).unwrap()
     }
 
     /// As a prover who does not care whether its sums are in range, with other masks.
@@ -291,7 +292,7 @@ fn another_degree_or_another_secret_on_one_path_is_refused() {
     let refused = |committee: &mut Committee, witness: &Witness| {
         let body = witness.encrypt(&layout);
         let dealer = as_dealer(&config, 0, &committee.signers[0]);
-        let dealing = witness.publish(&dealer, body, None, &mut committee.rng);
+        let dealing = witness.publish(&dealer, body, None, &mut committee.rng).unwrap();
         verify(&config, dealing).unwrap_err()
     };
     let expected = DealingError::Degree { path: Path::Slow, threshold: SLOW };

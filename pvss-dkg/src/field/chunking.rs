@@ -20,6 +20,9 @@
 //! difference `0 < Δ < E`. Who cannot, for some chunk, passes with probability `E^−ℓ = 2⁻¹²⁸` per
 //! attempt.
 //!
+//! A dealer makes at most 128 attempts. With a generator that works all of them fail once in `2¹⁶⁰`
+//! dealings; one that gives the same again and again is refused.
+//!
 //! So an honest chunk is below 2¹⁶, a cheater's is a fraction with a denominator below 16 and a
 //! numerator below `Z`: a recipient finds both (`logarithm`). After Groth 2021/339, section 6.5. Ours:
 //! `ℓ` and `E` for 128 bits instead of 256, which makes the worst case of the search 2⁴ times
@@ -28,6 +31,7 @@ use std::sync::LazyLock;
 
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{FixedBase, G1, G1Affine, Scalar, Tag, hash_to_g1};
+use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
@@ -42,6 +46,10 @@ pub(crate) const REPETITIONS: usize = 32;
 const CHALLENGE_BITS: u32 = 4;
 /// `E`
 pub(crate) const CHALLENGES: u64 = 1 << CHALLENGE_BITS;
+/// How often masks are drawn; they fail to hide with a probability below 0.4.
+const ATTEMPTS: usize = 128;
+/// How often a number is drawn until it is below a bound; at least half of the numbers are.
+const DRAWS: usize = 256;
 
 const MASK_KEY_TAG: Tag<'_> =
     Tag::new(b"PREFINAL-V1-PVSS-MASK-KEY_BLS12381G1_XMD:SHA-256_SSWU_RO_");
@@ -124,26 +132,33 @@ pub(crate) struct Masked {
 }
 
 /// Draws masks until all sums are hidden. `chunks` are all `s_kl`, share by share.
+///
+/// # Errors
+/// If the generator never comes to masks that hide.
 pub(crate) fn mask(
     statement: &Statement<'_>,
     begun: &Transcript,
     chunks: &Secret<Vec<u64>>,
     rng: &mut impl CryptoRng,
-) -> Masked {
+) -> Result<Masked, ImplausibleRandomness> {
     let bounds = Bounds::new(statement.layout.items);
-    loop {
+    for _ in 0..ATTEMPTS {
         let betas: Vec<Scalar> = (0..REPETITIONS).map(|_| Scalar::random(rng)).collect();
         let betas = Secret::new(betas);
         // `σ + S`, so that nothing is negative.
-        let shifted = (0..REPETITIONS).map(|_| below(bounds.honest + bounds.sum, rng)).collect();
+        let mut shifted = Vec::with_capacity(REPETITIONS);
+        for _ in 0..REPETITIONS {
+            shifted.push(below(bounds.honest + bounds.sum, rng)?);
+        }
         let shifted = Secret::new(shifted);
         let masks = commit(&betas, &shifted, &bounds);
         let mut transcript = begun.clone();
         let challenges = statement.chunks(&mut transcript, &masks);
         if let Some(sums) = sums(&challenges, chunks, &shifted, &bounds) {
-            return Masked { masks, betas, sums, challenges, transcript };
+            return Ok(Masked { masks, betas, sums, challenges, transcript });
         }
     }
+    Err(ImplausibleRandomness::OutOfRange { draws: ATTEMPTS })
 }
 
 pub(crate) fn commit(
@@ -185,15 +200,16 @@ fn sums(
 }
 
 /// Uniform below `bound`.
-fn below(bound: u64, rng: &mut impl CryptoRng) -> u64 {
+fn below(bound: u64, rng: &mut impl CryptoRng) -> Result<u64, ImplausibleRandomness> {
     let mask = u64::MAX.checked_shr(bound.leading_zeros()).unwrap_or(u64::MAX);
-    loop {
+    for _ in 0..DRAWS {
         let mut bytes = [0; 8];
         rng.fill_bytes(&mut bytes);
         let drawn = u64::from_be_bytes(bytes) & mask;
         bytes.zeroize();
         if drawn < bound {
-            return drawn;
+            return Ok(drawn);
         }
     }
+    Err(ImplausibleRandomness::OutOfRange { draws: DRAWS })
 }

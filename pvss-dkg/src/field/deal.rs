@@ -12,6 +12,7 @@ use crypto_core::challenge::Transcript;
 use crypto_core::curve::{
     FixedBase, G1Affine, G1Projective, G2, G2Affine, Scalar, in_parts, multiply_each,
 };
+use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::Domain;
 use crypto_core::secret::Secret;
@@ -38,7 +39,8 @@ static TABLE_G2: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&G2Af
 /// Deals a random secret to the committee.
 ///
 /// # Errors
-/// If `dealer` is not a party of the committee or `signer` not its key.
+/// If `dealer` is not a party of the committee, `signer` not its key, or `rng` gives what no working
+/// generator does.
 pub fn deal(
     config: &Config,
     dealer: Party,
@@ -49,7 +51,7 @@ pub fn deal(
     let author = Author { config, party: dealer, signer };
     let mut rng = author.hedge(b"field elements").rng(rng);
     let witness = Witness::random(config, &Layout::new(config), &mut rng);
-    Ok(publish(&author, &witness, None, &mut rng))
+    Ok(publish(&author, &witness, None, &mut rng)?)
 }
 
 /// Encrypts, proves and signs. `share` is what is dealt on, of the key with that digest.
@@ -58,7 +60,7 @@ pub(crate) fn publish(
     witness: &Witness,
     share: Option<(ShareIndex, &[u8; 32])>,
     rng: &mut impl CryptoRng,
-) -> Dealing {
+) -> Result<Dealing, ImplausibleRandomness> {
     let body = witness.encrypt(&Layout::new(author.config));
     witness.publish(author, body, share, rng)
 }
@@ -172,30 +174,34 @@ impl Witness {
         body: Body,
         share: Option<(ShareIndex, &[u8; 32])>,
         rng: &mut impl CryptoRng,
-    ) -> Dealing {
+    ) -> Result<Dealing, ImplausibleRandomness> {
         let Author { config, party, signer } = *dealer;
         let layout = Layout::new(config);
         let commitment = G1Affine::from(TABLE_G.multiply(self.constant.expose()));
         let origin = origin(config, party, &commitment, share);
-        let proof = self.prove(&Statement { layout: &layout, origin, body: &body }, rng);
+        let proof = self.prove(&Statement { layout: &layout, origin, body: &body }, rng)?;
         let share = share.map(|(share, _)| share);
         let seal = seal(share, &body, &proof);
         let contribution = Contribution::prove(config, party, seal, &self.constant, rng);
         let signature = contribution.sign(config, signer);
-        Dealing { share, contribution, signature, body, proof }
+        Ok(Dealing { share, contribution, signature, body, proof })
     }
 
     /// Masks and nonces depend on what is proven and on all that is secret about it: two answers to one
     /// nonce would give shares away.
-    pub(crate) fn prove(&self, statement: &Statement<'_>, rng: &mut impl CryptoRng) -> Proof {
+    pub(crate) fn prove(
+        &self,
+        statement: &Statement<'_>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Proof, ImplausibleRandomness> {
         let (begun, shares) = statement.begin();
         let mut rng = Hedge::new(b"PREFINAL-V1-PVSS-FIELD-NONCES")
             .public(b"statement", &begun.clone().bytes(b"hedge"))
             .scalars(b"share", self.values.expose().iter())
             .scalars(b"randomness", self.randomness.expose().iter())
             .rng(rng);
-        let masked = mask(statement, &begun, &self.chunks, &mut rng);
-        self.answer(statement.layout, &shares, masked, &mut rng)
+        let masked = mask(statement, &begun, &self.chunks, &mut rng)?;
+        Ok(self.answer(statement.layout, &shares, masked, &mut rng))
     }
 
     /// Everything after stage 2.

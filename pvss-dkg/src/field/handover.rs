@@ -226,7 +226,8 @@ impl Handover {
     /// Deals one share of the slow path on.
     ///
     /// # Errors
-    /// If `dealer` is not who `signer` says, does not hold the share, or `secret` is not its value.
+    /// If `dealer` is not who `signer` says, does not hold the share, `secret` is not its value, or `rng`
+    /// gives what no working generator does.
     pub fn deal(
         &self,
         dealer: Party,
@@ -249,7 +250,8 @@ impl Handover {
             hedge.public(b"share", &number.to_be_bytes()).scalar(b"secret", secret).rng(rng);
         let sharing = Sharing::new(constant, shape.slow(), shape.threshold(Path::Fast), &mut rng);
         let witness = Witness::new(&self.config, &Layout::new(&self.config), &sharing, &mut rng);
-        Ok(publish(&author, &witness, Some((share, &self.before.digest)), &mut rng))
+        let dealt = publish(&author, &witness, Some((share, &self.before.digest)), &mut rng);
+        Ok(dealt.map_err(DealError::from)?)
     }
 
     /// Checks a dealing of a share, whoever sent it.

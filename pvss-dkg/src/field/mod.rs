@@ -43,6 +43,7 @@ mod logarithm;
 mod proof;
 mod purpose;
 mod sharing;
+mod stored;
 mod verify;
 
 #[cfg(test)]
@@ -55,4 +56,5 @@ pub use handover::{AddError, Handover, HandoverError, Predecessor, Remaining};
 pub use key::Key;
 pub use large::{LargeChunk, LargeChunkError, TooLarge};
 pub use purpose::Paths;
+pub use stored::StoredSharesError;
 pub use verify::{DealingError, verify, verify_all};

@@ -71,7 +71,11 @@ impl Key {
         self.epoch(config)?.decryption()
     }
 
-    fn epoch(&self, config: &Config) -> Result<EpochKey<Field>, PurposeError> {
+    /// What everybody knows of the key: of what a chain stores it makes no difference who added it up.
+    ///
+    /// # Errors
+    /// If the key was made under another configuration.
+    pub fn epoch(&self, config: &Config) -> Result<EpochKey<Field>, PurposeError> {
         if self.config_digest() != config.digest() {
             return Err(PurposeError::Foreign);
         }

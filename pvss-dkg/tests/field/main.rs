@@ -5,3 +5,4 @@
 mod chain;
 mod epoch;
 mod purpose;
+mod stored;

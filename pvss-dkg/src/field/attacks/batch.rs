@@ -32,7 +32,7 @@ fn faulty(committee: &mut Committee, dealer: u32, fault: usize, sign: Scalar) ->
     }
     let body = witness.encrypt(&layout);
     let author = as_dealer(&config, dealer, &committee.signers[party(dealer).index()]);
-    let mut dealing = witness.publish(&author, body, None, &mut committee.rng);
+    let mut dealing = witness.publish(&author, body, None, &mut committee.rng).unwrap();
     let responses = &mut dealing.proof.responses;
     let mut secret = Secret::new(*witness.constant.expose());
     match fault {

@@ -143,7 +143,7 @@ fn only_the_holder_deals_a_share_on_and_nothing_else() {
     let digest = handover.before().digest;
     let mut published = |dealer: u32, share: Option<(ShareIndex, &[u8; 32])>| {
         let author = as_dealer(config, dealer, &signers[party(dealer).index()]);
-        publish(&author, &witness, share, rng)
+        publish(&author, &witness, share, rng).unwrap()
     };
     let other = ShareIndex::new(8).unwrap();
     assert!(handover.verify(published(holder, Some((index, &digest)))).is_ok());

@@ -213,7 +213,7 @@ impl Case for FieldKind {
         let mut body = witness.encrypt(&layout);
         body.ciphertexts.swap(0, 1);
         let author = Author { config, party: place.dealer, signer: &insider.signer };
-        witness.publish(&author, body, None, &mut rng(6)).to_bytes()
+        witness.publish(&author, body, None, &mut rng(6)).unwrap().to_bytes()
     }
 
     fn next_attempt(&self) -> Self {
@@ -308,7 +308,7 @@ impl Case for HandoverKind {
         let witness = Witness::random(config, &Layout::new(config), &mut rng(5));
         let author = Author { config, party: place.dealer, signer: &insider.signer };
         let share = Some((place.share.unwrap(), &self.before().digest));
-        publish(&author, &witness, share, &mut rng(6)).to_bytes()
+        publish(&author, &witness, share, &mut rng(6)).unwrap().to_bytes()
     }
 
     fn next_attempt(&self) -> Self {
