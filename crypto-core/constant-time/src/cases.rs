@@ -9,6 +9,7 @@ use crypto_core::curve::{
     Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar, multiply_each,
 };
 use crypto_core::elgamal::{self, DecryptionKey, Label};
+use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
@@ -41,6 +42,7 @@ pub const ALL: &[Case] = &[
     ("polynomial: all shares, both placements", polynomial_shares),
     ("commitment: commit, verify a share", commitment),
     ("sharing: one secret, two polynomials", sharing),
+    ("hedge: append secrets, draw", hedged_draw),
     ("bls: draw a key, store, read", bls_key),
     ("bls: public key, sign, prove possession", bls_sign),
     ("bls: derive keys from a seed", bls_derive),
@@ -48,7 +50,7 @@ pub const ALL: &[Case] = &[
     ("wvuf: blind shares", wvuf_blind),
     ("wvuf: evaluate", wvuf_evaluate),
     ("elgamal: encrypt", elgamal_encrypt),
-    ("elgamal: take shares, decrypt a share", elgamal_decrypt),
+    ("elgamal: take shares, store, read, decrypt a share", elgamal_decrypt),
     ("timelock: encrypt", timelock_encrypt),
 ];
 
@@ -180,6 +182,31 @@ fn sharing(rng: &mut SecretRng) {
     black_box(Sharing::random(threshold(), Some(threshold()), rng));
 }
 
+fn hedged_draw(rng: &mut SecretRng) {
+    let mut key = [0_u8; 32];
+    rng.fill_bytes(&mut key);
+    // More than a block of the hash.
+    let mut message = vec![0_u8; 100];
+    rng.fill_bytes(&mut message);
+    let scalars = [(); 2].map(|()| Scalar::random(rng));
+    let (key, message, scalar) =
+        (Secret::new(key), Secret::new(message), Secret::new(Scalar::random(rng)));
+    let hedge = || {
+        Hedge::new(b"constant time")
+            .public(b"public", b"public")
+            .secret(b"key", &key)
+            .secret(b"message", &message)
+            .scalar(b"scalar", &scalar)
+            .scalars(b"scalars", scalars.iter())
+    };
+    let mut drawn = hedge().rng(rng);
+    black_box((Scalar::random_nonzero(&mut drawn), Scalar::random(&mut drawn)));
+    let mut drawn = hedge().plausible_rng(rng).expect("its halves differ");
+    let mut bytes = [0_u8; 300];
+    drawn.fill_bytes(&mut bytes);
+    black_box(bytes);
+}
+
 fn bls_key(rng: &mut SecretRng) {
     let key = SecretKey::random(rng);
     let _ = black_box(SecretKey::from_secret_bytes(&key.to_secret_bytes()));
@@ -293,6 +320,9 @@ fn elgamal_decrypt(rng: &mut SecretRng) {
     });
     let own: Vec<Scalar> = shares[..3].iter().map(|share| secret(*share)).collect();
     let key = DecryptionKey::new(&committee, Party::new(0), Secret::new(own)).expect("its shares");
+    let bytes = key.to_secret_bytes();
+    let key =
+        DecryptionKey::from_secret_bytes(&committee, Party::new(0), &bytes).expect("the same");
     black_box(key.decrypt_share(&ciphertext)).expect("this key's");
 }
 

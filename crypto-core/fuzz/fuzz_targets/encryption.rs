@@ -1,5 +1,5 @@
-//! Decryption, from bytes to plaintext: an altered ciphertext opens nowhere, and shares give the one
-//! plaintext there is or the names of exactly those whose share is wrong.
+//! Decryption, from bytes to plaintext: an altered ciphertext opens nowhere, an altered key is none, and
+//! shares give the one plaintext there is or the names of exactly those whose share is wrong.
 //!
 //! `cargo +nightly fuzz run encryption` in `crypto-core/`.
 #![no_main]
@@ -34,6 +34,8 @@ struct World {
     encoding: Vec<u8>,
     ciphertext: ValidCiphertext,
     honest: Encodings,
+    /// The first party's key.
+    stored: Vec<u8>,
     locked: Vec<u8>,
     signature: Signature<MinSig>,
 }
@@ -69,13 +71,17 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let identity = Identity::<MinSig>::new(ROUND, b"round");
     let locked = timelock::encrypt(&beacon.public_key(), &identity, PLAINTEXT, &mut rng).to_bytes();
     let signature = beacon.sign(ROUND, b"round");
-    World { committee, label, encoding, ciphertext, honest, locked, signature }
+    let own = Secret::new(shares.expose()[access.range(Party::new(0))].to_vec());
+    let stored = DecryptionKey::new(&committee, Party::new(0), own).unwrap().to_secret_bytes();
+    let stored = stored.expose().clone();
+    World { committee, label, encoding, ciphertext, honest, stored, locked, signature }
 });
 
 fuzz_target!(|input: (Vec<(u16, u8)>, bool, Vec<(u8, Sent)>)| {
     let (changes, optimistic, sent) = input;
     validate(&changes);
     unlock(&changes);
+    restore(&changes);
     combine(optimistic, &sent);
 });
 
@@ -97,6 +103,16 @@ fn unlock(changes: &[(u16, u8)]) {
         let opened = ciphertext.decrypt(signature).map(|message| *message.expose());
         assert_eq!(opened.ok(), (bytes == *locked).then_some(*PLAINTEXT));
     }
+}
+
+fn restore(changes: &[(u16, u8)]) {
+    let World { committee, stored, .. } = &*WORLD;
+    let bytes = altered(stored, changes);
+    let read = |bytes: &[u8]| {
+        DecryptionKey::from_secret_bytes(committee, Party::new(0), &Secret::new(bytes.to_vec()))
+    };
+    assert_eq!(read(&bytes).is_ok(), bytes == *stored);
+    assert!(read(&bytes[1..]).is_err());
 }
 
 fn combine(optimistic: bool, sent: &[(u8, Sent)]) {
