@@ -21,7 +21,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::curve::Gt;
+use crate::curve::hazmat::Gt;
 
 /// What the coefficients of a batch are multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,8 @@ fn power(base: Gt, exponent: usize) -> Gt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::{G1Affine, G2Affine, Scalar, pairing};
+    use crate::curve::hazmat::pairing;
+    use crate::curve::{G1Affine, G2Affine, Scalar};
 
     /// As `locate` sees a batch in which some equations are off, and how often it looked.
     fn located(len: usize, faulty: impl Fn(usize) -> bool) -> (BTreeSet<usize>, usize) {

@@ -22,7 +22,8 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::access::{Access, ShareIndex};
-use crate::curve::{Affine, FixedBase, Group, Projective, Scalar, vartime_msm};
+use crate::curve::hazmat::{FixedBase, vartime_msm};
+use crate::curve::{Affine, Group, Projective, Scalar};
 use crate::polynomial::{Placement, Points, Polynomial};
 use crate::secret::Secret;
 

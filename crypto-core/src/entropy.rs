@@ -17,7 +17,8 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::secret::{Secret, reveal};
+use crate::curve::hazmat::{is_periodic, reveal};
+use crate::secret::Secret;
 
 const SEED: &[u8] = b"PREFINAL-V1-ENTROPY-SEED";
 const MARK: &[u8] = b"PREFINAL-V1-ENTROPY-MARK";
@@ -91,12 +92,6 @@ impl Seeds {
         self.mark = Some(mark);
         Ok(Secret::new(hash(SEED, blocks)))
     }
-}
-
-/// Whether one half of the bytes is the other.
-pub(crate) fn is_periodic(bytes: &[u8]) -> bool {
-    let (first, second) = bytes.split_at(bytes.len() / 2);
-    reveal(first.ct_eq(second))
 }
 
 fn hash(tag: &[u8], blocks: &Secret<[[u8; 32]; 2]>) -> [u8; 32] {

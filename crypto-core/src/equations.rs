@@ -16,7 +16,8 @@ use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::bls::{KeyPoint, SignaturePoint, Variant};
 use crate::challenge::Transcript;
-use crate::curve::{Affine, Gt, pairing_product, vartime_msm_bytes};
+use crate::curve::Affine;
+use crate::curve::hazmat::{Gt, pairing_product, vartime_msm_bytes};
 
 /// What one party gave; as many shares as keys.
 pub(crate) struct Given<'a, V: Variant> {

@@ -13,6 +13,7 @@
 //!
 //! They are needed for every partial and ciphertext, so the results are written down here, as coordinates in
 //! Montgomery form; a test hashes again and compares.
+use crate::curve::hazmat::{g1_from_limbs, g2_from_limbs};
 use crate::curve::{G1Affine, G2Affine};
 
 /// `h`, the base of shares.
@@ -33,7 +34,7 @@ pub const fn g_bar() -> G1Affine {
     G_BAR
 }
 
-const H: G1Affine = G1Affine::from_limbs(
+const H: G1Affine = g1_from_limbs(
     [
         0x7fdd_83b6_41b9_5f9e,
         0x2b39_88a0_49ee_6d4a,
@@ -52,7 +53,7 @@ const H: G1Affine = G1Affine::from_limbs(
     ],
 );
 
-const G_HAT: G2Affine = G2Affine::from_limbs(
+const G_HAT: G2Affine = g2_from_limbs(
     [
         [
             0x50ac_2132_8e6c_e139,
@@ -91,7 +92,7 @@ const G_HAT: G2Affine = G2Affine::from_limbs(
     ],
 );
 
-const G_BAR: G1Affine = G1Affine::from_limbs(
+const G_BAR: G1Affine = g1_from_limbs(
     [
         0x9abc_451b_1f32_aceb,
         0x3c1d_add1_54d8_e62a,
@@ -113,7 +114,8 @@ const G_BAR: G1Affine = G1Affine::from_limbs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::{Tag, hash_to_g1, hash_to_g2};
+    use crate::curve::Tag;
+    use crate::curve::hazmat::{hash_to_g1, hash_to_g2};
 
     #[test]
     fn generators_are_what_their_names_hash_to() {

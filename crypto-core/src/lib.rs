@@ -1,8 +1,8 @@
-//! BLS12-381, secret sharing and the weighted verifiable unpredictable function.
+//! Secret sharing, threshold signatures and encryption, and the weighted verifiable unpredictable function.
 //!
 //! | module         | what                                                               |
 //! |----------------|--------------------------------------------------------------------|
-//! | [`curve`]      | scalars, points, pairings, hash to curve; on blst or arkworks      |
+//! | [`curve`]      | scalars, points, pairings, hash to curve: the crate `bls12_381`    |
 //! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
 //! | [`hedge`]      | draws that a bad generator does not repeat                         |
 //! | [`secret`]     | values that are wiped and never printed                            |
@@ -29,10 +29,10 @@
 //! out (`pvss_dkg`), not networks.
 #![no_std]
 
-#[cfg(not(any(feature = "blst", feature = "arkworks")))]
-compile_error!("curve arithmetic needs a backend: turn on feature `blst` or `arkworks`");
-
 extern crate alloc;
+
+#[doc(inline)]
+pub use bls12_381 as curve;
 
 pub mod access;
 pub mod bisect;
@@ -41,7 +41,6 @@ pub mod certificate;
 pub mod challenge;
 pub mod commitment;
 pub mod context;
-pub mod curve;
 pub mod drand;
 pub mod elgamal;
 pub mod entropy;

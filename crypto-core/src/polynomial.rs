@@ -26,7 +26,8 @@ use core::num::NonZeroU32;
 
 use rand_core::CryptoRng;
 
-use crate::curve::{Scalar, batch_invert};
+use crate::curve::Scalar;
+use crate::curve::hazmat::batch_invert;
 use crate::secret::Secret;
 
 pub use self::coefficients::Coefficients;

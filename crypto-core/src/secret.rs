@@ -3,12 +3,9 @@
 //! A [`Secret`] is wiped when dropped and printed as `Secret(..)`. It cannot be copied, compared,
 //! encoded or hashed; the only way in is [`Secret::expose`], the word that a review looks for.
 //!
-//! `reveal` is where a verdict about a secret becomes public: whether it is zero, whether two are
-//! equal, whether bytes encode one. The constant-time test knows it by name and by no other door.
+//! A verdict about a secret becomes public in [`reveal`](crate::curve::hazmat::reveal) alone.
 use core::fmt;
-use core::hint::black_box;
 
-use subtle::Choice;
 use zeroize::Zeroize;
 
 /// A value that is wiped on drop and never printed.
@@ -54,16 +51,6 @@ impl<T: Zeroize> Drop for Secret<T> {
     }
 }
 
-/// A verdict about a secret that everybody may know, as an ordinary `bool`.
-///
-/// It goes through memory and is never inlined: the verdict is the address, what lies there is
-/// public, and a tool that follows secrets sees the step from one to the other here and only here.
-#[inline(never)]
-pub(crate) fn reveal(verdict: Choice) -> bool {
-    let verdicts = black_box([false, true]);
-    verdicts.get(usize::from(verdict.unwrap_u8())).copied().unwrap_or(false)
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::format;
@@ -78,12 +65,6 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "Secret(..)");
         assert_eq!(format!("{:?}", secret.expose()), "Scalar(..)");
         assert_eq!(format!("{:?}", Secret::new([7_u8; 4])), "Secret(..)");
-    }
-
-    #[test]
-    fn a_verdict_comes_out_as_it_is() {
-        assert!(reveal(Choice::from(1)));
-        assert!(!reveal(Choice::from(0)));
     }
 
     #[test]

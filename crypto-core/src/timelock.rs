@@ -45,7 +45,8 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use crate::bls::{Domain, KeyPoint, PublicKey, Signature, SignaturePoint, Variant};
-use crate::curve::{Affine, DecodeError, Gt, MillerLoop, Scalar};
+use crate::curve::hazmat::{Gt, MillerLoop};
+use crate::curve::{Affine, DecodeError, Scalar};
 use crate::secret::Secret;
 
 /// Hashed before what `σ` is derived from.

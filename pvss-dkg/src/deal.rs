@@ -20,9 +20,8 @@ use std::sync::LazyLock;
 
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
-use crypto_core::curve::{
-    FixedBase, G1, G1Affine, G1Projective, G2, Projective, Scalar, multiply_each,
-};
+use crypto_core::curve::hazmat::{FixedBase, multiply_each};
+use crypto_core::curve::{G1, G1Affine, G1Projective, G2, Projective, Scalar};
 use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::generators::{g_hat, h};
 use crypto_core::hedge::Hedge;

@@ -33,10 +33,12 @@ use std::ops::Range;
 
 use crypto_core::bisect::Weight;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{
-    Affine, Factor, G1Affine, G1Projective, G2Affine, G2Projective, Group, Gt, Projective, Scalar,
-    check_pairing_product, in_parts, pairing_product, vartime_msm, vartime_msm_128,
+use crypto_core::curve::hazmat::{
+    Factor, Gt, check_pairing_product, in_parts, pairing_product, vartime_msm, vartime_msm_128,
     vartime_msm_bytes, vartime_sums,
+};
+use crypto_core::curve::{
+    Affine, G1Affine, G1Projective, G2Affine, G2Projective, Group, Projective, Scalar,
 };
 use crypto_core::generators::{g_hat, h};
 

@@ -25,7 +25,8 @@
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{self, G1Affine, G1Projective, G2Affine, Scalar, check_pairing_product};
+use crypto_core::curve::hazmat::check_pairing_product;
+use crypto_core::curve::{self, G1Affine, G1Projective, G2Affine, Scalar};
 use crypto_core::generators::g_hat;
 use crypto_core::hedge::Hedge;
 use crypto_core::secret::Secret;

@@ -20,7 +20,8 @@
 //! dual word, starting from `z¹`, so that the tests of several sharings, each with its own `z`, can be
 //! added up: no constant is left that could cancel against another's.
 use crypto_core::access::{Access, ShareIndex, Threshold};
-use crypto_core::curve::{Scalar, batch_invert};
+use crypto_core::curve::Scalar;
+use crypto_core::curve::hazmat::batch_invert;
 use crypto_core::polynomial::{Placement, Points};
 
 /// What the test of a committee's sharings has in common: the points and their denominators.

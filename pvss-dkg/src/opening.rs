@@ -21,7 +21,8 @@
 //! aggregate, whose readers rely on those who ordered the dealings (see `aggregate`).
 use crypto_core::access::Party;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar, vartime_msm_128};
+use crypto_core::curve::hazmat::vartime_msm_128;
+use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
 use crypto_core::generators::g_hat;
 use crypto_core::hedge::Hedge;
 use crypto_core::secret::Secret;

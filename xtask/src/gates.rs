@@ -141,7 +141,10 @@ fn tests() -> Result<Vec<Gate>, Failed> {
     let campaign =
         |options| Gate::new("target/debug/prefinal", &format!("simulate --campaign {options}"));
     let all = all.with("RUSTDOC", &rustdoc.to_string_lossy());
-    Ok([all].into_iter().chain(CAMPAIGNS.map(campaign)).collect())
+    // Once more as on a processor without AVX-512.
+    let one_by_one = "test -p prefinal-bls12-381 -p prefinal-crypto-core --lib --tests --locked";
+    let one_by_one = Gate::cargo(one_by_one).with("PREFINAL_LANES", "off");
+    Ok([all, one_by_one].into_iter().chain(CAMPAIGNS.map(campaign)).collect())
 }
 
 /// The program is the one that `tests` has built. Packages come from npm and modules from Go's proxy, both
@@ -169,8 +172,13 @@ fn vectors() -> Result<Vec<Gate>, Failed> {
 
 /// Documentation tests show use and refusals, which are the same on both.
 fn backends() -> Result<Vec<Gate>, Failed> {
+    let curve =
+        "test -p prefinal-bls12-381 --locked --no-default-features --lib --tests --features";
     let arkworks = "-p prefinal-crypto-core --locked --no-default-features --features";
-    Ok(vec![Gate::cargo(&format!("test {arkworks} arkworks,serde --lib --tests"))])
+    Ok(vec![
+        Gate::cargo(&format!("{curve} arkworks,lanes,std")),
+        Gate::cargo(&format!("test {arkworks} arkworks,lanes,std,serde --lib --tests")),
+    ])
 }
 
 /// Crates upon curves need a backend. Those above `pvss-dkg` pass one on, which `codes` does to all
@@ -179,11 +187,14 @@ fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
     let powerset = "hack clippy --lib --locked --feature-powerset";
     let backends = "--exclude-features default --at-least-one-of blst,arkworks";
+    // Above the curve's own crate these two are passed on and nothing else.
+    let passed_on = "--exclude-features default,lanes,std --at-least-one-of blst,arkworks";
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
     let above = "clippy -p prefinal-codes -p prefinal-jolteon -p prefinal-malachite --lib --locked \
                  --no-default-features --features arkworks";
     Ok(vec![
-        Gate::cargo(&format!("{powerset} {backends} {upon_curves} -- -D warnings")),
+        Gate::cargo(&format!("{powerset} {backends} -p prefinal-bls12-381 -- -D warnings")),
+        Gate::cargo(&format!("{powerset} {passed_on} {upon_curves} -- -D warnings")),
         Gate::cargo(&format!(
             "{powerset} -p prefinal-weighted-rounding -p prefinal-journal -- -D warnings"
         )),

@@ -4,10 +4,10 @@ use std::hint::black_box;
 
 use bench::limit;
 use bench::suite::Suite;
-use crypto_core::curve::{
-    Affine, G1, G1Affine, G2, G2Affine, Group, MillerLoop, Projective, Scalar, Tag, hash_to_g1,
-    hash_to_g2, vartime_add_pairs, vartime_msm, vartime_msm_128,
+use crypto_core::curve::hazmat::{
+    MillerLoop, hash_to_g1, hash_to_g2, vartime_add_pairs, vartime_msm, vartime_msm_128,
 };
+use crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag};
 use rand_core::Rng;
 
 /// Our face on blst costs nothing that can be measured.

@@ -5,9 +5,8 @@ use crypto_core::access::{Access, Party, ShareIndex, Threshold};
 use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
 use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{
-    Affine, FixedBase, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar, multiply_each,
-};
+use crypto_core::curve::{Affine, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar};
+use crypto_core::curve::hazmat::{FixedBase, multiply_each};
 use crypto_core::elgamal::{self, DecryptionKey, Label};
 use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};

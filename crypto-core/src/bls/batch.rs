@@ -19,7 +19,8 @@ use super::signature::Signature;
 use super::variant::{KeyPoint, SignaturePoint, Variant};
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
-use crate::curve::{Affine, Group, Gt, Projective, pairing_product, vartime_msm_bytes};
+use crate::curve::hazmat::{Gt, pairing_product, vartime_msm_bytes};
+use crate::curve::{Affine, Group, Projective};
 
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-BLS-BATCH";
 

@@ -7,7 +7,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use super::domain::Domain;
 use super::keys::PublicKey;
 use super::variant::{KeyPoint, SignaturePoint, Variant};
-use crate::curve::{Affine, DecodeError, Group, Projective, check_pairing_product};
+use crate::curve::hazmat::check_pairing_product;
+use crate::curve::{Affine, DecodeError, Group, Projective};
 use crate::verified::Verified;
 
 /// Why a signature is not valid.

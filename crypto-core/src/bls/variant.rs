@@ -4,7 +4,8 @@
 //! where that matters: above it every equation is written with signatures left and keys right.
 use core::fmt::Debug;
 
-use crate::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Tag, hash_to_g1, hash_to_g2};
+use crate::curve::hazmat::{hash_to_g1, hash_to_g2};
+use crate::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Tag};
 
 mod sealed {
     pub trait Sealed {}

@@ -24,10 +24,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::curve::many::in_parts;
-use crate::curve::{
-    Affine, Factor, Group, Projective, Scalar, vartime_add_cells, vartime_add_pairs, vartime_sums,
-};
+use crate::curve::hazmat::in_parts;
+use crate::curve::hazmat::{Factor, vartime_add_cells, vartime_add_pairs, vartime_sums};
+use crate::curve::{Affine, Group, Projective, Scalar};
 use crate::polynomial::Domain;
 
 /// Fewer points than this are not worth a thread of their own.

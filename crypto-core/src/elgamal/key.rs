@@ -4,7 +4,8 @@ use alloc::string::ToString;
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::curve::{DecodeError, G1Affine, G2Affine, check_pairing_product};
+use crate::curve::hazmat::check_pairing_product;
+use crate::curve::{DecodeError, G1Affine, G2Affine};
 
 /// Why two points are not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

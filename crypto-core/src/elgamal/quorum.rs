@@ -13,7 +13,8 @@ use super::share::DecryptionShare;
 use crate::access::{Party, ShareIndex};
 use crate::bls::MinSig;
 use crate::challenge::Transcript;
-use crate::curve::{G1Affine, G2Affine, PairingMismatch, check_pairing_product};
+use crate::curve::hazmat::check_pairing_product;
+use crate::curve::{G1Affine, G2Affine, PairingMismatch};
 use crate::equations::{Equations, Given};
 use crate::secret::Secret;
 

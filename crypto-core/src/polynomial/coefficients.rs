@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
 use super::InterpolationError;
-use crate::curve::{Affine, Group, Projective, Scalar, vartime_msm, vartime_msm_bytes};
+use crate::curve::hazmat::{vartime_msm, vartime_msm_bytes};
+use crate::curve::{Affine, Group, Projective, Scalar};
 use crate::secret::Secret;
 
 /// The `λᵢ` of some shares, in the order in which their indices were given.

@@ -20,7 +20,8 @@ use alloc::vec::Vec;
 use super::coefficients::{Coefficients, Short};
 use super::progression::{self, Factorials};
 use crate::access::ShareIndex;
-use crate::curve::{Scalar, batch_invert};
+use crate::curve::Scalar;
+use crate::curve::hazmat::batch_invert;
 
 /// With more shares than this, no choice of them has short coefficients.
 const MOST_SHARES: usize = 300;

@@ -21,7 +21,8 @@ use alloc::vec::Vec;
 use core::iter;
 
 use crate::access::ShareIndex;
-use crate::curve::{Scalar, batch_invert};
+use crate::curve::Scalar;
+use crate::curve::hazmat::{ROOT_OF_UNITY, TWO_ADICITY, batch_invert, butterfly};
 
 /// Below this many points a product is multiplied out directly.
 const DIRECT: usize = 64;
@@ -46,8 +47,8 @@ impl Domain {
     /// The `ω` of the smallest domain with at least `points` points.
     #[must_use]
     pub(crate) fn root(points: u32) -> Scalar {
-        let squarings = size(points).trailing_zeros()..Scalar::TWO_ADICITY;
-        squarings.fold(Scalar::ROOT_OF_UNITY, |root, _| root * root)
+        let squarings = size(points).trailing_zeros()..TWO_ADICITY;
+        squarings.fold(ROOT_OF_UNITY, |root, _| root * root)
     }
 
     /// How many points there are: a power of two.
@@ -136,7 +137,7 @@ impl Domain {
     /// Coefficients to values in place: `vₖ = Σᵢ cᵢ·ω^(ik)`, where `ω` has the order `values.len()`,
     /// a power of two that divides the domain's size. Constant time in the values.
     pub(super) fn transform(&self, values: &mut [Scalar]) {
-        self.transform_with(values, Scalar::butterfly);
+        self.transform_with(values, butterfly);
     }
 
     /// The same for whatever has a step `(a, b) ← (a + b·twiddle, a − b·twiddle)`.

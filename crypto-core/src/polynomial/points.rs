@@ -30,7 +30,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use super::coefficients::Coefficients;
 use super::{Domain, consecutive};
 use crate::access::{Access, ShareIndex};
-use crate::curve::{Scalar, batch_invert};
+use crate::curve::Scalar;
+use crate::curve::hazmat::batch_invert;
 
 /// How share indices become points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]

@@ -17,7 +17,8 @@ use alloc::vec::Vec;
 
 use crate::access::Party;
 use crate::bls::{Signature, SignaturePoint, Variant};
-use crate::curve::{Projective, Scalar, vartime_msm};
+use crate::curve::hazmat::vartime_msm;
+use crate::curve::{Projective, Scalar};
 
 use super::committee::Committee;
 use super::message::Message;

@@ -19,7 +19,8 @@
 use alloc::vec::Vec;
 
 use crate::access::ShareIndex;
-use crate::curve::{Affine, Group, Scalar, batch_invert, vartime_msm};
+use crate::curve::hazmat::{batch_invert, vartime_msm};
+use crate::curve::{Affine, Group, Scalar};
 use crate::polynomial::Points;
 
 /// `Some` if the keys of all shares and the one at zero are of degree below `t`. Costs a sum of

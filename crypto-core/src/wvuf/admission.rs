@@ -16,10 +16,10 @@ use super::blind::BlindedKey;
 use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
-use crate::curve::{
-    Affine, Factor, G1Affine, G1Projective, G2Affine, Group, Gt, Scalar, pairing_product,
-    vartime_msm_bytes, vartime_msm_challenges, vartime_sums,
+use crate::curve::hazmat::{
+    Factor, Gt, pairing_product, vartime_msm_bytes, vartime_msm_challenges, vartime_sums,
 };
+use crate::curve::{Affine, G1Affine, G1Projective, G2Affine, Group, Scalar};
 use crate::generators;
 
 const ADMIT_TAG: &[u8] = b"PREFINAL-V1-WVUF-ADMIT";

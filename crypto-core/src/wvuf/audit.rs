@@ -27,7 +27,8 @@ use super::quorum::Output;
 use crate::access::Party;
 use crate::challenge::Transcript;
 use crate::context::{Context, Slot};
-use crate::curve::{G1Affine, G1Projective, G2Affine, Gt, Scalar, Tag, hash_to_g2, pairing};
+use crate::curve::hazmat::{Gt, hash_to_g2, pairing};
+use crate::curve::{G1Affine, G1Projective, G2Affine, Scalar, Tag};
 use crate::generators;
 
 const INPUT_TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");

@@ -20,7 +20,8 @@ use super::committee::Committee;
 use super::input::{Input, Partial};
 use super::quorum::{Output, Quorum, QuorumError};
 use crate::access::Party;
-use crate::curve::{Factor, G1Affine, MillerLoop, pairing_product, vartime_sums};
+use crate::curve::G1Affine;
+use crate::curve::hazmat::{Factor, MillerLoop, pairing_product, vartime_sums};
 
 /// Why a [`Combination`] does not serve a quorum: the caller's mistake, or another set came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,8 @@ use super::blind::BlindedKey;
 use super::{admission, possession};
 use crate::access::{Access, Party, ShareIndex, Threshold};
 use crate::challenge::Transcript;
-use crate::curve::{G2Affine, vartime_msm};
+use crate::curve::G2Affine;
+use crate::curve::hazmat::vartime_msm;
 use crate::polynomial::Domain;
 
 pub(super) const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";

@@ -9,7 +9,8 @@ use borsh::io::{Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::context::{Context, Slot};
-use crate::curve::{DecodeError, G2Affine, Tag, hash_to_g2};
+use crate::curve::hazmat::hash_to_g2;
+use crate::curve::{DecodeError, G2Affine, Tag};
 
 const TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
 

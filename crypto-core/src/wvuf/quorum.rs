@@ -13,10 +13,10 @@ use super::input::{Input, Partial};
 use crate::access::Party;
 use crate::bisect::{self, Weight};
 use crate::challenge::Transcript;
-use crate::curve::{
-    Factor, G1Affine, G2Affine, Gt, Scalar, challenge, check_pairing_product, pairing_product,
-    vartime_sums,
+use crate::curve::hazmat::{
+    Factor, Gt, challenge, check_pairing_product, pairing_product, vartime_sums,
 };
+use crate::curve::{G1Affine, G2Affine, Scalar};
 use crate::generators;
 
 const VERIFY_TAG: &[u8] = b"PREFINAL-V1-WVUF-VERIFY";

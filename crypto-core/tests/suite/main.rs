@@ -6,7 +6,6 @@ mod access;
 mod bls;
 mod bls_standard;
 mod certificate;
-mod curve;
 mod drand;
 mod elgamal;
 mod entropy;

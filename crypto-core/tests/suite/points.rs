@@ -8,7 +8,8 @@ use core::num::NonZeroU32;
 
 use crypto_core::access::{Access, ShareIndex};
 use crypto_core::commitment::{Commitment, CommitmentError, ShareError};
-use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar, vartime_msm_bytes};
+use crypto_core::curve::hazmat::vartime_msm_bytes;
+use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
 use crypto_core::polynomial::{
     CountError, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
 };

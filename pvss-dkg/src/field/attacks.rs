@@ -11,7 +11,8 @@ mod mobile;
 use std::sync::Arc;
 
 use crypto_core::access::ShareIndex;
-use crypto_core::curve::{G1Affine, G2Affine, Scalar, vartime_msm};
+use crypto_core::curve::hazmat::vartime_msm;
+use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::polynomial::Domain;
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;

@@ -30,7 +30,8 @@
 use std::sync::LazyLock;
 
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{FixedBase, G1, G1Affine, Scalar, Tag, hash_to_g1};
+use crypto_core::curve::hazmat::{FixedBase, hash_to_g1};
+use crypto_core::curve::{G1, G1Affine, Scalar, Tag};
 use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;

@@ -9,9 +9,8 @@ use std::sync::LazyLock;
 use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{
-    FixedBase, G1Affine, G1Projective, G2, G2Affine, Scalar, in_parts, multiply_each,
-};
+use crypto_core::curve::hazmat::{FixedBase, in_parts, multiply_each};
+use crypto_core::curve::{G1Affine, G1Projective, G2, G2Affine, Scalar};
 use crypto_core::entropy::ImplausibleRandomness;
 use crypto_core::hedge::Hedge;
 use crypto_core::polynomial::Domain;

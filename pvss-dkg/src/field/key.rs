@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar, vartime_msm};
+use crypto_core::curve::hazmat::vartime_msm;
+use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
 
 use super::dealing::Dealing;
 use super::decrypt::{DecryptError, Opened, Shares};

@@ -21,7 +21,8 @@
 use std::sync::Arc;
 
 use crypto_core::access::Party;
-use crypto_core::curve::{G1Affine, G1Projective, check_pairing_product};
+use crypto_core::curve::hazmat::check_pairing_product;
+use crypto_core::curve::{G1Affine, G1Projective};
 use crypto_core::generators::g_hat;
 use thiserror::Error;
 

@@ -13,9 +13,8 @@
 //!
 //! After Groth 2021/339, section 6.4, with a randomness for each level in place of one. Where one
 //! share differs, the product over all of them agrees for at most one value of its `x_k`.
-use crypto_core::curve::{
-    G1Affine, G1Projective, G2Affine, Scalar, multiply_each, vartime_msm_128,
-};
+use crypto_core::curve::hazmat::{multiply_each, vartime_msm_128};
+use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
 use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 

@@ -337,7 +337,11 @@ fn partials_whose_errors_cancel_are_both_culprits() {
         .map(|(at, partial)| (dealt.committee.keys()[at].pi(), point(partial)))
         .chain((0..5).map(|_| (-crypto_core::generators::h(), input().point())))
         .collect();
-    assert_eq!(crypto_core::curve::check_pairing_product(plain), Ok(()), "the attack is real");
+    assert_eq!(
+        crypto_core::curve::hazmat::check_pairing_product(plain),
+        Ok(()),
+        "the attack is real"
+    );
     let culprits = BTreeSet::from([party(0), party(3)]);
     let verdict = dealt.committee.verify_all(&input(), all);
     assert_eq!(verdict.unwrap_err(), QuorumError::Faulty { culprits });
@@ -470,7 +474,11 @@ fn nobody_publishes_a_copy_of_a_key_and_locks_its_owner_out() {
         let shares = &dealt.public[committee.access().range(*at)];
         for (rho, public) in copy.iter().zip(shares) {
             let terms = [(pi, *public), (-*rho, crypto_core::generators::g_hat())];
-            assert_eq!(crypto_core::curve::check_pairing_product(terms), Ok(()), "it is real");
+            assert_eq!(
+                crypto_core::curve::hazmat::check_pairing_product(terms),
+                Ok(()),
+                "it is real"
+            );
         }
         // With the owner's proof, with one for another key, and with one for the known factor c.
         let factor_c = blind(&committee, *at, &KeyShares::new(copy.clone()), &mut rng).1;

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G2Affine, Gt, Scalar, pairing};
+use crypto_core::curve::hazmat::{Gt, pairing};
+use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::generators::{g_hat, h};
 use crypto_core::wvuf::{BlindedKey, Committee, EvaluationKey, Input, KeyShares, Partial, blind};
 use rand_chacha::ChaCha20Rng;

@@ -1,0 +1,162 @@
+//! What the two coordinate fields, `𝔽p` of `𝔾₁` and `𝔽p²` of `𝔾₂`, give beyond arkworks.
+use ark_ff::{AdditiveGroup, Field, PrimeField};
+
+use super::curves::{Fq, Fq2};
+use super::numbers::{big_endian, invert, reduce};
+use crate::expand::expand;
+use crate::field::BaseField;
+
+/// Bytes of a number modulo `p`.
+const FQ_BYTES: usize = 48;
+/// RFC 9380, section 5.1: 128 bits more than `p` has.
+const UNIFORM_BYTES: usize = 64;
+
+/// A coordinate.
+pub trait Coordinate: Field + BaseField {
+    /// Three times the `b` of `y² = x³ + b`, times this.
+    fn times_3b(&self) -> Self;
+    /// `0⁻¹ = 0`; the sequence of operations is always the same.
+    fn invert(&self) -> Self;
+    fn limbs(&mut self) -> impl Iterator<Item = &mut u64>;
+    /// RFC 9380, `hash_to_field` for one element.
+    fn hash(message: &[u8], tag: &[u8]) -> Self;
+    /// RFC 9380, `hash_to_field` for two elements.
+    fn hash_two(message: &[u8], tag: &[u8]) -> [Self; 2];
+    /// Big-endian; `None` if a number is not below `p`.
+    fn read(bytes: &[u8]) -> Option<Self>;
+    fn write(&self, bytes: &mut [u8]);
+}
+
+macro_rules! base_field {
+    ($($field:ty: $words:ident, $words_mut:ident);*) => {$(
+        impl BaseField for $field {
+            const UNIT: Self = Self::ONE;
+
+            fn sum(&self, other: &Self) -> Self {
+                *self + other
+            }
+
+            fn difference(&self, other: &Self) -> Self {
+                *self - other
+            }
+
+            fn product(&self, other: &Self) -> Self {
+                *self * other
+            }
+
+            fn squared(&self) -> Self {
+                self.square()
+            }
+
+            fn inverse(&self) -> Self {
+                self.invert()
+            }
+
+            fn words(&self, at: usize) -> &[u64; 6] {
+                $words(self, at)
+            }
+
+            fn set_words(&mut self, at: usize, words: [u64; 6]) {
+                *$words_mut(self, at) = words;
+            }
+        }
+    )*};
+}
+
+base_field!(Fq: words, words_mut; Fq2: words_2, words_2_mut);
+
+fn words(x: &Fq, _at: usize) -> &[u64; 6] {
+    &x.0.0
+}
+
+fn words_mut(x: &mut Fq, _at: usize) -> &mut [u64; 6] {
+    &mut x.0.0
+}
+
+fn words_2(x: &Fq2, at: usize) -> &[u64; 6] {
+    if at == 0 { &x.c0.0.0 } else { &x.c1.0.0 }
+}
+
+fn words_2_mut(x: &mut Fq2, at: usize) -> &mut [u64; 6] {
+    if at == 0 { &mut x.c0.0.0 } else { &mut x.c1.0.0 }
+}
+
+impl Coordinate for Fq {
+    fn times_3b(&self) -> Self {
+        let four = self.double().double();
+        four.double() + four
+    }
+
+    fn invert(&self) -> Self {
+        invert(self)
+    }
+
+    fn limbs(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.0.0.iter_mut()
+    }
+
+    fn hash(message: &[u8], tag: &[u8]) -> Self {
+        reduce(&expand::<UNIFORM_BYTES>(message, tag))
+    }
+
+    fn hash_two(message: &[u8], tag: &[u8]) -> [Self; 2] {
+        uniform(&expand::<{ 2 * UNIFORM_BYTES }>(message, tag))
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Self::from_bigint(big_endian(bytes))
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        for (part, limb) in bytes.rchunks_mut(8).zip(self.into_bigint().0) {
+            part.copy_from_slice(&limb.to_be_bytes());
+        }
+    }
+}
+
+impl Coordinate for Fq2 {
+    /// `12(1 + u)`.
+    fn times_3b(&self) -> Self {
+        Self::new((self.c0 - self.c1).times_3b(), (self.c0 + self.c1).times_3b())
+    }
+
+    fn invert(&self) -> Self {
+        let norm = invert(&(self.c0.square() + self.c1.square()));
+        Self::new(self.c0 * norm, -self.c1 * norm)
+    }
+
+    fn limbs(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.c0.limbs().chain(self.c1.limbs())
+    }
+
+    fn hash(message: &[u8], tag: &[u8]) -> Self {
+        let [c0, c1] = Fq::hash_two(message, tag);
+        Self::new(c0, c1)
+    }
+
+    fn hash_two(message: &[u8], tag: &[u8]) -> [Self; 2] {
+        let [a0, a1, b0, b1] = uniform(&expand::<{ 4 * UNIFORM_BYTES }>(message, tag));
+        [Self::new(a0, a1), Self::new(b0, b1)]
+    }
+
+    /// The coefficient of `u` stands first.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (c1, c0) = bytes.split_at_checked(FQ_BYTES)?;
+        Some(Self::new(Fq::read(c0)?, Fq::read(c1)?))
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        for (part, number) in bytes.chunks_mut(FQ_BYTES).zip([&self.c1, &self.c0]) {
+            number.write(part);
+        }
+    }
+}
+
+/// As many elements as there are bytes for.
+fn uniform<const COUNT: usize>(bytes: &[u8]) -> [Fq; COUNT] {
+    let mut elements = [Fq::ZERO; COUNT];
+    for (element, part) in elements.iter_mut().zip(bytes.chunks(UNIFORM_BYTES)) {
+        *element = reduce(part);
+    }
+    elements
+}

@@ -1,0 +1,106 @@
+//! Bytes to uniform bytes: `expand_message_xmd` of RFC 9380, section 5.3.1, with SHA-256.
+//!
+//! ```text
+//! T  = tag ‖ len(tag)
+//! b₀ = H(64 zero bytes ‖ message ‖ LEN as two bytes ‖ 0 ‖ T)
+//! b₁ = H(b₀ ‖ 1 ‖ T),  bᵢ = H((b₀ ⊕ bᵢ₋₁) ‖ i ‖ T)
+//! ```
+//!
+//! The first `LEN` bytes of `b₁ ‖ b₂ ‖ …` are the result. A tag of more than 255 bytes is replaced
+//! by its hash (section 5.3.3).
+//!
+//! Elsewhere: what hash to curve makes of the bytes (each backend).
+use sha2::{Digest, Sha256};
+
+/// What a hash is for. RFC 9380 (section 3.1) lets no tag be empty: under none, hashes for two purposes
+/// are the same.
+///
+/// ```
+/// use bls12_381::{Tag, hazmat::hash_to_g1};
+/// const VOTE: Tag<'_> = Tag::new(b"EXAMPLE-V1-VOTE_BLS12381G1_XMD:SHA-256_SSWU_RO_");
+/// let point = hash_to_g1(b"message", VOTE);
+/// assert!(Tag::try_from(&b""[..]).is_err());
+/// ```
+/// ```compile_fail,E0080
+/// const NONE: bls12_381::Tag<'_> = bls12_381::Tag::new(b"");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag<'t>(&'t [u8]);
+
+/// Why bytes are no tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tag has 0 bytes, expected 1 at least")]
+pub struct EmptyTag;
+
+impl<'t> Tag<'t> {
+    /// A tag of the program's. One of more than 255 bytes is hashed first, as the RFC says.
+    ///
+    /// # Panics
+    /// If it is empty; in a `const` that is a compile error.
+    #[must_use]
+    pub const fn new(tag: &'t [u8]) -> Self {
+        assert!(!tag.is_empty(), "a tag has a byte at least");
+        Self(tag)
+    }
+
+    /// The tag itself.
+    #[must_use]
+    pub const fn as_bytes(self) -> &'t [u8] {
+        self.0
+    }
+}
+
+impl<'t> TryFrom<&'t [u8]> for Tag<'t> {
+    type Error = EmptyTag;
+
+    fn try_from(tag: &'t [u8]) -> Result<Self, EmptyTag> {
+        if tag.is_empty() { Err(EmptyTag) } else { Ok(Self(tag)) }
+    }
+}
+
+/// Bytes of one hash.
+const BLOCK: usize = 32;
+/// What a hash reads at once.
+const INPUT_BLOCK: [u8; 64] = [0; 64];
+const LONGEST_TAG: usize = 255;
+const LONG_TAG: &[u8] = b"H2C-OVERSIZE-DST-";
+
+/// `LEN` bytes from a message under a tag; at most 255 hashes long, or it does not compile.
+///
+/// ```compile_fail,E0080
+/// use bls12_381::{Tag, hazmat::expand_message_xmd};
+/// let bytes: [u8; 8161] = expand_message_xmd(b"message", Tag::new(b"tag"));
+/// ```
+#[must_use]
+pub fn expand_message_xmd<const LEN: usize>(message: &[u8], tag: Tag<'_>) -> [u8; LEN] {
+    expand(message, tag.0)
+}
+
+/// The same under bytes that are known to be a tag.
+pub(crate) fn expand<const LEN: usize>(message: &[u8], tag: &[u8]) -> [u8; LEN] {
+    const { assert!(LEN <= 255 * BLOCK, "longer than RFC 9380 allows") };
+    let long: [u8; BLOCK];
+    let tag = if tag.len() > LONGEST_TAG {
+        long = Sha256::new().chain_update(LONG_TAG).chain_update(tag).finalize().into();
+        &long
+    } else {
+        tag
+    };
+    // Neither conversion fails: a tag has 255 bytes at most, and `LEN` is below 2¹⁶.
+    let tag_len = [u8::try_from(tag.len()).unwrap_or(u8::MAX)];
+    let out_len = u16::try_from(LEN).unwrap_or(u16::MAX).to_be_bytes();
+    let suffixed = |hasher: Sha256| -> [u8; BLOCK] {
+        hasher.chain_update(tag).chain_update(tag_len).finalize().into()
+    };
+    let first = Sha256::new().chain_update(INPUT_BLOCK).chain_update(message);
+    let first = suffixed(first.chain_update(out_len).chain_update([0]));
+    let mut out = [0; LEN];
+    // With `b₀ ⊕ 0` before the first round, all rounds are alike.
+    let mut block = [0; BLOCK];
+    for (part, index) in out.chunks_mut(BLOCK).zip(1_u8..=255) {
+        block.iter_mut().zip(first).for_each(|(byte, other)| *byte ^= other);
+        block = suffixed(Sha256::new().chain_update(block).chain_update([index]));
+        part.iter_mut().zip(block).for_each(|(byte, from)| *byte = from);
+    }
+    out
+}

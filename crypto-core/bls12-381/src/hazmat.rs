@@ -1,0 +1,33 @@
+//! What schemes are built of, and what breaks one if it is used by mistake.
+//!
+//! Nothing here knows what it is for: a tag, a coefficient or a pairing in the wrong place is no error.
+//!
+//! | what                 | of it                                                               |
+//! |----------------------|---------------------------------------------------------------------|
+//! | sums of products     | [`vartime_msm`] and its like, [`vartime_sums`] of [`Factor`]s       |
+//! | sums of points       | [`vartime_add_pairs`], [`vartime_add_cells`]                        |
+//! | products with secrets | [`FixedBase`], [`multiply_each`]                                   |
+//! | pairings             | [`pairing`], [`pairing_product`], [`check_pairing_product`], [`MillerLoop`], [`Gt`] |
+//! | hashing under any tag | [`hash_to_g1`], [`hash_to_g2`], [`expand_message_xmd`], [`encode_to_g1`], [`encode_to_g2`] |
+//! | raw scalars          | [`batch_invert`], [`challenge`], [`ROOT_OF_UNITY`], [`butterfly`]   |
+//! | unchecked points     | [`g1_from_limbs`], [`g2_from_limbs`]                                |
+//! | secrets              | [`reveal`], [`is_periodic`]                                         |
+//! | how it is computed   | [`in_parts`], [`lanes`]                                             |
+pub use crate::batch::{vartime_add_cells, vartime_add_pairs};
+pub use crate::expand::expand_message_xmd;
+pub use crate::factor::{Factor, challenge};
+pub use crate::fixed_base::FixedBase;
+pub use crate::hash::{encode_to_g1, encode_to_g2, hash_to_g1, hash_to_g2};
+pub use crate::many::in_parts;
+pub use crate::msm::{vartime_msm, vartime_msm_128, vartime_msm_bytes, vartime_msm_challenges};
+pub use crate::pairing::{Gt, MillerLoop, check_pairing_product, pairing, pairing_product};
+pub use crate::points::{g1_from_limbs, g2_from_limbs};
+pub use crate::products::multiply_each;
+pub use crate::reveal::{is_periodic, reveal};
+pub use crate::scalar::{ROOT_OF_UNITY, TWO_ADICITY, batch_invert, butterfly};
+pub use crate::sums::vartime_sums;
+
+pub mod lanes {
+    //! Eight at a time, on processors that can: whether that is so, and how to do without.
+    pub use crate::lanes::switch::{available, disable};
+}
