@@ -25,7 +25,8 @@ use zeroize::Zeroize;
 
 use crate::challenge::Transcript;
 use crate::curve::Scalar;
-use crate::entropy::{ImplausibleRandomness, is_periodic};
+use crate::curve::hazmat::is_periodic;
+use crate::entropy::ImplausibleRandomness;
 use crate::secret::Secret;
 
 /// Collects what a draw depends on.

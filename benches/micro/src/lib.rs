@@ -16,6 +16,7 @@
 //! cargo bench -p prefinal-bench --bench wvuf                     # all rows, then the table
 //! cargo bench -p prefinal-bench --bench wvuf -- 'combine|limit'  # rows by name, with limits
 //! cargo bench -p prefinal-bench --bench wvuf -- --quick --csv wvuf.csv
+//! PREFINAL_LANES=off cargo bench -p prefinal-bench --bench wvuf  # as on a processor without AVX-512
 //! ```
 //!
 //! A row is named like `wvuf::combine/n=129 W=224`; where it comes from, and what it should reach,

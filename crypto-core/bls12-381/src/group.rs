@@ -30,12 +30,12 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     const AFFINE_IDENTITY: Self::RawAffine;
     #[doc(hidden)]
     const IDENTITY: Self::RawProjective;
-    /// Into how many digits the endomorphism cuts a scalar: see `sums`.
+    /// Into how many digits the endomorphism cuts a scalar: see `factor`.
     #[doc(hidden)]
     const DIGITS: usize;
     #[doc(hidden)]
     fn generator() -> Self::RawAffine;
-    /// `z²·a` in `𝔾₁`, `z·a` in `𝔾₂`: see `sums`.
+    /// `z²·a` in `𝔾₁`, `z·a` in `𝔾₂`: see `factor`.
     #[doc(hidden)]
     fn endomorphism(a: &Self::RawAffine) -> Self::RawAffine;
     #[doc(hidden)]
@@ -96,6 +96,7 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
 }
 
 /// Takes `b` if `condition` is all ones, keeps `a` if it is zero, without a branch.
+#[inline]
 pub(crate) fn limb_select(a: &mut u64, b: u64, condition: u64) {
     *a ^= condition & (*a ^ b);
 }

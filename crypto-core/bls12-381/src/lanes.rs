@@ -71,6 +71,7 @@ pub(crate) struct Wide(());
 #[cfg(all(feature = "lanes", target_arch = "x86_64"))]
 impl Wide {
     /// `None` if it has not.
+    #[inline]
     pub(crate) fn detect() -> Option<Self> {
         switch::available().then_some(Self(()))
     }
@@ -181,6 +182,7 @@ pub(crate) enum Wide {}
 
 #[cfg(not(all(feature = "lanes", target_arch = "x86_64")))]
 impl Wide {
+    #[inline]
     pub(crate) fn detect() -> Option<Self> {
         None
     }

@@ -17,19 +17,21 @@
 //! This crate is audited by itself. It depends on nothing else of Prefinal, and these are all of its
 //! promises:
 //!
-//! - **Subgroup.** A value of [`Affine`] or [`Projective`] is in the subgroup of order `r`, or the
-//!   identity. Only [`hazmat::g1_from_limbs`] and [`hazmat::g2_from_limbs`] take that on trust.
+//! - **Subgroup.** A value of [`Affine`] or [`Projective`] is in the subgroup of order `r`, to which the
+//!   identity belongs. Only [`hazmat::g1_from_limbs`] and [`hazmat::g2_from_limbs`] take that on trust;
+//!   [`Affine::many_from_bytes`] misses a point outside with a chance of 2⁻¹³⁴.
 //! - **Encodings.** One value has one encoding. All others are refused, by both backends for the same
 //!   reason, before any algebra depends on them.
-//! - **Constant time.** Arithmetic, comparison and inversion of scalars; addition, comparison and encoding
-//!   of points; multiplication of a point by a scalar, and [`hazmat::FixedBase`] and
-//!   [`hazmat::multiply_each`] in their scalars. What is not is named `vartime_`, or is for public values:
-//!   decoding, hashing, pairings. A verdict about a secret becomes public in [`hazmat::reveal`] alone.
-//! - **Wiping.** Scalars and points are `Copy` and are not wiped by themselves, but can be (`Zeroize`); what
-//!   is computed in between from a secret scalar is wiped. Their `Debug` shows nothing.
+//! - **Constant time,** on blst; arkworks' field is the limit of the other backend. Arithmetic, comparison
+//!   and inversion of scalars; addition, comparison and encoding of points; multiplication of a point by a
+//!   scalar, and [`hazmat::FixedBase`] and [`hazmat::multiply_each`] in their scalars. Whether something is
+//!   zero or the identity may show. All else is for public values, and named `vartime_` where that could
+//!   be mistaken. Comparisons become public in [`hazmat::reveal`] alone.
+//! - **Wiping.** Scalars and points are `Copy` and not wiped by themselves, but can be (`Zeroize`).
+//!   Multiplications wipe the digits that they make of a scalar. `Debug` shows nothing of scalars and points.
 //! - **Same results** on both backends, on any number of threads, in lanes and one by one.
-//! - **No panic** on any input, but for a broken generator ([`Scalar::random_nonzero`]) and an empty constant
-//!   [`Tag`].
+//! - **No panic** on any input, but for a broken generator ([`Scalar::random_nonzero`]) and an empty
+//!   [`Tag`] that is written in the program.
 //!
 //! Two files say `unsafe`: `backend/blst.rs`, whose calls go to C and assembly, and `lanes.rs`, whose
 //! instructions not every processor has.

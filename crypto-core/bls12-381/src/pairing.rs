@@ -104,6 +104,7 @@ impl fmt::Debug for Gt {
 impl Mul for Gt {
     type Output = Self;
 
+    #[inline]
     fn mul(self, other: Self) -> Self {
         Self(backend::fp12_mul(&self.0, &other.0))
     }
@@ -177,6 +178,7 @@ impl fmt::Debug for MillerLoop {
 impl Mul for MillerLoop {
     type Output = Self;
 
+    #[inline]
     fn mul(self, other: Self) -> Self {
         Self(backend::fp12_mul(&self.0, &other.0))
     }

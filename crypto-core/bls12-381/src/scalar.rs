@@ -47,6 +47,7 @@ impl Scalar {
 
     /// A small number.
     #[must_use]
+    #[inline]
     pub fn from_u64(value: u64) -> Self {
         Self(backend::fr_from_u64(value))
     }
@@ -120,6 +121,7 @@ impl Scalar {
     }
 
     /// Little-endian, for the multiplications.
+    #[inline]
     pub(crate) fn to_le_bytes(self) -> [u8; 32] {
         backend::fr_to_bytes(&self.0)
     }
@@ -179,12 +181,14 @@ impl Zeroize for Scalar {
 }
 
 impl ConstantTimeEq for Scalar {
+    #[inline]
     fn ct_eq(&self, other: &Self) -> Choice {
         backend::fr_limbs(&self.0).ct_eq(backend::fr_limbs(&other.0))
     }
 }
 
 impl PartialEq for Scalar {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         reveal(self.ct_eq(other))
     }
@@ -195,6 +199,7 @@ macro_rules! binary {
         impl $trait for Scalar {
             type Output = Self;
 
+            #[inline]
             fn $method(self, other: Self) -> Self {
                 Self(backend::$raw(&self.0, &other.0))
             }
@@ -203,6 +208,7 @@ macro_rules! binary {
         impl $trait<&Self> for Scalar {
             type Output = Self;
 
+            #[inline]
             fn $method(self, other: &Self) -> Self {
                 Self(backend::$raw(&self.0, &other.0))
             }
@@ -211,12 +217,14 @@ macro_rules! binary {
         impl $trait<&Scalar> for &Scalar {
             type Output = Scalar;
 
+            #[inline]
             fn $method(self, other: &Scalar) -> Scalar {
                 Scalar(backend::$raw(&self.0, &other.0))
             }
         }
 
         impl $assign for Scalar {
+            #[inline]
             fn $assign_method(&mut self, other: Self) {
                 *self = $trait::$method(*self, other);
             }
@@ -233,6 +241,7 @@ binary! {
 impl Neg for Scalar {
     type Output = Self;
 
+    #[inline]
     fn neg(self) -> Self {
         Self(backend::fr_neg(&self.0))
     }

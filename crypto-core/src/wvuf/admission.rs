@@ -6,7 +6,7 @@
 //!
 //! One pairing for each party is the price, for every `πᵢ` is another. Beside them stand a small sum
 //! in 𝔾₂ for each party and one large sum in 𝔾₁; `γⱼ` are 128 bits in the form that keeps the small
-//! sums short (`curve::sums`). If the equation fails, the culprits are located (`bisect`): the sums
+//! sums short (`curve::hazmat::vartime_sums`). If the equation fails, the culprits are located (`bisect`): the sums
 //! stay what they are, and for one culprit it takes one more product of pairings.
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

@@ -11,7 +11,8 @@ use timelock::{Chain, OpenError, decrypt};
 
 /// Made by drand's `tle` for round 1000 of quicknet, binary and armored: `crypto-core/timelock/tests`.
 const BINARY: &[u8] = include_bytes!("../../../crypto-core/timelock/tests/files/quicknet-1000.age");
-const TEXT: &[u8] = include_bytes!("../../../crypto-core/timelock/tests/files/quicknet-1000.age.txt");
+const TEXT: &[u8] =
+    include_bytes!("../../../crypto-core/timelock/tests/files/quicknet-1000.age.txt");
 const SAID: &[u8] = b"The committee of round 1000 has spoken.\n";
 /// Of that round.
 const SIGNATURE: &str = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39";

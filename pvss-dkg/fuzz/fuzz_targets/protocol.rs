@@ -14,11 +14,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use ::protocol::{Instant, Machine};
 use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
 use crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
-use ::protocol::{Instant, Machine};
 use prefinal_pvss_dkg_fuzz::{Committee, received};
 use pvss_dkg::protocol::{EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
 use pvss_dkg::{Dealing, DecryptionKey, Dkg, field};

@@ -1,4 +1,4 @@
-//! blst behind safe functions: the only file with `unsafe` but for the calls in `lanes`.
+//! blst behind safe functions: the only file with `unsafe` but for the calls in `lanes.rs`.
 //!
 //! blst is C and assembly. Its functions read and write fixed-size structs through pointers and
 //! keep none of them, so a call is sound when every pointer is valid for its struct and every count
@@ -11,6 +11,8 @@
 //! Elsewhere: the types that callers see (`scalar`, `points`, `pairing`).
 #![expect(unsafe_code, reason = "blst is C and assembly; this file is its safe face")]
 
+mod words;
+
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ptr;
@@ -20,6 +22,11 @@ use blst::{
 };
 use zeroize::Zeroize;
 
+use self::words::{
+    FP_ONE, FP_ZERO, FP2_ONE, FP2_ZERO, fp_limbs, fp_words, fp2_limbs, fp2_words, set_fp_words,
+    set_fp2_words,
+};
+pub(crate) use self::words::{g1_from_limbs, g2_from_limbs};
 use crate::error::DecodeError;
 use crate::field::BaseField;
 use crate::field::Twelve;
@@ -38,6 +45,7 @@ pub(crate) const fn fr_from_limbs(l: [u64; 4]) -> Fr {
     blst_fr { l }
 }
 
+#[inline]
 pub(crate) fn fr_limbs(a: &Fr) -> &[u64; 4] {
     &a.l
 }
@@ -48,6 +56,7 @@ pub(crate) fn fr_wipe(a: &mut Fr) {
 
 macro_rules! fr_binary {
     ($($name:ident => $raw:ident),*) => {$(
+        #[inline]
         pub(crate) fn $name(a: &blst_fr, b: &blst_fr) -> blst_fr {
             let mut out = blst_fr::default();
             // SAFETY: three valid `blst_fr`; blst allows the inputs to alias each other.
@@ -59,6 +68,7 @@ macro_rules! fr_binary {
 
 fr_binary!(fr_add => blst_fr_add, fr_sub => blst_fr_sub, fr_mul => blst_fr_mul);
 
+#[inline]
 pub(crate) fn fr_neg(a: &blst_fr) -> blst_fr {
     let mut out = blst_fr::default();
     // SAFETY: two valid `blst_fr`.
@@ -67,6 +77,7 @@ pub(crate) fn fr_neg(a: &blst_fr) -> blst_fr {
 }
 
 /// `(a, b) ← (a + b·twiddle, a − b·twiddle)`, the step of a Fourier transform.
+#[inline]
 pub(crate) fn fr_butterfly(a: &mut blst_fr, b: &mut blst_fr, twiddle: &blst_fr) {
     // SAFETY: three valid `blst_fr`, two of them changed in place; Rust keeps them apart.
     unsafe { blst::blst_fr_ct_bfly(a, b, twiddle) };
@@ -80,6 +91,7 @@ pub(crate) fn fr_invert(a: &blst_fr) -> blst_fr {
     out
 }
 
+#[inline]
 pub(crate) fn fr_from_u64(value: u64) -> blst_fr {
     let limbs = [value, 0, 0, 0];
     let mut out = blst_fr::default();
@@ -128,32 +140,6 @@ fn known(verdict: bool) -> bool {
     reveal(u8::from(verdict).into())
 }
 
-fn fp_limbs(x: &mut blst::blst_fp) -> impl Iterator<Item = &mut u64> {
-    x.l.iter_mut()
-}
-
-fn fp2_limbs(x: &mut blst::blst_fp2) -> impl Iterator<Item = &mut u64> {
-    x.fp.iter_mut().flat_map(fp_limbs)
-}
-
-fn fp_words(x: &blst::blst_fp, _at: usize) -> &[u64; 6] {
-    &x.l
-}
-
-fn set_fp_words(x: &mut blst::blst_fp, _at: usize, words: [u64; 6]) {
-    x.l = words;
-}
-
-fn fp2_words(x: &blst::blst_fp2, at: usize) -> &[u64; 6] {
-    let [c0, c1] = &x.fp;
-    if at == 0 { &c0.l } else { &c1.l }
-}
-
-fn set_fp2_words(x: &mut blst::blst_fp2, at: usize, words: [u64; 6]) {
-    let [c0, c1] = &mut x.fp;
-    if at == 0 { c0.l = words } else { c1.l = words }
-}
-
 fn decoded(status: BLST_ERROR) -> Result<(), DecodeError> {
     match status {
         BLST_ERROR::BLST_SUCCESS => Ok(()),
@@ -179,6 +165,7 @@ macro_rules! base_field {
         impl BaseField for blst::$field {
             const UNIT: Self = $unit;
 
+            #[inline]
             fn sum(&self, other: &Self) -> Self {
                 let mut out = $zero;
                 // SAFETY: three valid field elements; blst allows the inputs to alias each other.
@@ -186,6 +173,7 @@ macro_rules! base_field {
                 out
             }
 
+            #[inline]
             fn difference(&self, other: &Self) -> Self {
                 let mut out = $zero;
                 // SAFETY: as for `sum`.
@@ -193,6 +181,7 @@ macro_rules! base_field {
                 out
             }
 
+            #[inline]
             fn product(&self, other: &Self) -> Self {
                 let mut out = $zero;
                 // SAFETY: as for `sum`.
@@ -200,6 +189,7 @@ macro_rules! base_field {
                 out
             }
 
+            #[inline]
             fn squared(&self) -> Self {
                 let mut out = $zero;
                 // SAFETY: two valid field elements.
@@ -207,6 +197,7 @@ macro_rules! base_field {
                 out
             }
 
+            #[inline]
             fn inverse(&self) -> Self {
                 let mut out = $zero;
                 // SAFETY: two valid field elements.
@@ -214,10 +205,12 @@ macro_rules! base_field {
                 out
             }
 
+            #[inline]
             fn words(&self, at: usize) -> &[u64; 6] {
                 $words(self, at)
             }
 
+            #[inline]
             fn set_words(&mut self, at: usize, words: [u64; 6]) {
                 $set_words(self, at, words);
             }
@@ -249,17 +242,20 @@ macro_rules! backend {
 
             const DIGITS: usize = $digits;
 
+            #[inline]
             fn endomorphism(a: &$affine) -> $affine {
                 let mut image = $endomorphism(a);
                 Self::negate_affine(&mut image);
                 image
             }
 
+            #[inline]
             fn generator() -> $affine {
                 // SAFETY: blst returns the address of a constant that is never written.
                 unsafe { *blst::$generator() }
             }
 
+            #[inline]
             fn add(a: &$raw, b: &$raw) -> $raw {
                 let mut out = Self::IDENTITY;
                 // SAFETY: three valid points; any may be infinite, the two may be equal.
@@ -267,6 +263,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn add_affine(a: &$raw, b: &$affine) -> $raw {
                 let mut out = Self::IDENTITY;
                 // SAFETY: three valid points; any may be infinite, the two may be equal.
@@ -274,6 +271,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn double(a: &$raw) -> $raw {
                 let mut out = Self::IDENTITY;
                 // SAFETY: two valid points.
@@ -281,56 +279,67 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn negate(a: &mut $raw) {
                 // SAFETY: one valid point, changed in place.
                 unsafe { blst::$cneg(a, true) };
             }
 
+            #[inline]
             fn negate_affine(a: &mut $affine) {
                 let y = a.y;
                 // SAFETY: two valid coordinates; zero, as at infinity, stays zero.
                 unsafe { blst::$coordinate_cneg(&raw mut a.y, &raw const y, true) };
             }
 
+            #[inline]
             fn wipe(a: &mut $raw) {
                 $limbs(&mut a.x).for_each(Zeroize::zeroize);
                 $limbs(&mut a.y).for_each(Zeroize::zeroize);
                 $limbs(&mut a.z).for_each(Zeroize::zeroize);
             }
 
+            #[inline]
             fn wipe_affine(a: &mut $affine) {
                 $limbs(&mut a.x).for_each(Zeroize::zeroize);
                 $limbs(&mut a.y).for_each(Zeroize::zeroize);
             }
 
+            #[inline]
             fn equal(a: &$raw, b: &$raw) -> bool {
                 // SAFETY: two valid points.
                 known(unsafe { blst::$equal(a, b) })
             }
 
+            #[inline]
             fn equal_affine(a: &$affine, b: &$affine) -> bool {
                 // SAFETY: two valid points.
                 known(unsafe { blst::$affine_equal(a, b) })
             }
 
+            #[inline]
             fn coordinates(a: &$affine) -> (&Self::Coordinate, &Self::Coordinate) {
                 (&a.x, &a.y)
             }
 
+            #[inline]
             fn from_coordinates(x: Self::Coordinate, y: Self::Coordinate) -> $affine {
                 $affine { x, y }
             }
 
+            #[inline]
             fn is_identity(a: &$raw) -> bool {
                 // SAFETY: one valid point.
                 known(unsafe { blst::$is_inf(a) })
             }
 
+            #[inline]
             fn is_identity_affine(a: &$affine) -> bool {
                 // SAFETY: one valid point.
                 known(unsafe { blst::$affine_is_inf(a) })
             }
 
+            #[inline]
             fn to_affine(a: &$raw) -> $affine {
                 let mut out = Self::AFFINE_IDENTITY;
                 // SAFETY: one valid point each.
@@ -338,6 +347,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn to_projective(a: &$affine) -> $raw {
                 let mut out = Self::IDENTITY;
                 // SAFETY: one valid point each.
@@ -345,6 +355,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn batch_to_affine(points: &[&$raw]) -> Vec<$affine> {
                 let mut out = vec![Self::AFFINE_IDENTITY; points.len()];
                 let pointers: Vec<*const $raw> = points.iter().map(|&p| ptr::from_ref(p)).collect();
@@ -357,6 +368,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn multiply(point: &$raw, scalar: &[u8; 32]) -> $raw {
                 let mut out = Self::IDENTITY;
                 // SAFETY: blst reads 255 bits, and there are 256.
@@ -364,6 +376,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn select(a: &mut $affine, b: &$affine, condition: u64) {
                 for (x, y) in $limbs(&mut a.x).zip($limbs(&mut { b.x })) {
                     limb_select(x, *y, condition);
@@ -373,6 +386,7 @@ macro_rules! backend {
                 }
             }
 
+            #[inline]
             fn compress(a: &$affine) -> Self::Bytes {
                 let mut out = Self::EMPTY;
                 // SAFETY: blst writes exactly the compressed length.
@@ -380,6 +394,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn decompress_unchecked(bytes: &Self::Bytes) -> Result<$affine, DecodeError> {
                 let mut out = Self::AFFINE_IDENTITY;
                 // SAFETY: blst reads exactly the compressed length.
@@ -387,11 +402,13 @@ macro_rules! backend {
                 Ok(out)
             }
 
+            #[inline]
             fn in_subgroup(a: &$affine) -> bool {
                 // SAFETY: one valid point on the curve.
                 unsafe { blst::$in_group(a) }
             }
 
+            #[inline]
             fn hash(message: &[u8], tag: &[u8]) -> $raw {
                 let (m, t) = (message, tag);
                 let mut out = Self::IDENTITY;
@@ -403,6 +420,7 @@ macro_rules! backend {
                 out
             }
 
+            #[inline]
             fn encode(message: &[u8], tag: &[u8]) -> $raw {
                 let (m, t) = (message, tag);
                 let mut out = Self::IDENTITY;
@@ -416,35 +434,6 @@ macro_rules! backend {
         }
     };
 }
-
-/// A known point of `𝔾₁` by its coordinates in Montgomery form.
-pub(crate) const fn g1_from_limbs(x: [u64; 6], y: [u64; 6]) -> blst_p1_affine {
-    blst_p1_affine { x: blst::blst_fp { l: x }, y: blst::blst_fp { l: y } }
-}
-
-/// A known point of `𝔾₂` by its coordinates in Montgomery form.
-pub(crate) const fn g2_from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> blst_p2_affine {
-    const fn fp2(limbs: [[u64; 6]; 2]) -> blst::blst_fp2 {
-        let [l0, l1] = limbs;
-        blst::blst_fp2 { fp: [blst::blst_fp { l: l0 }, blst::blst_fp { l: l1 }] }
-    }
-    blst_p2_affine { x: fp2(x), y: fp2(y) }
-}
-
-const FP_ZERO: blst::blst_fp = blst::blst_fp { l: [0; 6] };
-const FP2_ZERO: blst::blst_fp2 = blst::blst_fp2 { fp: [FP_ZERO, FP_ZERO] };
-/// One in Montgomery form: `2^384 mod p`.
-const FP_ONE: blst::blst_fp = blst::blst_fp {
-    l: [
-        0x7609_0000_0002_fffd,
-        0xebf4_000b_c40c_0002,
-        0x5f48_9857_53c7_58ba,
-        0x77ce_5853_7052_5745,
-        0x5c07_1a97_a256_ec6d,
-        0x15f6_5ec3_fa80_e493,
-    ],
-};
-const FP2_ONE: blst::blst_fp2 = blst::blst_fp2 { fp: [FP_ONE, FP_ZERO] };
 
 base_field!(
     blst_fp,
@@ -535,6 +524,7 @@ backend!(
 );
 
 /// `(β·x, y)`
+#[inline]
 fn g1_endomorphism(a: &blst_p1_affine) -> blst_p1_affine {
     let (beta, mut image) = (blst::blst_fp { l: BETA }, *a);
     // SAFETY: three valid field elements.
@@ -543,6 +533,7 @@ fn g1_endomorphism(a: &blst_p1_affine) -> blst_p1_affine {
 }
 
 /// `(c·x̄, d·ȳ)`
+#[inline]
 fn g2_endomorphism(a: &blst_p2_affine) -> blst_p2_affine {
     let times_conjugate = |coordinate: &blst::blst_fp2, [c0, c1]: [[u64; 6]; 2]| {
         let factor = blst::blst_fp2 { fp: [blst::blst_fp { l: c0 }, blst::blst_fp { l: c1 }] };
@@ -558,11 +549,13 @@ fn g2_endomorphism(a: &blst_p2_affine) -> blst_p2_affine {
     blst_p2_affine { x: times_conjugate(&a.x, UNTWIST_X), y: times_conjugate(&a.y, UNTWIST_Y) }
 }
 
+#[inline]
 pub(crate) fn fp12_one() -> blst_fp12 {
     // SAFETY: blst returns the address of a constant that is never written.
     unsafe { *blst::blst_fp12_one() }
 }
 
+#[inline]
 pub(crate) fn fp12_mul(a: &blst_fp12, b: &blst_fp12) -> blst_fp12 {
     let mut out = blst_fp12::default();
     // SAFETY: three valid field elements.
@@ -571,6 +564,7 @@ pub(crate) fn fp12_mul(a: &blst_fp12, b: &blst_fp12) -> blst_fp12 {
 }
 
 /// Squares an element of the order-`r` subgroup.
+#[inline]
 pub(crate) fn fp12_cyclotomic_square(a: &blst_fp12) -> blst_fp12 {
     let mut out = blst_fp12::default();
     // SAFETY: two valid field elements.
@@ -579,6 +573,7 @@ pub(crate) fn fp12_cyclotomic_square(a: &blst_fp12) -> blst_fp12 {
 }
 
 /// The inverse of an element of the order-`r` subgroup.
+#[inline]
 pub(crate) fn fp12_conjugate(a: &blst_fp12) -> blst_fp12 {
     let mut out = *a;
     // SAFETY: one valid field element, changed in place.
@@ -591,6 +586,7 @@ pub(crate) fn fp12_wipe(a: &mut blst_fp12) {
     halves.flat_map(fp2_limbs).for_each(Zeroize::zeroize);
 }
 
+#[inline]
 pub(crate) fn fp12_equal(a: &blst_fp12, b: &blst_fp12) -> bool {
     // SAFETY: two valid field elements.
     unsafe { blst::blst_fp12_is_equal(a, b) }

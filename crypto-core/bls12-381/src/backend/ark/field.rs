@@ -32,30 +32,37 @@ macro_rules! base_field {
         impl BaseField for $field {
             const UNIT: Self = Self::ONE;
 
+            #[inline]
             fn sum(&self, other: &Self) -> Self {
                 *self + other
             }
 
+            #[inline]
             fn difference(&self, other: &Self) -> Self {
                 *self - other
             }
 
+            #[inline]
             fn product(&self, other: &Self) -> Self {
                 *self * other
             }
 
+            #[inline]
             fn squared(&self) -> Self {
                 self.square()
             }
 
+            #[inline]
             fn inverse(&self) -> Self {
                 self.invert()
             }
 
+            #[inline]
             fn words(&self, at: usize) -> &[u64; 6] {
                 $words(self, at)
             }
 
+            #[inline]
             fn set_words(&mut self, at: usize, words: [u64; 6]) {
                 *$words_mut(self, at) = words;
             }
@@ -65,18 +72,22 @@ macro_rules! base_field {
 
 base_field!(Fq: words, words_mut; Fq2: words_2, words_2_mut);
 
+#[inline]
 fn words(x: &Fq, _at: usize) -> &[u64; 6] {
     &x.0.0
 }
 
+#[inline]
 fn words_mut(x: &mut Fq, _at: usize) -> &mut [u64; 6] {
     &mut x.0.0
 }
 
+#[inline]
 fn words_2(x: &Fq2, at: usize) -> &[u64; 6] {
     if at == 0 { &x.c0.0.0 } else { &x.c1.0.0 }
 }
 
+#[inline]
 fn words_2_mut(x: &mut Fq2, at: usize) -> &mut [u64; 6] {
     if at == 0 { &mut x.c0.0.0 } else { &mut x.c1.0.0 }
 }
