@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use weighted_rounding::verify::VerifyError;
-use weighted_rounding::{Ratio, Separation, Stake, Weight};
+use weighted_rounding::{Ratio, Rounding, Separation, Stake, Weight};
 
 use crate::config::ConfigError;
 use crate::schemes::Scheme;
@@ -110,6 +110,14 @@ impl Finality {
     /// If there is no stake, more than 128 bits hold, or finality is out of reach.
     pub fn exact(stakes: &[Stake], quorum: Quorum) -> Result<Self, FinalityError> {
         Self::new(stakes, None, quorum)
+    }
+
+    /// For partials that are counted in the weights of a rounding.
+    ///
+    /// # Errors
+    /// If finality is out of reach.
+    pub fn of_rounding(rounding: &Rounding, quorum: Quorum) -> Result<Self, FinalityError> {
+        Self::rounded(rounding.stakes(), rounding.weights(), quorum)
     }
 
     /// For partials that are counted in weights that were made of the stakes.

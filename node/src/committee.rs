@@ -118,7 +118,7 @@ pub(crate) fn place(
 /// Says so if one party alone reconstructs: then nothing is shared, whatever the thresholds promise of
 /// smaller sets.
 fn warn_of_autocrat(plan: &Plan) {
-    if let Some(warning) = autocrat(&plan.weights, plan.slow.t().get()) {
+    if let Some(warning) = autocrat(&plan.shape.weights(), plan.shape.slow().t().get()) {
         warn!("{warning}");
     }
 }
@@ -150,8 +150,8 @@ fn describe(plan: &Plan, placement: Option<&Placement>) {
         }
         None => say!(
             "tight: every party counts as one, {} of {} reconstruct and finalize",
-            plan.slow.t(),
-            plan.slow.n()
+            plan.shape.slow().t(),
+            plan.shape.slow().n()
         ),
     }
     match placement {

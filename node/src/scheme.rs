@@ -20,7 +20,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::min_sig::{PublicKey, Signature};
 use crypto_core::context::Context;
 use pvss_dkg::Config;
-pub use pvss_dkg::field::Paths as PerPath;
+pub use pvss_dkg::Paths as PerPath;
 use pvss_dkg::protocol::{Collect, EpochKey};
 
 use crate::chronicle::Chronicle;

@@ -13,17 +13,19 @@ use std::time::Duration;
 
 use beacon::{Finality, FinalityError, Quorum};
 use clap::ValueEnum;
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::min_sig;
+use crypto_core::access::Party;
+use crypto_core::bls::{SignatureError, min_sig};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
 use protocol::Pace;
-use pvss_dkg::{DecryptionKey, EncryptionKey, Purpose, Session, Shape};
+use pvss_dkg::{
+    ConfigError, DecryptionKey, EncryptionKey, KeyError, Purpose, Session, Shape, ShapeError,
+};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Objective, PairError, Profile, Ratio, Rounding, SolveError, Stake};
 
 /// Slots between the block that completes the keys and the first slot with a value: time for
 /// everybody to open its shares and to check the others' keys.
@@ -48,12 +50,8 @@ pub enum Algorithm {
 pub struct Plan {
     /// What consensus counts.
     pub stakes: Vec<Stake>,
-    /// How many shares each party holds.
-    pub weights: Vec<Weight>,
-    /// Shares that reconstruct on the slow path, or on the only one.
-    pub slow: Threshold,
-    /// Shares that reconstruct on the fast path.
-    pub fast: Option<Threshold>,
+    /// How many shares each party holds, and how many reconstruct on each path.
+    pub shape: Shape,
     /// Which algorithm runs.
     pub choice: Algorithm,
     /// Where the weights come from; `None` if every party counts as one.
@@ -68,13 +66,34 @@ pub enum PlanError {
     TooFew(usize),
     /// The fast path's ratio does not fit above two thirds.
     #[error("--fast: {0}")]
-    Fast(#[from] weighted_rounding::PairError),
+    Fast(#[from] PairError),
     /// The rounding failed.
     #[error(transparent)]
-    Rounding(#[from] weighted_rounding::SolveError),
-    /// Rounding and sharing disagree about what a threshold is.
-    #[error("thresholds do not fit the weights: {0}")]
-    Shape(String),
+    Rounding(#[from] SolveError),
+    /// Weights and thresholds make no shares.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Members and shares make no key generation.
+    #[error(transparent)]
+    Keygen(#[from] ConfigError),
+    /// A party is not the owner of its encryption key.
+    #[error("{party}: {error}")]
+    Encryption {
+        /// Whose key.
+        party: Party,
+        /// What fails.
+        #[source]
+        error: KeyError,
+    },
+    /// A party is not the owner of its signing key.
+    #[error("{party}: {error}")]
+    Signing {
+        /// Whose key.
+        party: Party,
+        /// What fails.
+        #[source]
+        error: SignatureError,
+    },
 }
 
 impl Plan {
@@ -87,43 +106,21 @@ impl Plan {
         if stakes.len() < 4 {
             return Err(PlanError::TooFew(stakes.len()));
         }
-        let pairs = match choice {
+        let profile = match choice {
             Algorithm::Tight => return Self::tight(stakes.len()),
-            Algorithm::Slow => vec![Pair::slow()],
-            Algorithm::Fast => {
-                vec![Pair::slow(), Pair::new("fast", Ratio::TWO_THIRDS, fast)?]
-            }
+            Algorithm::Slow => Profile::slow(),
+            Algorithm::Fast => Profile::slow_and_fast(fast)?,
         };
-        let profile = Profile::new(pairs).map_err(|error| PlanError::Shape(error.to_string()))?;
         let rounding = Rounding::solve(&stakes, &profile, Objective::least_total())?;
-        let total = rounding.total().get();
-        let threshold = |name| {
-            let found = rounding.guarantee(name);
-            found.map(|guarantee| new_threshold(guarantee.threshold().get(), total)).transpose()
-        };
-        let slow = threshold("slow")?
-            .ok_or_else(|| PlanError::Shape("the slow path has no threshold".to_owned()))?;
-        Ok(Self {
-            slow,
-            fast: threshold("fast")?,
-            weights: rounding.weights().to_vec(),
-            rounding: Some(rounding),
-            stakes,
-            choice,
-        })
+        let shape = Shape::from_rounding(&rounding)?;
+        Ok(Self { stakes, shape, choice, rounding: Some(rounding) })
     }
 
     /// Everybody counts as one: the threshold is the quorum of the engine, more than two thirds.
     fn tight(parties: usize) -> Result<Self, PlanError> {
-        let count = u32::try_from(parties).unwrap_or(u32::MAX);
-        Ok(Self {
-            stakes: vec![Stake::new(1); parties],
-            weights: vec![Weight::new(1); parties],
-            slow: new_threshold(count - count.div_ceil(3) + 1, count)?,
-            fast: None,
-            choice: Algorithm::Tight,
-            rounding: None,
-        })
+        let stakes = vec![Stake::new(1); parties];
+        let shape = Shape::tight(&stakes, Ratio::TWO_THIRDS)?;
+        Ok(Self { stakes, shape, choice: Algorithm::Tight, rounding: None })
     }
 
     /// How many parties.
@@ -131,10 +128,6 @@ impl Plan {
     pub fn parties(&self) -> usize {
         self.stakes.len()
     }
-}
-
-fn new_threshold(t: u32, n: u32) -> Result<Threshold, PlanError> {
-    Threshold::new(t, n).map_err(|error| PlanError::Shape(error.to_string()))
 }
 
 /// What all parties know.
@@ -150,9 +143,6 @@ pub struct Setup {
     pub keygen: Arc<pvss_dkg::Config>,
     /// Which algorithm runs.
     pub choice: Algorithm,
-    /// Thresholds count parties, not stake: with tight thresholds, where every party has one unit of it, and
-    /// in measurements of when partials arrive, whose values nobody uses.
-    pub one_each: bool,
     /// From which slot on the fast path is used.
     pub fast_after: u64,
     /// Slots between complete keys and the first value.
@@ -177,16 +167,15 @@ pub struct Identity {
 }
 
 impl Setup {
-    /// What the engine's quorum asks of the thresholds, in the weights that the key generation counts.
+    /// What the engine's quorum asks of the thresholds, in the weights that the key generation counts and
+    /// the stakes that they were made of. Weights that were made of none count parties, not stake: in
+    /// measurements of when partials arrive, whose values nobody uses.
     ///
     /// # Errors
     /// If stakes and weights do not fit together.
     pub fn finality(&self, quorum: Quorum) -> Result<Finality, FinalityError> {
-        let counted = |stake| if self.one_each { Stake::new(1) } else { stake };
-        let stakes: Vec<Stake> = self.members.iter().map(|one| counted(one.stake)).collect();
-        let access = self.keygen.shape().access();
-        let weights = access.parties().map(|party| Weight::new(access.weight(party)));
-        Finality::rounded(&stakes, &weights.collect::<Vec<_>>(), quorum)
+        let (shape, one_each) = (self.keygen.shape(), vec![Stake::new(1); self.members.len()]);
+        Finality::rounded(shape.stakes().unwrap_or(&one_each), &shape.weights(), quorum)
     }
 }
 
@@ -225,14 +214,12 @@ struct Registration {
 /// # Errors
 /// If the plan's parts do not fit together.
 pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError> {
-    let shape_error = |error: &dyn std::fmt::Display| PlanError::Shape(error.to_string());
     let mut identities = Vec::with_capacity(plan.parties());
     let mut members = Vec::with_capacity(plan.parties());
     let mut recipients = Vec::with_capacity(plan.parties());
     for (me, stake) in (0..).map(Party::new).zip(&plan.stakes) {
         let (identity, registration) = draw(me, seed);
-        let (signer, encryption) =
-            admit(&registration).map_err(|error| PlanError::Shape(format!("{me}: {error}")))?;
+        let (signer, encryption) = admit(me, &registration)?;
         members.push(jolteon::Member { key: signer, stake: *stake });
         recipients.push(pvss_dkg::Member { stake: *stake, signer, encryption });
         identities.push(identity);
@@ -241,20 +228,15 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
         Sha256::digest([&b"prefinal devnet "[..], &seed.to_be_bytes()].concat()).into(),
     );
     let context = Context { chain, epoch: EpochId::new(0) };
-    let weights: Vec<u32> = plan.weights.iter().map(|weight| weight.get()).collect();
-    let access = Access::new(&weights).map_err(|error| shape_error(&error))?;
-    let shape = Shape::new(access, plan.slow, plan.fast).map_err(|error| shape_error(&error))?;
     let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
-    let total: u128 = plan.stakes.iter().map(|stake| stake.get()).sum();
-    let keygen = pvss_dkg::Config::new(session, shape, recipients, Stake::new(total / 3))
-        .map_err(|error| shape_error(&error))?;
+    let qualify = pvss_dkg::Config::more_than(Ratio::ONE_THIRD, plan.stakes.iter().copied())?;
+    let keygen = pvss_dkg::Config::new(session, plan.shape.clone(), recipients, qualify)?;
     let setup = Setup {
         context,
         members,
         ed25519: identities.iter().map(|identity| identity.ed25519().public_key()).collect(),
         keygen: Arc::new(keygen),
         choice: plan.choice,
-        one_each: plan.rounding.is_none(),
         fast_after: 0,
         lead: LEAD,
         timeout: Duration::from_secs(2),
@@ -282,11 +264,13 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
 
 /// The checks that every party makes of every other before it takes it for a member.
 fn admit(
+    party: Party,
     registration: &Registration,
-) -> Result<(Verified<min_sig::PublicKey>, EncryptionKey), Box<dyn std::error::Error>> {
-    let encryption = registration.encryption.verify(&registration.signer)?;
-    let signer = registration.signer.verify_possession(&registration.possession)?;
-    Ok((signer, encryption))
+) -> Result<(Verified<min_sig::PublicKey>, EncryptionKey), PlanError> {
+    let encryption = registration.encryption.verify(&registration.signer);
+    let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
+    let signer = registration.signer.verify_possession(&registration.possession);
+    Ok((signer.map_err(|error| PlanError::Signing { party, error })?, encryption))
 }
 
 fn rng(tag: &[u8], parts: &[&[u8]]) -> ChaCha20Rng {
@@ -302,16 +286,33 @@ fn rng(tag: &[u8], parts: &[&[u8]]) -> ChaCha20Rng {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
-    use pvss_dkg::Config;
+    use crypto_core::access::Threshold;
     use pvss_dkg::protocol::Collect;
+    use pvss_dkg::{Config, Path, Paths};
     use rand_core::Rng;
+    use weighted_rounding::Weight;
 
     use super::*;
     use crate::scheme::Keyed;
 
+    impl Setup {
+        /// Thresholds of weights, held against a stake of one each. No key depends on that.
+        pub(crate) fn counting_one_each(&self) -> Self {
+            let (before, shape) = (&self.keygen, self.keygen.shape());
+            let weight = |threshold: Threshold| Weight::new(threshold.t().get());
+            let fast = shape.threshold(Path::Fast).map(weight);
+            let thresholds = Paths { slow: weight(shape.slow()), fast };
+            let shape = Shape::new(&shape.weights(), thresholds).unwrap();
+            let members = before.members().to_vec();
+            let config = Config::new(*before.session(), shape, members, before.qualify()).unwrap();
+            assert_eq!(config.digest(), before.digest());
+            Self { keygen: Arc::new(config), ..self.clone() }
+        }
+    }
+
     /// The first bytes from which the first party would draw, for a key with that purpose.
     fn drawn<S: Keyed>(purpose: Purpose) -> [u8; 32] {
-        let fast = weighted_rounding::Ratio::new(5, 6).unwrap();
+        let fast = Ratio::FIVE_SIXTHS;
         let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, fast).unwrap();
         let (setup, identities) = found(&plan, 1).unwrap();

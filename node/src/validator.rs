@@ -754,9 +754,7 @@ mod tests {
     #[test]
     fn a_validator_whose_beacon_is_refused_says_why_and_does_nothing_more() {
         let (setup, identities) = committee();
-        // Thresholds of weights, held against a stake of one each.
-        let setup = Setup { one_each: true, ..(*setup).clone() };
-        let seats = (Arc::new(setup), identities);
+        let seats = (Arc::new(setup.counting_one_each()), identities);
         let (dealings, keys) = transactions(&seats);
         let mut validator = validator(&seats, Vec::new());
         finalize(&mut validator, &[dealings, keys].concat());

@@ -10,16 +10,16 @@ use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "measures; no protocol runs here")]
 use std::time::Instant;
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, DecryptionKey, Member, Purpose, Session, Shape, Verified, deal,
-    field, verify, verify_all,
+    Aggregate, Config, Dealing, DecryptionKey, Member, Paths, Purpose, Session, Shape, Verified,
+    deal, field, verify, verify_all,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -46,9 +46,9 @@ fn time<T>(what: &str, mut work: impl FnMut() -> Outcome<T>) -> Outcome<T> {
 }
 
 /// `shares` spread as evenly as can be.
-fn weights(parties: u32, shares: u32) -> Vec<u32> {
+fn weights(parties: u32, shares: u32) -> Vec<Weight> {
     let first = |party: u32| party * shares / parties.max(1);
-    (0..parties).map(|party| first(party + 1) - first(party)).collect()
+    (0..parties).map(|party| Weight::new(first(party + 1) - first(party))).collect()
 }
 
 /// The most memory that the process has had so far; zero where nobody knows.
@@ -81,10 +81,8 @@ fn key(party: u64) -> DecryptionKey {
 fn committee(size: &Size) -> Outcome<Committee> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let Size { parties, shares, .. } = *size;
-    let access = Access::new(&weights(parties, shares))?;
-    let slow = Threshold::new(size.slow, shares)?;
-    let fast = size.fast.map(|fast| Threshold::new(fast, shares)).transpose()?;
-    let shape = Shape::new(access, slow, fast)?;
+    let thresholds = Paths { slow: Weight::new(size.slow), fast: size.fast.map(Weight::new) };
+    let shape = Shape::new(&weights(parties, shares), thresholds)?;
     let signers: Vec<_> = (0..parties).map(|_| min_sig::SecretKey::random(&mut rng)).collect();
     let mut members = Vec::new();
     for (signer, key) in signers.iter().zip((0..).map(key)) {

@@ -27,10 +27,11 @@ use crypto_core::wvuf::KeyShares;
 use thiserror::Error;
 use weighted_rounding::Stake;
 
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::key::{DecryptionKey, NotOpened};
 use crate::proof::{self, Contribution, ProofError};
+use crate::shape::Path;
 use crate::verified::Verified;
 use crate::verify::{SharingError, check_sharing, check_sizes};
 use crate::wire::{DecodeError, Reader, VERSION};

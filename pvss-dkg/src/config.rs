@@ -6,13 +6,10 @@
 //! configuration counts under another: not in another chain, epoch, attempt or committee, nor for another
 //! purpose or with other weights.
 //!
-//! Share `k = 1, …, W` sits at `ω^(k−1)` for `ω` a root of unity of the least power of two `≥ W`;
-//! a party of weight `w` holds `w` consecutive shares; weight zero is normal and costs nothing.
-use std::fmt;
+//! Elsewhere: how stake becomes shares and thresholds ([`Shape`]).
 use std::ops::Range;
 
-use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::context::{CommitteeId, Context};
@@ -22,6 +19,7 @@ use weighted_rounding::{Ratio, Stake};
 use crate::key::EncryptionKey;
 use crate::low_degree::LowDegree;
 use crate::purpose::Purpose;
+use crate::shape::{Path, Shape};
 
 /// Which run of the key generation: the next attempt in the same epoch is another session, and so is
 /// the run that makes a key for another purpose.
@@ -39,106 +37,6 @@ pub struct Session {
     pub attempt: u32,
     /// What the key is for.
     pub purpose: Purpose,
-}
-
-/// Which of the two sharings of the one secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
-pub enum Path {
-    /// Released when a value is final.
-    Slow,
-    /// Released with the vote that may make a value final.
-    Fast,
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Slow => "slow",
-            Self::Fast => "fast",
-        })
-    }
-}
-
-/// Who holds which shares, and how many shares rebuild the secret on each path.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    access: Access,
-    slow: Threshold,
-    fast: Option<Threshold>,
-}
-
-/// Why weights and thresholds do not fit together.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ShapeError {
-    /// The threshold was made for another number of shares.
-    #[error("{path} threshold is out of {got} shares, the committee holds {expected}")]
-    Total {
-        /// The path.
-        path: Path,
-        /// What the threshold says.
-        got: u32,
-        /// What the weights sum to.
-        expected: u32,
-    },
-    /// What is released earlier must not be easier to rebuild.
-    #[error("fast threshold {fast} is below slow threshold {slow}")]
-    Order {
-        /// The fast threshold.
-        fast: u32,
-        /// The slow threshold.
-        slow: u32,
-    },
-}
-
-impl Shape {
-    /// One sharing (`fast` is `None`) or two of the same secret.
-    ///
-    /// # Errors
-    /// If a threshold is not out of exactly the shares that `access` hands out, or the fast one is
-    /// below the slow one.
-    pub fn new(
-        access: Access,
-        slow: Threshold,
-        fast: Option<Threshold>,
-    ) -> Result<Self, ShapeError> {
-        let expected = access.total();
-        let paths = [(Path::Slow, Some(slow)), (Path::Fast, fast)];
-        for (path, threshold) in paths {
-            if let Some(got) = threshold.map(|it| it.n().get()).filter(|n| *n != expected) {
-                return Err(ShapeError::Total { path, got, expected });
-            }
-        }
-        if let Some(fast) = fast.filter(|fast| fast.t() < slow.t()) {
-            return Err(ShapeError::Order { fast: fast.t().get(), slow: slow.t().get() });
-        }
-        Ok(Self { access, slow, fast })
-    }
-
-    /// Which party holds which shares.
-    #[must_use]
-    pub const fn access(&self) -> &Access {
-        &self.access
-    }
-
-    /// The threshold of the slow path.
-    #[must_use]
-    pub const fn slow(&self) -> Threshold {
-        self.slow
-    }
-
-    /// The threshold of `path`, if there is such a path.
-    #[must_use]
-    pub const fn threshold(&self, path: Path) -> Option<Threshold> {
-        match path {
-            Path::Slow => Some(self.slow),
-            Path::Fast => self.fast,
-        }
-    }
-
-    /// One or two.
-    pub(crate) const fn paths(&self) -> usize {
-        if self.fast.is_some() { 2 } else { 1 }
-    }
 }
 
 /// A party as the key generation sees it: dealer and recipient.
@@ -178,6 +76,17 @@ pub struct Config {
 /// Why a configuration makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
+    /// The weights were made of other stakes, or of the same in another order: what they guarantee
+    /// would be of somebody else.
+    #[error("{party} has a stake of {got}, its weight was made of {expected}")]
+    Stake {
+        /// Whose.
+        party: Party,
+        /// What the list of members says.
+        got: Stake,
+        /// What was rounded.
+        expected: Stake,
+    },
     /// Weights and members are lists of the same parties.
     #[error("committee has {members} members but weights for {weights}")]
     Members {
@@ -224,8 +133,8 @@ impl Config {
     /// A committee that deals to itself.
     ///
     /// # Errors
-    /// If members and weights are not as many, stake overflows, `qualify` is zero or cannot be
-    /// exceeded, or a key occurs twice.
+    /// If members and weights are not as many, a member's stake is not the one that its weight was made
+    /// of, stake overflows, `qualify` is zero or cannot be exceeded, or a key occurs twice.
     pub fn new(
         session: Session,
         shape: Shape,
@@ -248,14 +157,11 @@ impl Config {
         dealers: Vec<Dealer>,
         qualify: Stake,
     ) -> Result<Self, ConfigError> {
-        let weights = shape.access.len();
-        if members.len() != weights {
-            return Err(ConfigError::Members { members: members.len(), weights });
-        }
+        check_members(&shape, &members)?;
         check_stake(&dealers, qualify)?;
         check_keys(&members, &dealers)?;
-        let shares = usize::try_from(shape.access.total()).unwrap_or(usize::MAX);
-        let low_degree = LowDegree::new(&shape.access);
+        let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
+        let low_degree = LowDegree::new(shape.access());
         let committee = committee_id(&shape, &members);
         let digest = digest(&session, &committee, &dealers, qualify);
         Ok(Self {
@@ -354,12 +260,12 @@ impl Config {
 
     /// Where the party's shares are in a list of all `W`.
     pub(crate) fn span(&self, party: Party) -> Range<usize> {
-        self.shape.access.range(party)
+        self.shape.access().range(party)
     }
 
     /// Parties that hold a share, with its place in a list of all `W`.
     pub(crate) fn holders(&self) -> impl Iterator<Item = (Party, &EncryptionKey, Range<usize>)> {
-        let parties = self.shape.access.parties().zip(&self.members);
+        let parties = self.shape.access().parties().zip(&self.members);
         parties
             .map(|(party, member)| (party, &member.encryption, self.span(party)))
             .filter(|(_, _, span)| !span.is_empty())
@@ -368,6 +274,21 @@ impl Config {
     pub(crate) const fn low_degree(&self) -> &LowDegree {
         &self.low_degree
     }
+}
+
+fn check_members(shape: &Shape, members: &[Member]) -> Result<(), ConfigError> {
+    let weights = shape.access().len();
+    if members.len() != weights {
+        return Err(ConfigError::Members { members: members.len(), weights });
+    }
+    let pairs = members.iter().zip(shape.stakes().into_iter().flatten());
+    for (party, (member, stake)) in (0..).map(Party::new).zip(pairs) {
+        let (got, expected) = (member.stake, *stake);
+        if got != expected {
+            return Err(ConfigError::Stake { party, got, expected });
+        }
+    }
+    Ok(())
 }
 
 fn check_stake(dealers: &[Dealer], qualify: Stake) -> Result<(), ConfigError> {
@@ -407,13 +328,13 @@ fn check_distinct(
 /// Every field has a fixed length but the list of members, whose length comes first.
 fn committee_id(shape: &Shape, members: &[Member]) -> CommitteeId {
     let mut encoding = Vec::new();
-    for threshold in [Some(shape.slow), shape.fast] {
+    for threshold in [Path::Slow, Path::Fast].map(|path| shape.threshold(path)) {
         // No threshold is zero, so zero says that the path is missing.
         let t = threshold.map_or(0, |threshold| threshold.t().get());
         encoding.extend_from_slice(&t.to_be_bytes());
     }
     encoding.extend_from_slice(&u64::try_from(members.len()).unwrap_or(u64::MAX).to_be_bytes());
-    for (member, weight) in members.iter().zip(shape.access.weights()) {
+    for (member, weight) in members.iter().zip(shape.access().weights()) {
         encoding.extend_from_slice(&member.stake.get().to_be_bytes());
         encoding.extend_from_slice(&weight.to_be_bytes());
         encoding.extend_from_slice(&member.signer.to_bytes());

@@ -31,10 +31,11 @@ use crypto_core::sharing;
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::opening::{Opening, Statement};
 use crate::proof::Contribution;
+use crate::shape::Path;
 
 pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> =
     LazyLock::new(|| FixedBase::new(&G1Affine::generator()));

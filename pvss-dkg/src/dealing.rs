@@ -25,9 +25,10 @@ use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{G1Affine, G2Affine};
 
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::opening::Opening;
 use crate::proof::Contribution;
+use crate::shape::Path;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.

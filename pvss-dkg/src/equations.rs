@@ -42,11 +42,12 @@ use crypto_core::curve::{
 };
 use crypto_core::generators::{g_hat, h};
 
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::low_degree::DualWord;
 use crate::opening::Statement;
 use crate::proof::widen;
+use crate::shape::Path;
 use crate::verify::SharingError;
 
 /// The fewest parties that are worth a thread of their own: a millisecond.

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
-use crate::config::{Config, Member, Session, Shape};
+use crate::config::{Config, Member, Session};
 use crate::deal::{Author, deal};
 use crate::dealing::Dealing;
 use crate::key::DecryptionKey;
 use crate::purpose::Purpose;
+use crate::shape::{Paths, Shape};
 use crate::verified::Verified;
 use crate::verify::verify;
 
@@ -49,10 +50,9 @@ pub(crate) fn session() -> Session {
 }
 
 pub(crate) fn shape(weights: &[u32], slow: u32, fast: Option<u32>) -> Shape {
-    let access = Access::new(weights).unwrap();
-    let threshold = |t| Threshold::new(t, access.total()).unwrap();
-    let (slow, fast) = (threshold(slow), fast.map(threshold));
-    Shape::new(access, slow, fast).unwrap()
+    let weights: Vec<Weight> = weights.iter().copied().map(Weight::new).collect();
+    let (slow, fast) = (Weight::new(slow), fast.map(Weight::new));
+    Shape::new(&weights, Paths { slow, fast }).unwrap()
 }
 
 impl Committee {

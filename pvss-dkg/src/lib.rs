@@ -5,8 +5,38 @@
 //! stake than the adversary can hold add up to the epoch's key, as long as one dealer was honest.
 //! One dealing shares its constant term twice, for the slow path and for the fast path.
 //!
+//! ```
+//! use crypto_core::context::{ChainId, Context, EpochId};
+//! use pvss_dkg::{Config, Member, Purpose, Session, Shape};
+//! use weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake};
+//!
+//! fn configure(stakes: &[Stake], members: Vec<Member>) -> Result<Config, Box<dyn std::error::Error>> {
+//!     let rounding = Rounding::solve(stakes, &Profile::standard(), Objective::least_total())?;
+//!     let shape = Shape::from_rounding(&rounding)?;
+//!     let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+//!     let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+//!     let qualify = Config::more_than(Ratio::ONE_THIRD, stakes.iter().copied())?;
+//!     Ok(Config::new(session, shape, members, qualify)?)
+//! }
+//! # use crypto_core::bls::min_sig;
+//! # use rand_core::SeedableRng;
+//! # let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! # let stakes = [40, 30, 20, 10].map(Stake::new);
+//! # let members = stakes.map(|stake| {
+//! #     let signer = min_sig::SecretKey::random(rng);
+//! #     let (key, public) = (pvss_dkg::DecryptionKey::random(rng), signer.public_key());
+//! #     let encryption = key.register(&signer, rng).verify(&public).unwrap();
+//! #     Member { stake, encryption, signer: public.verify_possession(&signer.prove_possession()).unwrap() }
+//! # });
+//! # let config = configure(&stakes, members.to_vec())?;
+//! # assert_eq!(config.qualify(), Stake::new(33));
+//! # assert!(configure(&stakes.map(|_| Stake::new(1)), members.to_vec()).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module      | what it holds                                                              |
 //! |-------------|----------------------------------------------------------------------------|
+//! | `shape`     | [`Shape`]: stake or a rounding of it becomes shares and thresholds          |
 //! | `config`    | [`Config`]: session, committee, stake, weights, thresholds; what is bound   |
 //! | `purpose`   | [`Purpose`]: what a key is for, and nothing else                            |
 //! | `key`       | [`EncryptionKey`] and the proof that its owner knows the secret half        |
@@ -48,18 +78,20 @@ mod opening;
 mod proof;
 pub mod protocol;
 mod purpose;
+mod shape;
 mod verified;
 mod verify;
 mod wire;
 
 pub use aggregate::{Aggregate, AggregateError, DecryptError, Shares};
-pub use config::{Config, ConfigError, Dealer, Member, Path, Session, Shape, ShapeError};
+pub use config::{Config, ConfigError, Dealer, Member, Session};
 pub use deal::{DealError, deal};
 pub use dealing::Dealing;
 pub use dkg::{Dealt, Dkg, DkgError, Progress};
 pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration, NotOpened};
 pub use proof::ProofError;
 pub use purpose::{OtherPurpose, Purpose, PurposeError};
+pub use shape::{Path, Paths, Shape, ShapeError};
 pub use verified::Verified;
 pub use verify::{DealingError, SharingError, verify, verify_all};
 pub use wire::DecodeError;

@@ -35,11 +35,12 @@ use crypto_core::curve::{G1Affine, G2Affine};
 use thiserror::Error;
 
 use crate::batch::{self, Checker};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::dealing::{Body, Dealing};
 use crate::equations::{Claim, Equations};
 use crate::opening::Statement;
 use crate::proof::{Contribution, ProofError};
+use crate::shape::Path;
 use crate::verified::Verified;
 
 /// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crypto_core::access::{Access, Party, ShareIndex, Threshold};
+use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::hazmat::check_pairing_product;
@@ -15,11 +15,11 @@ use crypto_core::polynomial::Domain;
 use crypto_core::wvuf::{self, EvaluationKey, Input, Output};
 use pvss_dkg::{
     Aggregate, Config, ConfigError, Dealing, DecryptionKey, Dkg, KeyRegistration, Member, Path,
-    Progress, Purpose, Session, Shape, Shares, Verified, deal, verify,
+    Paths, Progress, Purpose, Session, Shape, Shares, Verified, deal, verify,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 const WEIGHTS: [u32; 6] = [2, 0, 5, 1, 0, 4];
 const SLOW: u32 = 5;
@@ -45,10 +45,8 @@ fn member(signer: &min_sig::SecretKey, key: &DecryptionKey, rng: &mut ChaCha20Rn
 }
 
 fn shape(fast: Option<u32>) -> Shape {
-    let access = Access::new(&WEIGHTS).unwrap();
-    let threshold = |t| Threshold::new(t, access.total()).unwrap();
-    let (slow, fast) = (threshold(SLOW), fast.map(threshold));
-    Shape::new(access, slow, fast).unwrap()
+    let (slow, fast) = (Weight::new(SLOW), fast.map(Weight::new));
+    Shape::new(&WEIGHTS.map(Weight::new), Paths { slow, fast }).unwrap()
 }
 
 /// The party's key, as often as a test wants to open its shares again.

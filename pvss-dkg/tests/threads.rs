@@ -2,16 +2,16 @@
 //! binary of its own, which runs without and with the feature `parallel`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Config, Dealing, DecryptionKey, Member, Purpose, Session, Shape, deal, field, verify,
+    Config, Dealing, DecryptionKey, Member, Paths, Purpose, Session, Shape, deal, field, verify,
     verify_all,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 /// So many that everything splits.
 const PARTIES: u32 = 36;
@@ -29,9 +29,9 @@ fn results() -> Vec<u8> {
         });
         signers.push(signer);
     }
-    let access = Access::new(&vec![1; signers.len()]).unwrap();
-    let slow = Threshold::new(PARTIES / 2, PARTIES).unwrap();
-    let shape = Shape::new(access, slow, None).unwrap();
+    let weights = vec![Weight::new(1); signers.len()];
+    let thresholds = Paths { slow: Weight::new(PARTIES / 2), fast: None };
+    let shape = Shape::new(&weights, thresholds).unwrap();
     let context = Context { chain: ChainId::new([3; 32]), epoch: EpochId::new(2) };
     let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
     let config = Config::new(session, shape, members, Stake::new(1)).unwrap();

@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use weighted_rounding::{Bound, Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
 
 /// What every platform and build gets.
 const PINNED: u64 = 0x9316_5b0d_d55e_b1c6;
@@ -46,8 +46,7 @@ fn digest() -> Result<u64, Box<dyn Error>> {
         "swiper_primes_23",
         "swiper_tezos",
     ];
-    let fast = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE)?;
-    let open = Profile::new(vec![Pair::slow(), fast])?;
+    let open = Profile::slow_and_fast(Ratio::ONE)?;
     let standard = Profile::standard();
     let mut digest = Digest::new();
     for (name, text) in tables {

@@ -12,7 +12,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use weighted_rounding::{Bound, Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -43,7 +43,7 @@ fn all_tables(folder: &Path, nodes: u64) -> Outcome<()> {
     for file in files {
         let stakes = read(&file)?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let slow = Profile::new(vec![Pair::slow()])?;
+        let slow = Profile::slow();
         let scan = Objective::least_total().prove(0);
         let (scanned, duration) = timed(|| Rounding::solve(&stakes, &slow, scan))?;
         let alone = Rounding::solve(&stakes, &slow, scan.prove(nodes))?;
@@ -70,7 +70,7 @@ fn all_tables(folder: &Path, nodes: u64) -> Outcome<()> {
 
 fn second_pair(stakes: &[Stake], nodes: u64) -> Outcome<()> {
     for most in ["1", "5/6", "0.80", "0.75", "0.72", "0.70", "0.69", "0.68", "0.675"] {
-        let profile = slow_and_fast(most.parse()?)?;
+        let profile = Profile::slow_and_fast(most.parse()?)?;
         let objective = Objective::least_total().prove(nodes);
         let (rounding, duration) = timed(|| Rounding::solve(stakes, &profile, objective))?;
         let known = known(&rounding);
@@ -80,7 +80,7 @@ fn second_pair(stakes: &[Stake], nodes: u64) -> Outcome<()> {
 }
 
 fn budgets(stakes: &[Stake], nodes: u64) -> Outcome<()> {
-    let profile = slow_and_fast(Ratio::ONE)?;
+    let profile = Profile::slow_and_fast(Ratio::ONE)?;
     for budget in [256, 512, 1024, 2048, 4096] {
         let objective = Objective::least_reconstruction(Weight::new(budget)).prove(nodes);
         let (rounding, duration) = timed(|| Rounding::solve(stakes, &profile, objective))?;
@@ -107,11 +107,6 @@ fn known(rounding: &Rounding) -> String {
 fn tables_an_offset(rounding: &Rounding) -> f64 {
     let table = rounding.holders() as f64 * f64::from(rounding.total().get());
     rounding.effort().steps as f64 / table / 150.0
-}
-
-fn slow_and_fast(reconstruction: Ratio) -> Outcome<Profile> {
-    let fast = Pair::new("fast", Ratio::TWO_THIRDS, reconstruction)?;
-    Ok(Profile::new(vec![Pair::slow(), fast])?)
 }
 
 /// The result, and how many milliseconds it took.

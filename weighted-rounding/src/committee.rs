@@ -206,7 +206,8 @@ impl Committee {
         let claims: Vec<Claim<'_>> = claims.collect();
         verify::verify(stakes, &weights, &claims).map_err(SolveError::Unsound)?;
         let Solution { bound, effort, .. } = solution;
-        Ok(Rounding { weights, total, bound, effort, guarantees })
+        let stakes = stakes.to_vec();
+        Ok(Rounding { stakes, weights, total, bound, effort, guarantees })
     }
 
     fn guarantee(

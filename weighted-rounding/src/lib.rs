@@ -14,7 +14,7 @@
 //!
 //! let stakes: Vec<Stake> = [340, 210, 180, 90, 90, 60, 30].map(Stake::new).to_vec();
 //! let rounding = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total())?;
-//! let fast = rounding.guarantee("fast").ok_or("the standard profile has a fast pair")?;
+//! let fast = rounding.fast().ok_or("the standard profile has a fast pair")?;
 //! assert!(fast.threshold() <= rounding.total());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -16,6 +16,11 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The name of the pair whose threshold releases when a value is final.
+    pub const SLOW: &'static str = "slow";
+    /// The name of the pair whose threshold releases with the vote that may make a value final.
+    pub const FAST: &'static str = "fast";
+
     /// A pair that results refer to as `name`.
     ///
     /// # Errors
@@ -44,14 +49,24 @@ impl Pair {
     /// One half and two thirds: released when a value is final.
     #[must_use]
     pub fn slow() -> Self {
-        Self { name: "slow".into(), secrecy: Ratio::HALF, reconstruction: Ratio::TWO_THIRDS }
+        let (secrecy, reconstruction) = (Ratio::HALF, Ratio::TWO_THIRDS);
+        Self { name: Self::SLOW.into(), secrecy, reconstruction }
     }
 
     /// Two thirds and five sixths: released with the vote that, once more than two thirds have cast
     /// it, makes the value final.
     #[must_use]
     pub fn fast() -> Self {
-        Self { name: "fast".into(), secrecy: Ratio::TWO_THIRDS, reconstruction: Ratio::FIVE_SIXTHS }
+        let (secrecy, reconstruction) = (Ratio::TWO_THIRDS, Ratio::FIVE_SIXTHS);
+        Self { name: Self::FAST.into(), secrecy, reconstruction }
+    }
+
+    /// Two thirds and `reconstruction`: the fast pair, complete at another share of the stake.
+    ///
+    /// # Errors
+    /// If `reconstruction` is not above two thirds.
+    pub fn fast_at(reconstruction: Ratio) -> Result<Self, PairError> {
+        Self::new(Self::FAST, Ratio::TWO_THIRDS, reconstruction)
     }
 
     /// The name.
@@ -148,6 +163,20 @@ impl Profile {
         Self { pairs: vec![Pair::slow(), Pair::fast()] }
     }
 
+    /// `slow` (1/2, 2/3) alone.
+    #[must_use]
+    pub fn slow() -> Self {
+        Self { pairs: vec![Pair::slow()] }
+    }
+
+    /// `slow` (1/2, 2/3), and `fast` from two thirds to `fast`.
+    ///
+    /// # Errors
+    /// If `fast` is not above two thirds.
+    pub fn slow_and_fast(fast: Ratio) -> Result<Self, PairError> {
+        Ok(Self { pairs: vec![Pair::slow(), Pair::fast_at(fast)?] })
+    }
+
     /// The pairs.
     #[must_use]
     pub fn pairs(&self) -> &[Pair] {
@@ -203,6 +232,17 @@ mod tests {
         assert_eq!(Pair::new("open", zero, zero), Err(order));
         let least = Ratio::new(1, u128::MAX).unwrap();
         assert!(Pair::new("least", least, Ratio::HALF).is_ok());
+    }
+
+    #[test]
+    fn the_fast_pair_is_above_two_thirds() {
+        assert_eq!(Pair::fast_at(Ratio::FIVE_SIXTHS), Ok(Pair::fast()));
+        assert_eq!(Profile::slow_and_fast(Ratio::FIVE_SIXTHS), Ok(Profile::standard()));
+        assert_eq!(Profile::slow().pairs(), [Pair::slow()]);
+        let (secrecy, reconstruction) = (Ratio::TWO_THIRDS, Ratio::HALF);
+        let low = Err(PairError::Order { secrecy, reconstruction });
+        assert_eq!(Pair::fast_at(reconstruction), low);
+        assert_eq!(Profile::slow_and_fast(reconstruction).map(drop), low.map(drop));
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::verify::VerifyError;
 /// Weights for all parties, and a threshold for each pair of the profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounding {
+    pub(crate) stakes: Vec<Stake>,
     pub(crate) weights: Vec<Weight>,
     pub(crate) total: Weight,
     pub(crate) bound: Bound,
@@ -45,6 +46,12 @@ impl Rounding {
         objective: Objective,
     ) -> Result<Self, SolveError> {
         Committee::round(stakes, profile, objective)
+    }
+
+    /// The stakes that were rounded.
+    #[must_use]
+    pub fn stakes(&self) -> &[Stake] {
+        &self.stakes
     }
 
     /// The weights, in the order of the stakes.
@@ -93,6 +100,18 @@ impl Rounding {
     #[must_use]
     pub fn guarantee(&self, name: &str) -> Option<&Guarantee> {
         self.guarantees.iter().find(|guarantee| guarantee.pair.name() == name)
+    }
+
+    /// The guarantee of the pair that is named [`Pair::SLOW`].
+    #[must_use]
+    pub fn slow(&self) -> Option<&Guarantee> {
+        self.guarantee(Pair::SLOW)
+    }
+
+    /// The guarantee of the pair that is named [`Pair::FAST`].
+    #[must_use]
+    pub fn fast(&self) -> Option<&Guarantee> {
+        self.guarantee(Pair::FAST)
     }
 
     /// The largest weight of a party.

@@ -15,7 +15,7 @@ fn table(name: &str) -> Vec<Stake> {
 }
 
 fn slow() -> Profile {
-    Profile::new(vec![Pair::slow()]).unwrap()
+    Profile::slow()
 }
 
 #[test]
@@ -71,16 +71,14 @@ fn an_offset_costs_about_one_table() {
     let narrow = Pair::new("narrow", Ratio::HALF, "0.505".parse().unwrap()).unwrap();
     let narrow = Profile::new(vec![narrow]).unwrap();
     assert!(passes(&stakes, &narrow, Objective::least_total()) <= 70);
-    let open = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE).unwrap();
-    let open = Profile::new(vec![Pair::slow(), open]).unwrap();
+    let open = Profile::slow_and_fast(Ratio::ONE).unwrap();
     assert!(passes(&stakes, &open, Objective::least_reconstruction(Weight::new(2048))) <= 180);
 }
 
 /// The scan's vector is the best there is, or so far from it as the bound says.
 #[test]
 fn the_stake_that_a_budget_buys_is_proven() {
-    let fast = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE).unwrap();
-    let profile = Profile::new(vec![Pair::slow(), fast]).unwrap();
+    let profile = Profile::slow_and_fast(Ratio::ONE).unwrap();
     for (name, budget, nodes) in [
         ("ethereum_entities_2023", 21, 2_000),
         ("ethereum_entities_2023", 30, 8_000),
@@ -89,7 +87,7 @@ fn the_stake_that_a_budget_buys_is_proven() {
     ] {
         let objective = Objective::least_reconstruction(Weight::new(budget)).prove(nodes);
         let rounding = Rounding::solve(&table(name), &profile, objective).unwrap();
-        let least = rounding.guarantee("fast").unwrap().least_sufficient();
+        let least = rounding.fast().unwrap().least_sufficient();
         assert!(rounding.is_optimal(), "{name}, {budget}: {:?} of {least}", rounding.bound());
         assert_eq!(rounding.bound(), Bound::Sufficient(least));
         assert!(rounding.effort().nodes <= nodes);
@@ -149,12 +147,11 @@ fn a_second_pair_is_free_for_aptos() {
 #[test]
 fn a_budget_buys_a_smaller_gap() {
     let stakes = table("aptos_mainnet_129");
-    let fast = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE).unwrap();
-    let profile = Profile::new(vec![Pair::slow(), fast]).unwrap();
+    let profile = Profile::slow_and_fast(Ratio::ONE).unwrap();
     for (budget, most) in [(219, "0.80"), (438, "0.75"), (682, "0.70"), (833, "0.69")] {
         let objective = Objective::least_reconstruction(Weight::new(budget));
         let rounding = Rounding::solve(&stakes, &profile, objective).unwrap();
-        let reached = rounding.guarantee("fast").unwrap().reconstruction();
+        let reached = rounding.fast().unwrap().reconstruction();
         assert!(reached <= most.parse().unwrap(), "budget {budget}: {reached} > {most}");
     }
 }

@@ -3,16 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing};
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::{MinSig, min_sig};
 use crypto_core::context::{Context, EpochId};
-use crypto_core::secret::Secret;
 use crypto_core::threshold::{Committee, Signer};
-use pvss_dkg::field::{self, Handover, Key, Paths as PerPath, Predecessor};
-use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Purpose, Session, Shape};
+use pvss_dkg::field::{self, Handover, Key, Predecessor};
+use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Paths as PerPath, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 use crate::fixture::{CONTEXT, RETRY, slot};
 
@@ -53,11 +52,9 @@ pub(crate) struct Term {
 }
 
 fn shape(plan: &Plan) -> Shape {
-    let weights: Vec<u32> = plan.people.iter().map(|(_, weight)| *weight).collect();
-    let access = Access::new(&weights).unwrap();
-    let threshold = |t| Threshold::new(t, access.total()).unwrap();
-    let (slow, fast) = (threshold(plan.slow), threshold(plan.fast));
-    Shape::new(access, slow, Some(fast)).unwrap()
+    let weights: Vec<Weight> = plan.people.iter().map(|(_, weight)| Weight::new(*weight)).collect();
+    let (slow, fast) = (Weight::new(plan.slow), Some(Weight::new(plan.fast)));
+    Shape::new(&weights, PerPath { slow, fast }).unwrap()
 }
 
 fn session(epoch: u64) -> Session {
@@ -121,16 +118,13 @@ impl Term {
         let config = Arc::new(config.unwrap());
         let before = Predecessor::new(&self.config, &self.key);
         let mut handover = Handover::new(config.clone(), before).unwrap();
-        let access = self.config.shape().access().clone();
-        for party in access.parties() {
+        for party in self.config.shape().access().parties() {
             let shares = self.open(party);
-            for (index, share) in access.indices(party).zip(shares.slow.expose()) {
-                if handover.remaining().0 > 0 {
-                    let signer = &self.signers[party.index()];
-                    let share = Secret::new(*share);
-                    let dealing = handover.deal(party, signer, (index, &share), rng).unwrap();
-                    handover.add(Arc::new(handover.verify(dealing).unwrap())).unwrap();
-                }
+            let holder = handover.holder(party, &self.signers[party.index()], &shares).unwrap();
+            let dealt = holder.indices().take(handover.remaining().0);
+            let dealt: Vec<_> = dealt.map(|share| holder.deal(share, rng).unwrap()).collect();
+            for dealing in dealt {
+                handover.add(Arc::new(handover.verify(dealing).unwrap())).unwrap();
             }
         }
         let key = handover.key().unwrap();

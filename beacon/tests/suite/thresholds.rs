@@ -92,10 +92,10 @@ fn a_rounding_for_the_quorum_is_accepted() {
         let rounding =
             Rounding::solve(&table, &Pairs::standard(), Objective::least_total()).unwrap();
         let weights: Vec<u32> = rounding.weights().iter().map(|weight| weight.get()).collect();
-        let threshold = |name| rounding.guarantee(name).unwrap().threshold().get();
-        let thresholds = [threshold("slow"), threshold("fast"), threshold("fast")];
+        let [slow, fast] = [rounding.slow(), rounding.fast()].map(|one| one.unwrap().threshold());
+        let thresholds = [slow, fast, fast].map(Weight::get);
         let mut world = World::<Bls>::new(1101, &weights, thresholds);
-        world.finality = rounded(&stakes, &weights);
+        world.finality = Finality::of_rounding(&rounding, Quorum::BYZANTINE).unwrap();
         assert_eq!(Beacon::new(world.config(A, &BOTH), &[]).map(drop), Ok(()), "{stakes:?}");
     }
 }

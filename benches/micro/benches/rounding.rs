@@ -12,7 +12,7 @@ use std::path::Path;
 
 use bench::fixture::stakes;
 use bench::suite::Suite;
-use weighted_rounding::{Bound, Objective, Pair, Profile, Rounding};
+use weighted_rounding::{Bound, Objective, Profile, Rounding};
 
 /// With the number of parties. From the first of the large ones on, only in full runs.
 const TABLES: [(&str, usize); 13] = [
@@ -37,7 +37,7 @@ const LARGE: usize = 1000;
 fn main() {
     let mut suite = Suite::new("micro", "rounding");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/stakes");
-    let profile = Profile::new(vec![Pair::slow()]).unwrap();
+    let profile = Profile::slow();
     let scan = Objective::least_total().prove(0);
     for (name, parties) in TABLES {
         let id = format!("rounding::scan/{name} n={parties}");

@@ -15,8 +15,14 @@ use crate::detail::{Coded, Detail, code};
 impl Coded for ShapeError {
     fn detail(&self) -> Detail {
         match self {
-            Self::Total { got, expected, .. } => code("threshold-total").need(expected).got(got),
+            Self::Weights(error) => error.detail(),
+            Self::Threshold { error, .. } => error.detail(),
             Self::Order { fast, slow } => code("threshold-order").need(slow).got(fast),
+            Self::NoSlowPair { .. } => code("no-slow-pair").need(&1_u32).got(&0_u32),
+            Self::OtherPair { index, pairs } => code("pair-of-no-path").index(index).got(pairs),
+            Self::Stake { party, stake, most } => {
+                code("too-many-shares").party(*party).need(most).got(stake)
+            }
         }
     }
 }
@@ -24,6 +30,9 @@ impl Coded for ShapeError {
 impl Coded for ConfigError {
     fn detail(&self) -> Detail {
         match self {
+            Self::Stake { party, got, expected } => {
+                code("stake-mismatch").party(*party).need(expected).got(got)
+            }
             Self::Members { members, weights } => code("wrong-count").need(members).got(weights),
             Self::StakeOverflow { party } => code("stake-overflow").party(*party).index(party),
             Self::NoQualification { .. } => code("qualification-range").need(&1_u32).got(&0_u32),
@@ -233,7 +242,7 @@ impl Coded for EpochKeyError {
         match self {
             Self::Decode(error) => error.detail(),
             Self::Element { got, expected } => code("wrong-kind").need(expected).got(got),
-            Self::Shape(_) => code("invalid-value"),
+            Self::Shape(error) => error.detail(),
         }
     }
 }

@@ -8,8 +8,7 @@ use crypto_core::elgamal;
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{self, KeyShares};
 use crypto_core::wvuf;
-use pvss_dkg::field::Paths;
-use pvss_dkg::{Aggregate, Config, Path, Purpose, Verified, field};
+use pvss_dkg::{Aggregate, Config, Path, Paths, Purpose, Verified, field};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -4,13 +4,12 @@
 //! the weighted VUF. Who orders dealings and tells parties of them is the caller's engine.
 use std::sync::Arc;
 
-use crypto_core::access::{Access, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Aggregate, Config, Member, Path, Purpose, Session, Shape, field};
+use pvss_dkg::{Aggregate, Config, Member, Path, Paths, Purpose, Session, Shape, field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use weighted_rounding::{Ratio, Stake};
+use weighted_rounding::{Ratio, Stake, Weight};
 
 use crate::bls::{Either, ProvenKey, SecretKey, item};
 use crate::dealing::{Dealing, DkgKey, Kind, VerifiedDealing};
@@ -74,15 +73,12 @@ impl<'py> Fields<'py> {
     }
 
     fn shape(&self) -> PyResult<Shape> {
-        let access = Access::new(&weights(&self.need("weights")?)?);
-        let access = access.map_err(|error| refused(&error))?;
-        let threshold = |value: &Bound<'_, PyAny>, name| {
-            let threshold = Threshold::new(number(value, name)?, access.total());
-            threshold.map_err(|error| refused(&error))
-        };
-        let slow = threshold(&self.need("slow")?, "slow")?;
-        let fast = self.get("fast")?.map(|value| threshold(&value, "fast")).transpose()?;
-        Shape::new(access, slow, fast).map_err(|error| refused(&error))
+        let weights = weights(&self.need("weights")?)?.into_iter().map(Weight::new);
+        let weight = |value: &Bound<'_, PyAny>, name| number(value, name).map(Weight::new);
+        let slow = weight(&self.need("slow")?, "slow")?;
+        let fast = self.get("fast")?.map(|value| weight(&value, "fast")).transpose()?;
+        let shape = Shape::new(&weights.collect::<Vec<_>>(), Paths { slow, fast });
+        shape.map_err(|error| refused(&error))
     }
 
     fn members(&self) -> PyResult<Vec<Member>> {

@@ -1,14 +1,13 @@
 //! Dealings and their sum.
-use crypto_core::access::{Access, Threshold};
 use crypto_core::bls::min_sig::{ProofOfPossession, PublicKey};
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Purpose, Session,
+    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Paths, Purpose, Session,
     Shape, Verified,
 };
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 use crate::error::{raise, raise_code};
 use crate::fields::Fields;
@@ -38,11 +37,10 @@ impl RawConfig {
         let [slow, fast, weights @ ..] = numbers else {
             return Err(raise_code("truncated", "thresholds are missing"));
         };
-        let access = Access::new(weights).map_err(raise)?;
-        let threshold = |t| Threshold::new(t, access.total()).map_err(raise);
-        let slow = threshold(*slow)?;
-        let fast = if *fast == 0 { None } else { Some(threshold(*fast)?) };
-        let shape = Shape::new(access, slow, fast).map_err(raise)?;
+        let weights: Vec<Weight> = weights.iter().copied().map(Weight::new).collect();
+        let fast = (*fast > 0).then_some(Weight::new(*fast));
+        let shape = Shape::new(&weights, Paths { slow: Weight::new(*slow), fast });
+        let shape = shape.map_err(raise)?;
         let (mut rest, mut list) = (Fields::new(members), Vec::new());
         let qualify = Stake::new(rest.u128()?);
         while !rest.is_empty() {

@@ -233,7 +233,9 @@ fn shelf(options: &Options, plan: &Plan) -> Result<Shelf, Failure> {
     if let Some(folder) = &options.journal {
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     }
-    let table = format!("{:?}", (&plan.stakes, &plan.weights, plan.slow, plan.fast));
+    let shape = &plan.shape;
+    let fast = shape.threshold(pvss_dkg::Path::Fast);
+    let table = format!("{:?}", (&plan.stakes, shape.weights(), shape.slow(), fast));
     let table = hex::encode(Sha256::digest(table)).chars().take(16).collect::<String>();
     let Options { path, scheme, engine, .. } = options;
     let seed = options.committee.seed;

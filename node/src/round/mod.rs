@@ -102,7 +102,7 @@ impl Task {
             [] => &[Ratio::TWO_THIRDS, widest],
             asked => asked,
         };
-        let (slow, fast) = (pair("slow", &options.slow)?, pair("fast", fast)?);
+        let (slow, fast) = (pair(Pair::SLOW, &options.slow)?, pair(Pair::FAST, fast)?);
         let limited = |objective: Objective| objective.prove(options.prove).steps(options.steps);
         let alone = limited(Objective::least_total());
         Ok(Self {
@@ -134,7 +134,7 @@ impl Task {
     /// The plot's fast pair may need all stake, so that every budget has a point.
     fn plot(&self, tables: &[StakeTable], sink: Sink) -> Result<(), Failure> {
         let secrecy = self.profile.pairs().last().map_or(Ratio::TWO_THIRDS, Pair::secrecy);
-        let open = pair("fast", &[secrecy, Ratio::ONE])?;
+        let open = pair(Pair::FAST, &[secrecy, Ratio::ONE])?;
         let profile = Profile::new(vec![self.slow.clone(), open]).map_err(Failure::bad_input)?;
         let curves = tables.iter().map(|table| plot::curve(table, &profile));
         plot::draw(sink, curves.collect::<Result<_, _>>()?)

@@ -6,8 +6,6 @@ use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::bls::min_sig::{PublicKey, Signature};
 use crypto_core::context::Context;
-use crypto_core::curve::Scalar;
-use crypto_core::secret::Secret;
 use crypto_core::threshold::Committee;
 use pvss_dkg::field::{Dealing, Key, Shares};
 use pvss_dkg::protocol::{EpochKey, Field};
@@ -52,9 +50,8 @@ impl Keyed for Bls {
         key: &Fixed<Self>,
         shares: &Shares,
     ) -> Result<Opened<Self>, String> {
-        let again = |own: &Secret<Vec<Scalar>>| Secret::new(own.expose().clone());
-        let own = Shares { slow: again(&shares.slow), fast: shares.fast.as_ref().map(again) };
-        let keys = own.signing(identity.me, &key.committees).map_err(|error| error.to_string())?;
+        let keys = shares.signing(identity.me, &key.committees);
+        let keys = keys.map_err(|error| error.to_string())?;
         Ok(Opened { keys, transaction: None })
     }
 

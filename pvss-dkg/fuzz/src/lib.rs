@@ -9,13 +9,13 @@
 //! Random bytes never get as far as the equations; honest ones with points in each other's places do.
 use std::sync::Arc;
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+use pvss_dkg::{Config, DecryptionKey, Member, Paths, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 const WEIGHTS: [u32; 3] = [1, 0, 2];
 /// A half of a point of 𝔾₂, or a point of 𝔾₁.
@@ -42,10 +42,8 @@ impl Committee {
             });
             signers.push(signer);
         }
-        let access = Access::new(&WEIGHTS).unwrap();
-        let threshold = |t| Threshold::new(t, access.total()).unwrap();
-        let (slow, fast) = (threshold(2), Some(threshold(3)));
-        let shape = Shape::new(access, slow, fast).unwrap();
+        let thresholds = Paths { slow: Weight::new(2), fast: Some(Weight::new(3)) };
+        let shape = Shape::new(&WEIGHTS.map(Weight::new), thresholds).unwrap();
         let context = Context { chain: ChainId::new([5; 32]), epoch: EpochId::new(1) };
         let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
         let config = Config::new(session, shape, members, Stake::new(1)).unwrap();

@@ -2,19 +2,20 @@
 
 use std::num::NonZeroU32;
 
-use crypto_core::access::{Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
 use crypto_core::polynomial::{Domain, Polynomial};
 use crypto_core::secret::Secret;
 use rand_chacha::ChaCha20Rng;
 
-use crate::config::{Config, Path, Session};
+use crate::config::{Config, Session};
 use crate::deal::Openings;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::opening::Opening;
 use crate::proof::{Contribution, ProofError};
+use crate::shape::Path;
 use crate::verify::{DealingError, SharingError, verify};
 
 const DEALER: u32 = 3;
@@ -377,17 +378,4 @@ fn a_sharing_of_zero_added_under_the_dealers_name() {
     assert_eq!(crate::verify::check_sharing(&config, &commitment, &mauled, &origin), Ok(()));
     let dealing = Dealing::from_bytes(&config, &bytes).unwrap();
     assert_eq!(verify(&config, dealing).unwrap_err(), ProofError::Signature.into());
-}
-
-#[test]
-fn thresholds_must_fit_the_shares() {
-    let access = crypto_core::access::Access::new(&WEIGHTS).unwrap();
-    let of = |t, n| Threshold::new(t, n).unwrap();
-    let shape = |slow, fast| crate::config::Shape::new(access.clone(), slow, fast).map(|_| ());
-    assert_eq!(shape(of(6, 11), Some(of(6, 11))), Ok(()));
-    let total = |path, got| Err(crate::config::ShapeError::Total { path, got, expected: 11 });
-    assert_eq!(shape(of(6, 12), None), total(Path::Slow, 12));
-    assert_eq!(shape(of(6, 11), Some(of(9, 10))), total(Path::Fast, 10));
-    let order = Err(crate::config::ShapeError::Order { fast: 5, slow: 6 });
-    assert_eq!(shape(of(6, 11), Some(of(5, 11))), order);
 }

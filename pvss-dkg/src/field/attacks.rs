@@ -27,10 +27,11 @@ use super::proof::{Masks, Statement};
 use super::verify::Verifier;
 use super::{Dealing, DealingError, Key, Shares, deal, verify};
 use crate::aggregate::{self, AggregateError};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::dkg::{Dkg, Progress};
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::proof::{Contribution, ProofError};
+use crate::shape::Path;
 use crate::verified::Verified;
 use crate::wire::DecodeError;
 

@@ -24,9 +24,10 @@ use super::dealing::{Body, Dealing, seal};
 use super::layout::{Holder, Layout};
 use super::proof::{Nonces, Proof, Responses, Statement, last};
 use super::sharing::{Nonce, level_keys};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::deal::{Author, DealError, TABLE_G, add_each, check_dealer};
 use crate::proof::Contribution;
+use crate::shape::Path;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
 const TABLE_PAYS: usize = 64;

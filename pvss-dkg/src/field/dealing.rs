@@ -23,8 +23,9 @@ use crypto_core::curve::{G1Affine, G2Affine};
 use super::chunk::CHUNKS;
 use super::layout::Layout;
 use super::proof::{Proof, write_points};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::proof::Contribution;
+use crate::shape::Path;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.

@@ -17,8 +17,9 @@ use super::large::{ChunkPlace, LargeChunk, RevealedMask};
 use super::layout::{Holder, Layout};
 use super::logarithm::{chunk, is_honest};
 use crate::aggregate::{self, check_recipient};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::key::DecryptionKey;
+use crate::shape::Path;
 use crate::verified::Verified;
 
 /// Why a party gets no shares.

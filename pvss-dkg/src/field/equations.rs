@@ -36,9 +36,10 @@ use super::dealing::{Body, Dealing};
 use super::layout::Layout;
 use super::proof::{Challenges, Proof, Statement};
 use super::verify::{DealingError, Verifier};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::low_degree::DualWord;
 use crate::proof::widen;
+use crate::shape::Path;
 
 /// Positions of the dealings of which some equation fails.
 pub(crate) fn failing(verifier: &Verifier<'_>, dealings: &[&Dealing]) -> BTreeSet<usize> {

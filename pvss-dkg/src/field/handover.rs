@@ -49,15 +49,17 @@ use thiserror::Error;
 
 use super::deal::{Witness, publish};
 use super::dealing::Dealing;
+use super::decrypt::Shares;
 use super::key::Key;
 use super::layout::Layout;
 use super::verify::{DealingError, Verifier};
 use crate::aggregate::AggregateError;
 use crate::batch;
-use crate::config::{Config, Member, Path};
+use crate::config::{Config, Member};
 use crate::deal::{Author, DealError, check_dealer};
 use crate::protocol::{EpochKey, Field};
 use crate::purpose::{OtherPurpose, Purpose};
+use crate::shape::Path;
 use crate::verified::Verified;
 
 /// What is handed over: the key before, as anybody knows it.
@@ -133,6 +135,15 @@ pub enum AddError {
         /// Which share.
         share: u32,
     },
+}
+
+/// A party that holds shares of the key before and deals them on; see [`Handover::holder`].
+#[derive(Debug)]
+pub struct Holder<'a> {
+    handover: &'a Handover,
+    dealer: Party,
+    signer: &'a min_sig::SecretKey,
+    shares: &'a Shares,
 }
 
 /// Collects verified dealings of shares in the order that the engine finalized.
@@ -223,35 +234,20 @@ impl Handover {
         &self.before
     }
 
-    /// Deals one share of the slow path on.
+    /// The party that deals on what it opened of the key before. Its shares stay as they are: it signs
+    /// with them until the next epoch begins, and deals them again in the next attempt if this one fails.
+    /// They are dropped when the handover has its key.
     ///
     /// # Errors
-    /// If `dealer` is not who `signer` says, does not hold the share, `secret` is not its value, or `rng`
-    /// gives what no working generator does.
-    pub fn deal(
-        &self,
+    /// If `dealer` is not who `signer` says.
+    pub fn holder<'a>(
+        &'a self,
         dealer: Party,
-        signer: &min_sig::SecretKey,
-        (share, secret): (ShareIndex, &Secret<Scalar>),
-        rng: &mut impl CryptoRng,
-    ) -> Result<Dealing, HandoverError> {
+        signer: &'a min_sig::SecretKey,
+        shares: &'a Shares,
+    ) -> Result<Holder<'a>, HandoverError> {
         check_dealer(&self.config, dealer, signer)?;
-        let number = share.get();
-        let public = self.before.share_of(dealer, share);
-        let public = public.ok_or(HandoverError::Holder { dealer, share: number })?;
-        if G2Affine::from(G2Affine::generator() * secret.expose()) != *public {
-            return Err(HandoverError::Share { share: number });
-        }
-        let shape = self.config.shape();
-        let constant = Secret::new(*secret.expose());
-        let author = Author { config: &self.config, party: dealer, signer };
-        let hedge = author.hedge(b"share").public(b"key", &self.before.digest);
-        let mut rng =
-            hedge.public(b"share", &number.to_be_bytes()).scalar(b"secret", secret).rng(rng);
-        let sharing = Sharing::new(constant, shape.slow(), shape.threshold(Path::Fast), &mut rng);
-        let witness = Witness::new(&self.config, &Layout::new(&self.config), &sharing, &mut rng);
-        let dealt = publish(&author, &witness, Some((share, &self.before.digest)), &mut rng);
-        Ok(dealt.map_err(DealError::from)?)
+        Ok(Holder { handover: self, dealer, signer, shares })
     }
 
     /// Checks a dealing of a share, whoever sent it.
@@ -319,6 +315,57 @@ impl Handover {
         }
         // The shares before did not belong to that key.
         Err(AggregateError::Predecessor)
+    }
+}
+
+impl Holder<'_> {
+    /// The shares that the party holds on the slow path, which are those that are dealt on.
+    pub fn indices(&self) -> impl Iterator<Item = ShareIndex> + use<> {
+        self.handover.before.access.indices(self.dealer)
+    }
+
+    /// Deals one share of the slow path on.
+    ///
+    /// # Errors
+    /// If the party does not hold the share, has another value in its place, or `rng` gives what no working
+    /// generator does.
+    pub fn deal(
+        &self,
+        share: ShareIndex,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Dealing, HandoverError> {
+        let (number, before) = (share.get(), &self.handover.before);
+        let unheld = HandoverError::Holder { dealer: self.dealer, share: number };
+        let public = before.share_of(self.dealer, share).ok_or(unheld)?;
+        let secret = Secret::new(self.value(share).ok_or(HandoverError::Share { share: number })?);
+        if G2Affine::from(G2Affine::generator() * secret.expose()) != *public {
+            return Err(HandoverError::Share { share: number });
+        }
+        let (config, digest) = (&self.handover.config, &before.digest);
+        let author = Author { config, party: self.dealer, signer: self.signer };
+        let hedge = author.hedge(b"share").public(b"key", digest);
+        let mut rng =
+            hedge.public(b"share", &number.to_be_bytes()).scalar(b"secret", &secret).rng(rng);
+        let shape = config.shape();
+        let sharing = Sharing::new(secret, shape.slow(), shape.threshold(Path::Fast), &mut rng);
+        let witness = Witness::new(config, &Layout::new(config), &sharing, &mut rng);
+        let dealt = publish(&author, &witness, Some((share, digest)), &mut rng);
+        Ok(dealt.map_err(DealError::from)?)
+    }
+
+    /// Deals every share of the party on, in the order of [`indices`](Self::indices).
+    ///
+    /// # Errors
+    /// As [`Holder::deal`].
+    pub fn deal_all(&self, rng: &mut impl CryptoRng) -> Result<Vec<Dealing>, HandoverError> {
+        self.indices().map(|share| self.deal(share, rng)).collect()
+    }
+
+    /// What the party has in the place of its share.
+    fn value(&self, share: ShareIndex) -> Option<Scalar> {
+        let first = self.handover.before.access.range(self.dealer).start;
+        let place = share.position().checked_sub(first)?;
+        self.shares.slow.expose().get(place).copied()
     }
 }
 

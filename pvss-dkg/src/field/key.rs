@@ -15,10 +15,10 @@ use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
 use super::dealing::Dealing;
 use super::decrypt::{DecryptError, Opened, Shares};
 use super::large::LargeChunk;
-use super::purpose::Paths;
 use crate::aggregate::{AggregateError, check_dealers, sum_lists};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::key::{DecryptionKey, NotOpened};
+use crate::shape::{Path, Paths};
 use crate::verified::Verified;
 
 /// What an epoch's committee signs or decrypts with.

@@ -30,8 +30,9 @@ use super::chunk::CHUNKS;
 use super::dealing::{Body, Dealing};
 use super::layout::Layout;
 use super::logarithm::is_honest_power;
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::key::DecryptionKey;
+use crate::shape::Path;
 use crate::verified::Verified;
 use crate::wire::{DecodeError, Reader};
 

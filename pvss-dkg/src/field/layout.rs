@@ -5,7 +5,8 @@
 use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
 
-use crate::config::{Config, Path};
+use crate::config::Config;
+use crate::shape::Path;
 
 /// A party with at least one share.
 pub(crate) struct Holder {

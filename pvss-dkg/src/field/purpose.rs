@@ -7,12 +7,12 @@
 //!
 //! An [`EpochKey`] has the public side as well, for those who have no dealings. Each gives both paths
 //! ([`Paths`]); they have one group key, so a signature or plaintext is the same whichever path it came
-//! by. Shares move, no copy of them stays behind.
+//! by. What a party signs or decrypts with is made from its shares and leaves them whole, for a handover
+//! deals the same shares on ([`Handover::holder`](super::Handover::holder)). Both are secrets of the
+//! epoch and are dropped, which wipes them, when the handover has its key.
 //!
 //! One key has one [`Purpose`](crate::Purpose), which its session names: a decryption share of a point
 //! that somebody else chose is a signature share on it. What the key is not for, it refuses.
-use std::iter;
-
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::curve::Scalar;
@@ -21,34 +21,10 @@ use crypto_core::{elgamal, threshold};
 
 use super::decrypt::Shares;
 use super::key::Key;
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::protocol::{EpochKey, Field};
 use crate::purpose::PurposeError;
-
-/// One of something for each path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paths<T> {
-    /// Of the slow path.
-    pub slow: T,
-    /// Of the fast path, if there is one.
-    pub fast: Option<T>,
-}
-
-impl<T> Paths<T> {
-    /// Both, the slow one first.
-    pub(crate) fn each(&self) -> impl Iterator<Item = &T> {
-        iter::once(&self.slow).chain(&self.fast)
-    }
-
-    /// That of one path.
-    #[must_use]
-    pub const fn get(&self, path: Path) -> Option<&T> {
-        match path {
-            Path::Slow => Some(&self.slow),
-            Path::Fast => self.fast.as_ref(),
-        }
-    }
-}
+use crate::shape::Paths;
 
 impl Key {
     /// The committee as signers. Costs a sum of products over all share keys for each path.
@@ -84,12 +60,13 @@ impl Key {
 }
 
 impl Shares {
-    /// The party as a signer on both paths. Costs a multiplication in `𝔾₂` for each share.
+    /// The party as a signer on both paths. Costs a multiplication in `𝔾₂` for each share. Without a
+    /// handover to come, nothing needs the shares again: drop them.
     ///
     /// # Errors
     /// If these are not the party's shares in these committees, or it holds none.
     pub fn signing(
-        self,
+        &self,
         party: Party,
         committees: &Paths<threshold::Committee<MinSig>>,
     ) -> Result<Paths<threshold::Signer<MinSig>>, threshold::KeyShareError> {
@@ -103,7 +80,7 @@ impl Shares {
     /// # Errors
     /// If these are not the party's shares in these committees, or it holds none.
     pub fn decryption(
-        self,
+        &self,
         party: Party,
         committees: &Paths<elgamal::Committee>,
     ) -> Result<Paths<elgamal::DecryptionKey>, elgamal::KeySharesError> {
@@ -113,14 +90,15 @@ impl Shares {
     }
 
     fn on_paths<C, T, E>(
-        self,
+        &self,
         committees: &Paths<C>,
         one: impl Fn(&C, Secret<Vec<Scalar>>) -> Result<T, E>,
     ) -> Result<Paths<T>, E> {
-        let fast = committees.fast.as_ref().zip(self.fast);
+        let copy = |own: &Secret<Vec<Scalar>>| Secret::new(own.expose().clone());
+        let fast = committees.fast.as_ref().zip(self.fast.as_ref());
         Ok(Paths {
-            slow: one(&committees.slow, self.slow)?,
-            fast: fast.map(|(committee, own)| one(committee, own)).transpose()?,
+            slow: one(&committees.slow, copy(&self.slow))?,
+            fast: fast.map(|(committee, own)| one(committee, copy(own))).transpose()?,
         })
     }
 }

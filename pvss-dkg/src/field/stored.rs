@@ -19,8 +19,8 @@ use crypto_core::secret::Secret;
 use thiserror::Error;
 
 use super::decrypt::Shares;
-use crate::config::Path;
 use crate::protocol::{EpochKey, Field};
+use crate::shape::Path;
 use crate::wire::{DecodeError, Reader};
 
 /// Why stored bytes are not a party's shares.

@@ -19,8 +19,9 @@ use super::handover::Predecessor;
 use super::layout::Layout;
 use super::proof::Proof;
 use crate::batch::{self, Checker};
-use crate::config::{Config, Path};
+use crate::config::Config;
 use crate::proof::{Contribution, ProofError};
+use crate::shape::Path;
 use crate::verified::Verified;
 
 /// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.

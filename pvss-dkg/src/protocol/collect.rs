@@ -14,7 +14,6 @@ use std::sync::Arc;
 use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
-use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
 use weighted_rounding::Stake;
@@ -403,13 +402,8 @@ impl Collect for Handover {
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<u8>, HandoverError> {
         let Place { dealer, share } = place;
-        let unheld = |share: u32| HandoverError::Holder { dealer, share };
-        let share = share.ok_or(unheld(0))?;
-        let first = self.before().access().range(dealer).start;
-        let place = share.position().checked_sub(first).ok_or(unheld(share.get()))?;
-        let secret = held.slow.expose().get(place).copied().ok_or(unheld(share.get()))?;
-        let secret = Secret::new(secret);
-        Ok(Self::deal(self, dealer, signer, (share, &secret), rng)?.to_bytes())
+        let share = share.ok_or(HandoverError::Holder { dealer, share: 0 })?;
+        Ok(self.holder(dealer, signer, held)?.deal(share, rng)?.to_bytes())
     }
 
     fn decode(&self, place: Place, bytes: &[u8]) -> Result<field::Dealing, Misdeed> {

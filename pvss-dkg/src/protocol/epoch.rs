@@ -29,11 +29,13 @@ use crypto_core::curve::{G1Affine, G1Projective, G2Affine};
 use crypto_core::polynomial::Placement;
 use crypto_core::{elgamal, threshold, wvuf};
 use thiserror::Error;
+use weighted_rounding::Weight;
 
 use crate::aggregate::Aggregate;
-use crate::config::{Config, Path, Shape};
-use crate::field::{self, Paths, Predecessor};
+use crate::config::Config;
+use crate::field::{self, Predecessor};
 use crate::purpose::{Purpose, PurposeError};
+use crate::shape::{Path, Paths, Shape, ShapeError};
 use crate::verified::Verified;
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -103,7 +105,7 @@ pub enum EpochKeyError {
     },
     /// Weights and thresholds do not fit together.
     #[error("no committee: {0}")]
-    Shape(String),
+    Shape(#[from] ShapeError),
 }
 
 impl<E: Element> EpochKey<E> {
@@ -346,17 +348,13 @@ fn size(shape: &Shape) -> usize {
 }
 
 fn read_shape(reader: &mut Reader<'_>) -> Result<Shape, EpochKeyError> {
-    let unfit = |error: &dyn fmt::Display| EpochKeyError::Shape(error.to_string());
     let parties = usize::try_from(reader.u32()?).unwrap_or(usize::MAX);
     // One by one: how many there are said to be is not believed before they are there.
     let mut weights = Vec::new();
     for _ in 0..parties {
-        weights.push(reader.u32()?);
+        weights.push(Weight::new(reader.u32()?));
     }
-    let access = Access::new(&weights).map_err(|error| unfit(&error))?;
-    let (slow, fast) = (reader.u32()?, reader.u32()?);
-    let threshold = |t| Threshold::new(t, access.total()).map_err(|error| unfit(&error));
-    let slow = threshold(slow)?;
-    let fast = if fast == 0 { None } else { Some(threshold(fast)?) };
-    Shape::new(access, slow, fast).map_err(|error| unfit(&error))
+    let (slow, fast) = (Weight::new(reader.u32()?), Weight::new(reader.u32()?));
+    let fast = Some(fast).filter(|fast| *fast != Weight::ZERO);
+    Ok(Shape::new(&weights, Paths { slow, fast })?)
 }

@@ -1,15 +1,15 @@
 //! An epoch with all its secrets, fresh or handed over.
 use std::sync::Arc;
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::{Domain, MinSig, min_sig};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::threshold::{Committee, Message, Purpose, Signer};
-use pvss_dkg::field::{self, Handover, Key, Paths, Predecessor};
-use pvss_dkg::{Config, Dealer, DecryptionKey, Dkg, Member, Path, Session, Shape};
+use pvss_dkg::field::{self, Handover, Key, Predecessor};
+use pvss_dkg::{Config, Dealer, DecryptionKey, Dkg, Member, Path, Paths, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
+use weighted_rounding::{Stake, Weight};
 
 pub(crate) const DOMAIN: Domain = Domain::new("field test");
 
@@ -31,10 +31,9 @@ pub(crate) struct Epoch {
 }
 
 fn shape(plan: &Plan) -> Shape {
-    let access = Access::new(&plan.weights).unwrap();
-    let threshold = |t| Threshold::new(t, access.total()).unwrap();
-    let (slow, fast) = (threshold(plan.slow), plan.fast.map(threshold));
-    Shape::new(access, slow, fast).unwrap()
+    let weights: Vec<Weight> = plan.weights.iter().copied().map(Weight::new).collect();
+    let (slow, fast) = (Weight::new(plan.slow), plan.fast.map(Weight::new));
+    Shape::new(&weights, Paths { slow, fast }).unwrap()
 }
 
 fn session(epoch: u64, purpose: pvss_dkg::Purpose) -> Session {
@@ -121,18 +120,14 @@ impl Epoch {
     /// As many shares of the slow path as it takes, the last ones first.
     fn dealt_on(&mut self, handover: &Handover) -> Vec<field::Dealing> {
         let shape = self.config.shape().clone();
-        let mut missing = shape.slow().t().get();
+        let mut missing = handover.remaining().0;
         let mut dealings = Vec::new();
         for party in shape.access().parties().rev() {
             let shares = self.open(party);
-            for (index, share) in shape.access().indices(party).zip(shares.slow.expose()) {
-                if missing > 0 {
-                    missing -= 1;
-                    let secret = crypto_core::secret::Secret::new(*share);
-                    let signer = &self.signers[party.index()];
-                    let rng = &mut self.rng;
-                    dealings.push(handover.deal(party, signer, (index, &secret), rng).unwrap());
-                }
+            let holder = handover.holder(party, &self.signers[party.index()], &shares).unwrap();
+            for share in holder.indices().take(missing) {
+                dealings.push(holder.deal(share, &mut self.rng).unwrap());
+                missing -= 1;
             }
         }
         dealings

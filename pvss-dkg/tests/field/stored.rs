@@ -124,12 +124,11 @@ fn stored_shares_are_handed_over_once() {
     let bytes = before.open(holder).to_secret_bytes();
     let restored = Shares::from_secret_bytes(&key, holder, &bytes).unwrap();
     let index = before.config.shape().access().indices(holder).next().unwrap();
-    let share = Secret::new(restored.slow.expose()[0]);
 
     let after = before.hand_over(&plan(Some(4)), false);
     let handover = Handover::new(Arc::clone(&after.config), key.predecessor()).unwrap();
-    let signer = &before.signers[holder.index()];
-    let dealing = handover.deal(holder, signer, (index, &share), &mut before.rng).unwrap();
+    let held = handover.holder(holder, &before.signers[holder.index()], &restored).unwrap();
+    let dealing = held.deal(index, &mut before.rng).unwrap();
     assert!(handover.verify(dealing).is_ok());
 
     let mismatch = StoredSharesError::Mismatch { path: Path::Slow, share: 3 };
@@ -138,8 +137,11 @@ fn stored_shares_are_handed_over_once() {
     assert_eq!(refused, KeyShareError::Mismatch { party: holder });
     // To a third committee it is the shares of the second that are dealt on.
     let third = next(&after, &mut before);
-    let refused = third.deal(holder, &after.signers[3], (index, &share), &mut before.rng);
-    assert_eq!(refused.unwrap_err(), HandoverError::Share { share: index.get() });
+    let held = third.holder(holder, &after.signers[3], &restored).unwrap();
+    assert_eq!(
+        held.deal(index, &mut before.rng).unwrap_err(),
+        HandoverError::Share { share: index.get() }
+    );
 }
 
 /// From the second committee to one of others.

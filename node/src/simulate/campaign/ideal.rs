@@ -89,14 +89,19 @@ impl Holders {
 impl Ideal {
     /// The sharings of a plan.
     pub(super) fn hand(plan: &Plan, algorithm: Algorithm) -> Hand<Self> {
-        let weights: Arc<[u128]> = plan.weights.iter().map(|weight| weight.get().into()).collect();
+        let weights: Arc<[u128]> =
+            plan.shape.access().weights().into_iter().map(u128::from).collect();
         let holders = |path, threshold: u32| {
             (path, Holders { path, weights: Arc::clone(&weights), threshold: threshold.into() })
         };
-        let slow = plan.slow.t().get();
+        let slow = plan.shape.slow().t().get();
         let late = if algorithm == Algorithm::Tight { Path::Tight } else { Path::Slow };
         let mut committees = BTreeMap::from([holders(late, slow)]);
-        committees.extend(plan.fast.map(|fast| holders(Path::Fast, fast.t().get())));
+        committees.extend(
+            plan.shape
+                .threshold(pvss_dkg::Path::Fast)
+                .map(|fast| holders(Path::Fast, fast.t().get())),
+        );
         let dealt = committees.clone();
         let paths = move |me: Party| {
             let sharing = |path| {

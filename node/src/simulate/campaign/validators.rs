@@ -175,13 +175,13 @@ mod tests {
         let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
         let mut layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let board = Board::<Bls>::new(&layout).unwrap();
-        // Thresholds of weights, held against a stake of one each.
-        let setup = Setup { one_each: true, ..board.ground.setup().clone() };
+        let setup = board.ground.setup().counting_one_each();
+        let shape = setup.keygen.shape().clone();
         let violation = play_as(1, &draw([]), &board, (setup, Knowledge::default()));
         let violation = violation.unwrap().0.outcome.unwrap_err();
         let Violation::Liveness(why) = violation else { unreachable!("{violation}") };
         assert!(why.contains("the beacon refuses its configuration"), "{why}");
-        layout.plan.rounding = None;
+        layout.plan.shape = shape;
         let failure = Board::<Bls>::new(&layout).map(drop).unwrap_err();
         assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
     }

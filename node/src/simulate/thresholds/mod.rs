@@ -27,7 +27,7 @@ use std::time::Duration;
 use plotters::chart::SeriesLabelPosition;
 use sim::rule::{self, Letter};
 use sim::{Network, Seat};
-use weighted_rounding::{Objective, Pair, Profile as Pairs, Ratio, Rounding, Stake, Weight};
+use weighted_rounding::{Guarantee, Objective, Profile as Pairs, Ratio, Rounding, Stake, Weight};
 
 use self::profile::{Compute, Machine, Profile};
 use self::trace::Trace;
@@ -169,8 +169,7 @@ fn profiles(plan: &Plan) -> Result<Vec<Profile>, Failure> {
     let slow =
         Profile { name: "slow path alone".to_owned(), fast: None, needs: None, ..asked.clone() };
     let mut profiles = vec![slow, asked];
-    let fast = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE).map_err(Failure::bad_input)?;
-    let pairs = Pairs::new(vec![Pair::slow(), fast]).map_err(Failure::bad_input)?;
+    let pairs = Pairs::slow_and_fast(Ratio::ONE).map_err(Failure::bad_input)?;
     for budget in BUDGETS.into_iter().filter(|budget| *budget > standard.total().get()) {
         let objective = Objective::least_reconstruction(Weight::new(budget));
         let rounding = Rounding::solve(&plan.stakes, &pairs, objective);
@@ -191,13 +190,13 @@ fn profiles(plan: &Plan) -> Result<Vec<Profile>, Failure> {
 }
 
 fn of_rounding(name: &str, rounding: &Rounding) -> Profile {
-    let threshold = |path| rounding.guarantee(path).map(|found| found.threshold().get().into());
-    let needs = rounding.guarantee("fast").map(|found| found.reconstruction());
+    let threshold = |found: &Guarantee| u128::from(found.threshold().get());
+    let needs = rounding.fast().map(Guarantee::reconstruction);
     Profile {
         name: name.to_owned(),
         weights: rounding.weights().iter().map(|weight| weight.get().into()).collect(),
-        slow: threshold("slow"),
-        fast: threshold("fast"),
+        slow: rounding.slow().map(threshold),
+        fast: rounding.fast().map(threshold),
         needs: needs.map(|needs| crate::round::parts_of(needs, 10_000)),
     }
 }

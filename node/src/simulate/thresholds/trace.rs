@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use ::beacon::{Message as Partial, Path, Slot};
-use crypto_core::access::Threshold;
 use protocol::Instant;
+use pvss_dkg::{Paths, Shape};
 use sim::Seat;
 use weighted_rounding::Weight;
 
@@ -35,15 +35,11 @@ pub(super) struct Trace {
 /// The plan of a committee in which every party holds one share.
 pub(super) fn one_each(plan: &Plan) -> Result<Plan, Failure> {
     let parties = u32::try_from(plan.parties()).map_err(Failure::bad_input)?;
-    let threshold = |t: u32| Threshold::new(t, parties).map_err(Failure::bad_input);
-    Ok(Plan {
-        stakes: plan.stakes.clone(),
-        weights: vec![Weight::new(1); plan.parties()],
-        slow: threshold(parties - parties.div_ceil(3))?,
-        fast: Some(threshold(parties - parties.div_ceil(6))?),
-        choice: Algorithm::Fast,
-        rounding: None,
-    })
+    let all_but = |part| Weight::new(parties - parties.div_ceil(part));
+    let thresholds = Paths { slow: all_but(3), fast: Some(all_but(6)) };
+    let shape = Shape::new(&vec![Weight::new(1); plan.parties()], thresholds);
+    let shape = shape.map_err(Failure::bad_input)?;
+    Ok(Plan { stakes: plan.stakes.clone(), shape, choice: Algorithm::Fast, rounding: None })
 }
 
 impl Trace {

@@ -5,7 +5,6 @@ use crypto_core::secret::Secret;
 use rand_core::Rng;
 
 use super::{dealt, resigned};
-use crate::config::Path;
 use crate::field::chunking::Bounds;
 use crate::field::deal::Witness;
 use crate::field::equations::{spoiled, weights};
@@ -13,6 +12,7 @@ use crate::field::layout::Layout;
 use crate::field::{Dealing, DealingError, verify, verify_all};
 use crate::fixture::{Committee, SLOW, as_dealer, party};
 use crate::proof::ProofError;
+use crate::shape::Path;
 
 const FAULTS: usize = 9;
 

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use crypto_core::access::ShareIndex;
 use crypto_core::curve::{G2Affine, Scalar};
+use crypto_core::drand::RoundNumber;
 use crypto_core::secret::Secret;
 use crypto_core::sharing::Sharing;
+use crypto_core::threshold::{Message, Purpose};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::dealt;
 use crate::aggregate::AggregateError;
 use crate::attacks::repeated::of_field;
-use crate::config::{Config, Path};
+use crate::config::Config;
+use crate::deal::DealError;
 use crate::dkg::{Dkg, DkgError};
 use crate::field::deal::{Witness, publish};
 use crate::field::layout::Layout;
@@ -21,6 +24,7 @@ use crate::field::{
     verify,
 };
 use crate::fixture::{Committee, as_dealer, party, session, shape};
+use crate::shape::Path;
 
 /// A committee with its key, and each party's shares of it.
 struct Epoch {
@@ -70,10 +74,11 @@ fn held(before: &Epoch, k: u32) -> (u32, ShareIndex, Secret<Scalar>) {
 }
 
 fn handed(before: &mut Epoch, handover: &Handover, k: u32) -> Dealing {
-    let (holder, index, share) = held(before, k);
-    let signer = &before.committee.signers[party(holder).index()];
-    let rng = &mut before.committee.rng;
-    handover.deal(party(holder), signer, (index, &share), rng).unwrap()
+    let (holder, index, _) = held(before, k);
+    let holder = party(holder);
+    let (signer, rng) = (&before.committee.signers[holder.index()], &mut before.committee.rng);
+    let shares = &before.shares[holder.index()];
+    handover.holder(holder, signer, shares).unwrap().deal(index, rng).unwrap()
 }
 
 #[test]
@@ -126,12 +131,21 @@ fn only_the_holder_deals_a_share_on_and_nothing_else() {
     let (holder, index, share) = held(&before, 7);
     let signers = &before.committee.signers;
     let rng = &mut before.committee.rng;
-    let wrong = Secret::new(*share.expose() + Scalar::ONE);
-    let signer = &signers[party(holder).index()];
-    let refused = handover.deal(party(holder), signer, (index, &wrong), rng).unwrap_err();
-    assert_eq!(refused, HandoverError::Share { share: 7 });
-    let refused = handover.deal(party(2), &signers[2], (index, &share), rng).unwrap_err();
-    assert_eq!(refused, HandoverError::Holder { dealer: party(2), share: 7 });
+    let mut refused = |dealer: u32, slow: Vec<Scalar>| {
+        let (shares, dealer) = (Shares { slow: Secret::new(slow), fast: None }, party(dealer));
+        let holder = handover.holder(dealer, &signers[dealer.index()], &shares).unwrap();
+        holder.deal(index, rng).unwrap_err()
+    };
+    let own = || before.shares[party(holder).index()].slow.expose().clone();
+    let wrong = own().iter().map(|share| *share + Scalar::ONE).collect();
+    assert_eq!(refused(holder, wrong), HandoverError::Share { share: 7 });
+    assert_eq!(refused(holder, Vec::new()), HandoverError::Share { share: 7 });
+    let stranger = HandoverError::Holder { dealer: party(2), share: 7 };
+    assert_eq!(refused(2, own()), stranger);
+    let other = DealError::Signer { dealer: party(holder) };
+    let shares = &before.shares[party(holder).index()];
+    let refused = handover.holder(party(holder), &signers[2], shares).unwrap_err();
+    assert_eq!(refused, HandoverError::Deal(other));
 
     // The share's value, dealt by another party, or as another share, or as a fresh secret.
     let config = &after.config;
@@ -206,10 +220,11 @@ fn a_generator_that_repeats_itself_deals_a_share_on_differently() {
     let predecessor = Predecessor::new(&before.committee.config, &before.key);
     let again = Handover::new(Arc::new(config.unwrap()), predecessor).unwrap();
     let deal = |handover: &Handover, k| {
-        let (holder, index, share) = held(&before, k);
-        let signer = &before.committee.signers[party(holder).index()];
-        let mut rng = ChaCha20Rng::seed_from_u64(0x5eed);
-        handover.deal(party(holder), signer, (index, &share), &mut rng).unwrap()
+        let (holder, index, _) = held(&before, k);
+        let holder = party(holder);
+        let signer = &before.committee.signers[holder.index()];
+        let holder = handover.holder(holder, signer, &before.shares[holder.index()]).unwrap();
+        holder.deal(index, &mut ChaCha20Rng::seed_from_u64(0x5eed)).unwrap()
     };
     let (first, second, third) = (deal(&handover, 7), deal(&again, 7), deal(&handover, 8));
     // What is dealt on is the same: `F` and `V̂₀`.
@@ -221,4 +236,38 @@ fn a_generator_that_repeats_itself_deals_a_share_on_differently() {
     same.sort();
     assert_eq!(common, same);
     assert!(of_field(&first).is_disjoint(&of_field(&third)));
+}
+
+/// A party goes on signing while it deals on, and deals once more if the handover has to begin again.
+#[test]
+fn the_shares_that_sign_are_dealt_on() {
+    let mut before = epoch();
+    let (_, mut handover) = next(&before);
+    let config = before.committee.config.clone();
+    let committees = before.key.signing(&config, Purpose::Rounds).unwrap();
+    let message = Message::round(RoundNumber::new(1).unwrap());
+    let sign = |before: &Epoch| {
+        let holders = config.shape().access().parties().zip(&before.shares);
+        let holders = holders.filter(|(_, shares)| !shares.slow.expose().is_empty());
+        let partial = |(party, shares): (_, &Shares)| {
+            let signer = shares.signing(party, &committees).unwrap();
+            (party, signer.slow.partial(&message).unwrap())
+        };
+        committees.slow.verify_all(&message, holders.map(partial).collect()).unwrap().combine()
+    };
+    let signature = sign(&before);
+    let mut dealt = Vec::new();
+    for party in [5, 1, 2, 3].map(party) {
+        let (signer, rng) = (&before.committee.signers[party.index()], &mut before.committee.rng);
+        let holder = handover.holder(party, signer, &before.shares[party.index()]).unwrap();
+        let dealings = holder.deal_all(rng).unwrap();
+        let shares: Vec<_> = dealings.iter().map(|dealing| dealing.share.unwrap()).collect();
+        assert_eq!(shares, holder.indices().collect::<Vec<_>>());
+        dealt.extend(dealings);
+    }
+    for dealing in dealt.into_iter().take(handover.remaining().0) {
+        handover.add(Arc::new(handover.verify(dealing).unwrap())).unwrap();
+    }
+    assert_eq!(handover.key().unwrap().public_key(), before.key.public_key());
+    assert_eq!(sign(&before), signature);
 }

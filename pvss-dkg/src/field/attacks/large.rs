@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crypto_core::curve::G1Affine;
 
 use super::{Cheat, dealt};
-use crate::config::Path;
 use crate::field::chunk::CHUNKS;
 use crate::field::large::{ChunkPlace, LargeChunk, LargeChunkError, RevealedMask, TooLarge};
 use crate::field::{Dealing, Key, verify};
 use crate::fixture::{Committee, party};
+use crate::shape::Path;
 use crate::verified::Verified;
 
 /// Who deals so, and to whom.

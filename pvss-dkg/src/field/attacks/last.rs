@@ -9,10 +9,10 @@ use crypto_core::secret::Secret;
 use crypto_core::threshold::{Committee as Signers, KeyShares, Message, Purpose, Setup};
 
 use super::{Cheat, dealt, decrypted};
-use crate::config::Path;
 use crate::field::chunk::split;
 use crate::field::{Key, verify};
 use crate::fixture::party;
+use crate::shape::Path;
 
 const DOMAIN: Domain = Domain::new("pvss test");
 /// Who deals last; it holds four of eleven shares, where the slow path takes six.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crypto_core::access::ShareIndex;
 use crypto_core::curve::{G2Affine, Scalar};
-use crypto_core::secret::Secret;
 
 use super::dealt;
 use crate::config::{Config, Member};
@@ -80,16 +79,14 @@ fn refresh(
     dealers: &mut Committee,
 ) -> Epoch {
     let access = before.config.shape().access();
+    let mut dealt = Vec::new();
     for dealer in access.parties() {
-        for (index, share) in access.indices(dealer).zip(nodes[dealer.index()].shares.slow.expose())
-        {
-            if handover.remaining().0 > 0 {
-                let (signer, share) = (&dealers.signers[dealer.index()], Secret::new(*share));
-                let dealing = handover.deal(dealer, signer, (index, &share), &mut dealers.rng);
-                let dealing = handover.verify(dealing.unwrap()).unwrap();
-                handover.add(Arc::new(dealing)).unwrap();
-            }
-        }
+        let (signer, shares) = (&dealers.signers[dealer.index()], &nodes[dealer.index()].shares);
+        let holder = handover.holder(dealer, signer, shares).unwrap();
+        dealt.extend(holder.deal_all(&mut dealers.rng).unwrap());
+    }
+    for dealing in dealt.into_iter().take(handover.remaining().0) {
+        handover.add(Arc::new(handover.verify(dealing).unwrap())).unwrap();
     }
     Epoch { key: handover.key().unwrap(), config: handover.config }
 }

@@ -9,7 +9,6 @@ use super::faults::{bad_envelopes, envelopes};
 use super::kinds::{Case, Kind, LARGE, rng};
 use super::network;
 use super::{one_key, simulate};
-use crate::config::Path;
 use crate::dkg::Dkg;
 use crate::field::attacks::large::{CHUNK, SLOW_DEALER, Slow, VICTIM};
 use crate::field::{self, LargeChunkError, TooLarge};
@@ -19,6 +18,7 @@ use crate::protocol::{
     Collect, EpochKey, Evidence, EvidenceError, Fault, Input, Keygen, Keys, Misdeed, Output,
     Position, Role,
 };
+use crate::shape::Path;
 
 /// For each check of [`Evidence::verify`] what would pass without it.
 pub(super) fn tampered<C: Case>(_: Kind<C>) {

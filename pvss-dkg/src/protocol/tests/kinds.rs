@@ -4,11 +4,11 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock};
 
-use crypto_core::access::{Access, Party, Threshold};
+use crypto_core::access::Party;
 use crypto_core::bls::{Domain, min_sig};
 use crypto_core::context::{ChainId, Context, EpochId};
+use crypto_core::curve::G2Affine;
 use crypto_core::curve::hazmat::check_pairing_product;
-use crypto_core::curve::{G2Affine, Scalar};
 use crypto_core::generators::{g_hat, h};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::Purpose;
@@ -18,15 +18,17 @@ use weighted_rounding::{Ratio, Stake};
 
 use super::chain::{Insider, World};
 use crate::aggregate::Shares;
-use crate::config::{Config, Dealer, Member, Path, Session, Shape};
+use crate::config::{Config, Dealer, Member, Session};
 use crate::deal::{Author, Openings};
 use crate::dealing::Dealing;
 use crate::dkg::Dkg;
 use crate::field::deal::{Witness, publish};
 use crate::field::layout::Layout;
 use crate::field::{self, Handover};
+use crate::fixture::shape;
 use crate::key::DecryptionKey;
 use crate::protocol::{Collect, EpochKey, Place, Role};
+use crate::shape::Path;
 use crate::{OtherPurpose, PurposeError};
 
 pub(super) type GroupKind = Dkg<Dealing>;
@@ -98,13 +100,6 @@ fn session(epoch: u64, attempt: u32) -> Session {
     Session { context, attempt, purpose: crate::Purpose::Randomness }
 }
 
-fn shape(weights: &[u32], slow: u32, fast: u32) -> Shape {
-    let access = Access::new(weights).unwrap();
-    let threshold = |t| Threshold::new(t, access.total()).unwrap();
-    let (slow, fast) = (threshold(slow), threshold(fast));
-    Shape::new(access, slow, Some(fast)).unwrap()
-}
-
 /// Of the same epoch and attempt.
 fn for_decryption(session: Session) -> Session {
     Session { purpose: crate::Purpose::Decryption, ..session }
@@ -119,7 +114,7 @@ fn config_of(session: Session) -> Config {
     let members = people.iter().zip(STAKES).map(|(person, stake)| member(person, stake));
     let more_than = Config::more_than(Ratio::ONE_THIRD, STAKES.map(Stake::new)).unwrap();
     assert_eq!(more_than, Stake::new(33));
-    Config::new(session, shape(&WEIGHTS, 4, 6), members.collect(), more_than).unwrap()
+    Config::new(session, shape(&WEIGHTS, 4, Some(6)), members.collect(), more_than).unwrap()
 }
 
 fn insiders<C: Collect<Held = ()>>() -> Vec<Insider<C>> {
@@ -189,10 +184,7 @@ fn check_field_shares(
     }
     let committees = key.signing(Purpose::Rounds).unwrap();
     if !range.is_empty() {
-        let copy = |own: &Secret<Vec<Scalar>>| Secret::new(own.expose().clone());
-        let fast = shares.fast.as_ref().map(copy);
-        let own = field::Shares { slow: copy(&shares.slow), fast };
-        assert!(own.signing(party, &committees).is_ok());
+        assert!(shares.signing(party, &committees).is_ok());
     }
     // It is one key and does one thing.
     let made = crate::Purpose::Randomness;
@@ -277,7 +269,7 @@ fn handover_of(session: Session, before: &[u8]) -> Handover {
     };
     let dealers = people.iter().zip(STAKES).map(dealer).collect();
     let members = [1, 2, 3, 5].map(|seat: usize| member(&people[seat], 10)).to_vec();
-    let shape = shape(&NEXT_WEIGHTS, 3, 5);
+    let shape = shape(&NEXT_WEIGHTS, 3, Some(5));
     let config = Config::handover(session, shape, members, dealers, Stake::new(33));
     let before = EpochKey::from_bytes(before).unwrap();
     Handover::new(Arc::new(config.unwrap()), before.predecessor()).unwrap()
