@@ -9,6 +9,8 @@
 //!
 //! A frame is its length, 4 bytes, and as many bytes; memory grows with what has arrived, not with what
 //! was announced. It leaves when its delay is over: half of the round trip between the two regions.
+//! (`tokio-util`'s codec takes as much memory as was announced, up to the limit, before the first byte is there,
+//! and keeps it for the next frame: 80 MiB for each link of a peer that announces and is silent.)
 //!
 //! Elsewhere: who is at the other end (`handshake`), what a frame says ([`crate::validator`]).
 

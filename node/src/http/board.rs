@@ -1,7 +1,7 @@
 //! What there is to serve: the chain, its rounds, and what is told about them.
 //!
 //! The devnet writes, requests read. A round is there as soon as one party has it; its waits are told
-//! when all have. Memory is bounded: the oldest rounds go first.
+//! when all have. Memory is taken when it starts (`rounds`): the oldest rounds go first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
@@ -15,10 +15,9 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
+use super::rounds::{Encoded, PLACES, Rounds};
 use crate::waits::Waits;
 
-/// Rounds that are kept.
-const ROUNDS: usize = 100_000;
 /// Values that are told again to who comes later, and that a follower may lag behind.
 const TOLD: usize = 256;
 /// How long a round may be late before who waits for it is told that it is not there.
@@ -115,10 +114,9 @@ pub struct Board {
     pub(super) committee: OnceLock<String>,
 }
 
-#[derive(Default)]
 struct State {
     chain: Option<Arc<Chain>>,
-    rounds: BTreeMap<u64, Signature>,
+    rounds: Rounds,
     told: VecDeque<Told>,
 }
 
@@ -143,7 +141,11 @@ impl Board {
             start,
             period,
             seed,
-            state: RwLock::default(),
+            state: RwLock::new(State {
+                chain: None,
+                rounds: Rounds::new(PLACES),
+                told: VecDeque::with_capacity(TOLD + 1),
+            }),
             newest: watch::Sender::new(0),
             told: broadcast::Sender::new(TOLD),
             committee: OnceLock::new(),
@@ -209,10 +211,11 @@ impl Board {
     pub fn reveal(&self, slot: Slot, signature: Signature) {
         let mut state = self.write();
         let Some(round) = state.round_of(slot) else { return };
-        state.rounds.entry(round).or_insert(signature);
-        while state.rounds.len() > ROUNDS {
-            state.rounds.pop_first();
+        // All parties have the same.
+        if state.rounds.get(round).is_some() {
+            return;
         }
+        state.rounds.insert(round, signature.to_bytes());
         drop(state);
         self.newest.send_if_modified(|newest| {
             let is_newer = *newest < round;
@@ -226,7 +229,7 @@ impl Board {
         let slot = shown.slot.get();
         let mut state = self.write();
         let Some(round) = state.round_of(shown.slot) else { return };
-        let Some(signature) = state.rounds.get(&round) else { return };
+        let Some(signature) = state.rounds.get(round) else { return };
         let told = Told { slot: Some(slot), data: shown.to_json(round, signature).into() };
         state.told.push_back(told.clone());
         while state.told.len() > TOLD {
@@ -276,7 +279,7 @@ impl Board {
     }
 
     fn known(&self, number: u64) -> Answer {
-        let signature = self.read().rounds.get(&number).map(Signature::to_bytes);
+        let signature = self.read().rounds.get(number).copied();
         signature.map_or(Answer::Missing, |signature| {
             let randomness = Some(hex::encode(Randomness::of(&signature).as_bytes()));
             Answer::Is(Round { round: number, randomness, signature: hex::encode(signature) })
@@ -329,8 +332,7 @@ impl Round {
 }
 
 impl Shown {
-    fn to_json(&self, round: u64, signature: &Signature) -> String {
-        let signature = signature.to_bytes();
+    fn to_json(&self, round: u64, signature: &Encoded) -> String {
         let most = self.ways.iter().max_by_key(|(path, way)| (way.parties, **path));
         let waits = self.ways.iter().map(|(path, Way { parties, waits })| {
             let [mean, longest] = mean_and_longest(&waits.iter().copied().collect());
@@ -344,7 +346,7 @@ impl Shown {
             "path": most.map(|(path, _)| path.to_string()),
             "wait_ms": mean,
             "longest_ms": longest,
-            "value": hex::encode(Randomness::of(&signature).as_bytes()),
+            "value": hex::encode(Randomness::of(signature).as_bytes()),
             "signature": hex::encode(signature),
             "block": self.block.map(|block| hex::encode(block.to_bytes())),
             "waits": waits.collect::<serde_json::Map<_, _>>(),

@@ -9,6 +9,10 @@
 //! | one `Range`, and `If-Range` holds           | 206; 416 if there is no such part             |
 //! | several ranges, or what is no range         | 200: a server may leave them out              |
 //!
+//! Headers are read and written by `headers` and `http-range-header`. What is left is their order, for content
+//! that is computed as well as for files: `tower-http` has that for files alone, and `http-serve` has no release
+//! for today's `http` but a candidate.
+//!
 //! [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110.html
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime};

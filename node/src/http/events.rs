@@ -16,7 +16,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, Sse};
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -52,18 +52,16 @@ async fn events(
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (past, live) = board.follow(last.unwrap_or(0));
     let follower = Follower { past, live, _seat: seat };
-    Sse::new(stream::unfold(follower, next)).into_response()
+    let silence = KeepAlive::new().interval(SILENCE);
+    Sse::new(stream::unfold(follower, next)).keep_alive(silence).into_response()
 }
 
 async fn next(mut follower: Follower) -> Option<(Result<Event, Infallible>, Follower)> {
-    let event = match follower.past.pop_front() {
-        Some(told) => event(&told),
-        None => match tokio::time::timeout(SILENCE, follower.live.recv()).await {
-            Ok(told) => event(&told.ok()?),
-            Err(_) => Event::default().comment(""),
-        },
+    let told = match follower.past.pop_front() {
+        Some(told) => told,
+        None => follower.live.recv().await.ok()?,
     };
-    Some((Ok(event), follower))
+    Some((Ok(event(&told)), follower))
 }
 
 fn event(told: &Told) -> Event {

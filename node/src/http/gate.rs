@@ -3,6 +3,10 @@
 //! Its budget is one point in time, that until which a sender has asked in advance: each request moves it
 //! by one share of a second, and whoever is more than a burst of requests ahead is refused. Who is not ahead
 //! is forgotten. Who is a sender, and how much it may ask: `doors`.
+//!
+//! The rate is that of the generic cell rate algorithm, as in `governor`, whose tables of senders have no bound and
+//! say of no sender whether it is known; with a table of ours behind it there would be more code, not less.
+//! `tower-http` answers `OPTIONS` with 200 and takes a body that does not say how long it is.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

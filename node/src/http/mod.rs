@@ -49,6 +49,8 @@
 //! | what a follower has not read | 256 values |        |                      | closed                 |
 //! | rounds kept           | the newest 100 000 |       |                      | 404                    |
 //!
+//! Memory for these rounds is taken when it starts, 4.9 MB; nothing that is served grows with the chain.
+//!
 //! Ours: paths without a hash are not to be kept, since the next devnet at this address is another
 //! chain. Elsewhere: which page there is if none is named (`checkout`), what drand's clients check
 //! ([`crypto_core::drand`]), who signs (`beacon`).
@@ -65,6 +67,7 @@ mod drand;
 mod events;
 mod gate;
 mod page;
+mod rounds;
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};

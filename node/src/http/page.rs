@@ -2,11 +2,14 @@
 //!
 //! What becomes smaller is compressed once as well, not for each request: that would be work which costs
 //! who asks for it nothing.
+//!
+//! `tower-http` serves folders as well, from files that it opens by the path that is asked for, tagged by time
+//! and length. Ours are tagged by their bytes, as rounds are, and answered by the same code (`content`).
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::SystemTime;
 
 use axum::http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
@@ -14,6 +17,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use walkdir::{DirEntry, WalkDir};
 
 use super::content::{Content, codings, takes_gzip};
 use super::drand::{PATHS, no_such_path, plain};
@@ -22,7 +26,7 @@ use crate::failure::Failure;
 /// Bytes of all files.
 const MOST: u64 = 16 << 20;
 /// Folders within folders.
-const DEPTH: u32 = 8;
+const DEPTH: usize = 8;
 
 /// Pages of another devnet are at the same address: they are asked for again, which costs a 304.
 const CACHING: &str = "no-cache";
@@ -63,41 +67,30 @@ impl Page {
     /// # Errors
     /// If something is not readable, or it is more than 16 MiB.
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
-        let mut page = Self::default();
-        let mut room = MOST;
-        page.take(folder, "", &mut room, DEPTH).map_err(|why| {
-            Failure::bad_input(format_args!("--page {}: {why}", folder.display()))
-        })?;
-        Ok(page)
+        Self::gather(folder)
+            .map_err(|why| Failure::bad_input(format_args!("--page {}: {why}", folder.display())))
     }
 
-    fn take(
-        &mut self,
-        folder: &Path,
-        prefix: &str,
-        room: &mut u64,
-        depth: u32,
-    ) -> Result<(), String> {
-        let depth = depth.checked_sub(1).ok_or("folders are nested too deeply")?;
-        let failed = |error: std::io::Error| error.to_string();
-        for entry in fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let (name, path) = (entry.file_name(), entry.path());
-            // Hidden files are not meant for others, and no link names what is not text.
-            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
-            let name = format!("{prefix}/{name}");
-            let about = fs::metadata(&path).map_err(failed)?;
+    fn gather(folder: &Path) -> Result<Self, String> {
+        let (mut page, mut room) = (Self::default(), MOST);
+        let entries = WalkDir::new(folder).follow_links(true).min_depth(1).into_iter();
+        for entry in entries.filter_entry(is_public) {
+            let entry = entry.map_err(|error| error.to_string())?;
+            let about = entry.metadata().map_err(|error| error.to_string())?;
             if about.is_dir() {
-                self.take(&path, &name, room, depth)?;
+                if entry.depth() >= DEPTH {
+                    return Err("folders are nested too deeply".to_owned());
+                }
                 continue;
             }
-            *room = room.checked_sub(about.len()).ok_or("more than 16 MiB of files")?;
-            let bytes = fs::read(&path).map_err(failed)?;
+            room = room.checked_sub(about.len()).ok_or("more than 16 MiB of files")?;
+            let bytes = fs::read(entry.path()).map_err(|error| error.to_string())?;
             let modified = about.modified().ok().and_then(seconds);
+            let name = name(folder, entry.path());
             let file = File::new(&name, bytes, modified);
-            self.files.insert(name, file);
+            page.files.insert(name, file);
         }
-        Ok(())
+        Ok(page)
     }
 
     /// The file of this path; the root without a page lists what there is.
@@ -119,6 +112,21 @@ impl Page {
             None => no_such_path(),
         }
     }
+}
+
+/// Hidden files are not meant for others, and no link names what is not text.
+fn is_public(entry: &DirEntry) -> bool {
+    entry.depth() == 0 || entry.file_name().to_str().is_some_and(|name| !name.starts_with('.'))
+}
+
+/// The path under which a file of this folder is asked for.
+fn name(folder: &Path, file: &Path) -> String {
+    let inner = file.strip_prefix(folder).unwrap_or(file).components();
+    let names = inner.filter_map(|part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    names.flat_map(|name| ["/", name]).collect()
 }
 
 fn seconds(time: SystemTime) -> Option<u64> {

@@ -100,7 +100,7 @@ fn who_is_not_run_by_cargo_builds_nothing() {
 #[test]
 fn outside_of_a_checkout_the_values_are_served_alone() {
     let (checkout, elsewhere) = (Checkout::new(MADE), TempDir::new().unwrap());
-    let below = checkout.root().join("beacon");
+    let below = checkout.root().join("node");
     for here in [elsewhere.path(), &below] {
         let devnet = checkout.devnet(here, None, &[]);
         let without: Vec<_> =
