@@ -33,12 +33,12 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 
 use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};
 use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
-use crate::event::{Input, Output, Recipient, Refusal, Reveal};
+use crate::event::{Effect, Input, Output, Refusal, Reveal};
 use crate::finality::Finality;
 use crate::history::{Answer, Given, History, Passed};
 use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
@@ -118,7 +118,8 @@ impl<S: Scheme> Open<S> {
 
 impl<S: Scheme> Machine for Beacon<S> {
     type Input = Input<S>;
-    type Output = Output<S>;
+    type Record = Record;
+    type Effect = Effect<S>;
 
     fn handle(&mut self, now: Instant, input: Input<S>) {
         match input {
@@ -161,7 +162,7 @@ impl<S: Scheme> Beacon<S> {
     fn prefinalized(&mut self, slot: Slot, view: View, value: Value) {
         self.recall.speaks(slot);
         if let Err(reason) = self.release_early(slot, view, value) {
-            self.outputs.push_back(Output::Refused(Refusal::Withheld(reason)));
+            self.effect(Effect::Refused(Refusal::Withheld(reason)));
         }
     }
 
@@ -200,7 +201,7 @@ impl<S: Scheme> Beacon<S> {
     fn finalized(&mut self, now: Instant, slot: Slot, value: Option<Value>) {
         // Nothing comes after it, so it could not be told from the one before that is finished.
         if slot.next() == slot {
-            return self.outputs.push_back(Output::Refused(Refusal::LastSlot { slot }));
+            return self.effect(Effect::Refused(Refusal::LastSlot { slot }));
         }
         let known = match self.open.get(&slot).and_then(Open::value) {
             None if slot < self.head => self.history.get_mut(slot).map(|answer| answer.value),
@@ -208,7 +209,7 @@ impl<S: Scheme> Beacon<S> {
         };
         if let Some(first) = known.filter(|first| *first != value) {
             let refusal = Refusal::SecondFinal { slot, first, second: value };
-            self.outputs.push_back(Output::Refused(refusal));
+            self.effect(Effect::Refused(refusal));
         }
         if known.is_some() || slot < self.head {
             return;
@@ -357,7 +358,7 @@ impl<S: Scheme> Beacon<S> {
                 // What was kept of a slot counts again.
                 self.advance_all();
             }
-            Err(error) => self.outputs.push_back(Output::Refused(Refusal::Switch(error))),
+            Err(error) => self.effect(Effect::Refused(Refusal::Switch(error))),
         }
     }
 
@@ -368,7 +369,7 @@ impl<S: Scheme> Beacon<S> {
                 self.persist(Record::WasOff { first, last });
                 self.reveal();
             }
-            Err(error) => self.outputs.push_back(Output::Refused(Refusal::Switch(error))),
+            Err(error) => self.effect(Effect::Refused(Refusal::Switch(error))),
         }
     }
 
@@ -378,7 +379,7 @@ impl<S: Scheme> Beacon<S> {
 
     fn admitted(&mut self, path: Path, key: S::LateKey) {
         if let Err(error) = Arc::make_mut(&mut self.keys).insert(path, key) {
-            self.outputs.push_back(Output::Refused(Refusal::Key(error)));
+            self.effect(Effect::Refused(Refusal::Key(error)));
             return;
         }
         if let Some(committee) = self.keys.committee(path) {
@@ -422,7 +423,7 @@ impl<S: Scheme> Beacon<S> {
                 // The first slot of a configuration has an input, and so have those after it.
                 let Some(subject) = self.subject(slot, value) else { return };
                 let job = Job::new(&keys, &subject, path, work).after(done);
-                self.outputs.push_back(Output::Check(job));
+                self.effect(Effect::Check(job));
             }
         }
     }
@@ -462,7 +463,7 @@ impl<S: Scheme> Beacon<S> {
                         open.collector.clear();
                         let next = self.look_ahead(lane, slot);
                         self.reveal();
-                        self.outputs.extend(next.map(Output::Check));
+                        self.outputs.extend(next.map(|job| Output::Do(Effect::Check(job))));
                     }
                     Err(QuorumError::Faulty { .. }) => {
                         self.caught(slot, lane, faulty);
@@ -491,9 +492,9 @@ impl<S: Scheme> Beacon<S> {
         {
             let slot = self.head;
             let output = match bound_value(self.binding, value) {
-                _ if self.schedule.mode(slot) == Mode::Off => Output::Off { slot },
+                _ if self.schedule.mode(slot) == Mode::Off => Output::Do(Effect::Off { slot }),
                 // Rule 8.
-                None => Output::Skipped { slot },
+                None => Output::Do(Effect::Skipped { slot }),
                 Some(bound) => {
                     let Some((path, combined)) = open.result.take() else {
                         return;
@@ -503,7 +504,7 @@ impl<S: Scheme> Beacon<S> {
                         answer.shown = Some((path, Box::new(S::show(&output, &proof))));
                     }
                     let round = self.binding.round(slot);
-                    Output::Reveal(Box::new(Reveal {
+                    Output::Do(Effect::Reveal(Box::new(Reveal {
                         slot,
                         round,
                         value,
@@ -511,7 +512,7 @@ impl<S: Scheme> Beacon<S> {
                         output,
                         path,
                         proof,
-                    }))
+                    })))
                 }
             };
             self.outputs.push_back(output);
@@ -551,11 +552,16 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn persist(&mut self, record: Record) {
-        self.outputs.push_back(Output::Persist(record));
+        let is_note = matches!(record, Record::Revealed { .. });
+        self.outputs.push_back(if is_note { Output::Note(record) } else { Output::Keep(record) });
     }
 
-    fn send(&mut self, to: Recipient, message: Message<S>) {
-        self.outputs.push_back(Output::Send { to, message });
+    fn effect(&mut self, effect: Effect<S>) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
+    fn send(&mut self, to: Recipient<Party>, message: Message<S>) {
+        self.effect(Effect::Send { to, message });
     }
 }
 

@@ -43,11 +43,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, EpochId};
-use protocol::{Duty, Instant, Machine, Recorded};
+use protocol::{Instant, Machine};
 
 use crate::beacon::Beacon;
 use crate::config::{Config, ConfigError};
-use crate::effect;
 use crate::event;
 use crate::job::Verdict;
 use crate::schemes::{OtherGroupKey, Scheme};
@@ -122,15 +121,18 @@ pub enum Input<S: Scheme> {
     Tick,
 }
 
-/// What the epochs want done.
+/// What the epochs want done, in this order.
+pub type Output<S> = protocol::Output<Record, Effect<S>>;
+
+/// What the epochs want done, their records aside.
 #[derive(Clone, Debug)]
-pub enum Output<S: Scheme> {
+pub enum Effect<S: Scheme> {
     /// What the beacon of an epoch wants done; parties are those of the epoch.
     Of {
         /// Which.
         epoch: EpochId,
         /// What.
-        output: event::Output<S>,
+        effect: event::Effect<S>,
     },
     /// The last slot of the epoch is revealed, and its secrets are gone. Its records are of no more use
     /// than to answer who asks late.
@@ -139,28 +141,6 @@ pub enum Output<S: Scheme> {
         epoch: EpochId,
     },
     /// No committee of this party's has the slot: it joined later, or left before.
-    Elsewhere {
-        /// The slot.
-        slot: Slot,
-    },
-}
-
-/// What the epochs want done, their records aside. The variants are those of [`Output`].
-#[derive(Clone, Debug)]
-pub enum Effect<S: Scheme> {
-    /// See [`Output::Of`].
-    Of {
-        /// Which.
-        epoch: EpochId,
-        /// What.
-        effect: effect::Effect<S>,
-    },
-    /// See [`Output::Retired`].
-    Retired {
-        /// Which.
-        epoch: EpochId,
-    },
-    /// See [`Output::Elsewhere`].
     Elsewhere {
         /// The slot.
         slot: Slot,
@@ -240,23 +220,6 @@ pub enum HandoverError {
     GroupKey,
 }
 
-impl<S: Scheme> Recorded for Output<S> {
-    type Record = Record;
-    type Effect = Effect<S>;
-
-    fn duty(self) -> Duty<Record, Effect<S>> {
-        match self {
-            Self::Of { epoch, output } => match output.duty() {
-                Duty::Keep(record) => Duty::Keep(Record { epoch, record }),
-                Duty::Note(record) => Duty::Note(Record { epoch, record }),
-                Duty::Do(effect) => Duty::Do(Effect::Of { epoch, effect }),
-            },
-            Self::Retired { epoch } => Duty::Do(Effect::Retired { epoch }),
-            Self::Elsewhere { slot } => Duty::Do(Effect::Elsewhere { slot }),
-        }
-    }
-}
-
 /// Beacons of one scheme, one for each committee, under one stream of slots.
 #[derive(Debug)]
 pub struct Epochs<S: Scheme> {
@@ -297,7 +260,8 @@ impl<S: Scheme> Term<S> {
 
 impl<S: Scheme> Machine for Epochs<S> {
     type Input = Input<S>;
-    type Output = Output<S>;
+    type Record = Record;
+    type Effect = Effect<S>;
 
     fn handle(&mut self, now: Instant, input: Input<S>) {
         match input {
@@ -390,7 +354,7 @@ impl<S: Scheme> Epochs<S> {
         let term = Term::of(newest.beacon.succeeded(config, &inherited)?, first);
         self.append(epoch, term, first)?;
         for record in inherited {
-            self.emit(epoch, event::Output::Persist(record));
+            self.emit(epoch, event::Output::Keep(record));
         }
         self.drain(epoch);
         self.settle();
@@ -497,7 +461,7 @@ impl<S: Scheme> Epochs<S> {
         let owner = self.terms.iter().find(|(_, term)| term.has(slot)).map(|(epoch, _)| *epoch);
         match owner {
             Some(epoch) => self.tell(now, epoch, input),
-            None => self.outputs.push_back(Output::Elsewhere { slot }),
+            None => self.effect(Effect::Elsewhere { slot }),
         }
     }
 
@@ -524,7 +488,7 @@ impl<S: Scheme> Epochs<S> {
             .filter(|(_, term)| !term.retired && term.end.is_none_or(|end| from < end));
         let mut ahead = ahead.map(|(epoch, term)| (*epoch, term.first.max(from)));
         let Some((epoch, _)) = ahead.next() else {
-            self.outputs.push_back(Output::Elsewhere { slot: from });
+            self.effect(Effect::Elsewhere { slot: from });
             return;
         };
         let later: Vec<_> = ahead.collect();
@@ -543,7 +507,7 @@ impl<S: Scheme> Epochs<S> {
         });
         let owners: Vec<_> = owners.collect();
         if owners.is_empty() {
-            self.outputs.push_back(Output::Elsewhere { slot: first });
+            self.effect(Effect::Elsewhere { slot: first });
         }
         for (epoch, (first, last)) in owners {
             self.tell(now, epoch, event::Input::WasOff { first, last });
@@ -556,16 +520,18 @@ impl<S: Scheme> Epochs<S> {
         let said = self.outputs.len();
         self.tell_all(now, &event::Input::Abandoned { view });
         let durable =
-            self.outputs.iter().skip(said).any(|output| {
-                matches!(output, Output::Of { output: event::Output::Persist(_), .. })
-            });
+            self.outputs.iter().skip(said).any(|output| matches!(output, Output::Keep(_)));
         if let Some(&newest) = self.terms.keys().next_back().filter(|_| news && !durable) {
-            self.emit(newest, event::Output::Persist(wire::Record::Abandoned { view }));
+            self.emit(newest, event::Output::Keep(wire::Record::Abandoned { view }));
         }
     }
 
+    fn effect(&mut self, effect: Effect<S>) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
     fn emit(&mut self, epoch: EpochId, output: event::Output<S>) {
-        self.outputs.push_back(Output::Of { epoch, output });
+        self.outputs.push_back(of(epoch, output));
     }
 
     /// Hands on what the epoch's beacon wants done; its reveals wait for all slots before.
@@ -576,7 +542,7 @@ impl<S: Scheme> Epochs<S> {
             if early && is_ordered(&output) {
                 term.held.push_back(output);
             } else {
-                self.outputs.push_back(Output::Of { epoch, output });
+                self.outputs.push_back(of(epoch, output));
             }
         }
     }
@@ -586,14 +552,14 @@ impl<S: Scheme> Epochs<S> {
         for epoch in self.ids() {
             let Some(term) = self.terms.get_mut(&epoch) else { continue };
             let held = std::mem::take(&mut term.held);
-            self.outputs.extend(held.into_iter().map(|output| Output::Of { epoch, output }));
+            self.outputs.extend(held.into_iter().map(|output| of(epoch, output)));
             if !term.is_finished() {
                 return;
             }
             if !term.retired {
                 term.retired = true;
                 term.beacon.retire();
-                self.outputs.push_back(Output::Retired { epoch });
+                self.effect(Effect::Retired { epoch });
                 // Who was retired before has answered long enough.
                 self.terms.retain(|other, _| *other >= epoch);
             }
@@ -615,15 +581,18 @@ fn lasts(record: &wire::Record) -> bool {
 
 /// What has a place in the order of slots. The record of a reveal is not durable before the reveal is out.
 fn is_ordered<S: Scheme>(output: &event::Output<S>) -> bool {
+    use event::Effect::{Accuse, Check, Lookup, Off, Refused, Reveal, Send, Skipped};
     match output {
-        event::Output::Reveal(_) | event::Output::Skipped { .. } | event::Output::Off { .. } => {
-            true
-        }
-        event::Output::Persist(record) => matches!(record, wire::Record::Revealed { .. }),
-        event::Output::Send { .. }
-        | event::Output::Check(_)
-        | event::Output::Lookup { .. }
-        | event::Output::Accuse { .. }
-        | event::Output::Refused(_) => false,
+        event::Output::Note(wire::Record::Revealed { .. }) => true,
+        event::Output::Keep(_) | event::Output::Note(_) => false,
+        event::Output::Do(effect) => match effect {
+            Reveal(_) | Skipped { .. } | Off { .. } => true,
+            Send { .. } | Check(_) | Lookup { .. } | Accuse { .. } | Refused(_) => false,
+        },
     }
+}
+
+/// What one epoch's beacon wants done, as the epochs' own.
+fn of<S: Scheme>(epoch: EpochId, output: event::Output<S>) -> Output<S> {
+    output.map(|record| Record { epoch, record }, |effect| Effect::Of { epoch, effect })
 }

@@ -1,9 +1,10 @@
 //! What happens to a beacon, and what it wants done.
 //!
-//! The driver carries outputs out in order; a [`Output::Persist`] is durable before anything that
+//! The driver carries outputs out in order; a record that is kept is durable before anything that
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
+use protocol::Recipient;
 
 use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
@@ -71,15 +72,21 @@ pub enum Input<S: Scheme> {
     Tick,
 }
 
-/// What a beacon wants done.
+/// What a beacon wants done, in this order.
+///
+/// | record     | durable before           | because                           |
+/// |------------|--------------------------|-----------------------------------|
+/// | `Revealed` | (some time)              | losing it repeats the same output |
+/// | all others | anything that follows it | the contract rests on them        |
+pub type Output<S> = protocol::Output<Record, Effect<S>>;
+
+/// What a beacon wants done, its records aside.
 #[derive(Clone, Debug)]
-pub enum Output<S: Scheme> {
-    /// Make this durable before what follows leaves.
-    Persist(Record),
+pub enum Effect<S: Scheme> {
     /// Send this.
     Send {
         /// To whom.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         message: Message<S>,
     },
@@ -115,15 +122,6 @@ pub enum Output<S: Scheme> {
     },
     /// An input of the engine or the driver led to nothing.
     Refused(Refusal),
-}
-
-/// Whom a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// Everybody else.
-    All,
-    /// One party.
-    One(Party),
 }
 
 /// A slot's output and what proves it.

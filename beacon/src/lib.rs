@@ -26,14 +26,13 @@
 //! | `config`    | what a committee agreed on, and limits                            |
 //! | `finality`  | which stake makes a value final, and what that asks of thresholds |
 //! | `event`     | inputs and outputs, faults and refusals                           |
-//! | `effect`    | outputs without the records, which a journal keeps                |
 //! | `wire`      | what travels and what is stored                                   |
 //! | `slot`      | slots, views, values                                              |
 //!
 //! A driver carries the outputs out, in order:
 //!
 //! ```
-//! use beacon::{Beacon, Bls, Input, Output, Record};
+//! use beacon::{Beacon, Bls, Effect, Input, Output, Record};
 //! use protocol::{Instant, Machine};
 //!
 //! fn drive(beacon: &mut Beacon<Bls>, now: Instant, input: Input<Bls>, log: &mut Vec<Record>) {
@@ -41,12 +40,14 @@
 //!     while let Some(output) = beacon.poll() {
 //!         match output {
 //!             // Durable before the next output is looked at.
-//!             Output::Persist(record) => log.push(record),
-//!             Output::Send { to, message } => println!("to {to:?}: {message:?}"),
+//!             Output::Keep(record) => log.push(record),
+//!             // Durable some time.
+//!             Output::Note(record) => log.push(record),
+//!             Output::Do(Effect::Send { to, message }) => println!("to {to:?}: {message:?}"),
 //!             // Here at once; a driver with a pool hands the verdict back later.
-//!             Output::Check(job) => beacon.handle(now, Input::Checked(job.run())),
-//!             Output::Reveal(reveal) => println!("{}: {:?}", reveal.slot, reveal.output),
-//!             other => println!("{other:?}"),
+//!             Output::Do(Effect::Check(job)) => beacon.handle(now, Input::Checked(job.run())),
+//!             Output::Do(Effect::Reveal(reveal)) => println!("{}: {:?}", reveal.slot, reveal.output),
+//!             Output::Do(other) => println!("{other:?}"),
 //!         }
 //!     }
 //! }
@@ -60,7 +61,6 @@ mod beacon;
 mod collector;
 mod config;
 pub mod contract;
-mod effect;
 pub mod epochs;
 mod event;
 mod finality;
@@ -78,8 +78,7 @@ pub use crate::beacon::{Beacon, Footprint, Foresights};
 pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::contract::Withheld;
 pub use crate::contract::lost::{Life, LifeId, Lost};
-pub use crate::effect::Effect;
-pub use crate::event::{Fault, Input, Output, Recipient, Refusal, Reveal};
+pub use crate::event::{Effect, Fault, Input, Output, Refusal, Reveal};
 pub use crate::finality::{Amount, Finality, FinalityError, Quorum};
 pub use crate::job::{Combined, Finding, Held, Job, Verdict, Work};
 pub use crate::known::Known;

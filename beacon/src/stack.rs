@@ -31,11 +31,11 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
-use protocol::{Duty, Instant, Machine, Recorded};
+use protocol::{Instant, Machine, Recipient};
 
 use crate::config::Config;
 use crate::epochs::{self, Epochs, HandoverError};
-use crate::event::{self, Recipient};
+use crate::event;
 use crate::job;
 use crate::schemes::{Decryption, MultiSig, Random, Scheme};
 use crate::slot::{Slot, Value, View};
@@ -68,7 +68,7 @@ pub type Message<R> = On<wire::Message<R>, wire::Message<MultiSig>, wire::Messag
 /// Something that only one channel knows.
 pub type Own<R> = On<epochs::Input<R>, epochs::Input<MultiSig>, epochs::Input<Decryption>>;
 /// What a channel wants done, beside records, messages and jobs.
-pub type News<R> = On<epochs::Output<R>, epochs::Output<MultiSig>, epochs::Output<Decryption>>;
+pub type News<R> = On<epochs::Effect<R>, epochs::Effect<MultiSig>, epochs::Effect<Decryption>>;
 /// What a channel starts, or goes on to, an epoch with.
 pub type Next<R> = On<Config<R>, Config<MultiSig>, Config<Decryption>>;
 
@@ -147,15 +147,16 @@ pub enum Input<R: Random> {
     Tick,
 }
 
-/// What the beacons want done.
+/// What the beacons want done, in this order.
+pub type Output<R> = protocol::Output<Record, Effect<R>>;
+
+/// What the beacons want done, their records aside.
 #[derive(Clone, Debug)]
-pub enum Output<R: Random> {
-    /// Make this durable before what follows leaves.
-    Persist(Record),
+pub enum Effect<R: Random> {
     /// Send this.
     Send {
         /// To whom, in the envelope's epoch.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         envelope: Envelope<R>,
     },
@@ -163,40 +164,6 @@ pub enum Output<R: Random> {
     Check(Job<R>),
     /// Everything else: reveals, faults, refusals.
     Of(News<R>),
-}
-
-/// What the beacons want done, their records aside. The variants are those of [`Output`].
-#[derive(Clone, Debug)]
-pub enum Effect<R: Random> {
-    /// See [`Output::Send`].
-    Send {
-        /// To whom, in the envelope's epoch.
-        to: Recipient,
-        /// What.
-        envelope: Envelope<R>,
-    },
-    /// See [`Output::Check`].
-    Check(Job<R>),
-    /// See [`Output::Of`].
-    Of(News<R>),
-}
-
-impl<R: Random> Recorded for Output<R> {
-    type Record = Record;
-    type Effect = Effect<R>;
-
-    fn duty(self) -> Duty<Record, Effect<R>> {
-        Duty::Do(match self {
-            Self::Persist(record) => {
-                // What a beacon's own records are, the stack's are.
-                let note = matches!(record.record.record, wire::Record::Revealed { .. });
-                return if note { Duty::Note(record) } else { Duty::Keep(record) };
-            }
-            Self::Send { to, envelope } => Effect::Send { to, envelope },
-            Self::Check(job) => Effect::Check(job),
-            Self::Of(news) => Effect::Of(news),
-        })
-    }
 }
 
 /// Why beacons do not stand side by side.
@@ -253,7 +220,8 @@ macro_rules! each {
 
 impl<R: Random> Machine for Stack<R> {
     type Input = Input<R>;
-    type Output = Output<R>;
+    type Record = Record;
+    type Effect = Effect<R>;
 
     fn handle(&mut self, now: Instant, input: Input<R>) {
         let channels = &mut self.channels;
@@ -412,7 +380,7 @@ impl<R: Random> Stack<R> {
 struct Tags<S: Scheme, R: Random> {
     message: fn(wire::Message<S>) -> Message<R>,
     job: fn(OfEpoch<job::Job<S>>) -> Job<R>,
-    other: fn(epochs::Output<S>) -> News<R>,
+    other: fn(epochs::Effect<S>) -> News<R>,
 }
 
 fn take<S: Scheme, R: Random>(
@@ -422,19 +390,17 @@ fn take<S: Scheme, R: Random>(
     tags: Tags<S, R>,
 ) {
     while let Some(output) = channel.poll() {
-        news.push(match output {
-            epochs::Output::Of { epoch, output: event::Output::Persist(record) } => {
-                Output::Persist(Record { channel: name, record: epochs::Record { epoch, record } })
-            }
-            epochs::Output::Of { epoch, output: event::Output::Send { to, message } } => {
+        let record = |record| Record { channel: name, record };
+        news.push(output.map(record, |effect| match effect {
+            epochs::Effect::Of { epoch, effect: event::Effect::Send { to, message } } => {
                 let messages = vec![(tags.message)(message)];
-                Output::Send { to, envelope: Envelope { epoch, messages } }
+                Effect::Send { to, envelope: Envelope { epoch, messages } }
             }
-            epochs::Output::Of { epoch, output: event::Output::Check(job) } => {
-                Output::Check((tags.job)(OfEpoch { epoch, what: job }))
+            epochs::Effect::Of { epoch, effect: event::Effect::Check(job) } => {
+                Effect::Check((tags.job)(OfEpoch { epoch, what: job }))
             }
-            other => Output::Of((tags.other)(other)),
-        });
+            other => Effect::Of((tags.other)(other)),
+        }));
     }
 }
 
@@ -443,10 +409,10 @@ fn enveloped<R: Random>(news: Vec<Output<R>>) -> impl Iterator<Item = Output<R>>
     let mut backwards: Vec<Output<R>> = Vec::with_capacity(news.len());
     let mut open = BTreeMap::new();
     for output in news.into_iter().rev() {
-        if let Output::Send { to, envelope: Envelope { epoch, messages } } = &output {
+        if let Output::Do(Effect::Send { to, envelope: Envelope { epoch, messages } }) = &output {
             let last =
                 open.get(&(*epoch, place(*to))).and_then(|at: &usize| backwards.get_mut(*at));
-            if let Some(Output::Send { envelope, .. }) = last
+            if let Some(Output::Do(Effect::Send { envelope, .. })) = last
                 && envelope.messages.len() < Envelope::<R>::MOST
             {
                 envelope.messages.extend(messages.iter().cloned());
@@ -457,15 +423,15 @@ fn enveloped<R: Random>(news: Vec<Output<R>>) -> impl Iterator<Item = Output<R>>
         backwards.push(output);
     }
     backwards.into_iter().rev().map(|output| match output {
-        Output::Send { to, mut envelope } => {
+        Output::Do(Effect::Send { to, mut envelope }) => {
             envelope.messages.reverse();
-            Output::Send { to, envelope }
+            Output::Do(Effect::Send { to, envelope })
         }
         other => other,
     })
 }
 
-const fn place(to: Recipient) -> Option<Party> {
+const fn place(to: Recipient<Party>) -> Option<Party> {
     match to {
         Recipient::All => None,
         Recipient::One(party) => Some(party),

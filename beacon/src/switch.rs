@@ -4,7 +4,7 @@
 //! |----------|-----------------------|--------------------|------------------------|----------------------------|
 //! | `On`     | what the paths say    | what they say      | counted                | revealed, or skipped       |
 //! | `Late`   | nothing               | what they say      | counted, but no fast   | revealed, or skipped       |
-//! | `Off`    | nothing               | nothing            | dropped, none answered | [`Off`](crate::Output::Off), in its turn |
+//! | `Off`    | nothing               | nothing            | dropped, none answered | [`Off`](crate::Effect::Off), in its turn |
 //!
 //! A switch holds for its slot and all later ones, and what was planned for them is forgotten: whoever
 //! switches off need not know what was planned before, and no plan made before switches on again. A

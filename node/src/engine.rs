@@ -3,9 +3,9 @@
 //! | the engine says            | Jolteon              | Malachite                                    |
 //! |----------------------------|----------------------|----------------------------------------------|
 //! | slot, attempt              | round, 0             | height, round                                |
-//! | [`Output::Prefinalized`]   | order vote           | non-nil precommit in round 0                 |
-//! | [`Output::Finalized`]      | quorum of order votes | commit certificate                          |
-//! | [`Output::Abandoned`]      | timeout              | nil precommit, or a later round              |
+//! | [`Effect::Prefinalized`]   | order vote           | non-nil precommit in round 0                 |
+//! | [`Effect::Finalized`]      | quorum of order votes | commit certificate                          |
+//! | [`Effect::Abandoned`]      | timeout              | nil precommit, or a later round              |
 //! | the early partial travels  | beside the order vote | in the vote itself, see [`Engine::carry`]    |
 //!
 //! An engine is a machine with these inputs and outputs; it knows no beacon, and the beacon no engine.
@@ -24,10 +24,10 @@ use ::jolteon::Jolteon;
 use borsh::{BorshDeserialize, BorshSerialize};
 use clap::ValueEnum;
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use crate::setup::{Identity, Setup};
-use crate::validator::{Recipient, StartError};
+use crate::validator::StartError;
 
 /// Which engine a committee runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -136,14 +136,15 @@ pub enum Input<E: Engine = Jolteon> {
     Tick,
 }
 
-/// What an engine wants done.
-pub enum Output<E: Engine = Jolteon> {
-    /// Make this durable before anything that follows leaves.
-    Persist(E::Record),
+/// What an engine wants done, in this order.
+pub type Output<E> = protocol::Output<<E as Engine>::Record, Effect<E>>;
+
+/// What an engine wants done, its records aside.
+pub enum Effect<E: Engine = Jolteon> {
     /// Send this.
     Send {
         /// To whom.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         message: E::Message,
     },

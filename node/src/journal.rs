@@ -15,47 +15,12 @@ use std::path::{Path, PathBuf};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
 use journal::{Journal, JournalError, Journaled, OpenError, Redb, Trouble};
-use protocol::{Duty, Recorded};
 
 use crate::archive::Archive;
-use crate::engine::Engine;
-use crate::scheme::Keyed;
-use crate::validator::{Event, Job, Message, Output, Recipient, Record, StartError, Validator};
+use crate::validator::{StartError, Validator};
 
 /// A validator behind its journal.
 pub type Kept<S, E = Jolteon> = Journaled<Validator<S, E>, AnyJournal>;
-
-/// What a validator wants done, its records aside. The variants are those of [`Output`].
-pub enum Act<S: Keyed, E: Engine = Jolteon> {
-    /// See [`Output::Send`].
-    Send {
-        /// To whom.
-        to: Recipient,
-        /// What.
-        message: Message<S, E::Message>,
-    },
-    /// See [`Output::Run`].
-    Run(Job<S, E::Job>),
-    /// See [`Output::Note`].
-    Note(Event<S>),
-}
-
-impl<S: Keyed, E: Engine> Recorded for Output<S, E> {
-    type Record = Record<E::Record>;
-    type Effect = Act<S, E>;
-
-    fn duty(self) -> Duty<Self::Record, Self::Effect> {
-        Duty::Do(match self {
-            Self::Persist(record @ Record::Beacon(::beacon::Record::Revealed { .. })) => {
-                return Duty::Note(record);
-            }
-            Self::Persist(record) => return Duty::Keep(record),
-            Self::Send { to, message } => Act::Send { to, message },
-            Self::Run(job) => Act::Run(job),
-            Self::Note(event) => Act::Note(event),
-        })
-    }
-}
 
 /// Why a committee's journals are of no use. An operator reads it: it says which file of which party,
 /// and what to do.

@@ -78,10 +78,11 @@ pub enum Verdict<S: Keyed> {
     Admitted(Admissions<S>),
 }
 
-/// What the key generation wants done or tells.
-pub enum Output<S: Keyed> {
-    /// Make this durable before anything that follows leaves.
-    Persist(Record),
+/// What the key generation wants done or tells, in this order.
+pub type Output<S> = ::protocol::Output<Record, Effect<S>>;
+
+/// What the key generation wants done or tells, its records aside.
+pub enum Effect<S: Keyed> {
     /// Run this and bring the verdict back.
     Run(Job<S>),
     /// Put this into a block.
@@ -185,7 +186,8 @@ impl<S: Keyed> Keygen<S> {
             let position = Position::new(number);
             // After a restart: what an earlier life submitted has been ordered since.
             let is_it = |own: &Vec<u8>| **own == **transaction;
-            self.outputs.retain(|one| !matches!(one, Output::Submit(own) if is_it(own)));
+            self.outputs
+                .retain(|one| !matches!(one, Output::Do(Effect::Submit(own)) if is_it(own)));
             match Kind::split(transaction) {
                 Some((Kind::Dealing, message)) => {
                     let input = Input::Ordered { position, message: message.into() };
@@ -230,7 +232,7 @@ impl<S: Keyed> Keygen<S> {
         self.outputs.pop_front()
     }
 
-    /// What the beacon needs, once [`Output::Ready`] was given; then never again.
+    /// What the beacon needs, once [`Effect::Ready`] was given; then never again.
     pub fn take_epoch(&mut self) -> Option<Epoch<S>> {
         let complete = self.complete.as_mut()?;
         let first_slot = complete.first_slot(self.setup.lead)?;
@@ -248,34 +250,42 @@ impl<S: Keyed> Keygen<S> {
         self.complete.as_ref().map(|complete| &complete.key)
     }
 
+    fn effect(&mut self, effect: Effect<S>) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
     fn refuse(&mut self, why: impl Into<String>) {
-        self.outputs.push_back(Output::Refused(why.into()));
+        self.effect(Effect::Refused(why.into()));
     }
 
     /// Carries out what the dealings ask for, then sends the next keys to be judged.
     fn settle(&mut self) {
         while let Some(output) = self.dealings.poll() {
-            let output = match output {
-                protocol::Output::Persist(record) => Output::Persist(record),
-                protocol::Output::Submit(envelope) => {
-                    Output::Submit(transaction::dealing(&envelope))
-                }
-                protocol::Output::Run(job) => Output::Run(Job::Dealings(job)),
-                protocol::Output::Counted { place, position } => self.count(place, position),
-                protocol::Output::Accuse { fault, .. } => Output::Accused(fault),
-                protocol::Output::Ignored(Ignored::Repeated) => continue,
-                protocol::Output::Ignored(why) => Output::Refused(why.to_string()),
-                protocol::Output::Aborted(why) => Output::Refused(why.to_string()),
-                protocol::Output::Ready(ready) => {
-                    Output::Run(Job::Fix { key: ready.key, sum: ready.sum })
-                }
-            };
-            self.outputs.push_back(output);
+            let output = output.map(
+                |record| record,
+                |effect| match effect {
+                    protocol::Effect::Submit(envelope) => {
+                        Some(Effect::Submit(transaction::dealing(&envelope)))
+                    }
+                    protocol::Effect::Run(job) => Some(Effect::Run(Job::Dealings(job))),
+                    protocol::Effect::Counted { place, position } => {
+                        Some(self.count(place, position))
+                    }
+                    protocol::Effect::Accuse { fault, .. } => Some(Effect::Accused(fault)),
+                    protocol::Effect::Ignored(Ignored::Repeated) => None,
+                    protocol::Effect::Ignored(why) => Some(Effect::Refused(why.to_string())),
+                    protocol::Effect::Aborted(why) => Some(Effect::Refused(why.to_string())),
+                    protocol::Effect::Ready(ready) => {
+                        Some(Effect::Run(Job::Fix { key: ready.key, sum: ready.sum }))
+                    }
+                },
+            );
+            self.outputs.extend(output.transpose());
         }
         self.judge_next();
     }
 
-    fn count(&mut self, place: Place, position: Position) -> Output<S> {
+    fn count(&mut self, place: Place, position: Position) -> Effect<S> {
         let dealer = self.setup.keygen.dealer(place.dealer);
         let stake = dealer.and_then(|dealer| self.counted.1.checked_add(dealer.stake));
         // The total of all dealers does not overflow, so neither does this.
@@ -284,7 +294,7 @@ impl<S: Keyed> Keygen<S> {
         let ((dealings, got), need) = (self.counted, self.setup.keygen.qualify());
         let progress =
             if got > need { Progress::Qualified } else { Progress::Collecting { got, need } };
-        Output::Dealing { dealings, progress }
+        Effect::Dealing { dealings, progress }
     }
 
     /// Sends the next keys to be judged, unless some are being judged.
@@ -311,7 +321,7 @@ impl<S: Keyed> Keygen<S> {
                 transactions.push(Arc::clone(&next));
                 self.judging.push((position, next));
             }
-            self.outputs.push_back(Output::Run(Job::Admit { transactions, key }));
+            self.effect(Effect::Run(Job::Admit { transactions, key }));
         }
     }
 
@@ -333,7 +343,7 @@ impl<S: Keyed> Keygen<S> {
     fn complete(&mut self, key: Arc<Fixed<S>>) {
         let opened = self.setup.keygen.shape().access().weight(self.me) == 0;
         if !opened {
-            self.outputs.push_back(Output::Run(Job::Open { key: Arc::clone(&key) }));
+            self.effect(Effect::Run(Job::Open { key: Arc::clone(&key) }));
         }
         let committees = key.committees.clone();
         let mut complete = Complete {
@@ -357,7 +367,7 @@ impl<S: Keyed> Keygen<S> {
         complete.opened = true;
         // After a restart they may have been ordered in an earlier life.
         let keys = opened.transaction.filter(|keys| !self.is_ordered(keys));
-        self.outputs.extend(keys.map(Output::Submit));
+        self.outputs.extend(keys.map(|keys| Output::Do(Effect::Submit(keys))));
         self.announce();
     }
 
@@ -372,7 +382,7 @@ impl<S: Keyed> Keygen<S> {
             });
             match entered {
                 Err(why) => self.refuse(why),
-                Ok(keys) if complete.announced => self.outputs.push_back(Output::Late(keys)),
+                Ok(keys) if complete.announced => self.effect(Effect::Late(keys)),
                 Ok(_) => {}
             }
         }
@@ -384,7 +394,7 @@ impl<S: Keyed> Keygen<S> {
         let Some(first_slot) = complete.first_slot(self.setup.lead) else { return };
         if complete.opened && !complete.announced {
             complete.announced = true;
-            self.outputs.push_back(Output::Ready { first_slot });
+            self.effect(Effect::Ready { first_slot });
         }
     }
 }
@@ -507,8 +517,8 @@ mod tests {
         let mut submitted = Vec::new();
         while let Some(output) = keygen.poll() {
             match output {
-                Output::Run(job) => keygen.checked(job.run(setup, identity)),
-                Output::Submit(transaction) => submitted.push(transaction),
+                Output::Do(Effect::Run(job)) => keygen.checked(job.run(setup, identity)),
+                Output::Do(Effect::Submit(transaction)) => submitted.push(transaction),
                 _ => {}
             }
         }
@@ -554,13 +564,13 @@ mod tests {
         let (mut submitted, mut refused, mut ready) = (Vec::new(), Vec::new(), None);
         while let Some(output) = keygen.poll() {
             match output {
-                Output::Run(job) => keygen.checked(job.run(setup, identity)),
-                Output::Submit(transaction) => submitted.push(transaction),
-                Output::Refused(why) => refused.push(why),
-                Output::Ready { first_slot } => ready = Some(first_slot),
-                Output::Persist(record) => records.push(record),
-                Output::Accused(fault) => refused.push(fault.to_string()),
-                Output::Dealing { .. } | Output::Late(_) => {}
+                Output::Do(Effect::Run(job)) => keygen.checked(job.run(setup, identity)),
+                Output::Do(Effect::Submit(transaction)) => submitted.push(transaction),
+                Output::Do(Effect::Refused(why)) => refused.push(why),
+                Output::Do(Effect::Ready { first_slot }) => ready = Some(first_slot),
+                Output::Keep(record) | Output::Note(record) => records.push(record),
+                Output::Do(Effect::Accused(fault)) => refused.push(fault.to_string()),
+                Output::Do(Effect::Dealing { .. }) | Output::Do(Effect::Late(_)) => {}
             }
         }
         (submitted, refused, ready)

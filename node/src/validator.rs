@@ -24,7 +24,7 @@ use ::beacon::{
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 use pvss_dkg::Progress;
 
 use crate::engine::{self, Block, Engine, Work};
@@ -43,15 +43,6 @@ pub enum Message<S: Keyed, M = jolteon::Message> {
     Engine(M),
     /// Between beacons.
     Beacon(#[borsh(bound(serialize = "", deserialize = ""))] ::beacon::Message<S>),
-}
-
-/// Whom a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// Everybody else.
-    All,
-    /// One party.
-    One(Party),
 }
 
 /// What is durable before what follows it leaves.
@@ -111,21 +102,22 @@ pub enum Input<S: Keyed, E: Engine = Jolteon> {
     Tick,
 }
 
-/// What a validator wants done.
-pub enum Output<S: Keyed, E: Engine = Jolteon> {
-    /// Make this durable before anything that follows leaves.
-    Persist(Record<E::Record>),
+/// What a validator wants done, in this order.
+pub type Output<S, E = Jolteon> = protocol::Output<Record<<E as Engine>::Record>, Effect<S, E>>;
+
+/// What a validator wants done, its records aside.
+pub enum Effect<S: Keyed, E: Engine = Jolteon> {
     /// Send this.
     Send {
         /// To whom.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         message: Message<S, E::Message>,
     },
     /// Run this and bring the verdict back.
     Run(Job<S, E::Job>),
     /// For logs, statistics and checkers.
-    Note(Event<S>),
+    Tell(Event<S>),
 }
 
 /// What an observer may want to know.
@@ -289,7 +281,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     }
 
     fn note(&mut self, event: Event<S>) {
-        self.outputs.push_back(Output::Note(event));
+        self.effect(Effect::Tell(event));
     }
 
     /// Carries outputs from part to part until all are at rest. The engine's are taken one by one,
@@ -304,28 +296,38 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.drain_beacon();
     }
 
+    fn effect(&mut self, effect: Effect<S, E>) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
     fn take_engine_output(&mut self, now: Instant, output: engine::Output<E>) {
-        match output {
-            engine::Output::Persist(record) => {
-                self.outputs.push_back(Output::Persist(Record::Engine(record)));
+        let effect = match output {
+            engine::Output::Keep(record) => {
+                return self.outputs.push_back(Output::Keep(Record::Engine(record)));
             }
-            engine::Output::Send { to, message } => {
-                self.outputs.push_back(Output::Send { to, message: Message::Engine(message) });
+            engine::Output::Note(record) => {
+                return self.outputs.push_back(Output::Note(Record::Engine(record)));
             }
-            engine::Output::Run(job) => self.outputs.push_back(Output::Run(Job::Engine(job))),
-            engine::Output::Prefinalized { slot, view, value } => {
+            engine::Output::Do(effect) => effect,
+        };
+        match effect {
+            engine::Effect::Send { to, message } => {
+                self.effect(Effect::Send { to, message: Message::Engine(message) });
+            }
+            engine::Effect::Run(job) => self.effect(Effect::Run(Job::Engine(job))),
+            engine::Effect::Prefinalized { slot, view, value } => {
                 self.tell(now, ::beacon::Input::Prefinalized { slot, view, value });
                 self.carry();
             }
-            engine::Output::Carried { from, partial } => self.carried(now, from, &partial),
-            engine::Output::Finalized { slot, block } => self.finalized(now, slot, block),
-            engine::Output::Abandoned { view } => {
+            engine::Effect::Carried { from, partial } => self.carried(now, from, &partial),
+            engine::Effect::Finalized { slot, block } => self.finalized(now, slot, block),
+            engine::Effect::Abandoned { view } => {
                 self.tell(now, ::beacon::Input::Abandoned { view });
             }
-            engine::Output::Accused { party, fault } => {
+            engine::Effect::Accused { party, fault } => {
                 self.note(Event::Accused { party, fault });
             }
-            engine::Output::Refused(why) => self.note(Event::Refused(why)),
+            engine::Effect::Refused(why) => self.note(Event::Refused(why)),
         }
     }
 
@@ -350,27 +352,27 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         let mut record = None;
         for output in answer {
             match output {
-                ::beacon::Output::Persist(released @ ::beacon::Record::Released { .. }) => {
+                ::beacon::Output::Keep(released @ ::beacon::Record::Released { .. }) => {
                     record = Some(released);
                 }
-                ::beacon::Output::Send {
-                    to: ::beacon::Recipient::All,
+                ::beacon::Output::Do(::beacon::Effect::Send {
+                    to: Recipient::All,
                     message: message @ ::beacon::Message::Partial { .. },
-                } => {
+                }) => {
                     // Writing into memory does not fail.
                     let bytes = borsh::to_vec(&message).unwrap_or_default();
                     let carried = self.engine.carry(bytes).is_ok();
                     let record = record.take().filter(|_| !carried);
-                    self.outputs.extend(record.map(|own| Output::Persist(Record::Beacon(own))));
+                    self.outputs.extend(record.map(|own| Output::Keep(Record::Beacon(own))));
                     if !carried {
                         let message = Message::Beacon(message);
-                        self.outputs.push_back(Output::Send { to: Recipient::All, message });
+                        self.effect(Effect::Send { to: Recipient::All, message });
                     }
                 }
                 output => self.take_beacon_output(output),
             }
         }
-        self.outputs.extend(record.map(|own| Output::Persist(Record::Beacon(own))));
+        self.outputs.extend(record.map(|own| Output::Keep(Record::Beacon(own))));
     }
 
     fn finalized(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
@@ -385,7 +387,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             let transactions = transactions.clone();
             let record = Record::Ordered { slot, block: value, transactions };
             self.ordered = Some(slot);
-            self.outputs.push_back(Output::Persist(record));
+            self.outputs.push_back(Output::Keep(record));
         }
         self.tell(now, ::beacon::Input::Finalized { slot, value });
         self.keygen.ordered(slot.get(), &transactions);
@@ -415,24 +417,32 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
 
     fn drain_keygen(&mut self, now: Instant) {
         while let Some(output) = self.keygen.poll() {
-            match output {
-                keygen::Output::Persist(record) => {
-                    self.outputs.push_back(Output::Persist(Record::Keygen(record)));
+            let effect = match output {
+                keygen::Output::Keep(record) => {
+                    self.outputs.push_back(Output::Keep(Record::Keygen(record)));
+                    continue;
                 }
-                keygen::Output::Run(job) => self.outputs.push_back(Output::Run(Job::Keygen(job))),
-                keygen::Output::Accused(fault) => {
+                keygen::Output::Note(record) => {
+                    self.outputs.push_back(Output::Note(Record::Keygen(record)));
+                    continue;
+                }
+                keygen::Output::Do(effect) => effect,
+            };
+            match effect {
+                keygen::Effect::Run(job) => self.effect(Effect::Run(Job::Keygen(job))),
+                keygen::Effect::Accused(fault) => {
                     let (party, fault) = (fault.party, fault.misdeed.to_string());
                     self.note(Event::Accused { party, fault });
                 }
-                keygen::Output::Submit(transaction) => {
+                keygen::Effect::Submit(transaction) => {
                     self.engine.handle(now, engine::Input::Submit(transaction));
                 }
-                keygen::Output::Dealing { dealings, progress } => {
+                keygen::Effect::Dealing { dealings, progress } => {
                     self.note(Event::Dealing { dealings, progress });
                 }
-                keygen::Output::Refused(why) => self.note(Event::Refused(why)),
-                keygen::Output::Ready { .. } => self.begin(now),
-                keygen::Output::Late(keys) => {
+                keygen::Effect::Refused(why) => self.note(Event::Refused(why)),
+                keygen::Effect::Ready { .. } => self.begin(now),
+                keygen::Effect::Late(keys) => {
                     self.note(Event::Admitted(Arc::clone(&keys)));
                     self.admit(now, &keys);
                 }
@@ -507,35 +517,36 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     }
 
     fn take_beacon_output(&mut self, output: ::beacon::Output<S>) {
-        self.outputs.push_back(match output {
-            ::beacon::Output::Persist(record) => Output::Persist(Record::Beacon(record)),
-            ::beacon::Output::Send { to, message } => {
-                let to = match to {
-                    ::beacon::Recipient::All => Recipient::All,
-                    ::beacon::Recipient::One(party) => Recipient::One(party),
-                };
-                Output::Send { to, message: Message::Beacon(message) }
-            }
-            ::beacon::Output::Check(job) => Output::Run(Job::Beacon(job)),
-            ::beacon::Output::Reveal(reveal) => Output::Note(Event::Revealed(reveal)),
-            ::beacon::Output::Skipped { slot } | ::beacon::Output::Off { slot } => {
-                Output::Note(Event::Skipped(slot))
-            }
-            ::beacon::Output::Accuse { party, fault } => {
-                Output::Note(Event::Accused { party, fault: fault.to_string() })
-            }
-            // The devnet keeps no archive for its validators.
-            ::beacon::Output::Lookup { .. } => return,
-            // Normal: the fast path is off, the slot is not beaconed, a view was given up.
-            ::beacon::Output::Refused(::beacon::Refusal::Withheld(_)) => return,
-            ::beacon::Output::Refused(refusal) => Output::Note(Event::Refused(refusal.to_string())),
+        let output = output.map(Record::Beacon, |effect| {
+            Some(match effect {
+                ::beacon::Effect::Send { to, message } => {
+                    Effect::Send { to, message: Message::Beacon(message) }
+                }
+                ::beacon::Effect::Check(job) => Effect::Run(Job::Beacon(job)),
+                ::beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
+                ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
+                    Effect::Tell(Event::Skipped(slot))
+                }
+                ::beacon::Effect::Accuse { party, fault } => {
+                    Effect::Tell(Event::Accused { party, fault: fault.to_string() })
+                }
+                // The devnet keeps no archive for its validators.
+                ::beacon::Effect::Lookup { .. } => return None,
+                // Normal: the fast path is off, the slot is not beaconed, a view was given up.
+                ::beacon::Effect::Refused(::beacon::Refusal::Withheld(_)) => return None,
+                ::beacon::Effect::Refused(refusal) => {
+                    Effect::Tell(Event::Refused(refusal.to_string()))
+                }
+            })
         });
+        self.outputs.extend(output.transpose());
     }
 }
 
 impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
     type Input = Input<S, E>;
-    type Output = Output<S, E>;
+    type Record = Record<E::Record>;
+    type Effect = Effect<S, E>;
 
     fn handle(&mut self, now: Instant, input: Input<S, E>) {
         if matches!(self.stage, Stage::Halted) {
@@ -674,13 +685,15 @@ mod tests {
             validator.settle(Instant::START);
             let Some(output) = validator.poll() else { return (records, keys) };
             match output {
-                Output::Persist(record) => records.push(record),
-                Output::Run(Job::Keygen(keygen::Job::Dealings(Dealings::Deal { .. }))) => {}
-                Output::Run(Job::Keygen(job)) => {
+                Output::Keep(record) | Output::Note(record) => records.push(record),
+                Output::Do(Effect::Run(Job::Keygen(keygen::Job::Dealings(Dealings::Deal {
+                    ..
+                })))) => {}
+                Output::Do(Effect::Run(Job::Keygen(job))) => {
                     validator.keygen.checked(job.run(setup, &identities[0]));
                 }
-                Output::Note(Event::Ready { .. }) => keys = Keys::Suffice,
-                Output::Note(Event::Halted(why)) => keys = Keys::Refused(why),
+                Output::Do(Effect::Tell(Event::Ready { .. })) => keys = Keys::Suffice,
+                Output::Do(Effect::Tell(Event::Halted(why))) => keys = Keys::Refused(why),
                 _ => {}
             }
         }
@@ -696,8 +709,12 @@ mod tests {
             let mut submitted = Vec::new();
             while let Some(output) = keygen.poll() {
                 match output {
-                    keygen::Output::Run(job) => keygen.checked(job.run(setup, identity)),
-                    keygen::Output::Submit(transaction) => submitted.push(transaction),
+                    keygen::Output::Do(keygen::Effect::Run(job)) => {
+                        keygen.checked(job.run(setup, identity))
+                    }
+                    keygen::Output::Do(keygen::Effect::Submit(transaction)) => {
+                        submitted.push(transaction)
+                    }
                     _ => {}
                 }
             }

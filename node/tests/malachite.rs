@@ -29,8 +29,8 @@ use prefinal_node::engine::Engine;
 use prefinal_node::setup::{Algorithm, Plan, Setup};
 use prefinal_node::simulate::committee::Ground;
 use prefinal_node::simulate::lives::Lives;
-use prefinal_node::validator::{self, Event, Recipient};
-use protocol::Instant;
+use prefinal_node::validator::{self, Event};
+use protocol::{Instant, Recipient};
 use sim::{Disk, Host, Network, Seat, Simulation, Step};
 use weighted_rounding::{Ratio, Stake};
 
@@ -39,7 +39,7 @@ type Record = validator::Record<<Malachite as Engine>::Record>;
 type Job = validator::Job<Wvuf, <Malachite as Engine>::Job>;
 type Verdict = validator::Verdict<Wvuf, <Malachite as Engine>::Verdict>;
 type Input = validator::Input<Wvuf, Malachite>;
-type Output = validator::Output<Wvuf, Malachite>;
+type Effect = validator::Effect<Wvuf, Malachite>;
 type Validator = validator::Validator<Wvuf, Malachite>;
 
 /// Of 100: a quorum is 67, the fast path asks for 84, and the last party can be missing from both.
@@ -126,7 +126,6 @@ impl Host for Committee {
     type Message = Arc<Message>;
     type Job = Job;
     type Verdict = Verdict;
-    type Record = Record;
     type Event = Seen;
 
     fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator {
@@ -151,10 +150,9 @@ impl Host for Committee {
         Input::Tick
     }
 
-    fn carry_out(&mut self, output: Output, step: &mut Step<'_, Self>) {
-        match output {
-            Output::Persist(record) => step.persist(record),
-            Output::Send { to, message } => {
+    fn carry_out(&mut self, effect: Effect, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send { to, message } => {
                 if let Some(vote) = precommit(&message) {
                     step.note(Seen::Precommit(vote.clone()));
                 }
@@ -164,14 +162,14 @@ impl Host for Committee {
                     step.note(Seen::EarlyOnItsOwn);
                 }
                 let to = match to {
-                    Recipient::All => sim::Recipient::All,
-                    Recipient::One(party) => sim::Recipient::One(Seat::new(party.get())),
+                    Recipient::All => Recipient::All,
+                    Recipient::One(party) => Recipient::One(Seat::new(party.get())),
                 };
                 let message = self.tamper(step.seat(), message);
                 step.send(to, Arc::new(message));
             }
-            Output::Run(job) => step.run(job),
-            Output::Note(event) => {
+            Effect::Run(job) => step.run(job),
+            Effect::Tell(event) => {
                 let seen = match event {
                     Event::Finalized { slot, block } => Seen::Finalized(slot, block.unwrap()),
                     Event::Revealed(reveal) => Seen::Revealed(reveal),

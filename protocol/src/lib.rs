@@ -4,11 +4,8 @@
 //! wants done comes out of [`Machine::poll`], and time is an argument. The same inputs at the same
 //! times give the same outputs everywhere, so a run can be replayed, simulated and checked.
 //!
-//! Some outputs are records: a promise that must be durable before what follows it leaves.
-//! [`Recorded`] tells them from the rest, so that a journal can stand between machine and driver.
-//!
-//! Elsewhere: the machines (`beacon`, `jolteon`), the journal (`journal`), and who drives them (`sim`
-//! in virtual time, `node` in real time).
+//! Some outputs are records: promises that must be durable before what follows them leaves. [`Output`]
+//! tells them from the rest, so that a journal can stand between machine and driver.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -65,22 +62,83 @@ impl Sub for Instant {
 /// A protocol as a value.
 ///
 /// The driver calls [`handle`](Self::handle) for every input and then [`poll`](Self::poll) until it
-/// gives `None`; it carries the outputs out in that order. Outputs that must be durable before a
-/// later output leaves come before it.
+/// gives `None`; it carries the outputs out in that order.
 pub trait Machine {
     /// What happens to the machine.
     type Input;
-    /// What the machine wants done.
-    type Output;
+    /// What it must find again after a crash.
+    type Record;
+    /// What it wants done, its records aside.
+    type Effect;
 
-    /// Takes one input. Never fails: what a peer does wrong comes out as an output that names it.
+    /// Takes one input. Never fails: what a peer does wrong comes out as an effect that names the peer.
     fn handle(&mut self, now: Instant, input: Self::Input);
 
     /// The next thing to do, in the order in which it must be done.
-    fn poll(&mut self) -> Option<Self::Output>;
+    fn poll(&mut self) -> Option<OutputOf<Self>>;
 
     /// When the machine wants to be handled again if nothing else happens first.
     fn wake_at(&self) -> Option<Instant>;
+}
+
+/// One thing that a machine wants done.
+///
+/// Records and notes are of one type: a journal is one sequence, and a restart reads it without asking
+/// how urgent each entry was when it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output<R, E> {
+    /// A record that is durable before any later effect is carried out.
+    Keep(R),
+    /// A record that is written some time: losing it repeats what is harmless to repeat.
+    Note(R),
+    /// Something to carry out: send, compute, reveal, accuse.
+    Do(E),
+}
+
+/// The outputs of a machine.
+pub type OutputOf<M> = Output<<M as Machine>::Record, <M as Machine>::Effect>;
+
+impl<R, E> Output<R, E> {
+    /// The same output of a machine that contains the one that it came from.
+    pub fn map<S, F>(
+        self,
+        record: impl FnOnce(R) -> S,
+        effect: impl FnOnce(E) -> F,
+    ) -> Output<S, F> {
+        match self {
+            Self::Keep(own) => Output::Keep(record(own)),
+            Self::Note(own) => Output::Note(record(own)),
+            Self::Do(own) => Output::Do(effect(own)),
+        }
+    }
+
+    /// What is to be carried out; `None` for a record.
+    pub fn effect(self) -> Option<E> {
+        match self {
+            Self::Do(effect) => Some(effect),
+            Self::Keep(_) | Self::Note(_) => None,
+        }
+    }
+}
+
+impl<R, E> Output<R, Option<E>> {
+    /// A record as it is, and an effect if there is one.
+    pub fn transpose(self) -> Option<Output<R, E>> {
+        match self {
+            Self::Keep(record) => Some(Output::Keep(record)),
+            Self::Note(record) => Some(Output::Note(record)),
+            Self::Do(effect) => effect.map(Output::Do),
+        }
+    }
+}
+
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient<P> {
+    /// Everybody but the sender.
+    All,
+    /// One of them.
+    One(P),
 }
 
 /// When whoever leads a round proposes: not before a pause in it, and not before the round is due.
@@ -110,28 +168,6 @@ impl Pace {
         let due = Instant::START + self.period.saturating_mul(before);
         due.min(entered + self.period).max(entered + self.pause)
     }
-}
-
-/// An output as a journal sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duty<R, E> {
-    /// A record that is durable before any later effect is carried out.
-    Keep(R),
-    /// A record that is written some time: losing it repeats what is harmless to repeat.
-    Note(R),
-    /// Something to carry out.
-    Do(E),
-}
-
-/// Outputs of which some are records.
-pub trait Recorded {
-    /// What must be found again after a crash.
-    type Record;
-    /// What is left without the records.
-    type Effect;
-
-    /// Which of the two this is.
-    fn duty(self) -> Duty<Self::Record, Self::Effect>;
 }
 
 #[cfg(test)]

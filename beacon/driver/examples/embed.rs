@@ -13,6 +13,7 @@
 
 mod dealer;
 
+use protocol::Recipient;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use beacon::{Bls, Message, Recipient, Reveal, Slot, Value, View};
+use beacon::{Bls, Message, Reveal, Slot, Value, View};
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;

@@ -106,7 +106,10 @@ fn peers() -> Result<Peers, Failure> {
         for number in 1..=SLOTS {
             beacon.handle(protocol::Instant::START, finalized(number));
             while let Some(output) = beacon.poll() {
-                if let Output::Send { message: message @ Message::Partial { .. }, .. } = output {
+                if let Output::Do(Effect::Send {
+                    message: message @ Message::Partial { .. }, ..
+                }) = output
+                {
                     sent.entry(number).or_default().push((peer, message));
                 }
             }
@@ -139,7 +142,7 @@ fn alone(peers: &Peers) -> Result<Vec<Duration>, Failure> {
         for input in inputs {
             beacon.handle(protocol::Instant::START, input);
             while let Some(output) = beacon.poll() {
-                if let Output::Check(job) = output {
+                if let Output::Do(Effect::Check(job)) = output {
                     beacon.handle(protocol::Instant::START, Input::Checked(job.run()));
                 }
             }

@@ -1,4 +1,5 @@
 //! The callbacks.
+use protocol::Recipient;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -8,8 +9,8 @@ use std::time::Duration;
 
 use async_channel::Receiver;
 use beacon::{
-    Beacon, Config, ConfigError, Effect, Input, Message, Path, Recipient, Record, Scheme, Slot,
-    Switch, Value, View,
+    Beacon, Config, ConfigError, Effect, Input, Message, Path, Record, Scheme, Slot, Switch, Value,
+    View,
 };
 use crypto_core::access::Party;
 use journal::{Journal, JournalError, Journaled, OpenError};

@@ -1,7 +1,8 @@
 //! What the engine reads, and why calls are refused.
-use beacon::{Fault, Message, Recipient, Refusal, Reveal, Scheme, Slot};
+use beacon::{Fault, Message, Refusal, Reveal, Scheme, Slot};
 use crypto_core::access::Party;
 use journal::JournalError;
+use protocol::Recipient;
 
 /// What a beacon wants done or has to say, in this order.
 #[derive(Clone, Debug)]
@@ -9,7 +10,7 @@ pub enum Event<S: Scheme> {
     /// Send this. Its record is durable.
     Send {
         /// To whom.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         message: Message<S>,
     },

@@ -3,28 +3,22 @@
 //! Records that follow each other are made durable together. The last records of a step have nothing
 //! behind them, but what the *driver* does next may rest on them: after a timeout is announced, the
 //! engine signs it. So [`Journaled::poll`] says that there is nothing left only when they are durable
-//! too. Notes ([`Duty::Note`]) go with the next record that is kept.
+//! too. Notes ([`Output::Note`]) go with the next record that is kept.
 //!
 //! A journal does not grow for ever: with [`Journaled::shortened`] it is replaced by the machine's own
 //! summary of it once in a while. The summary knows of everything that the machine did, so it is taken
 //! only when everything that it did has been given out; else a crash could lose an effect.
 use borsh::{BorshDeserialize, BorshSerialize};
-use protocol::{Duty, Instant, Machine, Recorded};
+use protocol::{Instant, Machine, Output};
 
 use crate::storage::{Journal, JournalError};
 
-/// The records of a machine.
-pub type RecordOf<M> = <<M as Machine>::Output as Recorded>::Record;
-
-/// The effects of a machine.
-type EffectOf<M> = <<M as Machine>::Output as Recorded>::Effect;
-
 /// The fewest records that restore a machine.
-type Summary<M> = fn(&M) -> Vec<RecordOf<M>>;
+type Summary<M> = fn(&M) -> Vec<<M as Machine>::Record>;
 
 /// A machine whose promises are durable before anybody hears of them.
 #[derive(Debug)]
-pub struct Journaled<M: Machine<Output: Recorded>, J> {
+pub struct Journaled<M: Machine, J> {
     machine: M,
     journal: J,
     /// Whether a kept record is not durable yet.
@@ -34,7 +28,7 @@ pub struct Journaled<M: Machine<Output: Recorded>, J> {
 }
 
 #[derive(Debug)]
-struct Shorten<M: Machine<Output: Recorded>> {
+struct Shorten<M: Machine> {
     summary: Summary<M>,
     /// How many records may be written before the next summary.
     every: usize,
@@ -54,8 +48,8 @@ pub enum OpenError<E> {
 
 impl<M, J> Journaled<M, J>
 where
-    M: Machine<Output: Recorded>,
-    RecordOf<M>: BorshSerialize + BorshDeserialize,
+    M: Machine,
+    M::Record: BorshSerialize + BorshDeserialize,
     J: Journal,
 {
     /// Reads the journal and lets `build` make the machine that goes on after its records.
@@ -64,7 +58,7 @@ where
     /// If the journal cannot be read or holds other records, or the machine refuses to start.
     pub fn open<E>(
         mut journal: J,
-        build: impl FnOnce(Vec<RecordOf<M>>) -> Result<M, E>,
+        build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
     ) -> Result<Self, OpenError<E>> {
         let bytes = journal.replay()?;
         let records: Result<Vec<_>, _> = bytes.iter().enumerate().map(decode).collect();
@@ -74,7 +68,7 @@ where
 
     /// Replaces the journal by the machine's own summary of it after every so many records.
     #[must_use]
-    pub fn shortened(mut self, every: usize, summary: fn(&M) -> Vec<RecordOf<M>>) -> Self {
+    pub fn shortened(mut self, every: usize, summary: fn(&M) -> Vec<M::Record>) -> Self {
         self.shorten = Some(Shorten { summary, every, written: 0 });
         self
     }
@@ -104,7 +98,7 @@ where
     ///
     /// # Errors
     /// If the journal fails, or failed before. Nothing comes out any more.
-    pub fn poll(&mut self) -> Result<Option<EffectOf<M>>, JournalError> {
+    pub fn poll(&mut self) -> Result<Option<M::Effect>, JournalError> {
         self.alive()?;
         let next = self.advance();
         if let Err(error) = &next {
@@ -142,15 +136,15 @@ where
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    fn advance(&mut self) -> Result<Option<EffectOf<M>>, JournalError> {
+    fn advance(&mut self) -> Result<Option<M::Effect>, JournalError> {
         while let Some(output) = self.machine.poll() {
-            match output.duty() {
-                Duty::Keep(record) => {
+            match output {
+                Output::Keep(record) => {
                     self.write(&record)?;
                     self.owing = true;
                 }
-                Duty::Note(record) => self.write(&record)?,
-                Duty::Do(effect) => {
+                Output::Note(record) => self.write(&record)?,
+                Output::Do(effect) => {
                     self.settle()?;
                     return Ok(Some(effect));
                 }
@@ -161,7 +155,7 @@ where
         Ok(None)
     }
 
-    fn write(&mut self, record: &RecordOf<M>) -> Result<(), JournalError> {
+    fn write(&mut self, record: &M::Record) -> Result<(), JournalError> {
         self.journal.append(&encode(record)?)?;
         if let Some(shorten) = &mut self.shorten {
             shorten.written = shorten.written.saturating_add(1);

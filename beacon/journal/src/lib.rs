@@ -84,8 +84,8 @@
 //! # Ok::<(), JournalError>(())
 //! ```
 //!
-//! Elsewhere: which outputs are records (`protocol::Recorded`), what a beacon makes of them after a
-//! crash (`beacon`), callbacks and a pool above a journaled beacon (`driver`).
+//! What a beacon makes of its records after a crash is told there; callbacks and a pool above a journaled
+//! beacon are in `driver`.
 #![forbid(unsafe_code)]
 
 mod journaled;
@@ -94,7 +94,7 @@ mod memory;
 mod redb;
 mod storage;
 
-pub use crate::journaled::{Journaled, OpenError, RecordOf};
+pub use crate::journaled::{Journaled, OpenError};
 pub use crate::memory::Memory;
 #[cfg(feature = "redb")]
 pub use crate::redb::Redb;

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::Beacon;
-use crate::event::{Output, Refusal};
+use crate::event::{Effect, Refusal};
 use crate::job::Subject;
 use crate::schemes::{Contained, ContentError, Scheme};
 use crate::slot::{Slot, Value};
@@ -20,7 +20,7 @@ const MOST: usize = 4;
 impl<S: Scheme> Beacon<S> {
     pub(super) fn content(&mut self, content: S::Content) {
         if let Err(error) = self.enter_content(content) {
-            self.outputs.push_back(Output::Refused(Refusal::Content(error)));
+            self.effect(Effect::Refused(Refusal::Content(error)));
         }
     }
 

@@ -16,19 +16,19 @@
 //! use for the first time, after a pause otherwise.
 //!
 //! Shown is what this beacon keeps of finished slots, or what the driver's archive has
-//! ([`Output::Lookup`]); to one peer a bounded number in a pause, each once, and in all some again
+//! ([`Effect::Lookup`]); to one peer a bounded number in a pause, each once, and in all some again
 //! (`history`): a question of 13 bytes is answered with up to `outputs` times as many as an output has.
 //! A skipped slot with an input is as good as any; one without has no output, and one that is off is
 //! neither asked for nor shown.
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use super::Beacon;
 use crate::collector::Lane;
 use crate::contract::bound_value;
-use crate::event::{Fault, Output, Recipient};
+use crate::event::{Effect, Fault};
 use crate::job::{Combined, Job, Work};
 use crate::schemes::{Scheme, ShownError};
 use crate::slot::Slot;
@@ -124,7 +124,7 @@ impl<S: Scheme> Beacon<S> {
             }
         }
         if !archived.is_empty() {
-            self.outputs.push_back(Output::Lookup { to, slots: archived });
+            self.effect(Effect::Lookup { to, slots: archived });
         }
     }
 
@@ -145,7 +145,7 @@ impl<S: Scheme> Beacon<S> {
             open.opening = true;
         }
         let job = Job::new(&self.keys, &subject, path, Work::Open(from, shown));
-        self.outputs.push_back(Output::Check(job));
+        self.effect(Effect::Check(job));
     }
 
     /// What was shown is the output, or its sender is a liar.
@@ -182,7 +182,7 @@ impl<S: Scheme> Beacon<S> {
                 self.missed.again = Instant::START;
                 if self.missed.liars.insert(from) {
                     let fault = Fault::FalseOutput { slot, path, shown };
-                    self.outputs.push_back(Output::Accuse { party: from, fault });
+                    self.effect(Effect::Accuse { party: from, fault });
                 }
             }
         }

@@ -2,13 +2,13 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};
 use crate::config::Binding;
 use crate::contract::bound_value;
-use crate::event::{Fault, Output, Recipient, Refusal};
+use crate::event::{Effect, Fault, Output, Refusal};
 use crate::history::Answer;
 use crate::schemes::{Scheme, parties};
 use crate::slot::Slot;
@@ -36,7 +36,7 @@ impl<S: Scheme> Beacon<S> {
             return;
         }
         if !self.keys.has(from) {
-            self.outputs.push_back(Output::Accuse { party: from, fault: Fault::NotMember });
+            self.effect(Effect::Accuse { party: from, fault: Fault::NotMember });
             return;
         }
         match message {
@@ -181,7 +181,7 @@ impl<S: Scheme> Beacon<S> {
                 self.suspects.insert(party);
                 let partial = Box::new(partial);
                 let fault = Fault::FalsePartial { slot, path, value, partial };
-                self.outputs.push_back(Output::Accuse { party, fault });
+                self.outputs.push_back(Output::Do(Effect::Accuse { party, fault }));
             }
         }
         if own {
@@ -198,7 +198,7 @@ impl<S: Scheme> Beacon<S> {
         for open in self.open.values_mut() {
             open.collector.disown(path, self.me, committee);
         }
-        self.outputs.push_back(Output::Refused(Refusal::OwnSecret { path }));
+        self.effect(Effect::Refused(Refusal::OwnSecret { path }));
     }
 
     pub(super) fn accuse_once(&mut self, party: Party, fault: Fault<S>) {
@@ -212,7 +212,7 @@ impl<S: Scheme> Beacon<S> {
             Fault::NotMember | Fault::FalsePartial { .. } | Fault::FalseOutput { .. } => return,
         };
         if self.accused.insert((party, kind)) {
-            self.outputs.push_back(Output::Accuse { party, fault });
+            self.effect(Effect::Accuse { party, fault });
         }
     }
 }

@@ -18,11 +18,10 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use super::Beacon;
 use crate::contract::lost::{Life, LifeId, Lost, recollect};
-use crate::event::Recipient;
 use crate::schemes::Scheme;
 use crate::slot::Slot;
 use crate::wire::Message;

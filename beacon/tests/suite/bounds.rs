@@ -1,5 +1,5 @@
 //! Floods: what a peer can make this party keep is bounded by a formula, however long it goes on.
-use beacon::{Footprint, Input, Limits, Message, Output, Path, Value, Work};
+use beacon::{Effect, Footprint, Input, Limits, Message, Output, Path, Value, Work};
 use crypto_core::access::Party;
 use protocol::Machine;
 
@@ -122,7 +122,7 @@ fn an_engine_far_ahead_keeps_values_only<S: Instance>() {
         }
         beacon.handle(ms(0), finalized(at, Some(V)));
         let sent = std::iter::from_fn(|| beacon.poll())
-            .filter(|output| matches!(output, Output::Send { .. }))
+            .filter(|output| matches!(output, Output::Do(Effect::Send { .. })))
             .count();
         assert_eq!(sent, 1, "rule 6 holds for slot {at}");
     }

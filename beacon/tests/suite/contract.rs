@@ -1,5 +1,5 @@
 //! One test per rule of the release contract, each with a schedule that leaks or breaks without it.
-use beacon::{Message, Output, Path, Record, Refusal, Withheld};
+use beacon::{Effect, Message, Output, Path, Record, Refusal, Withheld};
 use protocol::Machine;
 
 use crate::fixture::*;
@@ -31,7 +31,7 @@ suite! {
 
 fn withheld<S: Instance>(outputs: &[Output<S>]) -> Vec<Withheld> {
     let refusals = outputs.iter().filter_map(|output| match output {
-        Output::Refused(Refusal::Withheld(reason)) => Some(*reason),
+        Output::Do(Effect::Refused(Refusal::Withheld(reason))) => Some(*reason),
         _ => None,
     });
     refusals.collect()
@@ -150,10 +150,10 @@ fn rule_5_the_record_comes_before_the_partial<S: Instance>() {
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
         let released = Record::Released { slot: slot(1), value: V };
         assert!(matches!(&outputs[..],
-            [Output::Persist(record), Output::Send { .. }] if *record == released));
+            [Output::Keep(record), Output::Do(Effect::Send { .. })] if *record == released));
         let outputs = step(&mut beacon, ms(0), finalized(1, Some(W)));
         let last = Record::Finalized { slot: slot(1), value: Some(W) };
-        assert!(matches!(&outputs[0], Output::Persist(record) if *record == last));
+        assert!(matches!(&outputs[0], Output::Keep(record) if *record == last));
     }
 }
 
@@ -248,14 +248,14 @@ fn rule_8_a_skipped_slot_is_reported_in_order_if_inputs_have_a_value<S: Instance
     assert_eq!(paths(&outputs), [Path::Slow]);
     let outputs = step(&mut beacon, ms(0), finalized(2, None));
     assert!(sent(&outputs).is_empty(), "there is nothing to evaluate");
-    assert!(!outputs.iter().any(|output| matches!(output, Output::Skipped { .. })));
+    assert!(!outputs.iter().any(|output| matches!(output, Output::Do(Effect::Skipped { .. }))));
     let partial = world.message(B, Path::Slow, slot(1), Some(V));
     let outputs = step(&mut beacon, ms(0), received(B, partial));
     let order: Vec<u64> = outputs
         .iter()
         .filter_map(|output| match output {
-            Output::Reveal(reveal) => Some(reveal.slot.get()),
-            Output::Skipped { slot } => Some(slot.get()),
+            Output::Do(Effect::Reveal(reveal)) => Some(reveal.slot.get()),
+            Output::Do(Effect::Skipped { slot }) => Some(slot.get()),
             _ => None,
         })
         .collect();
@@ -343,10 +343,10 @@ fn the_engine_cannot_finalize_a_slot_twice<S: Instance>() {
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     assert!(step(&mut beacon, ms(0), finalized(1, Some(V))).is_empty());
     let outputs = step(&mut beacon, ms(0), finalized(1, Some(W)));
-    assert!(matches!(outputs[..], [Output::Refused(Refusal::SecondFinal { .. })]));
+    assert!(matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::SecondFinal { .. }))]));
     // Nor after it is finished.
     let partial = world.message(B, Path::Slow, slot(1), Some(V));
     assert_eq!(reveals(&step(&mut beacon, ms(0), received(B, partial))).len(), 1);
     let outputs = step(&mut beacon, ms(0), finalized(1, None));
-    assert!(matches!(outputs[..], [Output::Refused(Refusal::SecondFinal { .. })]));
+    assert!(matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::SecondFinal { .. }))]));
 }

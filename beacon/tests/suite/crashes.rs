@@ -1,6 +1,6 @@
 //! A crash after every single output of a run: what was durable decides what the next life says.
 use beacon::{
-    Beacon, Input, Message, Output, Path, Record, Refusal, Reveal, Slot, Value, Withheld,
+    Beacon, Effect, Input, Message, Output, Path, Record, Refusal, Reveal, Slot, Value, Withheld,
 };
 use crypto_core::access::Party;
 
@@ -60,15 +60,15 @@ impl<S: Instance> Effects<S> {
             }
             self.count += 1;
             match output {
-                Output::Persist(record) => self.log.push(record),
-                Output::Send { message, .. } => {
+                Output::Keep(record) | Output::Note(record) => self.log.push(record),
+                Output::Do(Effect::Send { message, .. }) => {
                     self.check(&message);
                     self.sent.push(message);
                 }
-                Output::Check(job) => beacon.handle(ms(0), Input::Checked(job.run())),
-                Output::Reveal(reveal) => self.reveals.push(*reveal),
+                Output::Do(Effect::Check(job)) => beacon.handle(ms(0), Input::Checked(job.run())),
+                Output::Do(Effect::Reveal(reveal)) => self.reveals.push(*reveal),
                 // A later life is silent about what is not on record.
-                Output::Refused(Refusal::Withheld(Withheld::Lost { .. })) => {}
+                Output::Do(Effect::Refused(Refusal::Withheld(Withheld::Lost { .. }))) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use beacon::{
     Batch, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decrypting, Decryption,
-    DecryptionShares, Fault, Finality, Input, Life, Message, Output, Path, Paths, Record, Refusal,
-    Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
+    DecryptionShares, Effect, Fault, Finality, Input, Life, Message, Output, Path, Paths, Record,
+    Refusal, Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
 };
 use crypto_core::access::{Access, Party};
 use crypto_core::commitment::Commitment;
@@ -166,7 +166,7 @@ fn follow(beacon: &mut Beacon<Decryption>, batch: &Batch) -> Vec<Output<Decrypti
 
 fn refusals(outputs: &[Output<Decryption>]) -> Vec<Refusal> {
     let refusals = outputs.iter().filter_map(|output| match output {
-        Output::Refused(refusal) => Some(refusal.clone()),
+        Output::Do(Effect::Refused(refusal)) => Some(refusal.clone()),
         _ => None,
     });
     refusals.collect()

@@ -1,13 +1,13 @@
 //! One chain of rounds through three committees: no slot without output, none with two, one order.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use beacon::epochs::{Epochs, HandoverError, Input, Message, Output, Record};
-use beacon::{Bls, Mode, Path, Paths, Recipient, Reveal, Slot, Switch, View, Withheld};
+use beacon::epochs::{Effect, Epochs, HandoverError, Input, Message, Output, Record};
+use beacon::{Bls, Mode, Path, Paths, Reveal, Slot, Switch, View, Withheld};
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context};
 use crypto_core::drand::RoundNumber;
-use protocol::Machine;
+use protocol::{Machine, Recipient};
 
 use crate::fixture::{LIFE, RETRY, V, W, ms, slot};
 use crate::reshared::{BOUNDARIES, PLANS, Person, config, context, epoch, party, person, terms};
@@ -122,19 +122,23 @@ impl Net {
 
     fn carry_out(&mut self, who: Person) {
         while let Some(output) = self.people.get_mut(&who).unwrap().poll() {
-            let Output::Of { epoch, output } = output else {
-                if let Output::Retired { epoch } = output {
+            let effect = match output {
+                Output::Keep(record) | Output::Note(record) => {
+                    self.logs.entry(who).or_default().push(record);
+                    continue;
+                }
+                Output::Do(effect) => effect,
+            };
+            let Effect::Of { epoch, effect } = effect else {
+                if let Effect::Retired { epoch } = effect {
                     let number = usize::try_from(epoch.get()).unwrap();
                     self.retired.entry(who).or_default().push(number);
                 }
                 continue;
             };
             let number = usize::try_from(epoch.get()).unwrap();
-            match output {
-                beacon::Output::Persist(record) => {
-                    self.logs.entry(who).or_default().push(Record { epoch, record });
-                }
-                beacon::Output::Send { to, message } => {
+            match effect {
+                beacon::Effect::Send { to, message } => {
                     let bytes = borsh::to_vec(&Message { epoch, message }).unwrap();
                     let peers = PLANS[number].people.iter().map(|(name, _)| Person(*name));
                     let meant = |peer: &Person| match to {
@@ -145,17 +149,17 @@ impl Net {
                         self.queue.push_back((who, peer, bytes.clone()));
                     }
                 }
-                beacon::Output::Check(job) => {
+                beacon::Effect::Check(job) => {
                     let verdict = Input::Checked { epoch, verdict: job.run() };
                     self.people.get_mut(&who).unwrap().handle(ms(self.now), verdict);
                 }
-                beacon::Output::Reveal(reveal) => {
+                beacon::Effect::Reveal(reveal) => {
                     assert_eq!(number, owner(reveal.slot.get()), "another committee's slot");
                     self.reveals.entry(who).or_default().push(*reveal);
                 }
                 // Who holds no shares follows, and says nothing.
                 // So does who came back, until it knows where the others are.
-                beacon::Output::Refused(beacon::Refusal::Withheld(
+                beacon::Effect::Refused(beacon::Refusal::Withheld(
                     Withheld::NoShares { .. } | Withheld::Lost { .. },
                 )) => {}
                 other => panic!("{who:?}: {other:?}"),
@@ -336,9 +340,10 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
         }
         let outputs = std::iter::from_fn(|| epochs.poll());
         let reasons = outputs.filter_map(|output| match output {
-            Output::Of {
-                output: beacon::Output::Refused(beacon::Refusal::Withheld(why)), ..
-            } => Some(why),
+            Output::Do(Effect::Of {
+                effect: beacon::Effect::Refused(beacon::Refusal::Withheld(why)),
+                ..
+            }) => Some(why),
             _ => None,
         });
         reasons.collect()
@@ -355,8 +360,8 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
         epochs.handle(ms(0), Input::Abandoned { view });
         let mut log = Vec::new();
         while let Some(output) = epochs.poll() {
-            if let Output::Of { epoch, output: beacon::Output::Persist(record) } = output {
-                log.push(Record { epoch, record });
+            if let Output::Keep(record) | Output::Note(record) = output {
+                log.push(record);
             }
         }
         let old = config(0, who).unwrap();
@@ -388,9 +393,7 @@ fn slots_that_were_off_before_an_epoch_are_none_of_its_switches() {
     let records = |epochs: &mut Epochs<Bls>| -> Vec<Record> {
         let outputs = std::iter::from_fn(|| epochs.poll());
         let kept = outputs.filter_map(|output| match output {
-            Output::Of { epoch, output: beacon::Output::Persist(record) } => {
-                Some(Record { epoch, record })
-            }
+            Output::Keep(record) | Output::Note(record) => Some(record),
             _ => None,
         });
         kept.collect()
@@ -456,7 +459,9 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(epochs.leave(slot(7)).unwrap_err(), error);
     epochs.handle(ms(0), Input::Finalized { slot: slot(6), value: Some(W) });
     let outputs: Vec<_> = std::iter::from_fn(|| epochs.poll()).collect();
-    assert!(matches!(outputs.last(), Some(Output::Elsewhere { slot: at }) if *at == slot(6)));
+    assert!(
+        matches!(outputs.last(), Some(Output::Do(Effect::Elsewhere { slot: at })) if *at == slot(6))
+    );
 }
 
 /// Who asks late is answered from what was kept, as far as the history goes, with no secret left.
@@ -479,7 +484,8 @@ fn a_retired_epoch_answers_with_what_it_has_ready() {
         let message =
             Message { epoch: epoch(0), message: beacon::Message::Request { slot: slot(at) } };
         epochs.handle(ms(0), Input::Received { from, message });
-        let Some(Output::Of { output: beacon::Output::Send { to, message }, .. }) = epochs.poll()
+        let Some(Output::Do(Effect::Of { effect: beacon::Effect::Send { to, message }, .. })) =
+            epochs.poll()
         else {
             panic!("slot {at} is not answered");
         };
@@ -518,12 +524,13 @@ fn a_switch_reaches_over_the_boundary() {
         let mut refused = 0;
         while let Some(output) = epochs.poll() {
             match output {
-                Output::Of { output: beacon::Output::Send { message, .. }, .. } => {
+                Output::Do(Effect::Of { effect: beacon::Effect::Send { message, .. }, .. }) => {
                     sent.extend(message.slot().map(beacon::Slot::get));
                 }
-                Output::Of {
-                    output: beacon::Output::Refused(beacon::Refusal::Switch(_)), ..
-                } => {
+                Output::Do(Effect::Of {
+                    effect: beacon::Effect::Refused(beacon::Refusal::Switch(_)),
+                    ..
+                }) => {
                     refused += 1;
                 }
                 _ => {}

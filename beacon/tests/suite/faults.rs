@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Known, Message};
-use beacon::{Output, Path, Paths, QuorumError, Refusal, Sharing, Work, Wvuf};
+use beacon::{Effect, Output, Path, Paths, QuorumError, Refusal, Sharing, Work, Wvuf};
 use crypto_core::access::Party;
 use crypto_core::wvuf::AdmittedKey;
 
@@ -348,19 +348,22 @@ fn keys_admitted_later_join() {
     assert!(step(&mut beacon, ms(0), admit(B)).is_empty());
     assert!(step(&mut beacon, ms(0), admit(C)).is_empty());
     let again = step(&mut beacon, ms(0), admit(C));
-    assert!(matches!(again[..], [Output::Refused(Refusal::Key(KeyError::Duplicate { party: C }))]));
+    assert!(matches!(
+        again[..],
+        [Output::Do(Effect::Refused(Refusal::Key(KeyError::Duplicate { party: C })))]
+    ));
     let outputs = step(&mut beacon, ms(0), admit(D));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
     let unused = Input::Admitted { path: Path::Fast, key: dealt.admitted[&A].clone() };
     assert!(matches!(
         step(&mut beacon, ms(0), unused)[..],
-        [Output::Refused(Refusal::Key(KeyError::UnusedPath { path: Path::Fast }))]
+        [Output::Do(Effect::Refused(Refusal::Key(KeyError::UnusedPath { path: Path::Fast })))]
     ));
     let key = world.paths[&Path::Fast].admitted[&A].clone();
     let other = Input::Admitted { path: Path::Slow, key };
     assert!(matches!(
         step(&mut beacon, ms(0), other)[..],
-        [Output::Refused(Refusal::Key(KeyError::OtherCommittee { party: A }))]
+        [Output::Do(Effect::Refused(Refusal::Key(KeyError::OtherCommittee { party: A })))]
     ));
 }
 
@@ -411,7 +414,7 @@ fn one_blinding_for_both_paths_is_refused_with_its_keys() {
         let refused = step(&mut beacon, ms(0), input(shared(&world.paths[&path])));
         assert!(matches!(
             refused[..],
-            [Output::Refused(Refusal::Key(KeyError::SharedBlinding { party: B }))]
+            [Output::Do(Effect::Refused(Refusal::Key(KeyError::SharedBlinding { party: B })))]
         ));
         let own = world.paths[&path].admitted[&B].clone();
         assert!(step(&mut beacon, ms(0), input(own)).is_empty());
@@ -437,7 +440,7 @@ fn a_late_own_key_of_another_secret_is_noticed() {
     let mut outputs = step(&mut beacon, ms(0), from(B));
     outputs.extend(step(&mut beacon, ms(0), from(C)));
     let own = |output: &Output<Wvuf>| {
-        matches!(output, Output::Refused(Refusal::OwnSecret { path: Path::Slow }))
+        matches!(output, Output::Do(Effect::Refused(Refusal::OwnSecret { path: Path::Slow })))
     };
     assert_eq!(outputs.iter().filter(|output| own(output)).count(), 1);
     assert_eq!((jobs(&outputs).len(), accused(&outputs).len()), (1, 0));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use beacon::{Beacon, Finality, Input, Life, Output, Quorum, QuorumError, Scheme};
+use beacon::{Beacon, Effect, Finality, Input, Life, Output, Quorum, QuorumError, Scheme};
 use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Sharing, Slot, Value, View};
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
@@ -269,8 +269,8 @@ pub(crate) fn drain<S: Scheme>(beacon: &mut Beacon<S>, now: Instant) -> Vec<Outp
     let mut outputs = Vec::new();
     while let Some(output) = beacon.poll() {
         match &output {
-            Output::Check(job) => beacon.handle(now, Input::Checked(job.run())),
-            Output::Send { message: Message::AskHead { .. }, .. } => continue,
+            Output::Do(Effect::Check(job)) => beacon.handle(now, Input::Checked(job.run())),
+            Output::Do(Effect::Send { message: Message::AskHead { .. }, .. }) => continue,
             _ => {}
         }
         outputs.push(output);
@@ -307,7 +307,7 @@ pub(crate) fn received<S: Scheme>(from: Party, message: Message<S>) -> Input<S> 
 /// Messages that were sent, whoever they are for.
 pub(crate) fn sent<S: Scheme>(outputs: &[Output<S>]) -> Vec<Message<S>> {
     let sent = outputs.iter().filter_map(|output| match output {
-        Output::Send { message, .. } => Some(message.clone()),
+        Output::Do(Effect::Send { message, .. }) => Some(message.clone()),
         _ => None,
     });
     sent.collect()
@@ -315,7 +315,7 @@ pub(crate) fn sent<S: Scheme>(outputs: &[Output<S>]) -> Vec<Message<S>> {
 
 pub(crate) fn records<S: Scheme>(outputs: &[Output<S>]) -> Vec<Record> {
     let records = outputs.iter().filter_map(|output| match output {
-        Output::Persist(record) => Some(*record),
+        Output::Keep(record) | Output::Note(record) => Some(*record),
         _ => None,
     });
     records.collect()
@@ -330,7 +330,7 @@ pub(crate) fn jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
 
 pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
     let jobs = outputs.iter().filter_map(|output| match output {
-        Output::Check(job) => Some(job.clone()),
+        Output::Do(Effect::Check(job)) => Some(job.clone()),
         _ => None,
     });
     jobs.collect()
@@ -338,7 +338,7 @@ pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> 
 
 pub(crate) fn reveals<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Reveal<S>> {
     let reveals = outputs.iter().filter_map(|output| match output {
-        Output::Reveal(reveal) => Some((**reveal).clone()),
+        Output::Do(Effect::Reveal(reveal)) => Some((**reveal).clone()),
         _ => None,
     });
     reveals.collect()
@@ -346,7 +346,7 @@ pub(crate) fn reveals<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Reveal<S>
 
 pub(crate) fn accused<S: Scheme>(outputs: &[Output<S>]) -> Vec<(Party, beacon::Fault<S>)> {
     let accused = outputs.iter().filter_map(|output| match output {
-        Output::Accuse { party, fault } => Some((*party, fault.clone())),
+        Output::Do(Effect::Accuse { party, fault }) => Some((*party, fault.clone())),
         _ => None,
     });
     accused.collect()

@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use beacon::{Beacon, Binding, Foresights, Input, Job, Known, Message, Output, Path, Work};
+use beacon::{Beacon, Binding, Effect, Foresights, Input, Job, Known, Message, Output, Path, Work};
 use crypto_core::access::Party;
 use protocol::Machine;
 use rand_chacha::ChaCha20Rng;
@@ -313,11 +313,11 @@ fn a_driver_that_knows_outputs_counts_the_same<S: Instance>() {
             knowing.handle(ms(at), input);
             while let Some(output) = knowing.poll() {
                 match output {
-                    Output::Check(job) => {
+                    Output::Do(Effect::Check(job)) => {
                         left.push(job.left());
                         knowing.handle(ms(at), Input::Checked(job.run_knowing(&mut known)));
                     }
-                    Output::Reveal(reveal) => shown.push(*reveal),
+                    Output::Do(Effect::Reveal(reveal)) => shown.push(*reveal),
                     _ => {}
                 }
             }

@@ -1,12 +1,10 @@
 //! Outputs that were missed: asked of one peer at a time, believed for their proof only.
 use std::collections::BTreeMap;
 
-use beacon::{
-    Beacon, Fault, Input, Limits, Message, Mode, Output, Path, Recipient, Record, Scheme,
-};
+use beacon::{Beacon, Effect, Fault, Input, Limits, Message, Mode, Output, Path, Record, Scheme};
 use beacon::{Switch, Work, Wvuf};
 use crypto_core::access::Party;
-use protocol::Machine;
+use protocol::{Machine, Recipient};
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -46,9 +44,10 @@ fn shown<S: Instance>(path: Path, at: u64, shown: S::Shown) -> Message<S> {
 /// Who is asked for which outputs.
 fn asked<S: Instance>(outputs: &[Output<S>]) -> Vec<(Party, u64, u32)> {
     let asked = outputs.iter().filter_map(|output| match output {
-        Output::Send { to: Recipient::One(party), message: Message::Show { first, count } } => {
-            Some((*party, first.get(), *count))
-        }
+        Output::Do(Effect::Send {
+            to: Recipient::One(party),
+            message: Message::Show { first, count },
+        }) => Some((*party, first.get(), *count)),
         _ => None,
     });
     asked.collect()
@@ -266,7 +265,7 @@ fn an_output_is_shown_to_a_peer_once_and_a_few_again<S: Instance>() {
     let (mut beacon, log) = informed(&world, &Profile { limits, ..SLOW }, 6);
     drop(log);
     let looked_up = |outputs: &[Output<S>]| {
-        outputs.iter().filter(|output| matches!(output, Output::Lookup { .. })).count()
+        outputs.iter().filter(|output| matches!(output, Output::Do(Effect::Lookup { .. }))).count()
     };
     let revealed = [Record::Revealed { slot: slot(6) }];
     let mut archive = world.restart(A, &Profile { limits, ..SLOW }, &revealed);
@@ -296,7 +295,9 @@ fn what_is_no_longer_kept_is_looked_up<S: Instance>() {
     let (mut beacon, log) = informed(&world, &SLOW, 6);
     let looked_up = |outputs: &[Output<S>]| -> Vec<(Party, Vec<u64>)> {
         let found = outputs.iter().filter_map(|output| match output {
-            Output::Lookup { to, slots } => Some((*to, slots.iter().map(|at| at.get()).collect())),
+            Output::Do(Effect::Lookup { to, slots }) => {
+                Some((*to, slots.iter().map(|at| at.get()).collect()))
+            }
             _ => None,
         });
         found.collect()
@@ -378,7 +379,7 @@ fn a_party_that_was_down_for_thousands_of_slots_catches_up<S: Instance>() {
             now += 500;
             let found = step(&mut peer, ms(now), received(B, show));
             let found = found.iter().find_map(|output| match output {
-                Output::Lookup { to: B, slots } => Some(slots.clone()),
+                Output::Do(Effect::Lookup { to: B, slots }) => Some(slots.clone()),
                 _ => None,
             });
             let archived = found.unwrap();

@@ -6,10 +6,10 @@
 //! reveals in order, nothing released early after giving up.
 use std::collections::{BTreeMap, BTreeSet};
 
-use beacon::{Beacon, Fault, Input, Message, Output, Path, Recipient, Record, Reveal, Slot, Value};
+use beacon::{Beacon, Effect, Fault, Input, Message, Output, Path, Record, Reveal, Slot, Value};
 use beacon::{Life, QuorumError, Refusal, View};
 use crypto_core::access::Party;
-use protocol::Machine;
+use protocol::{Machine, Recipient};
 
 use crate::fixture::{Instance, Profile, World, ms};
 
@@ -35,7 +35,7 @@ pub(crate) struct Network<'w, S: Instance> {
     pub(crate) skipped: BTreeMap<Party, Vec<Slot>>,
     pub(crate) accusations: Vec<(Party, Party, Fault<S>)>,
     pub(crate) refusals: Vec<(Party, Refusal)>,
-    pub(crate) sent: Vec<(Party, Recipient, Message<S>)>,
+    pub(crate) sent: Vec<(Party, Recipient<Party>, Message<S>)>,
     watch: BTreeMap<Party, Watch>,
 }
 
@@ -160,25 +160,27 @@ impl<'w, S: Instance> Network<'w, S> {
     fn carry_out(&mut self, party: Party) {
         while let Some(output) = self.beacons.get_mut(&party).unwrap().poll() {
             match output {
-                Output::Persist(record) => self.persist(party, record),
-                Output::Send { to, message } => self.send(party, to, message),
-                Output::Check(job) => {
+                Output::Keep(record) | Output::Note(record) => self.persist(party, record),
+                Output::Do(Effect::Send { to, message }) => self.send(party, to, message),
+                Output::Do(Effect::Check(job)) => {
                     let now = ms(self.now);
                     let verdict = Input::Checked(job.run());
                     self.beacons.get_mut(&party).unwrap().handle(now, verdict);
                 }
-                Output::Reveal(reveal) => {
+                Output::Do(Effect::Reveal(reveal)) => {
                     self.in_order(party, reveal.slot);
                     let at = self.now;
                     self.reveals.entry(party).or_default().push((at, *reveal));
                 }
-                Output::Skipped { slot } | Output::Off { slot } => {
+                Output::Do(Effect::Skipped { slot }) | Output::Do(Effect::Off { slot }) => {
                     self.in_order(party, slot);
                     self.skipped.entry(party).or_default().push(slot);
                 }
-                Output::Lookup { to, slots } => self.look_up(party, to, &slots),
-                Output::Accuse { party: who, fault } => self.accusations.push((party, who, fault)),
-                Output::Refused(refusal) => self.refusals.push((party, refusal)),
+                Output::Do(Effect::Lookup { to, slots }) => self.look_up(party, to, &slots),
+                Output::Do(Effect::Accuse { party: who, fault }) => {
+                    self.accusations.push((party, who, fault))
+                }
+                Output::Do(Effect::Refused(refusal)) => self.refusals.push((party, refusal)),
             }
         }
     }
@@ -210,7 +212,7 @@ impl<'w, S: Instance> Network<'w, S> {
         self.logs.entry(party).or_default().push(record);
     }
 
-    fn send(&mut self, party: Party, to: Recipient, message: Message<S>) {
+    fn send(&mut self, party: Party, to: Recipient<Party>, message: Message<S>) {
         self.check_release(party, &message);
         let bytes = borsh::to_vec(&message).unwrap();
         let message: Message<S> = borsh::from_slice(&bytes).unwrap();

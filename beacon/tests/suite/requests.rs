@@ -1,9 +1,9 @@
 //! Lost messages: asked for again, answered within bounds.
 use std::time::Duration;
 
-use beacon::{Input, Message, Output, Path, Recipient, Record};
+use beacon::{Effect, Input, Message, Output, Path, Record};
 use crypto_core::access::Party;
-use protocol::Machine;
+use protocol::{Machine, Recipient};
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -30,9 +30,10 @@ fn request<S: Instance>(from: Party, at: u64) -> Input<S> {
 
 fn asked<S: Instance>(outputs: &[Output<S>]) -> Vec<(Party, u64)> {
     let asked = outputs.iter().filter_map(|output| match output {
-        Output::Send { to: Recipient::One(party), message: Message::Request { slot } } => {
-            Some((*party, slot.get()))
-        }
+        Output::Do(Effect::Send {
+            to: Recipient::One(party),
+            message: Message::Request { slot },
+        }) => Some((*party, slot.get())),
         _ => None,
     });
     asked.collect()
@@ -106,8 +107,10 @@ fn an_answer_is_the_partial_that_finality_released<S: Instance>() {
         assert!(step(&mut beacon, ms(0), request(B, 1)).is_empty());
         step(&mut beacon, ms(0), finalized(1, Some(V)));
         let outputs = step(&mut beacon, ms(0), request(B, 1));
-        assert!(matches!(&outputs[..], [Output::Send { to: Recipient::One(B), message }]
-            if *message == world.message(A, path, slot(1), value)));
+        assert!(
+            matches!(&outputs[..], [Output::Do(Effect::Send { to: Recipient::One(B), message })]
+            if *message == world.message(A, path, slot(1), value))
+        );
     }
 }
 

@@ -1,10 +1,12 @@
 //! A journal put back from an older copy: what was released since is on no record, and must not be released
 //! for another value. The network's watch remembers over all lives and stops at the first second value.
 use beacon::epochs::{self, Epochs};
-use beacon::{Beacon, Bls, Config, ConfigError, Input, LifeId, Limits, Lost, Message, Output};
-use beacon::{Path, Recipient, Slot, Value, Withheld};
+use beacon::{
+    Beacon, Bls, Config, ConfigError, Effect, Input, LifeId, Limits, Lost, Message, Output,
+};
+use beacon::{Path, Slot, Value, Withheld};
 use crypto_core::access::Party;
-use protocol::Machine;
+use protocol::{Machine, Recipient};
 
 use crate::fixture::*;
 use crate::network::Network;
@@ -192,7 +194,10 @@ fn a_first_life_asks_nobody<S: Instance>() {
 
 fn asked<S: Instance>(outputs: &[Output<S>]) -> Vec<Party> {
     let asked = outputs.iter().filter_map(|output| match output {
-        Output::Send { to: Recipient::One(party), message: Message::AskHead { life } } => {
+        Output::Do(Effect::Send {
+            to: Recipient::One(party),
+            message: Message::AskHead { life },
+        }) => {
             assert_eq!(*life, LIFE_ID);
             Some(*party)
         }
@@ -295,7 +300,7 @@ fn the_last_number_is_no_slot() {
         let outputs = step(beacon, ms(0), finalized(at, Some(V)));
         let refused = outputs.iter().any(|output| {
             let refusal = beacon::Refusal::LastSlot { slot: slot(at) };
-            matches!(output, Output::Refused(error) if *error == refusal)
+            matches!(output, Output::Do(Effect::Refused(error)) if *error == refusal)
         });
         (reveals(&outputs).len(), refused)
     };

@@ -2,7 +2,7 @@
 use std::num::NonZeroU32;
 
 use beacon::{Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing};
-use beacon::{Output, Scheme, ShapeError, Work, Wvuf};
+use beacon::{Effect, Output, Scheme, ShapeError, Work, Wvuf};
 use crypto_core::access::{Access, Threshold};
 use crypto_core::curve::{G1Projective, Scalar};
 use crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
@@ -92,7 +92,7 @@ fn one_slot_counted_in_two_ways_is_two_jobs() {
         beacon.handle(ms(0), received(B, world.message(B, Path::Slow, slot(1), None)));
         let mut outputs = std::iter::from_fn(|| beacon.poll());
         let job = outputs.find_map(|output| match output {
-            Output::Check(job) if matches!(job.work(), Work::Combine(_)) => Some(job),
+            Output::Do(Effect::Check(job)) if matches!(job.work(), Work::Combine(_)) => Some(job),
             _ => None,
         });
         job.unwrap().fingerprint()

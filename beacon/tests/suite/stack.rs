@@ -2,12 +2,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use beacon::epochs::{self, Epochs};
-use beacon::stack::{Channel, Channels, Envelope, Input, Message, On, Output, Record, Stack};
+use beacon::stack::{
+    Channel, Channels, Effect, Envelope, Input, Message, On, Output, Record, Stack,
+};
 use beacon::stack::{StackError, records_of};
-use beacon::{Batch, Bls, Config, Decryption, Mode, MultiSig, Path, Recipient, Switch, View};
+use beacon::{Batch, Bls, Config, Decryption, Mode, MultiSig, Path, Switch, View};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
-use protocol::Machine;
+use protocol::{Machine, Recipient};
 
 use crate::decryption::Holders;
 use crate::fixture::*;
@@ -81,7 +83,7 @@ fn step(stack: &mut Stack<Bls>, input: Input<Bls>) -> Vec<Output<Bls>> {
     stack.handle(ms(0), input);
     let mut outputs = Vec::new();
     while let Some(output) = stack.poll() {
-        if let Output::Check(job) = &output {
+        if let Output::Do(Effect::Check(job)) = &output {
             stack.handle(ms(0), Input::Checked(job.run()));
         }
         outputs.push(output);
@@ -97,9 +99,9 @@ fn channel(message: &Message<Bls>) -> Channel {
     }
 }
 
-fn envelopes(outputs: &[Output<Bls>]) -> Vec<(Recipient, Envelope<Bls>)> {
+fn envelopes(outputs: &[Output<Bls>]) -> Vec<(Recipient<Party>, Envelope<Bls>)> {
     let sent = outputs.iter().filter_map(|output| match output {
-        Output::Send { to, envelope } => Some((*to, envelope.clone())),
+        Output::Do(Effect::Send { to, envelope }) => Some((*to, envelope.clone())),
         _ => None,
     });
     sent.collect()
@@ -107,7 +109,7 @@ fn envelopes(outputs: &[Output<Bls>]) -> Vec<(Recipient, Envelope<Bls>)> {
 
 fn records(outputs: &[Output<Bls>]) -> Vec<Record> {
     let records = outputs.iter().filter_map(|output| match output {
-        Output::Persist(record) => Some(*record),
+        Output::Keep(record) | Output::Note(record) => Some(*record),
         _ => None,
     });
     records.collect()
@@ -117,18 +119,18 @@ fn records(outputs: &[Output<Bls>]) -> Vec<Record> {
 fn revealed(outputs: &[Output<Bls>]) -> Vec<(Channel, u64)> {
     let slot_of = |output: &Output<Bls>| -> Option<(Channel, u64)> {
         match output {
-            Output::Of(On::Randomness(epochs::Output::Of {
-                output: beacon::Output::Reveal(reveal),
+            Output::Do(Effect::Of(On::Randomness(epochs::Effect::Of {
+                effect: beacon::Effect::Reveal(reveal),
                 ..
-            })) => Some((Channel::Randomness, reveal.slot.get())),
-            Output::Of(On::Certificates(epochs::Output::Of {
-                output: beacon::Output::Reveal(reveal),
+            }))) => Some((Channel::Randomness, reveal.slot.get())),
+            Output::Do(Effect::Of(On::Certificates(epochs::Effect::Of {
+                effect: beacon::Effect::Reveal(reveal),
                 ..
-            })) => Some((Channel::Certificates, reveal.slot.get())),
-            Output::Of(On::Decryption(epochs::Output::Of {
-                output: beacon::Output::Reveal(reveal),
+            }))) => Some((Channel::Certificates, reveal.slot.get())),
+            Output::Do(Effect::Of(On::Decryption(epochs::Effect::Of {
+                effect: beacon::Effect::Reveal(reveal),
                 ..
-            })) => Some((Channel::Decryption, reveal.slot.get())),
+            }))) => Some((Channel::Decryption, reveal.slot.get())),
             _ => None,
         }
     };
@@ -144,7 +146,7 @@ fn what_a_vote_releases_leaves_in_one_envelope_behind_all_its_records() {
     let mut stack = chain.stack(A, &[]);
     step(&mut stack, content(&chain.batch(1)));
     let outputs = step(&mut stack, prefinalized(1, &chain.batch(1)));
-    let kinds: Vec<_> = outputs.iter().map(|output| matches!(output, Output::Persist(_))).collect();
+    let kinds: Vec<_> = outputs.iter().map(|output| matches!(output, Output::Keep(_))).collect();
     assert_eq!(kinds, [true, true, true, false]);
     assert_eq!(records(&outputs).map_channels(), EVERY);
     let [(to, envelope)] = &envelopes(&outputs)[..] else { panic!("one envelope") };
@@ -372,7 +374,6 @@ fn a_long_backlog_leaves_in_envelopes_that_others_accept() {
 /// What a journal must have on disk before it goes on, and what it may write some time.
 #[test]
 fn a_journal_sees_every_record_with_its_channel_and_epoch() {
-    use protocol::{Duty, Recorded};
     let chain = Chain::new(1181);
     let mut stack = chain.stack(A, &[]);
     step(&mut stack, content(&chain.batch(1)));
@@ -389,10 +390,10 @@ fn a_journal_sees_every_record_with_its_channel_and_epoch() {
     let written = records(&outputs);
     let (mut kept, mut noted) = (Vec::new(), Vec::new());
     for output in outputs {
-        match output.duty() {
-            Duty::Keep(record) => kept.push(record),
-            Duty::Note(record) => noted.push(record),
-            Duty::Do(_) => {}
+        match output {
+            Output::Keep(record) => kept.push(record),
+            Output::Note(record) => noted.push(record),
+            Output::Do(_) => {}
         }
     }
     let is_reveal =
@@ -400,13 +401,4 @@ fn a_journal_sees_every_record_with_its_channel_and_epoch() {
     let (reveals, promises): (Vec<_>, Vec<_>) = written.into_iter().partition(is_reveal);
     assert_eq!((noted.as_slice(), kept.as_slice()), (&reveals[..], &promises[..]));
     assert_eq!((kept.len(), noted.len()), (6, 3));
-    // The same of one channel alone.
-    let record = beacon::Record::Revealed { slot: slot(1) };
-    let output =
-        epochs::Output::<Bls>::Of { epoch: EPOCH, output: beacon::Output::Persist(record) };
-    assert!(matches!(output.duty(), Duty::Note(noted) if noted.epoch == EPOCH));
-    let record = beacon::Record::Finalized { slot: slot(1), value: None };
-    let output =
-        epochs::Output::<Bls>::Of { epoch: EPOCH, output: beacon::Output::Persist(record) };
-    assert!(matches!(output.duty(), Duty::Keep(kept) if kept.record == record));
 }

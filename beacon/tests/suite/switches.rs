@@ -1,5 +1,7 @@
 //! The kill switch: a scheme, or its fast path alone, off and on at a slot.
-use beacon::{Input, Mode, Output, Path, Record, Refusal, Slot, Switch, SwitchError, Withheld};
+use beacon::{
+    Effect, Input, Mode, Output, Path, Record, Refusal, Slot, Switch, SwitchError, Withheld,
+};
 use protocol::Machine;
 
 use crate::fixture::*;
@@ -39,8 +41,8 @@ fn late(profile: &Profile) -> Path {
 /// Slots in the order in which they are reported, those that are off with `false`.
 fn reported<S: Instance>(outputs: &[Output<S>]) -> Vec<(u64, bool)> {
     let reported = outputs.iter().filter_map(|output| match output {
-        Output::Reveal(reveal) => Some((reveal.slot.get(), true)),
-        Output::Off { slot } => Some((slot.get(), false)),
+        Output::Do(Effect::Reveal(reveal)) => Some((reveal.slot.get(), true)),
+        Output::Do(Effect::Off { slot }) => Some((slot.get(), false)),
         _ => None,
     });
     reported.collect()
@@ -52,14 +54,14 @@ fn a_slot_that_is_off_releases_nothing_and_is_reported_in_its_turn<S: Instance>(
         let mut beacon = world.beacon(A, &profile);
         let outputs = step(&mut beacon, ms(0), switch(2, Mode::Off));
         let off = Switch { from: slot(2), mode: Mode::Off };
-        assert!(matches!(outputs[..], [Output::Persist(Record::Switched(told))] if told == off));
+        assert!(matches!(outputs[..], [Output::Keep(Record::Switched(told))] if told == off));
         step(&mut beacon, ms(0), switch(3, Mode::On));
         let outputs = step(&mut beacon, ms(0), prefinalized(2, 0, V));
         assert!(records(&outputs).is_empty() && sent(&outputs).is_empty());
         if profile.algorithm != Algorithm::Slow {
             let reason = Withheld::Off { slot: slot(2) };
             assert!(
-                matches!(outputs[..], [Output::Refused(Refusal::Withheld(why))] if why == reason)
+                matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Withheld(why)))] if why == reason)
             );
         }
         // Final before slot 1, which it waits for.
@@ -106,7 +108,7 @@ fn partials_of_peers_for_a_slot_that_is_off_are_dropped_and_no_fault<S: Instance
             outputs.extend(step(&mut beacon, ms(0), received(peer, request)));
         }
         assert_eq!(beacon.pending_partials(), 0, "{profile:?}");
-        assert!(matches!(outputs[..], [Output::Persist(_)]), "{outputs:?}");
+        assert!(matches!(outputs[..], [Output::Keep(_)]), "{outputs:?}");
         assert_eq!(beacon.wake_at(), None, "nobody is asked for it");
     }
 }
@@ -118,7 +120,9 @@ fn the_fast_path_alone_is_off<S: Instance>() {
         step(&mut beacon, ms(0), switch(1, Mode::Late));
         let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
         let reason = Withheld::SlowOnly { slot: slot(1) };
-        assert!(matches!(outputs[..], [Output::Refused(Refusal::Withheld(why))] if why == reason));
+        assert!(
+            matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Withheld(why)))] if why == reason)
+        );
         if profile.algorithm == Algorithm::FastAndSlow {
             let fast = world.message(B, Path::Fast, slot(1), bound(&profile));
             assert!(step(&mut beacon, ms(0), received(B, fast)).is_empty());
@@ -185,7 +189,7 @@ fn switched_on_again_a_slot_is_released_for_the_same_value_or_not_at_all<S: Inst
             let outputs = step(&mut beacon, ms(1), prefinalized(1, 0, W));
             let reason = Withheld::OtherValue { slot: slot(1), released: V, value: W };
             assert!(
-                matches!(outputs[..], [Output::Refused(Refusal::Withheld(why))] if why == reason)
+                matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Withheld(why)))] if why == reason)
             );
             let outputs = step(&mut beacon, ms(1), prefinalized(1, 0, V));
             assert_eq!(sent(&outputs), first);
@@ -230,7 +234,9 @@ fn a_switch_survives_a_crash_and_may_be_told_again<S: Instance>() {
             let outputs = step(&mut second, ms(1), switches[0].clone());
             let (from, first) = (slot(1), slot(2));
             let late = SwitchError::Final { from, first };
-            assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(why))] if why == late));
+            assert!(
+                matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Switch(why)))] if why == late)
+            );
             assert!(step(&mut second, ms(1), switches[1].clone()).is_empty());
             assert!(step(&mut second, ms(1), finalized(1, Some(V))).is_empty());
             let outputs = step(&mut second, ms(1), finalized(2, Some(V)));
@@ -259,14 +265,19 @@ fn what_is_final_is_not_switched<S: Instance>() {
         let outputs = step(&mut beacon, ms(0), switch(from, Mode::Off));
         let (from, first) = (slot(from), slot(4));
         let late = SwitchError::Final { from, first };
-        assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(why))] if why == late));
+        assert!(
+            matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Switch(why)))] if why == late)
+        );
     }
     assert_eq!(records(&step(&mut beacon, ms(0), switch(4, Mode::Off))).len(), 1);
     assert_eq!(sent(&step(&mut beacon, ms(0), finalized(2, Some(V)))).len(), 1);
     assert!(sent(&step(&mut beacon, ms(0), finalized(4, Some(V)))).is_empty());
     // What would undo a slot that was reported comes too late as well.
     let outputs = step(&mut beacon, ms(0), switch(4, Mode::On));
-    assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(SwitchError::Final { .. }))]));
+    assert!(matches!(
+        outputs[..],
+        [Output::Do(Effect::Refused(Refusal::Switch(SwitchError::Final { .. })))]
+    ));
 }
 
 /// Rule 4 does not ask whether anything would have been released then.
@@ -280,12 +291,14 @@ fn what_was_given_up_while_the_fast_path_was_off_stays_given_up<S: Instance>() {
     let outputs = step(&mut second, ms(1), prefinalized(1, 0, V));
     assert!(matches!(
         outputs[..],
-        [Output::Refused(Refusal::Withheld(Withheld::Abandoned { .. }))]
+        [Output::Do(Effect::Refused(Refusal::Withheld(Withheld::Abandoned { .. })))]
     ));
     // The next slot was not, but a later life waits for its peers' word.
     let outputs = step(&mut second, ms(1), prefinalized(2, 0, V));
     let lost = Withheld::Lost { slot: slot(2), first_free: None };
-    assert!(matches!(outputs[..], [Output::Refused(Refusal::Withheld(why))] if why == lost));
+    assert!(
+        matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Withheld(why)))] if why == lost)
+    );
 }
 
 /// Off for slots 3 and 4; some hear of it when they have released partials of slot 3, some restart.
@@ -351,11 +364,13 @@ fn who_was_away_is_told_which_final_slots_were_off<S: Instance>() {
         log.extend(records(&outputs));
         // A switch comes too late, and not for these slots alone.
         let outputs = step(&mut beacon, ms(0), switch(2, Mode::Off));
-        assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(_))]));
+        assert!(matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Switch(_)))]));
         let was_off = |first, last| Input::WasOff { first: slot(first), last: slot(last) };
         let outputs = step(&mut beacon, ms(0), was_off(1, 3));
         let late_word = SwitchError::Final { from: slot(1), first: slot(2) };
-        assert!(matches!(outputs[..], [Output::Refused(Refusal::Switch(why))] if why == late_word));
+        assert!(
+            matches!(outputs[..], [Output::Do(Effect::Refused(Refusal::Switch(why)))] if why == late_word)
+        );
         let outputs = step(&mut beacon, ms(0), was_off(2, 3));
         assert_eq!(reported(&outputs), [(2, false), (3, false)]);
         let record = Record::WasOff { first: slot(2), last: slot(3) };
@@ -420,7 +435,7 @@ fn that_a_slot_was_off_is_known_as_long_as_the_history<S: Instance>() {
         }
         let show = beacon::Message::Show { first: slot(2), count: 3 };
         let outputs = step(beacon, ms(2), received(B, show));
-        assert!(!outputs.iter().any(|output| matches!(output, Output::Lookup { .. })));
+        assert!(!outputs.iter().any(|output| matches!(output, Output::Do(Effect::Lookup { .. }))));
         assert_eq!(sent(&outputs).len(), 1);
     }
 }

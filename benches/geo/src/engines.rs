@@ -24,10 +24,8 @@ use prefinal_node::setup::{Algorithm, Plan, Setup};
 use prefinal_node::simulate::committee::Ground;
 use prefinal_node::simulate::lives::Lives;
 use prefinal_node::stakes::StakeTable;
-use prefinal_node::validator::{
-    Event, Input, Job, Message, Output, Recipient, Record, Validator, Verdict,
-};
-use protocol::Instant;
+use prefinal_node::validator::{Effect, Event, Input, Job, Message, Record, Validator, Verdict};
+use protocol::{Instant, Recipient};
 use rows::{OURS, Sheet};
 use sim::{GLOBAL, Geography, Host, Jitter, Network, Placement, Seat, Simulation, Step};
 use weighted_rounding::{Ratio, Stake};
@@ -59,10 +57,9 @@ impl<E: Engine> Host for Committee<E> {
     type Message = Arc<Message<Wvuf, E::Message>>;
     type Job = Job<Wvuf, E::Job>;
     type Verdict = Verdict<Wvuf, E::Verdict>;
-    type Record = Record<E::Record>;
     type Event = Seen;
 
-    fn boot(&mut self, seat: Seat, records: &[Self::Record]) -> Self::Machine {
+    fn boot(&mut self, seat: Seat, records: &[Record<E::Record>]) -> Self::Machine {
         let identity = Arc::clone(&self.ground.identities()[seat.index()]);
         let life = self.lives.begin(seat);
         Validator::new(Arc::clone(&self.setup), identity, life, records.to_vec())
@@ -85,18 +82,17 @@ impl<E: Engine> Host for Committee<E> {
         Input::Tick
     }
 
-    fn carry_out(&mut self, output: Output<Wvuf, E>, step: &mut Step<'_, Self>) {
-        match output {
-            Output::Persist(record) => step.persist(record),
-            Output::Send { to, message } => {
+    fn carry_out(&mut self, effect: Effect<Wvuf, E>, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send { to, message } => {
                 let to = match to {
-                    Recipient::All => sim::Recipient::All,
-                    Recipient::One(party) => sim::Recipient::One(Seat::new(party.get())),
+                    Recipient::All => Recipient::All,
+                    Recipient::One(party) => Recipient::One(Seat::new(party.get())),
                 };
                 step.send(to, Arc::new(message));
             }
-            Output::Run(job) => step.run(job),
-            Output::Note(event) => step.note(match event {
+            Effect::Run(job) => step.run(job),
+            Effect::Tell(event) => step.note(match event {
                 Event::Finalized { slot, .. } => Seen::Finalized(slot),
                 Event::Revealed(reveal) => Seen::Revealed(reveal.slot, reveal.randomness()),
                 Event::Accused { party, fault } => Seen::Wrong(format!("accuses {party}: {fault}")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crypto_core::access::Party;
 use crypto_core::wvuf::{self, BlindedKey, blind};
 use protocol::{Instant, Machine};
-use pvss_dkg::protocol::{Collect, Input, Keygen, Keys, Output, Position, Ready, Role};
+use pvss_dkg::protocol::{Collect, Effect, Input, Keygen, Keys, Output, Position, Ready, Role};
 use pvss_dkg::{Dealing, Dkg, Path};
 
 use crate::fixture::{Dealers, rng};
@@ -63,10 +63,10 @@ impl<C: Collect<Held = ()>> Rehearsal<C> {
         loop {
             while let Some(output) = keygen.poll() {
                 match output {
-                    Output::Run(job) => jobs.push_back(job),
-                    Output::Submit(message) => run.submitted = Some(message),
-                    Output::Ready(key) => run.ready = Some(key),
-                    Output::Persist(_) | Output::Counted { .. } => {}
+                    Output::Do(Effect::Run(job)) => jobs.push_back(job),
+                    Output::Do(Effect::Submit(message)) => run.submitted = Some(message),
+                    Output::Do(Effect::Ready(key)) => run.ready = Some(key),
+                    Output::Keep(_) | Output::Note(_) | Output::Do(Effect::Counted { .. }) => {}
                     _ => panic!("everybody is honest"),
                 }
             }

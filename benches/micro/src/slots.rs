@@ -3,8 +3,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use beacon::{
-    Beacon, Binding, Bls, Config, Finality, Input, Life, Limits, Message, Output, Path, Paths,
-    Quorum, Scheme, Sharing, Slot, Value, View, Wvuf,
+    Beacon, Binding, Bls, Config, Effect, Finality, Input, Life, Limits, Message, Output, Path,
+    Paths, Quorum, Scheme, Sharing, Slot, Value, View, Wvuf,
 };
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::polynomial::Placement;
@@ -170,11 +170,11 @@ impl<S: Dealt> Running<S> {
         self.beacon.handle(Instant::START, input);
         while let Some(output) = self.beacon.poll() {
             match output {
-                Output::Check(job) => {
+                Output::Do(Effect::Check(job)) => {
                     self.beacon.handle(Instant::START, Input::Checked(job.run()));
                 }
-                Output::Reveal(_) => revealed = true,
-                Output::Persist(_) | Output::Send { .. } => {}
+                Output::Do(Effect::Reveal(_)) => revealed = true,
+                Output::Keep(_) | Output::Note(_) | Output::Do(Effect::Send { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -7,8 +7,8 @@
 //!  next leader ─proposal──▶ ...   as soon as it has the QC
 //! ```
 //!
-//! Own messages are not sent to oneself; they take effect in the step that makes them. `Persist`
-//! precedes everything that depends on it: for an order vote the order is `Persist`, `Prefinalized`,
+//! Own messages are not sent to oneself; they take effect in the step that makes them. `Keep`
+//! precedes everything that depends on it: for an order vote the order is `Keep`, `Prefinalized`,
 //! `Send`, so that a partial that rides with the vote is never out without the promise behind it.
 //!
 //! Elsewhere: rounds and promises (`round`), messages (`receive`), job results (`verdict`), what is
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::SecretKey;
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 
 use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
@@ -55,24 +55,16 @@ pub enum Input {
     Tick,
 }
 
-/// To whom a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// Every other member.
-    All,
-    /// One member.
-    One(Party),
-}
-
 /// What the engine wants done, in this order.
+pub type Output = protocol::Output<Record, Effect>;
+
+/// What the engine wants done, its records aside.
 #[derive(Clone, Debug)]
-pub enum Output {
-    /// Make this durable before anything after it.
-    Persist(Record),
+pub enum Effect {
     /// Send this.
     Send {
         /// To whom.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         message: Message,
     },
@@ -297,22 +289,26 @@ impl Jolteon {
         self.request_missing(now);
     }
 
-    pub(crate) fn output(&mut self, output: Output) {
-        self.outputs.push_back(output);
+    pub(crate) fn keep(&mut self, record: Record) {
+        self.outputs.push_back(Output::Keep(record));
     }
 
-    pub(crate) fn send(&mut self, to: Recipient, message: Message) {
-        self.output(Output::Send { to, message });
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
+    pub(crate) fn send(&mut self, to: Recipient<Party>, message: Message) {
+        self.effect(Effect::Send { to, message });
     }
 
     pub(crate) fn accuse(&mut self, party: Party, fault: impl Into<Fault>) {
-        self.output(Output::Accuse { party, fault: fault.into() });
+        self.effect(Effect::Accuse { party, fault: fault.into() });
     }
 
     /// Makes the promises durable.
     pub(crate) fn persist(&mut self) {
         let promises = Promises { safety: self.safety, qc: self.qc.clone(), tc: self.tc.clone() };
-        self.output(Output::Persist(Record::Safety(Box::new(promises))));
+        self.keep(Record::Safety(Box::new(promises)));
     }
 
     /// Sends work out. The same work is not sent out twice at a time.
@@ -321,14 +317,15 @@ impl Jolteon {
         let fingerprint = job.fingerprint();
         if let Entry::Vacant(entry) = self.jobs.entry(fingerprint) {
             entry.insert(pending);
-            self.output(Output::Check(job));
+            self.effect(Effect::Check(job));
         }
     }
 }
 
 impl Machine for Jolteon {
     type Input = Input;
-    type Output = Output;
+    type Record = Record;
+    type Effect = Effect;
 
     fn handle(&mut self, now: Instant, input: Input) {
         match input {

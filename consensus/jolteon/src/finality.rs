@@ -6,11 +6,11 @@
 //!
 //! Elsewhere: why these rules are safe (`safety`), the walk along the chain (`tree`).
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use crate::block::{Block, BlockId};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate, statement};
-use crate::engine::{BallotKind, Jolteon, Output, Recipient};
+use crate::engine::{BallotKind, Effect, Jolteon};
 use crate::message::{Message, OrderVote};
 use crate::records::Record;
 use crate::tree::Point;
@@ -54,7 +54,7 @@ impl Jolteon {
             return;
         }
         self.persist();
-        self.output(Output::Prefinalized { round, block });
+        self.effect(Effect::Prefinalized { round, block });
         let message = statement(&self.committee, round, block);
         let signature = self.secret.sign(Stage::Order.domain(), &message);
         self.send(Recipient::All, Message::OrderVote(Box::new(OrderVote { qc, signature })));
@@ -114,10 +114,10 @@ impl Jolteon {
             if let Some(block) = &block {
                 self.pool.finalize(block.payload());
             }
-            self.output(Output::Finalized { round, block });
+            self.effect(Effect::Finalized { round, block });
         }
         let Point { round, block } = self.tree.root();
-        self.output(Output::Persist(Record::Finalized { round, block }));
+        self.keep(Record::Finalized { round, block });
         self.fetch.forget(round);
         self.orders.keep(&self.order_window());
     }

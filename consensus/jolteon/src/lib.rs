@@ -56,7 +56,7 @@ pub use certificate::{
     CertificateError, MultiSignature, QuorumCertificate, Stage, TimeoutCertificate,
 };
 pub use config::{Committee, Config, ConfigError, MAX_MEMBERS, Member};
-pub use engine::{Input, Jolteon, Output, Recipient, SubmitError};
+pub use engine::{Effect, Input, Jolteon, Output, SubmitError};
 pub use fault::{Equivocation, EvidenceError, Fault, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
 pub use known::Known;

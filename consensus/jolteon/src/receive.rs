@@ -11,12 +11,12 @@
 //! Elsewhere: what follows from a good certificate (`finality`), from a bad one (`verdict`).
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
 use crate::collector::{Added, Cast, Standing};
-use crate::engine::{BallotKind, Jolteon, Pending, Recipient, Seen};
+use crate::engine::{BallotKind, Jolteon, Pending, Seen};
 use crate::fault::{Equivocation, Fault, Signed};
 use crate::job::{Claim, Work};
 use crate::message::{

@@ -4,11 +4,11 @@
 //! without one. Whoever enters by timeouts tells the new leader, who may not have seen them all.
 //!
 //! Elsewhere: whether a promise may be made (`safety`), how long a round lasts (`pacemaker`).
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use crate::block::{Block, Round};
 use crate::certificate::{Stage, TIMEOUT, statement, timeout_statement};
-use crate::engine::{BallotKind, Jolteon, Output, Recipient};
+use crate::engine::{BallotKind, Effect, Jolteon};
 use crate::message::{Message, Proposal, Status, Timeout, Vote};
 use crate::records::Record;
 use crate::safety::Justification;
@@ -107,7 +107,7 @@ impl Jolteon {
         if round != self.pacemaker.round() || self.safety.vote(round, justification).is_err() {
             return;
         }
-        self.output(Output::Persist(Record::Block(block)));
+        self.keep(Record::Block(block));
         self.persist();
         let message = statement(&self.committee, round, id);
         let signature = self.secret.sign(Stage::Vote.domain(), &message);
@@ -126,7 +126,7 @@ impl Jolteon {
             return;
         }
         self.persist();
-        self.output(Output::Abandoned { round });
+        self.effect(Effect::Abandoned { round });
         let message = timeout_statement(&self.committee, round, self.qc.round);
         let signature = self.secret.sign(TIMEOUT, &message);
         let Status { qc, tc } = self.status();

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use crypto_core::access::Party;
 use malachitebft_core_consensus::{self as consensus, PeerId};
 use malachitebft_core_types::ValueResponse;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 
 use crate::context::Height;
-use crate::engine::{Malachite, Output, Recipient, Task};
+use crate::engine::{Effect, Malachite, Task};
 use crate::message::{Decision, Message};
 
 /// What Malachite calls the peer of every decision: it has a name for it and no use (`asked` knows).
@@ -105,7 +105,7 @@ impl Malachite {
     pub(crate) fn accuse_asked(&mut self, error: &str) {
         if let Some(party) = self.catch_up.asked {
             let fault = format!("sent a decision that is none: {error}");
-            self.outputs.push_back(Output::Accuse { party, fault });
+            self.effect(Effect::Accuse { party, fault });
         }
     }
 }

@@ -12,8 +12,10 @@ use malachitebft_core_types::{
     Timeout, TimeoutKind, Validity, ValueOrigin, ValueResponse, VoteExtensions, VoteType,
 };
 
+use protocol::Recipient;
+
 use crate::context::{Address, Block, Height, Tendermint, Vote};
-use crate::engine::{Malachite, Output, Recipient, Task};
+use crate::engine::{self, Malachite, Output, Task};
 use crate::message::{Decision, MAX_EXTENSION, Message};
 use crate::record::{Entry, Record, keep};
 use crate::sign::{PublicKey, Scope, SignatureError, Statement, Tally};
@@ -29,7 +31,7 @@ impl Malachite {
         match effect {
             Effect::ExtendVote(height, round, block, _, _) => {
                 let number = round.as_u32().unwrap_or(0);
-                self.outputs.push_back(Output::Prefinalized { height, round: number, block });
+                self.effect(engine::Effect::Prefinalized { height, round: number, block });
                 self.carried = None;
                 return Err(Scope { height, round, block, voter: Address::new(self.config.me) });
             }
@@ -83,7 +85,7 @@ impl Malachite {
             Effect::StartRound(height, round, ..) => {
                 // Whoever is in a later round casts no precommit in an earlier one.
                 if let Some(left) = round.as_u32().and_then(|round| round.checked_sub(1)) {
-                    self.outputs.push_back(Output::Abandoned { height, round: left });
+                    self.effect(engine::Effect::Abandoned { height, round: left });
                 }
             }
             Effect::PublishConsensusMsg(SignedConsensusMsg::Vote(vote), _)
@@ -121,7 +123,7 @@ impl Malachite {
         if let (VoteType::Precommit, NilOrVal::Nil, Some(round)) =
             (vote.kind, vote.value, vote.round.as_u32())
         {
-            self.outputs.push_back(Output::Abandoned { height: vote.height, round });
+            self.effect(engine::Effect::Abandoned { height: vote.height, round });
         }
         let signature = self.secret.sign_vote(&self.committee, &vote);
         SignedMessage::new(vote, signature)
@@ -171,7 +173,7 @@ impl Malachite {
     fn hand_over(&mut self, round: Round, voter: Address, bytes: &[u8]) {
         let from = voter.party();
         if round == Round::ZERO && from != self.config.me && !bytes.is_empty() {
-            self.outputs.push_back(Output::Carried { from, partial: bytes.to_vec() });
+            self.effect(engine::Effect::Carried { from, partial: bytes.to_vec() });
         }
     }
 
@@ -189,10 +191,10 @@ impl Malachite {
             return;
         }
         match Entry::of(input) {
-            Some(entry) => self.outputs.push_back(Output::Persist(Record::Entry { height, entry })),
+            Some(entry) => self.outputs.push_back(Output::Keep(Record::Entry { height, entry })),
             None => {
                 let why = "an input was to be logged that no log can hold";
-                self.outputs.push_back(Output::Refused(why.to_owned()));
+                self.effect(engine::Effect::Refused(why.to_owned()));
             }
         }
     }
@@ -219,11 +221,11 @@ impl Malachite {
     ) {
         let Some(block) = self.blocks.get(&certificate.value_id).cloned() else {
             let why = format!("{} decided a block that was never logged", certificate.height);
-            self.outputs.push_back(Output::Refused(why));
+            self.effect(engine::Effect::Refused(why));
             return;
         };
         self.pool.retain(|waiting| !block.transactions().contains(waiting));
-        self.outputs.push_back(Output::Finalized { block: block.clone() });
+        self.effect(engine::Effect::Finalized { block: block.clone() });
         let extensions: Vec<(Address, SignedExtension<Tendermint>)> = extensions.extensions;
         // Of those that voted late there is more to come.
         let read = extensions.iter().map(|(voter, _)| (certificate.height, voter.party()));
@@ -234,7 +236,7 @@ impl Malachite {
         if let Some(first) = self.decided.keys().next().copied() {
             self.late.retain(|(height, _)| *height >= first);
         }
-        self.outputs.push_back(Output::Persist(record));
+        self.outputs.push_back(Output::Keep(record));
     }
 
     fn accuse(&mut self, evidence: &MisbehaviorEvidence<Tendermint>) {
@@ -242,7 +244,7 @@ impl Malachite {
         let proposals = evidence.proposals.iter().map(|(who, _)| (who, "proposals"));
         for (who, what) in votes.chain(proposals) {
             let fault = format!("signed two different {what} for one round of {}", self.height);
-            self.outputs.push_back(Output::Accuse { party: who.party(), fault });
+            self.effect(engine::Effect::Accuse { party: who.party(), fault });
         }
     }
 }

@@ -7,7 +7,7 @@
 //!  proposer of the next height ─proposal──▶ ...           at once
 //! ```
 //! Inputs wait in a queue, since one may lead to others: a height that ends starts the next one, a
-//! request for a block is answered with a proposal. Between [`Output::Prefinalized`] and the next output
+//! request for a block is answered with a proposal. Between [`Effect::Prefinalized`] and the next output
 //! the coroutine stands still; what [`Malachite::carry`] is given then becomes the vote's extension.
 //!
 //! Elsewhere: what effects do (`effects`), what messages do (`inbox`), decisions of others (`catch_up`).
@@ -20,7 +20,7 @@ use malachitebft_core_consensus::{self as consensus, LocallyProposedValue, Param
 use malachitebft_core_types::{
     Round, SignedMessage, ThresholdParams, Timeout, TimeoutKind, ValuePayload, VoteExtensionPolicy,
 };
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 
 use crate::catch_up::CatchUp;
 use crate::config::{Committee, Config, ConfigError};
@@ -51,24 +51,16 @@ pub enum Input {
     Tick,
 }
 
-/// To whom a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// Every other member.
-    All,
-    /// One member.
-    One(Party),
-}
-
 /// What the engine wants done, in this order.
+pub type Output = protocol::Output<Record, Effect>;
+
+/// What the engine wants done, its records aside.
 #[derive(Clone, Debug)]
-pub enum Output {
-    /// Make this durable before anything after it.
-    Persist(Record),
+pub enum Effect {
     /// Send this.
     Send {
         /// To whom.
-        to: Recipient,
+        to: Recipient<Party>,
         /// What.
         message: Message,
     },
@@ -342,7 +334,7 @@ impl Malachite {
                         Err(error @ consensus::Error::ReplayDivergence(..)) => {
                             self.halt(error.to_string());
                         }
-                        Err(error) => self.outputs.push_back(Output::Refused(error.to_string())),
+                        Err(error) => self.effect(Effect::Refused(error.to_string())),
                     }
                     return;
                 }
@@ -355,7 +347,7 @@ impl Malachite {
         self.process = Process::Halted;
         self.tasks.clear();
         self.outputs.clear();
-        self.outputs.push_back(Output::Halted(why));
+        self.effect(Effect::Halted(why));
     }
 
     /// The precommit goes on with what it carries.
@@ -418,7 +410,7 @@ impl Malachite {
         let bytes = transaction.len();
         if bytes > self.config.max_block_bytes || waiting.saturating_add(bytes) > most {
             let why = format!("no room for a transaction of {bytes} bytes, {waiting} wait");
-            self.outputs.push_back(Output::Refused(why));
+            self.effect(Effect::Refused(why));
             return;
         }
         // Who restarts submits again what may have been ordered meanwhile.
@@ -457,14 +449,19 @@ impl Malachite {
         }
     }
 
-    pub(crate) fn send(&mut self, to: Recipient, message: Message) {
-        self.outputs.push_back(Output::Send { to, message });
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
+    pub(crate) fn send(&mut self, to: Recipient<Party>, message: Message) {
+        self.effect(Effect::Send { to, message });
     }
 }
 
 impl Machine for Malachite {
     type Input = Input;
-    type Output = Output;
+    type Record = Record;
+    type Effect = Effect;
 
     fn handle(&mut self, now: Instant, input: Input) {
         self.now = now;

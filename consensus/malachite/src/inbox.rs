@@ -13,7 +13,7 @@ use malachitebft_core_consensus as consensus;
 use malachitebft_core_types::{NilOrVal, Round, ValidatorSet as _, VoteType};
 
 use crate::context::{Height, Vote};
-use crate::engine::{Malachite, Output, Task};
+use crate::engine::{Effect, Malachite, Task};
 use crate::message::{Message, ShapeError};
 use crate::sign::Scope;
 
@@ -94,11 +94,11 @@ impl Malachite {
         let taken = key.map(|key| self.take_extension(scope, &extension, &key));
         if let Some(Err(error)) = taken {
             let fault = error.to_string().to_lowercase();
-            self.outputs.push_back(Output::Accuse { party: voter.party(), fault });
+            self.effect(Effect::Accuse { party: voter.party(), fault });
         }
     }
 
     pub(crate) fn fault(&mut self, party: Party, error: &ShapeError) {
-        self.outputs.push_back(Output::Accuse { party, fault: error.to_string() });
+        self.effect(Effect::Accuse { party, fault: error.to_string() });
     }
 }

@@ -35,10 +35,10 @@
 //! ```text
 //! ExtendVote ─► Prefinalized ─► (carry) ─► SignVote ─► Persist(precommit ‖ extension) ─► Send
 //! ```
-//! A crash before `Persist` leaves nothing: the vote never left, neither did the partial. After it the
+//! A crash before `Keep` leaves nothing: the vote never left, neither did the partial. After it the
 //! log has the precommit, and with it the extension: the replay sends the same bytes again, and asks
 //! nobody for a new extension. If the replay leads to another vote than the log holds, the engine is
-//! [`Output::Halted`]: it signs nothing any more, and the operator has a log to look at. That is why no second record is needed, and why one would be harmful if
+//! [`Effect::Halted`]: it signs nothing any more, and the operator has a log to look at. That is why no second record is needed, and why one would be harmful if
 //! it came first: a release on record, without the lock, would be repeated after the crash.
 //!
 //! # For integrators
@@ -50,7 +50,7 @@
 //! precommits; entering the next round is what shows them, and it is early enough, since one party casts
 //! one precommit a round. Precommits that arrive after the decision still matter to a ramp (it waits for
 //! more stake than the decision does): set a `target_time`, so that the engine delivers them with
-//! `Finalized`, or let the beacon's slow partials do it. Here the host reads them itself ([`Output::Carried`]).
+//! `Finalized`, or let the beacon's slow partials do it. Here the host reads them itself ([`Effect::Carried`]).
 //!
 //! | module      | what                                                          |
 //! |-------------|---------------------------------------------------------------|
@@ -81,7 +81,7 @@ mod sign;
 
 pub use config::{Committee, Config, ConfigError, Member};
 pub use context::{Address, Block, BlockId, Height, Proposal, Tendermint, Vote};
-pub use engine::{Input, Malachite, Output, Recipient};
+pub use engine::{Effect, Input, Malachite, Output};
 pub use malachitebft_core_types::{LinearTimeouts, NilOrVal, Round, VoteType};
 pub use message::{Decision, MAX_EXTENSION, Message, ShapeError, SignedProposal, SignedVote};
 pub use record::{Entry, Log, Record};

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use borsh::BorshDeserialize;
 use crypto_core::access::Party;
+use protocol::Recipient;
 use sim::{Placement, Seat};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -24,7 +25,6 @@ use super::frames::Frames;
 use super::handshake;
 use super::link::{Due, Incoming, Link, Source, frame};
 use crate::setup::{Identity, Setup};
-use crate::validator::Recipient;
 
 /// Frames that wait for a peer, or for this party. A party that is this far behind asks for what it lacks.
 const QUEUE: usize = 4096;
@@ -151,7 +151,7 @@ async fn listen(
 
 impl Outbox {
     /// Sends what one step had to send: one frame for everybody, one for each who gets more than that.
-    pub(super) fn deliver<T: borsh::BorshSerialize>(&self, letters: &[(Recipient, T)]) {
+    pub(super) fn deliver<T: borsh::BorshSerialize>(&self, letters: &[(Recipient<Party>, T)]) {
         if letters.is_empty() {
             return;
         }
@@ -173,7 +173,7 @@ impl Outbox {
 }
 
 fn encode<'a, T: borsh::BorshSerialize + 'a>(
-    letters: impl Iterator<Item = &'a (Recipient, T)>,
+    letters: impl Iterator<Item = &'a (Recipient<Party>, T)>,
 ) -> Option<Arc<[u8]>> {
     let messages: Vec<&T> = letters.map(|(_, message)| message).collect();
     if messages.is_empty() {

@@ -26,11 +26,11 @@ use super::network::Outbox;
 use super::once::Once;
 use crate::archive::Archive;
 use crate::engine::{Engine, Work};
-use crate::journal::{Act, Kept, Shelf, ShelfError};
+use crate::journal::{Kept, Shelf, ShelfError};
 use crate::keygen;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
-use crate::validator::{Event, Input, Job, Message, Verdict};
+use crate::validator::{Effect, Event, Input, Job, Message, Verdict};
 
 /// What a party noticed, and when.
 pub(super) struct Noticed<S: Keyed> {
@@ -163,11 +163,11 @@ impl<S: Keyed, E: Engine> Task<S, E> {
     /// In order; what is sent leaves at the end of the step, behind every record of it.
     fn carry_out(&mut self) -> Result<(), ShelfError> {
         let mut letters = Vec::new();
-        while let Some(act) = self.validator.poll().map_err(|error| self.failed(error))? {
-            match act {
-                Act::Send { to, message } => letters.push((to, message)),
-                Act::Run(job) => self.start(job),
-                Act::Note(event) => {
+        while let Some(effect) = self.validator.poll().map_err(|error| self.failed(error))? {
+            match effect {
+                Effect::Send { to, message } => letters.push((to, message)),
+                Effect::Run(job) => self.start(job),
+                Effect::Tell(event) => {
                     self.keep(&event)?;
                     self.note(event);
                 }

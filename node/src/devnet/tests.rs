@@ -1,5 +1,6 @@
 //! Links between honest parties, and what strangers and liars make of them.
 
+use protocol::Recipient;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,6 @@ use super::network::{Outbox, Seats};
 use super::soak;
 use crate::failure::Failure;
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
-use crate::validator::Recipient;
 
 type Text = Vec<u8>;
 type End = (Outbox, Receiver<Incoming<Text>>);

@@ -7,9 +7,9 @@ use crypto_core::bls::min_sig;
 use jolteon::{ConfigError, Job, Jolteon, Message, Record, Records, Round, Transaction, Verdict};
 use protocol::{Instant, Machine};
 
-use super::{Block, Engine, Input, Output, Past, Work};
+use super::{Block, Effect, Engine, Input, Output, Past, Work};
 use crate::setup::{Identity, Setup};
-use crate::validator::{Recipient, StartError};
+use crate::validator::StartError;
 
 impl Engine for Jolteon {
     type Message = Message;
@@ -58,37 +58,33 @@ impl Engine for Jolteon {
     }
 
     fn poll(&mut self) -> Option<Output<Self>> {
-        Some(match Machine::poll(self)? {
-            jolteon::Output::Persist(record) => Output::Persist(record),
-            jolteon::Output::Send { to, message } => {
-                let to = match to {
-                    jolteon::Recipient::All => Recipient::All,
-                    jolteon::Recipient::One(party) => Recipient::One(party),
-                };
-                Output::Send { to, message }
-            }
-            jolteon::Output::Check(job) => Output::Run(job),
-            jolteon::Output::Prefinalized { round, block } => {
-                let (view, value) = (view(round), Value::new(block.to_bytes()));
-                Output::Prefinalized { slot: view.slot, view, value }
-            }
-            jolteon::Output::Finalized { round, block } => {
-                let context = self.committee().context();
-                let block = block.map(|block| Block {
-                    value: Value::new(block.id(context).to_bytes()),
-                    transactions: block
-                        .payload()
-                        .iter()
-                        .map(|one| Arc::clone(one.bytes()))
-                        .collect(),
-                });
-                Output::Finalized { slot: view(round).slot, block }
-            }
-            jolteon::Output::Abandoned { round } => Output::Abandoned { view: view(round) },
-            jolteon::Output::Accuse { party, fault } => {
-                Output::Accused { party, fault: fault.to_string() }
-            }
-        })
+        Some(Machine::poll(self)?.map(
+            |record| record,
+            |effect| match effect {
+                jolteon::Effect::Send { to, message } => Effect::Send { to, message },
+                jolteon::Effect::Check(job) => Effect::Run(job),
+                jolteon::Effect::Prefinalized { round, block } => {
+                    let (view, value) = (view(round), Value::new(block.to_bytes()));
+                    Effect::Prefinalized { slot: view.slot, view, value }
+                }
+                jolteon::Effect::Finalized { round, block } => {
+                    let context = self.committee().context();
+                    let block = block.map(|block| Block {
+                        value: Value::new(block.id(context).to_bytes()),
+                        transactions: block
+                            .payload()
+                            .iter()
+                            .map(|one| Arc::clone(one.bytes()))
+                            .collect(),
+                    });
+                    Effect::Finalized { slot: view(round).slot, block }
+                }
+                jolteon::Effect::Abandoned { round } => Effect::Abandoned { view: view(round) },
+                jolteon::Effect::Accuse { party, fault } => {
+                    Effect::Accused { party, fault: fault.to_string() }
+                }
+            },
+        ))
     }
 
     fn wake_at(&self) -> Option<Instant> {

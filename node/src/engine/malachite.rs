@@ -12,9 +12,9 @@ use malachite::{
 };
 use protocol::{Instant, Machine};
 
-use super::{Block, Engine, Input, Output, Past};
+use super::{Block, Effect, Engine, Input, Output, Past};
 use crate::setup::{Identity, Setup};
-use crate::validator::{Recipient, StartError};
+use crate::validator::StartError;
 
 impl Engine for Malachite {
     type Message = Message;
@@ -68,33 +68,31 @@ impl Engine for Malachite {
     }
 
     fn poll(&mut self) -> Option<Output<Self>> {
-        Some(match Machine::poll(self)? {
-            malachite::Output::Persist(record) => Output::Persist(record),
-            malachite::Output::Send { to, message } => {
-                let to = match to {
-                    malachite::Recipient::All => Recipient::All,
-                    malachite::Recipient::One(party) => Recipient::One(party),
-                };
-                Output::Send { to, message }
-            }
-            malachite::Output::Prefinalized { height, round, block } => {
-                let (slot, value) = (slot(height), Value::new(block.to_bytes()));
-                Output::Prefinalized { slot, view: View::new(slot, round), value }
-            }
-            malachite::Output::Carried { from, partial } => Output::Carried { from, partial },
-            malachite::Output::Finalized { block } => {
-                let transactions = block.transactions().iter().map(Arc::clone).collect();
-                let value = Value::new(block.id().to_bytes());
-                let slot = slot(block.height());
-                Output::Finalized { slot, block: Some(Block { value, transactions }) }
-            }
-            malachite::Output::Abandoned { height, round } => {
-                Output::Abandoned { view: View::new(slot(height), round) }
-            }
-            malachite::Output::Accuse { party, fault } => Output::Accused { party, fault },
-            malachite::Output::Refused(why) => Output::Refused(why),
-            malachite::Output::Halted(why) => Output::Refused(format!("halted for good: {why}")),
-        })
+        Some(Machine::poll(self)?.map(
+            |record| record,
+            |effect| match effect {
+                malachite::Effect::Send { to, message } => Effect::Send { to, message },
+                malachite::Effect::Prefinalized { height, round, block } => {
+                    let (slot, value) = (slot(height), Value::new(block.to_bytes()));
+                    Effect::Prefinalized { slot, view: View::new(slot, round), value }
+                }
+                malachite::Effect::Carried { from, partial } => Effect::Carried { from, partial },
+                malachite::Effect::Finalized { block } => {
+                    let transactions = block.transactions().iter().map(Arc::clone).collect();
+                    let value = Value::new(block.id().to_bytes());
+                    let slot = slot(block.height());
+                    Effect::Finalized { slot, block: Some(Block { value, transactions }) }
+                }
+                malachite::Effect::Abandoned { height, round } => {
+                    Effect::Abandoned { view: View::new(slot(height), round) }
+                }
+                malachite::Effect::Accuse { party, fault } => Effect::Accused { party, fault },
+                malachite::Effect::Refused(why) => Effect::Refused(why),
+                malachite::Effect::Halted(why) => {
+                    Effect::Refused(format!("halted for good: {why}"))
+                }
+            },
+        ))
     }
 
     fn wake_at(&self) -> Option<Instant> {

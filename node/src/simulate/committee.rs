@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 use sim::{Host, Seat, Step};
 
 pub use super::ground::Ground;
@@ -32,9 +32,7 @@ use crate::keygen;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
 use crate::simulate::lives::Lives;
-use crate::validator::{
-    Event, HaltError, Input, Job, Message, Output, Recipient, Record, Validator, Verdict,
-};
+use crate::validator::{Effect, Event, HaltError, Input, Job, Message, Record, Validator, Verdict};
 
 /// What a Byzantine seat makes of its own key generation.
 pub type Tamper<S> = Box<dyn Fn(&keygen::Job<S>, keygen::Verdict<S>) -> keygen::Verdict<S>>;
@@ -203,7 +201,7 @@ impl<S: Keyed> Committee<S> {
         }
     }
 
-    fn post(&mut self, to: Recipient, message: Message<S>, step: &mut Step<'_, Self>) {
+    fn post(&mut self, to: Recipient<Party>, message: Message<S>, step: &mut Step<'_, Self>) {
         let from = self.party(step.seat());
         if let Some(Knowledge { votes, partials, .. }) = &mut self.knowledge {
             match &message {
@@ -214,10 +212,10 @@ impl<S: Keyed> Committee<S> {
         Seen::sent(&message, &self.context).into_iter().for_each(|seen| step.note(seen));
         let message = Arc::new(message);
         match to {
-            Recipient::All => step.send(sim::Recipient::All, message),
+            Recipient::All => step.send(Recipient::All, message),
             Recipient::One(party) => {
                 for seat in self.seats_of(party) {
-                    step.send(sim::Recipient::One(seat), Arc::clone(&message));
+                    step.send(Recipient::One(seat), Arc::clone(&message));
                 }
             }
         }
@@ -229,7 +227,6 @@ impl<S: Keyed> Host for Committee<S> {
     type Message = Arc<Message<S>>;
     type Job = Job<S>;
     type Verdict = Verdict<S>;
-    type Record = Record;
     type Event = Seen<S>;
 
     fn boot(&mut self, seat: Seat, records: &[Record]) -> Validator<S> {
@@ -265,14 +262,13 @@ impl<S: Keyed> Host for Committee<S> {
         self.bill().input(input)
     }
 
-    fn carry_out(&mut self, output: Output<S>, step: &mut Step<'_, Self>) {
-        match output {
-            Output::Persist(record) => {
-                // A crash right behind the record finds both done.
-                Seen::written(&record).into_iter().for_each(|seen| step.note(seen));
-                step.persist(record);
-            }
-            Output::Send { to, message } => {
+    fn writes(&mut self, record: &Record, step: &mut Step<'_, Self>) {
+        Seen::written(record).into_iter().for_each(|seen| step.note(seen));
+    }
+
+    fn carry_out(&mut self, effect: Effect<S>, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send { to, message } => {
                 step.spend(self.bill().message(self.party(step.seat()), &message));
                 let slip = self.slip.as_mut().and_then(|slip| slip(step.seat(), &message));
                 self.post(to, message, step);
@@ -280,8 +276,8 @@ impl<S: Keyed> Host for Committee<S> {
                     self.post(Recipient::All, slip, step);
                 }
             }
-            Output::Run(job) => step.run(job),
-            Output::Note(event) => {
+            Effect::Run(job) => step.run(job),
+            Effect::Tell(event) => {
                 if let Event::Halted(why) = &event {
                     self.halted.get_or_insert((self.party(step.seat()), why.clone()));
                 }

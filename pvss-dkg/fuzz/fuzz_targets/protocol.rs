@@ -20,7 +20,7 @@ use crypto_core::curve::G1Affine;
 use crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
 use prefinal_pvss_dkg_fuzz::{Committee, received};
-use pvss_dkg::protocol::{EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
+use pvss_dkg::protocol::{Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
 use pvss_dkg::{Dealing, DecryptionKey, Dkg, field};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -57,13 +57,13 @@ fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> He
     let mut heard = Heard::default();
     while let Some(output) = keygen.poll() {
         match output {
-            Output::Run(job) => {
+            Output::Do(Effect::Run(job)) => {
                 let verdict = job.run(&mut keys, rng);
                 keygen.handle(Instant::START, Input::Checked(verdict));
             }
-            Output::Submit(envelope) => heard.submitted.push(envelope.to_vec()),
-            Output::Accuse { evidence, .. } => heard.evidence.push(evidence.to_bytes()),
-            Output::Ready(ready) => heard.key = Some(ready.key.to_bytes()),
+            Output::Do(Effect::Submit(envelope)) => heard.submitted.push(envelope.to_vec()),
+            Output::Do(Effect::Accuse { evidence, .. }) => heard.evidence.push(evidence.to_bytes()),
+            Output::Do(Effect::Ready(ready)) => heard.key = Some(ready.key.to_bytes()),
             _ => {}
         }
     }

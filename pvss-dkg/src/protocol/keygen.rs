@@ -67,10 +67,11 @@ pub enum Input<C: Collect> {
     Checked(Verdict<C>),
 }
 
-/// What the machine wants done.
-pub enum Output<C: Collect> {
-    /// Make this durable before anything that follows leaves.
-    Persist(Record),
+/// What the machine wants done, in this order.
+pub type Output<C> = ::protocol::Output<Record, Effect<C>>;
+
+/// What the machine wants done, its records aside.
+pub enum Effect<C: Collect> {
     /// Have this ordered.
     Submit(Arc<[u8]>),
     /// Run this and bring the verdict back.
@@ -311,7 +312,7 @@ impl<C: Collect> Keygen<C> {
         if !places.is_empty() && !self.dealing {
             self.dealing = true;
             let blank = Arc::clone(&self.blank);
-            self.outputs.push_back(Output::Run(Job::Deal { blank, places }));
+            self.effect(Effect::Run(Job::Deal { blank, places }));
         }
     }
 
@@ -320,7 +321,7 @@ impl<C: Collect> Keygen<C> {
         let open = own.filter(|envelope| {
             split(envelope).is_ok_and(|(said, _)| !self.counted.contains_key(&said.place))
         });
-        self.outputs.extend(open.cloned().map(Output::Submit));
+        self.outputs.extend(open.cloned().map(|open| Output::Do(Effect::Submit(open))));
     }
 
     fn dealt(&mut self, dealt: Result<Vec<Vec<u8>>, HandoverError>) {
@@ -331,7 +332,7 @@ impl<C: Collect> Keygen<C> {
             Ok(_) if self.own.is_some() => {}
             Ok(envelopes) => {
                 self.own = Some(envelopes.iter().map(|one| Arc::from(one.as_slice())).collect());
-                self.outputs.push_back(Output::Persist(Record::Dealt { envelopes }));
+                self.outputs.push_back(Output::Keep(Record::Dealt { envelopes }));
                 self.submit();
             }
         }
@@ -373,7 +374,7 @@ impl<C: Collect> Keygen<C> {
         if !self.judging.is_empty() {
             let claims = self.judging.iter().map(|one| one.claim.clone()).collect();
             let blank = Arc::clone(&self.blank);
-            self.outputs.push_back(Output::Run(Job::Judge { blank, claims }));
+            self.effect(Effect::Run(Job::Judge { blank, claims }));
         } else if let (true, Stage::Collecting(collector)) = (self.ended, &self.stage) {
             // It says how much is missing.
             if let Err(error) = collector.sum() {
@@ -396,7 +397,7 @@ impl<C: Collect> Keygen<C> {
             let settled = self.settled(claim);
             let Some(mut next) = self.waiting.pop_front() else { break };
             if let Some(why) = settled {
-                self.outputs.push_back(Output::Ignored(why));
+                self.outputs.push_back(Output::Do(Effect::Ignored(why)));
                 continue;
             }
             if self.counted.contains_key(&place) {
@@ -475,13 +476,13 @@ impl<C: Collect> Keygen<C> {
         if !claim.known {
             let envelope = claim.envelope.as_deref().unwrap_or_default().to_vec();
             let record = Record::Counted { position: position.get(), envelope };
-            self.outputs.push_back(Output::Persist(record));
+            self.outputs.push_back(Output::Keep(record));
         }
         self.counted.insert(place, claim.statement);
-        self.outputs.push_back(Output::Counted { place, position });
+        self.outputs.push_back(Output::Do(Effect::Counted { place, position }));
         if collector.would_do(&BTreeSet::new()) {
             let counted = Box::new(collector.clone());
-            self.outputs.push_back(Output::Run(Job::Sum { counted }));
+            self.effect(Effect::Run(Job::Sum { counted }));
             self.stage = Stage::Summing;
             self.waiting.clear();
         }
@@ -491,9 +492,9 @@ impl<C: Collect> Keygen<C> {
         let party = evidence.party();
         self.accused.insert(party);
         let (position, bytes) = (position.get(), evidence.to_bytes());
-        self.outputs.push_back(Output::Persist(Record::Accused { position, evidence: bytes }));
+        self.outputs.push_back(Output::Keep(Record::Accused { position, evidence: bytes }));
         let evidence = Arc::new(evidence);
-        self.outputs.push_back(Output::Accuse { fault: Fault { party, misdeed }, evidence });
+        self.effect(Effect::Accuse { fault: Fault { party, misdeed }, evidence });
         self.check_hope();
     }
 
@@ -515,7 +516,7 @@ impl<C: Collect> Keygen<C> {
     }
 
     fn abort(&mut self, abort: Abort) {
-        self.outputs.push_back(Output::Aborted(abort.clone()));
+        self.effect(Effect::Aborted(abort.clone()));
         self.stage = Stage::Aborted(abort);
         self.waiting.clear();
     }
@@ -534,7 +535,7 @@ impl<C: Collect> Keygen<C> {
         let own = matches!(self.stage, Stage::Aborted(Abort::Records(_)));
         if own || matches!(self.stage, Stage::Collecting(_) | Stage::Recovering) {
             let blank = Arc::clone(&self.blank);
-            self.outputs.push_back(Output::Run(Job::Recover { blank, key, offer }));
+            self.effect(Effect::Run(Job::Recover { blank, key, offer }));
         }
     }
 
@@ -550,7 +551,7 @@ impl<C: Collect> Keygen<C> {
                 }
                 if !again {
                     let (key, offer) = (key.to_bytes(), offer.to_vec());
-                    self.outputs.push_back(Output::Persist(Record::Recovered { key, offer }));
+                    self.outputs.push_back(Output::Keep(Record::Recovered { key, offer }));
                 }
                 self.waiting.clear();
                 self.fixed(key, sum);
@@ -562,7 +563,7 @@ impl<C: Collect> Keygen<C> {
         self.stage = Stage::Opening(key, Arc::clone(&sum));
         let Some(party) = self.role.recipient else { return self.ready(None) };
         let blank = Arc::clone(&self.blank);
-        self.outputs.push_back(Output::Run(Job::Open { blank, sum, party }));
+        self.effect(Effect::Run(Job::Open { blank, sum, party }));
     }
 
     /// The key stands, whatever its dealers did; what they did is said before it is used.
@@ -571,7 +572,8 @@ impl<C: Collect> Keygen<C> {
             return;
         }
         let shares = opened.map(|Opened { shares, accusations }| {
-            let accuse = |Accusation { fault, evidence }| Output::Accuse { fault, evidence };
+            let accuse =
+                |Accusation { fault, evidence }| Output::Do(Effect::Accuse { fault, evidence });
             self.outputs.extend(accusations.into_iter().map(accuse));
             shares
         });
@@ -582,17 +584,22 @@ impl<C: Collect> Keygen<C> {
         let Stage::Opening(key, sum) = &self.stage else { return };
         let (key, sum) = (Arc::clone(key), Arc::clone(sum));
         self.stage = Stage::Done(Arc::clone(&key), Arc::clone(&sum));
-        self.outputs.push_back(Output::Ready(Box::new(Ready { key, sum, shares })));
+        self.effect(Effect::Ready(Box::new(Ready { key, sum, shares })));
+    }
+
+    fn effect(&mut self, effect: Effect<C>) {
+        self.outputs.push_back(Output::Do(effect));
     }
 
     fn ignore(&mut self, why: Ignored) {
-        self.outputs.push_back(Output::Ignored(why));
+        self.effect(Effect::Ignored(why));
     }
 }
 
 impl<C: Collect> Machine for Keygen<C> {
     type Input = Input<C>;
-    type Output = Output<C>;
+    type Record = Record;
+    type Effect = Effect<C>;
 
     /// Time plays no role.
     fn handle(&mut self, _: Instant, input: Input<C>) {

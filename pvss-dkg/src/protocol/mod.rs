@@ -59,5 +59,5 @@ pub use envelope::envelope_bytes;
 pub use epoch::{Element, EpochKey, EpochKeyError, Field, Group};
 pub use fault::{Evidence, EvidenceError, Fault, Misdeed};
 pub use job::{Accusation, Claim, Job, Judged, Keys, Opened, Recovered, Verdict, judge};
-pub use keygen::{Abort, Ignored, Input, Keygen, Output, Position, Ready, Role};
+pub use keygen::{Abort, Effect, Ignored, Input, Keygen, Output, Position, Ready, Role};
 pub use record::{Record, RecordError};

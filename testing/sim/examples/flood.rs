@@ -5,10 +5,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use protocol::{Instant, Machine};
-use sim::{
-    GLOBAL, Geography, Host, Jitter, Network, Placement, Recipient, Seat, Setup, Simulation, Step,
-};
+use protocol::{Instant, Machine, Output, Recipient};
+use sim::{GLOBAL, Geography, Host, Jitter, Network, Placement, Seat, Setup, Simulation, Step};
 
 /// Broadcasts its round; on hearing two thirds of the others in it, the next.
 struct Pulse {
@@ -21,7 +19,8 @@ struct Pulse {
 
 impl Machine for Pulse {
     type Input = u32;
-    type Output = u32;
+    type Record = ();
+    type Effect = u32;
 
     fn handle(&mut self, _: Instant, round: u32) {
         if round == 0 {
@@ -36,10 +35,10 @@ impl Machine for Pulse {
         }
     }
 
-    fn poll(&mut self) -> Option<u32> {
+    fn poll(&mut self) -> Option<Output<(), u32>> {
         std::mem::take(&mut self.due).then(|| {
             self.round += 1;
-            self.round
+            Output::Do(self.round)
         })
     }
 
@@ -58,7 +57,6 @@ impl Host for Flood {
     type Message = u32;
     type Job = ();
     type Verdict = ();
-    type Record = ();
     type Event = u32;
 
     fn boot(&mut self, _: Seat, _: &[()]) -> Pulse {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::Machine;
+use protocol::{Machine, Output, Recipient};
 
-use crate::host::{Effect, Host, InputOf, Recipient, Seat, Step};
+use crate::host::{Effect, Host, InputOf, Seat, Step};
 use crate::network::Fate;
 use crate::rule::{Chain, Letter, Scene};
 use crate::simulation::{Disk, Note, Simulation};
@@ -187,7 +187,13 @@ impl<H: Host> Simulation<H> {
         step.spend(self.host.input_cost(seat, &input));
         machine.handle(instant(station.clock.read(self.now)), input);
         while let Some(output) = machine.poll() {
-            self.host.carry_out(output, &mut step);
+            match output {
+                Output::Keep(record) | Output::Note(record) => {
+                    self.host.writes(&record, &mut step);
+                    step.persist(record);
+                }
+                Output::Do(effect) => self.host.carry_out(effect, &mut step),
+            }
         }
         let spent = step.spent();
         self.counters.steps += 1;
@@ -242,7 +248,7 @@ impl<H: Host> Simulation<H> {
     }
 
     /// Puts the messages of one step into envelopes.
-    fn post(&mut self, from: Seat, mail: &mut Vec<(Recipient, H::Message)>) {
+    fn post(&mut self, from: Seat, mail: &mut Vec<(Recipient<Seat>, H::Message)>) {
         if mail.is_empty() {
             return;
         }
@@ -283,7 +289,7 @@ impl<H: Host> Simulation<H> {
         }
     }
 
-    fn post_by_rules(&mut self, from: Seat, mail: &mut Vec<(Recipient, H::Message)>) {
+    fn post_by_rules(&mut self, from: Seat, mail: &mut Vec<(Recipient<Seat>, H::Message)>) {
         let mut letters = Vec::new();
         for (to, message) in mail.drain(..) {
             let mut letter = |to, message| {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 
 use crate::time::{instant, nanos};
 
@@ -42,20 +42,14 @@ impl fmt::Display for Seat {
     }
 }
 
-/// Whom a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// Every seat but the sender.
-    All,
-    /// One seat; the sender itself is legal and costs no delay.
-    One(Seat),
-}
-
 /// The input type of a host's machines.
 pub type InputOf<H> = <<H as Host>::Machine as Machine>::Input;
 
-/// The output type of a host's machines.
-pub type OutputOf<H> = <<H as Host>::Machine as Machine>::Output;
+/// The records of a host's machines.
+pub type RecordOf<H> = <<H as Host>::Machine as Machine>::Record;
+
+/// The effects of a host's machines.
+pub type EffectOf<H> = <<H as Host>::Machine as Machine>::Effect;
 
 /// The driver's part that the simulator cannot know.
 ///
@@ -72,14 +66,12 @@ pub trait Host {
     type Job;
     /// What a job returns with.
     type Verdict;
-    /// What is written to a seat's disk.
-    type Record;
     /// What checkers and statistics read.
     type Event;
 
     /// A machine for this seat, at the first start and after every crash. `records` is what its
     /// disk holds, oldest first.
-    fn boot(&mut self, seat: Seat, records: &[Self::Record]) -> Self::Machine;
+    fn boot(&mut self, seat: Seat, records: &[RecordOf<Self>]) -> Self::Machine;
 
     /// The first input after `boot`, if the machine wants one.
     fn first_input(&mut self, _seat: Seat) -> Option<InputOf<Self>> {
@@ -104,8 +96,12 @@ pub trait Host {
         Duration::ZERO
     }
 
-    /// Turns one output into effects on `step`; any number, also none.
-    fn carry_out(&mut self, output: OutputOf<Self>, step: &mut Step<'_, Self>);
+    /// A record is about to be written to the seat's disk: what that costs, and what checkers are told.
+    /// A crash behind it finds both done.
+    fn writes(&mut self, _record: &RecordOf<Self>, _step: &mut Step<'_, Self>) {}
+
+    /// Carries one effect out on `step`, in any number of parts, also none.
+    fn carry_out(&mut self, effect: EffectOf<Self>, step: &mut Step<'_, Self>);
 
     /// Does a job, at once in real time, and says how long it takes in virtual time.
     fn run(&mut self, seat: Seat, job: Self::Job) -> (Self::Verdict, Duration);
@@ -118,8 +114,8 @@ pub(crate) struct Timed<H: Host + ?Sized> {
 }
 
 pub(crate) enum Effect<H: Host + ?Sized> {
-    Persist(H::Record),
-    Send(Recipient, H::Message),
+    Persist(RecordOf<H>),
+    Send(Recipient<Seat>, H::Message),
     Run(H::Job),
     Note(H::Event),
 }
@@ -159,12 +155,13 @@ impl<'a, H: Host + ?Sized> Step<'a, H> {
     }
 
     /// Writes a record to the seat's disk; from here on a crash cannot lose it.
-    pub fn persist(&mut self, record: H::Record) {
+    pub(crate) fn persist(&mut self, record: RecordOf<H>) {
         self.push(Effect::Persist(record));
     }
 
-    /// Sends a message. It leaves when the step ends, together with the step's other messages.
-    pub fn send(&mut self, to: Recipient, message: H::Message) {
+    /// Sends a message; to everybody is to every seat but the sender, and to the sender itself is legal
+    /// and costs no delay. It leaves when the step ends, together with the step's other messages.
+    pub fn send(&mut self, to: Recipient<Seat>, message: H::Message) {
         self.push(Effect::Send(to, message));
     }
 

@@ -43,7 +43,7 @@ mod time;
 
 pub use dice::{Chance, Dice};
 pub use geography::{Geography, Region, RoundTrip, TableError, UnknownRegion};
-pub use host::{Host, InputOf, OutputOf, Recipient, Seat, Step};
+pub use host::{EffectOf, Host, InputOf, RecordOf, Seat, Step};
 pub use network::{Blocked, Jitter, Loss, Network, Partition};
 pub use placement::{
     DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,

@@ -4,12 +4,12 @@ use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use protocol::Instant;
+use protocol::{Instant, Recipient};
 use thiserror::Error;
 
 use crate::dice::Dice;
 use crate::drive::Event;
-use crate::host::{Host, InputOf, Recipient, Seat};
+use crate::host::{Host, InputOf, RecordOf, Seat};
 use crate::network::Network;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
@@ -139,8 +139,8 @@ pub struct Counters {
 /// ```
 /// use std::time::Duration;
 ///
-/// use protocol::{Instant, Machine};
-/// use sim::{Host, Network, Recipient, Seat, Setup, Simulation, Step, Stop};
+/// use protocol::{Instant, Machine, Output, Recipient};
+/// use sim::{Host, Network, Seat, Setup, Simulation, Step, Stop};
 ///
 /// /// Greets when it starts; hears what others say.
 /// #[derive(Default)]
@@ -149,9 +149,10 @@ pub struct Counters {
 ///
 /// impl Machine for Greeter {
 ///     type Input = Said;
-///     type Output = Said;
+///     type Record = ();
+///     type Effect = Said;
 ///     fn handle(&mut self, _: Instant, input: Said) { self.0 = Some(input) }
-///     fn poll(&mut self) -> Option<Said> { self.0.take() }
+///     fn poll(&mut self) -> Option<Output<(), Said>> { self.0.take().map(Output::Do) }
 ///     fn wake_at(&self) -> Option<Instant> { None }
 /// }
 ///
@@ -161,7 +162,6 @@ pub struct Counters {
 ///     type Message = String;
 ///     type Job = ();
 ///     type Verdict = ();
-///     type Record = ();
 ///     type Event = String;
 ///     fn boot(&mut self, _: Seat, _: &[()]) -> Greeter { Greeter::default() }
 ///     fn first_input(&mut self, _: Seat) -> Option<Said> { Some(Said::Start) }
@@ -170,8 +170,8 @@ pub struct Counters {
 ///     }
 ///     fn checked(&mut self, _: Seat, (): ()) -> Said { Said::Start }
 ///     fn tick(&mut self, _: Seat) -> Said { Said::Start }
-///     fn carry_out(&mut self, output: Said, step: &mut Step<'_, Self>) {
-///         match output {
+///     fn carry_out(&mut self, effect: Said, step: &mut Step<'_, Self>) {
+///         match effect {
 ///             Said::Start => step.send(Recipient::All, "hello".to_owned()),
 ///             Said::Heard(words) => step.note(words),
 ///         }
@@ -198,7 +198,7 @@ pub struct Simulation<H: Host> {
     pub(crate) counters: Counters,
     pub(crate) spinning: Option<Seat>,
     /// Letters of the step being finished; kept for its allocation.
-    pub(crate) mail: Vec<(Recipient, H::Message)>,
+    pub(crate) mail: Vec<(Recipient<Seat>, H::Message)>,
     fingerprint: u64,
     most_events: u64,
     seed: u64,
@@ -291,7 +291,7 @@ impl<H: Host> Simulation<H> {
     pub fn load(
         &mut self,
         seat: Seat,
-        records: impl IntoIterator<Item = H::Record>,
+        records: impl IntoIterator<Item = RecordOf<H>>,
     ) -> Result<(), UnknownSeat> {
         let seats = self.stations.len();
         let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
@@ -374,7 +374,7 @@ impl<H: Host> Simulation<H> {
 
     /// What a seat's disk holds, oldest first.
     #[must_use]
-    pub fn records(&self, seat: Seat) -> &[H::Record] {
+    pub fn records(&self, seat: Seat) -> &[RecordOf<H>] {
         self.stations.get(seat.index()).map_or(&[], |station| &station.disk)
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use protocol::{Instant, Machine};
 
-use crate::host::{Host, InputOf, Timed};
+use crate::host::{Host, InputOf, RecordOf, Timed};
 use crate::rule::Chain;
 use crate::time::{Clock, since_start};
 
@@ -78,7 +78,7 @@ pub(crate) struct Station<H: Host> {
     pub(crate) lanes: Lanes,
     /// Effects of the step that lane 0 is at.
     pub(crate) pending: Vec<Timed<H>>,
-    pub(crate) disk: Vec<H::Record>,
+    pub(crate) disk: Vec<RecordOf<H>>,
     /// How many more records may be written before the seat crashes.
     pub(crate) records_to_crash: Option<u64>,
     pub(crate) rules: Chain<H::Message>,

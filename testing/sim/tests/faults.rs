@@ -5,6 +5,7 @@
 mod bracha;
 mod script;
 
+use protocol::Recipient;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use bracha::{Broadcast, Message, Quorums};
 use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
 use sim::rule::{self, Letter};
 use sim::{
-    Blocked, Chance, Disk, Host, Leap, Loss, Network, Partition, Recipient, Seat, Setup,
-    Simulation, Stop, Window, check,
+    Blocked, Chance, Disk, Host, Leap, Loss, Network, Partition, Seat, Setup, Simulation, Stop,
+    Window, check,
 };
 
-const TO_ALL: Recipient = Recipient::All;
+const TO_ALL: Recipient<Seat> = Recipient::All;
 const D: Seat = Seat::new(3);
 const TEN_MS: Duration = Duration::from_millis(10);
 

@@ -5,18 +5,17 @@
 mod bracha;
 mod script;
 
+use protocol::Recipient;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bracha::{Broadcast, Quorums};
 use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
-use sim::{
-    GLOBAL, Geography, Jitter, Network, Placement, Recipient, Seat, Setup, Simulation, Stop,
-};
+use sim::{GLOBAL, Geography, Jitter, Network, Placement, Seat, Setup, Simulation, Stop};
 
-const TO_ALL: Recipient = Recipient::All;
-const TO_B: Recipient = Recipient::One(B);
+const TO_ALL: Recipient<Seat> = Recipient::All;
+const TO_B: Recipient<Seat> = Recipient::One(B);
 
 fn stage(seats: u32, cores: u32) -> Simulation<Stage> {
     let cores = NonZeroU32::new(cores).unwrap_or(NonZeroU32::MIN);

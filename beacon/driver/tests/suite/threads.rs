@@ -1,11 +1,12 @@
 //! Committees of drivers whose callbacks come from many threads, or from tasks.
+use protocol::Recipient;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use beacon::{Bls, Message, Path, Recipient, Reveal, Wvuf};
+use beacon::{Bls, Message, Path, Reveal, Wvuf};
 use crypto_core::access::Party;
 use driver::{Driver, Event, MessageError, Options, Receiver, Stopped, Task};
 use journal::Memory;
@@ -49,7 +50,7 @@ struct Post<S: Instance> {
 }
 
 impl<S: Instance> Post<S> {
-    fn send(&mut self, to: Recipient, message: &Message<S>) {
+    fn send(&mut self, to: Recipient<Party>, message: &Message<S>) {
         for peer in (0..4).filter(|peer| *peer != self.me.index()) {
             let own = Recipient::One(Party::new(u32::try_from(peer).unwrap()));
             if to == Recipient::All || to == own {

@@ -13,14 +13,14 @@ use beacon::stack::{self, Channel, Channels, On, Stack, records_of};
 use beacon::{Bls, Message, MultiSig, Record, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use journal::{Journal, Journaled, Memory};
-use protocol::{Machine, Recorded};
+use protocol::Machine;
 
 use crate::fixture::*;
 use crate::lives::{Disk, Fuse};
 use crate::reshared::{Person, config, party};
 
-type RecordOf<M> = <<M as Machine>::Output as Recorded>::Record;
-type EffectOf<M> = <<M as Machine>::Output as Recorded>::Effect;
+type RecordOf<M> = <M as Machine>::Record;
+type EffectOf<M> = <M as Machine>::Effect;
 
 enum Act<M: Machine> {
     Tell(M::Input),
@@ -30,7 +30,7 @@ enum Act<M: Machine> {
 
 /// A machine, what it is told, and what is heard of it.
 trait Subject: Sized {
-    type Machine: Machine<Input: Clone, Output: Recorded>;
+    type Machine: Machine<Input: Clone>;
 
     /// Goes on after these records, with the next committee if it was told of it.
     fn wake(&self, handed_over: bool, records: &[RecordOf<Self::Machine>]) -> Self::Machine;
@@ -204,8 +204,10 @@ impl TwoEpochs {
                 peer.handle(ms(0), epochs::Input::Finalized { slot: slot(at), value: Some(V) });
             }
             while let Some(output) = peer.poll() {
-                let epochs::Output::Of { epoch, output: beacon::Output::Send { message, .. } } =
-                    output
+                let epochs::Output::Do(epochs::Effect::Of {
+                    epoch,
+                    effect: beacon::Effect::Send { message, .. },
+                }) = output
                 else {
                     continue;
                 };
@@ -313,7 +315,7 @@ impl Subject for TwoSchemes {
                 let mut peer = self.stack(from, &[]);
                 peer.handle(ms(0), Self::vote(slot(at), V));
                 while let Some(output) = peer.poll() {
-                    if let stack::Output::Send { envelope, .. } = output {
+                    if let stack::Output::Do(stack::Effect::Send { envelope, .. }) = output {
                         acts.push(Act::Tell(stack::Input::Received { from, envelope }));
                     }
                 }
@@ -339,12 +341,12 @@ impl Subject for TwoSchemes {
                 }
             }
             stack::Effect::Check(job) => return Some(stack::Input::Checked(job.run())),
-            stack::Effect::Of(On::Randomness(epochs::Output::Of {
-                output: beacon::Output::Reveal(reveal),
+            stack::Effect::Of(On::Randomness(epochs::Effect::Of {
+                effect: beacon::Effect::Reveal(reveal),
                 ..
             })) => heard.revealed(0, reveal.slot, reveal.output.to_bytes().to_vec()),
-            stack::Effect::Of(On::Certificates(epochs::Output::Of {
-                output: beacon::Output::Reveal(reveal),
+            stack::Effect::Of(On::Certificates(epochs::Effect::Of {
+                effect: beacon::Effect::Reveal(reveal),
                 ..
             })) => heard.revealed(1, reveal.slot, reveal.output.to_bytes()),
             stack::Effect::Of(_) => {}

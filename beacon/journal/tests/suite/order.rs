@@ -4,22 +4,18 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use journal::{Doing, Journal, JournalError, Journaled, Memory, OpenError};
-use protocol::{Duty, Instant, Machine, Recorded};
+use protocol::{Instant, Machine, Output};
 
 /// Says what it is told to say.
 #[derive(Default)]
 struct Echo(VecDeque<Word>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    Keep(u32),
-    Note(u32),
-    Do(u32),
-}
+type Word = Output<u32, u32>;
 
 impl Machine for Echo {
     type Input = Vec<Word>;
-    type Output = Word;
+    type Record = u32;
+    type Effect = u32;
 
     fn handle(&mut self, _: Instant, words: Vec<Word>) {
         self.0.extend(words);
@@ -31,19 +27,6 @@ impl Machine for Echo {
 
     fn wake_at(&self) -> Option<Instant> {
         None
-    }
-}
-
-impl Recorded for Word {
-    type Record = u32;
-    type Effect = u32;
-
-    fn duty(self) -> Duty<u32, u32> {
-        match self {
-            Self::Keep(number) => Duty::Keep(number),
-            Self::Note(number) => Duty::Note(number),
-            Self::Do(number) => Duty::Do(number),
-        }
     }
 }
 
@@ -103,7 +86,7 @@ fn run(journaled: &mut Journaled<Echo, Watched>, words: &[Word]) -> Result<(), J
 
 #[test]
 fn records_that_follow_each_other_share_one_sync() {
-    use Word::{Do, Keep, Note};
+    use Output::{Do, Keep, Note};
     let mut journaled = open(Watched::default());
     let words = [Do(0), Keep(1), Note(2), Keep(3), Do(4), Do(5), Note(6), Do(7), Keep(8)];
     run(&mut journaled, &words).unwrap();
@@ -120,7 +103,7 @@ fn records_that_follow_each_other_share_one_sync() {
 
 #[test]
 fn nothing_leaves_after_the_journal_failed() {
-    use Word::{Do, Keep};
+    use Output::{Do, Keep};
     let words = [Keep(1), Keep(2), Do(3), Keep(4), Do(5)];
     let mut whole = open(Watched::default());
     run(&mut whole, &words).unwrap();
@@ -143,7 +126,7 @@ fn nothing_leaves_after_the_journal_failed() {
 /// A summary knows of all that was done; taken before an effect is out, it could lose it.
 #[test]
 fn a_summary_is_taken_only_when_all_is_out() {
-    use Word::{Do, Keep, Note};
+    use Output::{Do, Keep, Note};
     let summary: fn(&Echo) -> Vec<u32> = |_| vec![100, 101];
     let mut journaled = open(Watched::default()).shortened(3, summary);
     run(&mut journaled, &[Keep(1), Do(2), Note(3), Note(4), Do(5), Note(6), Do(7)]).unwrap();

@@ -8,7 +8,7 @@ use protocol::{Instant, Machine};
 use super::{Forger, config, secret};
 use crate::block::{Block, BlockId};
 use crate::certificate::QuorumCertificate;
-use crate::engine::{Input, Jolteon, Output};
+use crate::engine::{Effect, Input, Jolteon, Output};
 use crate::fault::Fault;
 use crate::job::Work;
 use crate::message::{Message, Proposal, ShapeError, Status};
@@ -54,12 +54,12 @@ impl Bench {
         let mut outputs = Vec::new();
         while let Some(output) = self.engine.poll() {
             match &output {
-                Output::Check(job) => {
+                Output::Do(Effect::Check(job)) => {
                     self.jobs.push(job.work().clone());
                     let verdict = job.run();
                     self.engine.handle(self.now, Input::Checked(verdict));
                 }
-                Output::Persist(record) => self.records.apply(record.clone()),
+                Output::Keep(record) => self.records.apply(record.clone()),
                 _ => {}
             }
             outputs.push(output);
@@ -105,7 +105,9 @@ impl Bench {
 
 pub(super) fn votes(outputs: &[Output]) -> Vec<(u64, BlockId)> {
     let vote = |output: &Output| match output {
-        Output::Send { message: Message::Vote(vote), .. } => Some((vote.round.get(), vote.block)),
+        Output::Do(Effect::Send { message: Message::Vote(vote), .. }) => {
+            Some((vote.round.get(), vote.block))
+        }
         _ => None,
     };
     outputs.iter().filter_map(vote).collect()
@@ -113,7 +115,9 @@ pub(super) fn votes(outputs: &[Output]) -> Vec<(u64, BlockId)> {
 
 pub(super) fn order_votes(outputs: &[Output]) -> Vec<u64> {
     let vote = |output: &Output| match output {
-        Output::Send { message: Message::OrderVote(vote), .. } => Some(vote.qc.round.get()),
+        Output::Do(Effect::Send { message: Message::OrderVote(vote), .. }) => {
+            Some(vote.qc.round.get())
+        }
         _ => None,
     };
     outputs.iter().filter_map(vote).collect()
@@ -121,7 +125,7 @@ pub(super) fn order_votes(outputs: &[Output]) -> Vec<u64> {
 
 pub(super) fn prefinalized(outputs: &[Output]) -> Vec<u64> {
     let round = |output: &Output| match output {
-        Output::Prefinalized { round, .. } => Some(round.get()),
+        Output::Do(Effect::Prefinalized { round, .. }) => Some(round.get()),
         _ => None,
     };
     outputs.iter().filter_map(round).collect()
@@ -129,7 +133,7 @@ pub(super) fn prefinalized(outputs: &[Output]) -> Vec<u64> {
 
 pub(super) fn finalized(outputs: &[Output]) -> Vec<(u64, bool)> {
     let round = |output: &Output| match output {
-        Output::Finalized { round, block } => Some((round.get(), block.is_some())),
+        Output::Do(Effect::Finalized { round, block }) => Some((round.get(), block.is_some())),
         _ => None,
     };
     outputs.iter().filter_map(round).collect()
@@ -137,7 +141,7 @@ pub(super) fn finalized(outputs: &[Output]) -> Vec<(u64, bool)> {
 
 pub(super) fn faults(outputs: &[Output]) -> Vec<(u32, Fault)> {
     let fault = |output: &Output| match output {
-        Output::Accuse { party, fault } => Some((party.get(), fault.clone())),
+        Output::Do(Effect::Accuse { party, fault }) => Some((party.get(), fault.clone())),
         _ => None,
     };
     outputs.iter().filter_map(fault).collect()
@@ -145,7 +149,9 @@ pub(super) fn faults(outputs: &[Output]) -> Vec<(u32, Fault)> {
 
 pub(super) fn proposals(outputs: &[Output]) -> Vec<Proposal> {
     let proposal = |output: &Output| match output {
-        Output::Send { message: Message::Proposal(proposal), .. } => Some((**proposal).clone()),
+        Output::Do(Effect::Send { message: Message::Proposal(proposal), .. }) => {
+            Some((**proposal).clone())
+        }
         _ => None,
     };
     outputs.iter().filter_map(proposal).collect()

@@ -7,7 +7,7 @@ use super::bench::{Bench, FOUR, faults, malformed, order_votes, votes};
 use super::{Forger, round};
 use crate::block::{Block, BlockId, Round};
 use crate::certificate::{CertificateError, QuorumCertificate, Stage, TimeoutCertificate};
-use crate::engine::Output;
+use crate::engine::{Effect, Output};
 use crate::fault::{EvidenceError, Fault};
 use crate::message::{Message, ShapeError};
 
@@ -20,8 +20,11 @@ fn a_justified_proposal_gets_one_vote_and_the_promise_is_durable_first() {
     let proposal = bench.forger.proposal(&block, &genesis, None);
     let outputs = bench.receive(1, proposal.clone());
     assert_eq!(votes(&outputs), [(1, id)]);
-    let send = outputs.iter().position(|output| matches!(output, Output::Send { .. })).unwrap();
-    let durable = outputs[..send].iter().filter(|output| matches!(output, Output::Persist(_)));
+    let send = outputs
+        .iter()
+        .position(|output| matches!(output, Output::Do(Effect::Send { .. })))
+        .unwrap();
+    let durable = outputs[..send].iter().filter(|output| matches!(output, Output::Keep(_)));
     assert_eq!(durable.count(), 2, "block and promise");
     assert_eq!(votes(&bench.receive(1, proposal)), []);
 }

@@ -9,10 +9,12 @@ use super::bench::{
     Bench, FOUR, faults, finalized, malformed, order_votes, prefinalized, proposals, shifted, votes,
 };
 use super::{Forger, config, context, ms, round, secret};
+use protocol::Recipient;
+
 use crate::block::{BlockId, Round, Transaction};
 use crate::certificate::{Stage, TIMEOUT, timeout_statement};
 use crate::config::{Committee, Member};
-use crate::engine::{Input, Jolteon, Output, Recipient};
+use crate::engine::{Effect, Input, Jolteon, Output};
 use crate::fault::Fault;
 use crate::message::{Message, Request, ShapeError, Status, Timeout};
 use crate::records::Records;
@@ -26,7 +28,7 @@ fn timeouts_become_a_certificate_and_the_leader_is_told() {
     let outputs = bench.receive(3, bench.forger.timeout(3, 1, &genesis, None));
     assert_eq!(bench.engine.round(), round(2));
     let told = outputs.iter().any(|output| match output {
-        Output::Send { to, message: Message::Status(status) } => {
+        Output::Do(Effect::Send { to, message: Message::Status(status) }) => {
             *to == Recipient::One(Party::new(2)) && status.tc.is_some()
         }
         _ => false,
@@ -36,7 +38,7 @@ fn timeouts_become_a_certificate_and_the_leader_is_told() {
     let outputs = bench.receive(3, bench.forger.timeout(3, 1, &genesis, None));
     assert!(matches!(
         &outputs[..],
-        [Output::Send { to: Recipient::One(to), message: Message::Status(_) }] if to.get() == 3
+        [Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Status(_) })] if to.get() == 3
     ));
 }
 
@@ -44,8 +46,10 @@ fn timeouts_become_a_certificate_and_the_leader_is_told() {
 fn a_timeout_is_sent_again_until_the_round_is_over() {
     let mut bench = Bench::new(&FOUR);
     let sent = |outputs: &[Output]| {
-        let timeout = |o: &&Output| matches!(o, Output::Send { message: Message::Timeout(_), .. });
-        let abandoned = |o: &&Output| matches!(o, Output::Abandoned { .. });
+        let timeout = |o: &&Output| {
+            matches!(o, Output::Do(Effect::Send { message: Message::Timeout(_), .. }))
+        };
+        let abandoned = |o: &&Output| matches!(o, Output::Do(Effect::Abandoned { .. }));
         (outputs.iter().filter(timeout).count(), outputs.iter().filter(abandoned).count())
     };
     assert_eq!(sent(&bench.time_out()), (1, 1));
@@ -200,7 +204,9 @@ fn an_order_vote_is_not_repeated_after_a_restart_and_its_certificate_not_forgott
     assert_eq!(again.engine.round(), round(2));
     let outputs = again.time_out();
     let hidden = outputs.iter().any(|output| match output {
-        Output::Send { message: Message::Timeout(timeout), .. } => timeout.qc.round < qc.round,
+        Output::Do(Effect::Send { message: Message::Timeout(timeout), .. }) => {
+            timeout.qc.round < qc.round
+        }
         _ => false,
     });
     assert!(!hidden);
@@ -254,6 +260,6 @@ fn finality_goes_on_where_it_was() {
     let outputs = again.receive(2, Message::Request(request));
     assert!(matches!(
         &outputs[..],
-        [Output::Send { message: Message::Response(response), .. }] if response.blocks.len() == 3
+        [Output::Do(Effect::Send { message: Message::Response(response), .. })] if response.blocks.len() == 3
     ));
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -14,7 +14,7 @@ use super::{config, secret};
 use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::Stage;
 use crate::config::Committee;
-use crate::engine::{Input, Jolteon, Output, Recipient};
+use crate::engine::{Effect, Input, Jolteon, Output};
 use crate::fault::Fault;
 use crate::job::{Fingerprint, Job, Verdict};
 use crate::known::Known;
@@ -181,26 +181,26 @@ impl Net {
         let index = usize::try_from(party).unwrap();
         let log = &mut self.logs[index];
         match output {
-            Output::Persist(record) => self.records[index].apply(record),
-            Output::Send { to, message } => self.send(party, to, message),
-            Output::Check(job) => {
+            Output::Keep(record) | Output::Note(record) => self.records[index].apply(record),
+            Output::Do(Effect::Send { to, message }) => self.send(party, to, message),
+            Output::Do(Effect::Check(job)) => {
                 let verdict = self.run_job(&job);
                 // In place: the harness gives jobs no time.
                 if let Some(engine) = self.parties[index].as_mut() {
                     engine.handle(self.now, Input::Checked(verdict));
                 }
             }
-            Output::Prefinalized { round, block } => {
+            Output::Do(Effect::Prefinalized { round, block }) => {
                 log.prefinalized.insert(round, (self.now, block));
             }
-            Output::Finalized { round, block } => {
+            Output::Do(Effect::Finalized { round, block }) => {
                 let again = log.finalized.get(&round).map(|(_, block)| block);
                 assert!(again.is_none_or(|before| *before == block), "seed {}", self.seed);
                 let first = self.now;
                 log.finalized.entry(round).or_insert((first, block));
             }
-            Output::Abandoned { .. } => {}
-            Output::Accuse { party, fault } => log.accused.push((party, fault)),
+            Output::Do(Effect::Abandoned { .. }) => {}
+            Output::Do(Effect::Accuse { party, fault }) => log.accused.push((party, fault)),
         }
     }
 
@@ -210,7 +210,7 @@ impl Net {
         verdict.or_insert_with(|| job.run_knowing(known)).clone()
     }
 
-    fn send(&mut self, from: u32, to: Recipient, message: Message) {
+    fn send(&mut self, from: u32, to: Recipient<Party>, message: Message) {
         let bytes = borsh::to_vec(&message).unwrap();
         let message: Message = borsh::from_slice(&bytes).unwrap();
         let recipients = match to {
@@ -236,16 +236,16 @@ impl Net {
         let index = usize::try_from(party).unwrap();
         let (log, seed) = (&mut self.logs[index], self.seed);
         match output {
-            Output::Persist(_) => log.persisted += 1,
-            Output::Prefinalized { round, block } => {
+            Output::Keep(_) | Output::Note(_) => log.persisted += 1,
+            Output::Do(Effect::Prefinalized { round, block }) => {
                 assert!(*round > log.abandoned, "seed {seed}: prefinalized after a timeout");
                 assert!(!log.prefinalized.contains_key(round), "seed {seed}: twice");
                 assert_eq!(prefinalized.replace(*block), None);
                 let promised = self.records[index].promises.as_ref().unwrap();
                 assert_eq!(promised.safety.last_ordered(), *round, "seed {seed}: not durable");
             }
-            Output::Abandoned { round } => log.abandoned = *round,
-            Output::Send { message, .. } => {
+            Output::Do(Effect::Abandoned { round }) => log.abandoned = *round,
+            Output::Do(Effect::Send { message, .. }) => {
                 if let Message::OrderVote(vote) = message {
                     let block = prefinalized.take();
                     assert_eq!(block, Some(vote.qc.block), "seed {seed}: vote without notice");
@@ -257,11 +257,11 @@ impl Net {
                 }
                 self.check_promises(party, message);
             }
-            Output::Finalized { round, .. } => {
+            Output::Do(Effect::Finalized { round, .. }) => {
                 let before = log.finalized.contains_key(&round.earlier(1));
                 assert!(round.get() == 1 || before, "seed {seed}: a gap before {round}");
             }
-            Output::Check(_) | Output::Accuse { .. } => {}
+            Output::Do(Effect::Check(_)) | Output::Do(Effect::Accuse { .. }) => {}
         }
     }
 

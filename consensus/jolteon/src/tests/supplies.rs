@@ -1,14 +1,14 @@
 //! One engine and blocks for others, transactions, configuration, raw bytes.
 
 use crypto_core::access::Party;
-use protocol::{Machine, Pace};
+use protocol::{Machine, Pace, Recipient};
 use sha2::{Digest, Sha256};
 
 use super::bench::{Bench, FOUR, malformed, proposals, votes};
 use super::{Forger, at, config, context, members, ms, secret};
 use crate::block::{BlockId, Round, Transaction};
 use crate::config::{Config, ConfigError};
-use crate::engine::{Input, Jolteon, Output, Recipient, SubmitError};
+use crate::engine::{Effect, Input, Jolteon, Output, SubmitError};
 use crate::message::{Message, Request, Response, ShapeError, Status};
 use crate::records::Records;
 
@@ -62,7 +62,7 @@ fn one_peer_cannot_fill_the_job_queue() {
         let message = bench.forger.proposal(&other, &chain[0].1, Some(&tc));
         bench.engine.handle(bench.now, Input::Received { from: Party::new(1), message });
         jobs += std::iter::from_fn(|| bench.engine.poll())
-            .filter(|output| matches!(output, Output::Check(_)))
+            .filter(|output| matches!(output, Output::Do(Effect::Check(_))))
             .count();
     }
     let held = format!("{:?}", bench.engine.jobs).matches("Proposal(Proposal").count();
@@ -80,7 +80,7 @@ fn a_leader_takes_what_was_submitted_anywhere_and_repeats_nothing() {
     let outputs = bench.input(Input::Submit(Transaction::new(b"mine".to_vec())));
     assert!(matches!(
         &outputs[..],
-        [Output::Send { to: Recipient::All, message: Message::Transactions(all) }] if all.len() == 1
+        [Output::Do(Effect::Send { to: Recipient::All, message: Message::Transactions(all) })] if all.len() == 1
     ));
     for (block, qc) in &chain {
         let author = block.author().get();

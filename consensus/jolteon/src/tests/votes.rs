@@ -9,9 +9,11 @@ use super::bench::{
     Bench, FOUR, faults, finalized, malformed, order_votes, prefinalized, shifted, votes,
 };
 use super::{Forger, at, round};
+use protocol::Recipient;
+
 use crate::block::{BlockId, Round};
 use crate::certificate::Stage;
-use crate::engine::{Input, Output, Recipient};
+use crate::engine::{Effect, Input, Output};
 use crate::fault::Fault;
 use crate::job::{Claim, Job, Work};
 use crate::known::Known;
@@ -144,9 +146,9 @@ fn the_notice_comes_after_the_promise_and_before_the_vote() {
     let (_, qc) = bench.chain(1).remove(0);
     let outputs = bench.status(&qc);
     let at = |wanted: fn(&Output) -> bool| outputs.iter().position(wanted).unwrap();
-    let persist = at(|output| matches!(output, Output::Persist(_)));
-    let notice = at(|output| matches!(output, Output::Prefinalized { .. }));
-    let vote = at(|o| matches!(o, Output::Send { message: Message::OrderVote(_), .. }));
+    let persist = at(|output| matches!(output, Output::Keep(_)));
+    let notice = at(|output| matches!(output, Output::Do(Effect::Prefinalized { .. })));
+    let vote = at(|o| matches!(o, Output::Do(Effect::Send { message: Message::OrderVote(_), .. })));
     assert!(persist < notice && notice < vote);
 }
 
@@ -156,9 +158,9 @@ fn there_is_no_order_vote_after_a_timeout() {
     let chain = bench.chain(2);
     let outputs = bench.time_out();
     let at = |wanted: fn(&Output) -> bool| outputs.iter().position(wanted).unwrap();
-    let abandoned = at(|output| matches!(output, Output::Abandoned { .. }));
-    let persist = at(|output| matches!(output, Output::Persist(_)));
-    let sent = at(|o| matches!(o, Output::Send { message: Message::Timeout(_), .. }));
+    let abandoned = at(|output| matches!(output, Output::Do(Effect::Abandoned { .. })));
+    let persist = at(|output| matches!(output, Output::Keep(_)));
+    let sent = at(|o| matches!(o, Output::Do(Effect::Send { message: Message::Timeout(_), .. })));
     assert!(persist < abandoned && abandoned < sent);
     let outputs = bench.status(&chain[0].1);
     assert_eq!((prefinalized(&outputs), order_votes(&outputs)), (vec![], vec![]));
@@ -179,7 +181,9 @@ fn ancestors_become_final_without_being_prefinalized() {
     bench.now = at(20);
     outputs.extend(bench.input(Input::Tick));
     let request = outputs.iter().find_map(|output| match output {
-        Output::Send { to, message: Message::Request(request) } => Some((*to, *request)),
+        Output::Do(Effect::Send { to, message: Message::Request(request) }) => {
+            Some((*to, *request))
+        }
         _ => None,
     });
     let wanted = Request { block: qc.block, above: Round::GENESIS };

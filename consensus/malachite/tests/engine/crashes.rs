@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crypto_core::access::Party;
 use prefinal_malachite::{
-    BlockId, Entry, Log, Message, NilOrVal, Output, Record, Round, SignedVote, VoteType,
+    BlockId, Effect, Entry, Log, Message, NilOrVal, Output, Record, Round, SignedVote, VoteType,
 };
 use protocol::Machine;
 
@@ -65,7 +65,7 @@ fn what_was_logged_leaves_again_byte_by_byte() {
     // After the log has the vote, before the vote leaves.
     let died = die_at(
         &mut net,
-        |output| matches!(output, Output::Send { message: Message::Vote(vote), .. } if precommit(vote, 3)),
+        |output| matches!(output, Output::Do(Effect::Send { message: Message::Vote(vote), .. }) if precommit(vote, 3)),
     );
     while !died.get() {
         net.step();
@@ -91,7 +91,7 @@ fn before_the_log_has_the_vote_nothing_has_left_and_the_beacon_is_asked_again() 
     let mut net = Net::all(&STAKES);
     let died = die_at(
         &mut net,
-        |output| matches!(output, Output::Persist(Record::Entry { entry: Entry::Vote(vote), .. }) if precommit(vote, 3)),
+        |output| matches!(output, Output::Keep(Record::Entry { entry: Entry::Vote(vote), .. }) if precommit(vote, 3)),
     );
     while !died.get() {
         net.step();
@@ -113,7 +113,7 @@ fn a_crash_at_every_record_changes_nothing() {
         let mut net = Net::all(&STAKES);
         let count = Cell::new(0);
         let died = die_at(&mut net, move |output| {
-            count.set(count.get() + u32::from(matches!(output, Output::Persist(_))));
+            count.set(count.get() + u32::from(matches!(output, Output::Keep(_))));
             count.get() == crash_at
         });
         while !died.get() {
@@ -158,7 +158,7 @@ fn who_was_away_is_told_what_was_decided() {
     let mut net = Net::all(&STAKES);
     let died = die_at(
         &mut net,
-        |output| matches!(output, Output::Finalized { block } if block.height().get() == 2),
+        |output| matches!(output, Output::Do(Effect::Finalized { block }) if block.height().get() == 2),
     );
     while !died.get() {
         net.step();
@@ -201,7 +201,7 @@ fn a_log_that_contradicts_itself_ends_all_signing() {
         let mut net = Net::all(&STAKES);
         let died = die_at(
             &mut net,
-            |output| matches!(output, Output::Send { message: Message::Vote(vote), .. } if precommit(vote, 3)),
+            |output| matches!(output, Output::Do(Effect::Send { message: Message::Vote(vote), .. }) if precommit(vote, 3)),
         );
         while !died.get() {
             net.step();

@@ -8,10 +8,10 @@ use std::time::Duration;
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId};
 use prefinal_malachite::{
-    BlockId, Committee, Config, Input, LinearTimeouts, Log, Malachite, Member, Message, Output,
-    Proposal, Recipient, Record, SecretKey, Signature, Vote,
+    BlockId, Committee, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message,
+    Output, Proposal, Record, SecretKey, Signature, Vote,
 };
-use protocol::{Instant, Machine, Pace};
+use protocol::{Instant, Machine, Pace, Recipient};
 use weighted_rounding::Stake;
 
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
@@ -152,36 +152,38 @@ impl Net {
                 return;
             }
             let seen = match output {
-                Output::Persist(record) => {
+                Output::Keep(record) | Output::Note(record) => {
                     self.logs[index].push(record);
                     Seen::Kept
                 }
-                Output::Send { to, message } => {
+                Output::Do(Effect::Send { to, message }) => {
                     self.send(me, to, &message);
                     Seen::Sent(message)
                 }
-                Output::Prefinalized { height, round, block } => {
+                Output::Do(Effect::Prefinalized { height, round, block }) => {
                     if let Some(bytes) = (self.partial)(me, height.get(), block) {
                         let engine = self.engines[index].as_mut().unwrap();
                         assert_eq!(engine.carry(bytes).is_ok(), round == 0);
                     }
                     Seen::Prefinalized(height.get(), round, block)
                 }
-                Output::Carried { from, partial } => Seen::Carried(from.get(), partial),
-                Output::Finalized { block } => {
+                Output::Do(Effect::Carried { from, partial }) => Seen::Carried(from.get(), partial),
+                Output::Do(Effect::Finalized { block }) => {
                     let transactions = block.transactions().iter().map(|one| one.to_vec());
                     Seen::Finalized(block.height().get(), block.id(), transactions.collect())
                 }
-                Output::Abandoned { height, round } => Seen::Abandoned(height.get(), round),
-                Output::Accuse { party, fault } => Seen::Accused(party.get(), fault),
-                Output::Refused(why) => panic!("{me} refuses: {why}"),
-                Output::Halted(why) => Seen::Halted(why),
+                Output::Do(Effect::Abandoned { height, round }) => {
+                    Seen::Abandoned(height.get(), round)
+                }
+                Output::Do(Effect::Accuse { party, fault }) => Seen::Accused(party.get(), fault),
+                Output::Do(Effect::Refused(why)) => panic!("{me} refuses: {why}"),
+                Output::Do(Effect::Halted(why)) => Seen::Halted(why),
             };
             self.seen[index].push((self.now, seen));
         }
     }
 
-    fn send(&mut self, from: Party, recipient: Recipient, message: &Message) {
+    fn send(&mut self, from: Party, recipient: Recipient<Party>, message: &Message) {
         for to in (0..u32::try_from(self.stakes.len()).unwrap()).map(Party::new) {
             let meant = match recipient {
                 Recipient::All => to != from,

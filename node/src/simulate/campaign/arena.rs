@@ -18,20 +18,19 @@ use ::beacon::{Path, Reveal, Scheme, Slot, Value, View};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
 use malachite::{Malachite, NilOrVal, VoteType};
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 use sim::{Dice, Host, Note, Seat, Simulation, Step, UnknownSeat};
 
 use super::execution::{Kept, Place, Playable, WORK, Watcher};
 use super::forge::Forge;
 use super::hand::Hand;
-use super::member::{self, Input, Member, Output, Post, Record, Terms, Told};
+use super::member::{self, Effect, Input, Member, Output, Post, Record, Terms, Told};
 use super::permissive::{self, FIRST, Permissive, World};
 use super::tally::Tally;
 use super::vice::{Mail, Sinner, Vice, junk_transactions};
 use crate::engine::{Engine, Past};
 use crate::simulate::finality::{Ballot, Cast};
 use crate::simulate::lives::Lives;
-use crate::validator::Recipient;
 
 /// What is noted of a run.
 #[derive(Clone, Debug)]
@@ -211,7 +210,8 @@ pub(super) struct Seated<E: Engine, S: Scheme>(Option<Member<E, S>>);
 
 impl<E: Engine, S: Scheme> Machine for Seated<E, S> {
     type Input = Input<E, S>;
-    type Output = Output<E, S>;
+    type Record = Record<E::Record>;
+    type Effect = Effect<E, S>;
 
     fn handle(&mut self, now: Instant, input: Input<E, S>) {
         if let Some(member) = &mut self.0 {
@@ -290,10 +290,9 @@ impl<E: Legible, S: Forge> Host for Arena<E, S> {
     type Message = Arc<Post<E, S>>;
     type Job = Job<E, S>;
     type Verdict = Verdict<E, S>;
-    type Record = Record<E::Record>;
     type Event = Seen<S>;
 
-    fn boot(&mut self, seat: Seat, records: &[Self::Record]) -> Self::Machine {
+    fn boot(&mut self, seat: Seat, records: &[Record<E::Record>]) -> Self::Machine {
         match self.member(seat, records) {
             Ok(member) => Seated(Some(member)),
             Err(why) => {
@@ -322,36 +321,35 @@ impl<E: Legible, S: Forge> Host for Arena<E, S> {
         Input::Tick
     }
 
-    fn carry_out(&mut self, output: Output<E, S>, step: &mut Step<'_, Self>) {
-        match output {
-            Output::Persist(record) => {
-                // A crash right behind the record finds both done.
-                if let Record::Engine(record) = &record {
-                    let me = self.party(step.seat());
-                    E::written(me, record).into_iter().for_each(|seen| step.note(seen));
-                }
-                step.persist(record);
-            }
-            Output::Send(to, post) => {
+    fn writes(&mut self, record: &Record<E::Record>, step: &mut Step<'_, Self>) {
+        if let Record::Engine(record) = record {
+            let me = self.party(step.seat());
+            E::written(me, record).into_iter().for_each(|seen| step.note(seen));
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect<E, S>, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send(to, post) => {
                 let from = self.party(step.seat());
                 self.note_sent(from, &post, step);
                 let post = Arc::new(post);
                 match to {
-                    Recipient::All => step.send(sim::Recipient::All, post),
+                    Recipient::All => step.send(Recipient::All, post),
                     Recipient::One(party) => {
                         let seats = (0..).map(Seat::new).zip(&self.parties);
                         for (seat, _) in seats.filter(|(_, one)| **one == party) {
-                            step.send(sim::Recipient::One(seat), Arc::clone(&post));
+                            step.send(Recipient::One(seat), Arc::clone(&post));
                         }
                     }
                 }
             }
-            Output::RunEngine(job) => step.run(Job::Engine(job)),
-            Output::RunBeacon(job) => step.run(Job::Beacon(job)),
-            Output::Finalized(slot, value) => step.note(Seen::Finalized(slot, value)),
-            Output::Revealed(reveal) => step.note(Seen::Revealed(reveal)),
-            Output::Skipped(slot) => step.note(Seen::Skipped(slot)),
-            Output::Accused(party, fault) => step.note(Seen::Accused(party, fault)),
+            Effect::RunEngine(job) => step.run(Job::Engine(job)),
+            Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
+            Effect::Finalized(slot, value) => step.note(Seen::Finalized(slot, value)),
+            Effect::Revealed(reveal) => step.note(Seen::Revealed(reveal)),
+            Effect::Skipped(slot) => step.note(Seen::Skipped(slot)),
+            Effect::Accused(party, fault) => step.note(Seen::Accused(party, fault)),
         }
     }
 

@@ -14,13 +14,12 @@ use ::beacon::{
 };
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Recipient};
 
 use super::breach::Breach;
 use super::hand::Hand;
 use super::permissive::FIRST;
 use crate::engine::{self, Engine};
-use crate::validator::Recipient;
 
 /// What all parties agree on.
 #[derive(Clone, Debug)]
@@ -64,10 +63,12 @@ pub(super) enum Input<E: Engine, S: Scheme> {
     Tick,
 }
 
-/// What a member wants done.
-pub(super) enum Output<E: Engine, S: Scheme> {
-    Persist(Record<E::Record>),
-    Send(Recipient, Post<E, S>),
+/// What a member wants done, in this order.
+pub(super) type Output<E, S> = protocol::Output<Record<<E as Engine>::Record>, Effect<E, S>>;
+
+/// What a member wants done, its records aside.
+pub(super) enum Effect<E: Engine, S: Scheme> {
+    Send(Recipient<Party>, Post<E, S>),
     RunEngine(E::Job),
     RunBeacon(::beacon::Job<S>),
     Finalized(Slot, Option<Value>),
@@ -141,28 +142,37 @@ impl<E: Engine, S: Scheme> Member<E, S> {
     }
 
     fn take_engine_output(&mut self, now: Instant, output: engine::Output<E>) {
-        self.outputs.push_back(match output {
-            engine::Output::Persist(record) => Output::Persist(Record::Engine(record)),
-            engine::Output::Send { to, message } => Output::Send(to, Post::Engine(message)),
-            engine::Output::Run(job) => Output::RunEngine(job),
-            engine::Output::Prefinalized { slot, view, value } => {
+        let effect = match output {
+            engine::Output::Keep(record) | engine::Output::Note(record) => {
+                return self.outputs.push_back(Output::Keep(Record::Engine(record)));
+            }
+            engine::Output::Do(effect) => effect,
+        };
+        self.effect(match effect {
+            engine::Effect::Send { to, message } => Effect::Send(to, Post::Engine(message)),
+            engine::Effect::Run(job) => Effect::RunEngine(job),
+            engine::Effect::Prefinalized { slot, view, value } => {
                 return self.prefinalized(now, slot, view, value);
             }
-            engine::Output::Carried { from, partial } => match borsh::from_slice(&partial) {
+            engine::Effect::Carried { from, partial } => match borsh::from_slice(&partial) {
                 Ok(message) => {
                     return self.beacon.handle(now, ::beacon::Input::Received { from, message });
                 }
-                Err(error) => Output::Accused(from, error.to_string()),
+                Err(error) => Effect::Accused(from, error.to_string()),
             },
-            engine::Output::Finalized { slot, block } => {
+            engine::Effect::Finalized { slot, block } => {
                 return self.finalized(now, slot, block.map(|block| block.value));
             }
-            engine::Output::Abandoned { view } => {
+            engine::Effect::Abandoned { view } => {
                 return self.beacon.handle(now, ::beacon::Input::Abandoned { view });
             }
-            engine::Output::Accused { party, fault } => Output::Accused(party, fault),
-            engine::Output::Refused(_) => return,
+            engine::Effect::Accused { party, fault } => Effect::Accused(party, fault),
+            engine::Effect::Refused(_) => return,
         });
+    }
+
+    fn effect(&mut self, effect: Effect<E, S>) {
+        self.outputs.push_back(Output::Do(effect));
     }
 
     fn prefinalized(&mut self, now: Instant, slot: Slot, view: View, value: Value) {
@@ -187,11 +197,11 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         let record = ::beacon::Record::Released { slot, value };
         self.remember(&record);
         let message = ::beacon::Message::Partial { path, slot, value: bound, partial };
-        self.outputs.push_back(Output::Send(Recipient::All, Post::Beacon(message)));
+        self.effect(Effect::Send(Recipient::All, Post::Beacon(message)));
     }
 
     fn finalized(&mut self, now: Instant, slot: Slot, value: Option<Value>) {
-        self.outputs.push_back(Output::Finalized(slot, value));
+        self.effect(Effect::Finalized(slot, value));
         self.values.insert(slot, value);
         let told = match &self.breach {
             Some(breach) => breach.finalized(slot, value),
@@ -208,13 +218,13 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         let mut record = None;
         for output in answer {
             match output {
-                ::beacon::Output::Persist(released @ ::beacon::Record::Released { .. }) => {
+                ::beacon::Output::Keep(released @ ::beacon::Record::Released { .. }) => {
                     record = Some(released);
                 }
-                ::beacon::Output::Send {
-                    to: ::beacon::Recipient::All,
+                ::beacon::Output::Do(::beacon::Effect::Send {
+                    to: Recipient::All,
                     message: ::beacon::Message::Partial { path, slot, value, partial },
-                } if self.carries => {
+                }) if self.carries => {
                     let message = ::beacon::Message::Partial { path, slot, value, partial };
                     // Writing into memory does not fail.
                     let bytes = borsh::to_vec(&message).unwrap_or_default();
@@ -224,7 +234,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
                         (Ok(()), None) => {}
                         (Err(_), record) => {
                             self.keep(record);
-                            self.send(::beacon::Recipient::All, message);
+                            self.send(Recipient::All, message);
                         }
                     }
                 }
@@ -246,21 +256,17 @@ impl<E: Engine, S: Scheme> Member<E, S> {
     fn keep(&mut self, record: Option<::beacon::Record>) {
         let Some(record) = record else { return };
         self.remember(&record);
-        self.outputs.push_back(Output::Persist(Record::Beacon(record)));
+        self.outputs.push_back(Output::Keep(Record::Beacon(record)));
     }
 
-    fn send(&mut self, to: ::beacon::Recipient, message: ::beacon::Message<S>) {
+    fn send(&mut self, to: Recipient<Party>, message: ::beacon::Message<S>) {
         if let (Some(breach), ::beacon::Message::Partial { path, slot, .. }) =
             (&self.breach, &message)
             && breach.keeps_back(*path, *slot)
         {
             return;
         }
-        let to = match to {
-            ::beacon::Recipient::All => Recipient::All,
-            ::beacon::Recipient::One(party) => Recipient::One(party),
-        };
-        self.outputs.push_back(Output::Send(to, Post::Beacon(message)));
+        self.effect(Effect::Send(to, Post::Beacon(message)));
     }
 
     fn drain_beacon(&mut self) {
@@ -270,23 +276,29 @@ impl<E: Engine, S: Scheme> Member<E, S> {
     }
 
     fn take_beacon_output(&mut self, output: ::beacon::Output<S>) {
-        self.outputs.push_back(match output {
-            ::beacon::Output::Persist(record) => return self.keep(Some(record)),
-            ::beacon::Output::Send { to, message } => return self.send(to, message),
-            ::beacon::Output::Check(job) => Output::RunBeacon(job),
-            ::beacon::Output::Reveal(mut reveal) => {
+        let effect = match output {
+            ::beacon::Output::Keep(record) | ::beacon::Output::Note(record) => {
+                return self.keep(Some(record));
+            }
+            ::beacon::Output::Do(effect) => effect,
+        };
+        let effect = match effect {
+            ::beacon::Effect::Send { to, message } => return self.send(to, message),
+            ::beacon::Effect::Check(job) => Effect::RunBeacon(job),
+            ::beacon::Effect::Reveal(mut reveal) => {
                 // As the engine named it.
                 if let Some(value) = self.values.remove(&reveal.slot) {
                     reveal.value = value;
                 }
-                Output::Revealed(reveal)
+                Effect::Revealed(reveal)
             }
-            ::beacon::Output::Skipped { slot } | ::beacon::Output::Off { slot } => {
-                Output::Skipped(slot)
+            ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
+                Effect::Skipped(slot)
             }
-            ::beacon::Output::Accuse { party, fault } => Output::Accused(party, fault.to_string()),
-            ::beacon::Output::Lookup { .. } | ::beacon::Output::Refused(_) => return,
-        });
+            ::beacon::Effect::Accuse { party, fault } => Effect::Accused(party, fault.to_string()),
+            ::beacon::Effect::Lookup { .. } | ::beacon::Effect::Refused(_) => return,
+        };
+        self.effect(effect);
     }
 }
 
@@ -303,7 +315,8 @@ fn early<S: Scheme>(paths: Paths<S>) -> Option<(Path, S::Secret)> {
 
 impl<E: Engine, S: Scheme> Machine for Member<E, S> {
     type Input = Input<E, S>;
-    type Output = Output<E, S>;
+    type Record = Record<E::Record>;
+    type Effect = Effect<E, S>;
 
     fn handle(&mut self, now: Instant, input: Input<E, S>) {
         match input {

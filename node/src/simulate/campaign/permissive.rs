@@ -34,7 +34,7 @@ use crypto_core::access::Party;
 use protocol::Instant;
 use sim::{Chance, Dice};
 
-use crate::engine::{Block, Engine, Input, Output, Past};
+use crate::engine::{Block, Effect, Engine, Input, Output, Past};
 use crate::setup::{Identity, Setup};
 use crate::simulate::finality::{Ballot, Cast, Finality};
 use crate::validator::StartError;
@@ -359,25 +359,26 @@ impl Permissive {
                 let (view, value) = (style.told(cast.view), cast.value);
                 let implied = cast.implied.clone();
                 let slot = cast.view.slot;
-                self.said.push_back(Output::Persist(Record::Cast(cast)));
-                self.said.push_back(Output::Prefinalized { slot, view, value });
+                self.said.push_back(Output::Keep(Record::Cast(cast)));
+                self.said.push_back(Output::Do(Effect::Prefinalized { slot, view, value }));
                 for (slot, value) in implied {
-                    let told = value.map(|value| Output::Prefinalized { slot, view, value });
+                    let told =
+                        value.map(|value| Output::Do(Effect::Prefinalized { slot, view, value }));
                     self.said.extend(told);
                 }
             }
             Act::GiveUp(view) => {
-                self.said.push_back(Output::Abandoned { view: style.told(view) });
-                self.said.push_back(Output::Persist(Record::GaveUp(view)));
+                self.said.push_back(Output::Do(Effect::Abandoned { view: style.told(view) }));
+                self.said.push_back(Output::Keep(Record::GaveUp(view)));
             }
             Act::Hint(slot, view, value) => {
                 let view = style.told(view);
-                self.said.push_back(Output::Prefinalized { slot, view, value });
+                self.said.push_back(Output::Do(Effect::Prefinalized { slot, view, value }));
             }
             Act::Finalize(slot, value) => {
                 self.next = slot.after(1);
                 let block = value.map(|value| Block { value, transactions: Vec::new() });
-                self.said.push_back(Output::Finalized { slot, block });
+                self.said.push_back(Output::Do(Effect::Finalized { slot, block }));
             }
         }
     }

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::protocol::{Instant, Machine};
+use ::protocol::{Instant, Machine, Recipient};
 use crypto_core::bls::min_sig;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sim::{Host, Network, Recipient, Seat, Setup, Simulation, Step};
+use sim::{Host, Network, Seat, Setup, Simulation, Step};
 
 use crate::key::DecryptionKey;
 use crate::protocol::{
-    Abort, Claim, Collect, Evidence, Fault, Ignored, Input, Job, Judged, Keygen, Keys, Output,
+    Abort, Claim, Collect, Effect, Evidence, Fault, Ignored, Input, Job, Judged, Keygen, Keys,
     Position, Ready, Record, Role, Verdict, judge,
 };
 
@@ -72,8 +72,8 @@ pub(super) enum Event<C: Collect> {
 }
 
 pub(super) enum Act<C: Collect> {
-    Machine(Output<C>),
-    Send(Recipient, Message),
+    Machine(Effect<C>),
+    Send(Recipient<Seat>, Message),
 }
 
 /// Both kinds of machines.
@@ -85,7 +85,7 @@ pub(super) struct Node<C: Collect> {
     /// The party's next position, and what came too early.
     next: u64,
     early: BTreeMap<u64, Option<Arc<[u8]>>>,
-    acts: VecDeque<Act<C>>,
+    acts: VecDeque<::protocol::Output<Record, Act<C>>>,
 }
 
 impl<C: Collect> Node<C> {
@@ -98,7 +98,10 @@ impl<C: Collect> Node<C> {
                 let missed = self.log.iter().enumerate().skip(usize::try_from(first).unwrap());
                 for (position, message) in missed {
                     let message = Message::Ordered(position.try_into().unwrap(), message.clone());
-                    self.acts.push_back(Act::Send(Recipient::One(from), message));
+                    self.acts.push_back(::protocol::Output::Do(Act::Send(
+                        Recipient::One(from),
+                        message,
+                    )));
                 }
             }
             _ => {}
@@ -109,12 +112,15 @@ impl<C: Collect> Node<C> {
         let position = self.log.len().try_into().unwrap();
         self.log.push(message.clone());
         let message = Message::Ordered(position, message);
-        self.acts.push_back(Act::Send(Recipient::All, message));
+        self.acts.push_back(::protocol::Output::Do(Act::Send(Recipient::All, message)));
     }
 
     fn follow(&mut self, from: Seat, position: u64, message: Option<Arc<[u8]>>) {
         if position > self.next && self.early.is_empty() {
-            self.acts.push_back(Act::Send(Recipient::One(from), Message::Fetch(self.next)));
+            self.acts.push_back(::protocol::Output::Do(Act::Send(
+                Recipient::One(from),
+                Message::Fetch(self.next),
+            )));
         }
         self.early.insert(position, message);
         while let Some(message) = self.early.remove(&self.next) {
@@ -130,20 +136,26 @@ impl<C: Collect> Node<C> {
 
 impl<C: Collect> Machine for Node<C> {
     type Input = Told<C>;
-    type Output = Act<C>;
+    type Record = Record;
+    type Effect = Act<C>;
 
     fn handle(&mut self, now: Instant, input: Told<C>) {
         match (input, &mut self.keygen) {
             (Told::Start, Some(keygen)) => {
                 keygen.handle(now, Input::Start);
                 // The sequencer is the last seat; everybody else ignores this.
-                self.acts.push_back(Act::Send(Recipient::All, Message::Fetch(self.next)));
+                self.acts.push_back(::protocol::Output::Do(Act::Send(
+                    Recipient::All,
+                    Message::Fetch(self.next),
+                )));
             }
             (Told::From(from, Message::Ordered(position, message)), Some(_)) => {
                 self.follow(from, position, message);
             }
             (Told::Say(message), _) => {
-                self.acts.push_back(Act::Machine(Output::Submit(message.into())));
+                self.acts.push_back(::protocol::Output::Do(Act::Machine(Effect::Submit(
+                    message.into(),
+                ))));
             }
             (Told::Machine(input), Some(keygen)) => keygen.handle(now, input),
             (Told::From(from, message), None) => self.sequence(from, message),
@@ -152,12 +164,12 @@ impl<C: Collect> Machine for Node<C> {
         }
         if let Some(keygen) = &mut self.keygen {
             while let Some(output) = keygen.poll() {
-                self.acts.push_back(Act::Machine(output));
+                self.acts.push_back(output.map(|record| record, Act::Machine));
             }
         }
     }
 
-    fn poll(&mut self) -> Option<Act<C>> {
+    fn poll(&mut self) -> Option<::protocol::Output<Record, Act<C>>> {
         self.acts.pop_front()
     }
 
@@ -171,7 +183,6 @@ impl<C: Collect + 'static> Host for World<C> {
     type Message = Message;
     type Job = Job<C>;
     type Verdict = Verdict<C>;
-    type Record = Record;
     type Event = Event<C>;
 
     fn boot(&mut self, seat: Seat, records: &[Record]) -> Node<C> {
@@ -216,18 +227,17 @@ impl<C: Collect + 'static> Host for World<C> {
                 step.send(Recipient::One(sequencer), fetch);
             }
             Act::Send(to, message) => step.send(to, message),
-            Act::Machine(Output::Persist(record)) => step.persist(record),
-            Act::Machine(Output::Submit(message)) => {
+            Act::Machine(Effect::Submit(message)) => {
                 step.send(Recipient::One(sequencer), Message::Submit(message));
             }
-            Act::Machine(Output::Run(job)) => step.run(job),
-            Act::Machine(Output::Counted { .. }) => {}
-            Act::Machine(Output::Accuse { fault, evidence }) => {
+            Act::Machine(Effect::Run(job)) => step.run(job),
+            Act::Machine(Effect::Counted { .. }) => {}
+            Act::Machine(Effect::Accuse { fault, evidence }) => {
                 step.note(Event::Accused(fault, evidence));
             }
-            Act::Machine(Output::Ignored(why)) => step.note(Event::Ignored(why)),
-            Act::Machine(Output::Ready(ready)) => step.note(Event::Ready(ready)),
-            Act::Machine(Output::Aborted(abort)) => step.note(Event::Aborted(abort)),
+            Act::Machine(Effect::Ignored(why)) => step.note(Event::Ignored(why)),
+            Act::Machine(Effect::Ready(ready)) => step.note(Event::Ready(ready)),
+            Act::Machine(Effect::Aborted(abort)) => step.note(Event::Aborted(abort)),
         }
     }
 

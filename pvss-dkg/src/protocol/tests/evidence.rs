@@ -15,8 +15,8 @@ use crate::field::{self, LargeChunkError, TooLarge};
 use crate::fixture;
 use crate::protocol::envelope::{seal, split};
 use crate::protocol::{
-    Collect, EpochKey, Evidence, EvidenceError, Fault, Input, Keygen, Keys, Misdeed, Output,
-    Position, Role,
+    Collect, Effect, EpochKey, Evidence, EvidenceError, Fault, Input, Keygen, Keys, Misdeed,
+    Output, Position, Role,
 };
 use crate::shape::Path;
 
@@ -89,12 +89,12 @@ fn opened_by_the_victim(slow: &Slow, blank: &Dkg<field::Dealing>) -> (Fault, Arc
     let (mut accused, mut shares) = (Vec::new(), None);
     while let Some(output) = keygen.poll() {
         match output {
-            Output::Run(job) => {
+            Output::Do(Effect::Run(job)) => {
                 let keys = &mut Keys { signer, decryption: &mut *decryption, held: &() };
                 keygen.handle(Instant::START, Input::Checked(job.run(keys, &mut rng(1))));
             }
-            Output::Accuse { fault, evidence } => accused.push((fault, evidence)),
-            Output::Ready(ready) => shares = ready.shares,
+            Output::Do(Effect::Accuse { fault, evidence }) => accused.push((fault, evidence)),
+            Output::Do(Effect::Ready(ready)) => shares = ready.shares,
             _ => {}
         }
     }

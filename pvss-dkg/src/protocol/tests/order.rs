@@ -13,8 +13,8 @@ use super::faults::{bad_envelopes, envelopes};
 use super::kinds::{Case, Kind, LARGE};
 use crate::protocol::envelope::{seal, split};
 use crate::protocol::{
-    Abort, Claim, Input, Job, Judged, Keygen, Misdeed, Output, Place, Position, Record, Role,
-    Verdict, judge,
+    Abort, Claim, Effect, Input, Job, Judged, Keygen, Misdeed, Output, Place, Position, Record,
+    Role, Verdict, judge,
 };
 
 /// What the engine gives: a message, or the end.
@@ -75,18 +75,24 @@ impl<C: Case> Follower<C> {
         while let Some(output) = self.keygen.poll() {
             let story = &mut self.story;
             match output {
-                Output::Persist(record) => self.disk.push(record),
-                Output::Run(job) => self.jobs.push_back(job),
+                Output::Keep(record) | Output::Note(record) => self.disk.push(record),
+                Output::Do(Effect::Run(job)) => self.jobs.push_back(job),
                 // After a crash what counts is said again.
-                Output::Counted { place, position }
+                Output::Do(Effect::Counted { place, position })
                     if !story.counted.contains(&(place, position)) =>
                 {
                     story.counted.push((place, position));
                 }
-                Output::Accuse { fault, .. } => story.accused.push((fault.party, fault.misdeed)),
-                Output::Ready(ready) => story.outcome = Outcome::Key(ready.key.digest()),
-                Output::Aborted(abort) => story.outcome = Outcome::Abort(abort),
-                Output::Counted { .. } | Output::Submit(_) | Output::Ignored(_) => {}
+                Output::Do(Effect::Accuse { fault, .. }) => {
+                    story.accused.push((fault.party, fault.misdeed))
+                }
+                Output::Do(Effect::Ready(ready)) => {
+                    story.outcome = Outcome::Key(ready.key.digest())
+                }
+                Output::Do(Effect::Aborted(abort)) => story.outcome = Outcome::Abort(abort),
+                Output::Do(Effect::Counted { .. })
+                | Output::Do(Effect::Submit(_))
+                | Output::Do(Effect::Ignored(_)) => {}
             }
         }
     }

@@ -10,7 +10,7 @@ use super::faults::envelopes;
 use super::kinds::{Case, Kind, LARGE};
 use crate::protocol::envelope::{seal, split};
 use crate::protocol::{
-    Claim, Evidence, EvidenceError, Input, Judged, Keygen, Misdeed, Output, Position, Role,
+    Claim, Effect, Evidence, EvidenceError, Input, Judged, Keygen, Misdeed, Output, Position, Role,
 };
 
 /// All stretches of that many bytes, about a point.
@@ -48,7 +48,7 @@ pub(super) fn kept_apart<C: Case>(_: Kind<C>) {
     let message = Arc::from(here[0].as_slice());
     keygen.handle(Instant::START, Input::Ordered { position: Position::new(0), message });
     let mut outputs = std::iter::from_fn(|| keygen.poll());
-    assert!(outputs.all(|output| matches!(output, Output::Ignored(_))));
+    assert!(outputs.all(|output| matches!(output, Output::Do(Effect::Ignored(_)))));
 
     // Nor does it count if its dealer itself puts it into the other run, which is a fault then.
     let resealed = seal(other.session(), place, dealing, &large.signer);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use beacon::contract::Rule;
 use beacon::{
-    Beacon, Binding, Config, Finality, Input, Life, Limits, Message, MultiSig, Output, Paths,
-    Quorum, Record, Sharing, Slot, Value,
+    Beacon, Binding, Config, Effect, Finality, Input, Life, Limits, Message, MultiSig, Output,
+    Paths, Quorum, Record, Sharing, Slot, Value,
 };
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
@@ -99,15 +99,17 @@ impl<'c> Real<'c> {
         }
         while let Some(output) = self.beacon.poll() {
             match output {
-                Output::Persist(record) => self.log.push(record),
-                Output::Send { message: Message::Partial { slot, value, .. }, .. } => {
+                Output::Keep(record) | Output::Note(record) => self.log.push(record),
+                Output::Do(Effect::Send {
+                    message: Message::Partial { slot, value, .. }, ..
+                }) => {
                     let value = value.expect("outputs depend on the value");
                     let promised = self.log.contains(&Record::Released { slot, value });
                     assert!(promised, "a partial of {slot} left before its record");
                     self.out.insert((slot, value));
                 }
-                Output::Refused(_) => self.refused += 1,
-                Output::Send { message: Message::AskHead { .. }, .. } => {}
+                Output::Do(Effect::Refused(_)) => self.refused += 1,
+                Output::Do(Effect::Send { message: Message::AskHead { .. }, .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use protocol::{Instant, Machine};
-use sim::{Host, Recipient, Seat, Step};
+use protocol::{Instant, Machine, Output, Recipient};
+use sim::{Host, Seat, Step};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Message {
@@ -25,8 +25,7 @@ pub(crate) enum Input {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Output {
-    Persist(Message),
+pub(crate) enum Effect {
     Send(Message),
     Deliver(u32),
 }
@@ -53,13 +52,13 @@ pub(crate) struct Bracha {
     ready: Option<u32>,
     delivered: Option<u32>,
     heard: BTreeMap<Message, BTreeSet<Seat>>,
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<Output<Message, Effect>>,
 }
 
 impl Bracha {
     fn say(&mut self, message: Message) {
-        self.outputs.push_back(Output::Persist(message));
-        self.outputs.push_back(Output::Send(message));
+        self.outputs.push_back(Output::Keep(message));
+        self.outputs.push_back(Output::Do(Effect::Send(message)));
         self.hear(self.me, message);
     }
 
@@ -85,7 +84,7 @@ impl Bracha {
                 }
                 if count >= deliver && self.delivered.is_none() {
                     self.delivered = Some(value);
-                    self.outputs.push_back(Output::Deliver(value));
+                    self.outputs.push_back(Output::Do(Effect::Deliver(value)));
                 }
             }
             _ => {}
@@ -95,7 +94,8 @@ impl Bracha {
 
 impl Machine for Bracha {
     type Input = Input;
-    type Output = Output;
+    type Record = Message;
+    type Effect = Effect;
 
     fn handle(&mut self, _: Instant, input: Input) {
         match input {
@@ -103,12 +103,12 @@ impl Machine for Bracha {
             Input::Received(from, message) => self.hear(from, message),
             Input::Resume => {
                 let said = self.heard.iter().filter(|(_, voices)| voices.contains(&self.me));
-                self.outputs.extend(said.map(|(message, _)| Output::Send(*message)));
+                self.outputs.extend(said.map(|(message, _)| Output::Do(Effect::Send(*message))));
             }
         }
     }
 
-    fn poll(&mut self) -> Option<Output> {
+    fn poll(&mut self) -> Option<Output<Message, Effect>> {
         self.outputs.pop_front()
     }
 
@@ -128,7 +128,6 @@ impl Host for Broadcast {
     type Message = Message;
     type Job = ();
     type Verdict = ();
-    type Record = Message;
     type Event = u32;
 
     fn boot(&mut self, me: Seat, records: &[Message]) -> Bracha {
@@ -161,11 +160,10 @@ impl Host for Broadcast {
         Input::Resume
     }
 
-    fn carry_out(&mut self, output: Output, step: &mut Step<'_, Self>) {
-        match output {
-            Output::Persist(record) => step.persist(record),
-            Output::Send(message) => step.send(Recipient::All, message),
-            Output::Deliver(value) => step.note(value),
+    fn carry_out(&mut self, effect: Effect, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send(message) => step.send(Recipient::All, message),
+            Effect::Deliver(value) => step.note(value),
         }
     }
 

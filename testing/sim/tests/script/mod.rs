@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use protocol::{Instant, Machine};
-use sim::{Host, Network, Recipient, Seat, Setup, Simulation, Step};
+use protocol::{Instant, Machine, Output, Recipient};
+use sim::{Host, Network, Seat, Setup, Simulation, Step};
 
 /// One thing to do, in milliseconds where it takes time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Spend(u64),
     Persist(u32),
-    Send(Recipient, u32),
+    Send(Recipient<Seat>, u32),
     /// A job of this length; its verdict is the length.
     Job(u64),
     Note(u32),
@@ -36,14 +36,14 @@ pub(crate) enum Input {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Output {
+pub(crate) enum Effect {
     Act(Act),
     Event(Event),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<Output<u32, Effect>>,
     wake: Option<Instant>,
     /// Never forgets its wish, as a broken machine would.
     pub(crate) stubborn: bool,
@@ -51,29 +51,31 @@ pub(crate) struct Script {
 
 impl Machine for Script {
     type Input = Input;
-    type Output = Output;
+    type Record = u32;
+    type Effect = Effect;
 
     fn handle(&mut self, _: Instant, input: Input) {
         match input {
-            Input::Event(event) => self.outputs.push_back(Output::Event(event)),
+            Input::Event(event) => self.outputs.push_back(Output::Do(Effect::Event(event))),
             Input::Tick => {
                 if !self.stubborn {
                     self.wake = None;
                 }
-                self.outputs.push_back(Output::Event(Event::Woke));
+                self.outputs.push_back(Output::Do(Effect::Event(Event::Woke)));
             }
             Input::Acts(acts) => {
                 for act in acts {
                     match act {
                         Act::Wake(at) => self.wake = at.map(ms),
-                        act => self.outputs.push_back(Output::Act(act)),
+                        Act::Persist(record) => self.outputs.push_back(Output::Keep(record)),
+                        act => self.outputs.push_back(Output::Do(Effect::Act(act))),
                     }
                 }
             }
         }
     }
 
-    fn poll(&mut self) -> Option<Output> {
+    fn poll(&mut self) -> Option<Output<u32, Effect>> {
         self.outputs.pop_front()
     }
 
@@ -95,11 +97,11 @@ impl Host for Stage {
     type Message = u32;
     type Job = u64;
     type Verdict = u64;
-    type Record = u32;
     type Event = Event;
 
     fn boot(&mut self, _: Seat, records: &[u32]) -> Script {
-        let booted = self.note_boots.then(|| Output::Event(Event::Booted(records.to_vec())));
+        let booted =
+            self.note_boots.then(|| Output::Do(Effect::Event(Event::Booted(records.to_vec()))));
         Script { outputs: booted.into_iter().collect(), wake: None, stubborn: self.stubborn }
     }
 
@@ -126,15 +128,14 @@ impl Host for Stage {
         }
     }
 
-    fn carry_out(&mut self, output: Output, step: &mut Step<'_, Self>) {
-        match output {
-            Output::Event(event) => step.note(event),
-            Output::Act(Act::Spend(cost)) => step.spend(Duration::from_millis(cost)),
-            Output::Act(Act::Persist(record)) => step.persist(record),
-            Output::Act(Act::Send(to, message)) => step.send(to, message),
-            Output::Act(Act::Job(length)) => step.run(length),
-            Output::Act(Act::Note(said)) => step.note(Event::Said(said)),
-            Output::Act(Act::Wake(_)) => {}
+    fn carry_out(&mut self, effect: Effect, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Event(event) => step.note(event),
+            Effect::Act(Act::Spend(cost)) => step.spend(Duration::from_millis(cost)),
+            Effect::Act(Act::Send(to, message)) => step.send(to, message),
+            Effect::Act(Act::Job(length)) => step.run(length),
+            Effect::Act(Act::Note(said)) => step.note(Event::Said(said)),
+            Effect::Act(Act::Persist(_) | Act::Wake(_)) => {}
         }
     }
 
