@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use protocol::{Instant, Machine, Recipient};
+use protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use crate::collector::{Collector, Lane};
 use crate::config::{Binding, Keys, Limits, Plan, Secrets};
@@ -43,7 +43,6 @@ use crate::finality::Finality;
 use crate::history::{Answer, Given, History, Passed};
 use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
-use crate::slot::{Slot, Value, View};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Path, Record};
 

@@ -20,8 +20,8 @@ use crypto_core::access::{Party, fewest};
 
 use crate::job::{Done, Held};
 use crate::schemes::Scheme;
-use crate::slot::Value;
 use crate::wire::Path;
+use protocol::Value;
 
 /// In how many parts at most the expected partials are worked on ahead: each is a job, and one sum of
 /// products over many is cheaper than many sums.

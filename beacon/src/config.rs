@@ -24,9 +24,9 @@ use crypto_core::threshold::Purpose;
 use crate::contract::lost::Life;
 use crate::finality::{Amount, Finality};
 use crate::schemes::{KeyError, Scheme};
-use crate::slot::Slot;
 use crate::switch::{Mode, Schedule};
 use crate::wire::Path;
+use protocol::Slot;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
 #[derive(Debug)]

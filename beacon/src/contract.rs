@@ -35,8 +35,8 @@ use crypto_core::access::Party;
 
 use self::lost::Lost;
 use crate::config::Binding;
-use crate::slot::{Slot, Value, View};
 use crate::wire::Path;
+use protocol::{Slot, Value, View};
 
 /// The rules of the contract, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -43,14 +43,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, EpochId};
-use protocol::{Instant, Machine};
+use protocol::{Instant, Machine, Slot, Value, View};
 
 use crate::beacon::Beacon;
 use crate::config::{Config, ConfigError};
 use crate::event;
 use crate::job::Verdict;
 use crate::schemes::{OtherGroupKey, Scheme};
-use crate::slot::{Slot, Value, View};
 use crate::switch::Switch;
 use crate::wire::{self, Path};
 

@@ -4,12 +4,11 @@
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
-use protocol::Recipient;
+use protocol::{Recipient, Slot, Value, View};
 
 use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
 use crate::schemes::{ContentError, KeyError, Random, Scheme, ShapeError};
-use crate::slot::{Slot, Value, View};
 use crate::switch::{Switch, SwitchError};
 use crate::wire::{Message, Path, Record};
 

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use protocol::Instant;
+use protocol::{Instant, Slot, Value};
 
 use crate::schemes::Scheme;
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
 
 /// A final slot's answer.

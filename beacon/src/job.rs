@@ -28,8 +28,8 @@ use crypto_core::drand::RoundNumber;
 
 use crate::config::{Binding, Keys};
 use crate::schemes::{QuorumError, Scheme, ShownError};
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
+use protocol::{Slot, Value};
 
 /// What a slot is evaluated on, hashed to the curve once for both paths.
 #[derive(Debug)]

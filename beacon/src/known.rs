@@ -12,8 +12,8 @@ use crypto_core::access::Party;
 
 use crate::job::{Combined, Finding, Job, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
-use crate::slot::{Slot, Value};
 use crate::wire::{Message, Path};
+use protocol::{Slot, Value};
 
 /// Slots that are remembered, times the paths; slots in flight are far fewer.
 const REMEMBERED: usize = 512;

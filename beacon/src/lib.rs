@@ -27,7 +27,6 @@
 //! | `finality`  | which stake makes a value final, and what that asks of thresholds |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `wire`      | what travels and what is stored                                   |
-//! | `slot`      | slots, views, values                                              |
 //!
 //! A driver carries the outputs out, in order:
 //!
@@ -69,7 +68,6 @@ mod history;
 mod job;
 mod known;
 mod schemes;
-mod slot;
 pub mod stack;
 mod switch;
 mod wire;
@@ -87,6 +85,6 @@ pub use crate::schemes::{
     KeyError, MultiSig, OtherGroupKey, Plaintexts, QuorumError, Random, Scheme, ShapeError,
     ShownError, Statement, Unopened, Unusable, Wvuf,
 };
-pub use crate::slot::{Slot, Value, View};
 pub use crate::switch::{Mode, Switch, SwitchError};
 pub use crate::wire::{Message, Path, Record};
+pub use protocol::{Slot, Value, View};

@@ -33,8 +33,8 @@ use crypto_core::curve::G2Affine;
 
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
+use protocol::{Slot, Value};
 
 pub use self::bls::Bls;
 pub use self::decryption::{

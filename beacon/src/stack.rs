@@ -31,14 +31,13 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
-use protocol::{Instant, Machine, Recipient};
+use protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use crate::config::Config;
 use crate::epochs::{self, Epochs, HandoverError};
 use crate::event;
 use crate::job;
 use crate::schemes::{Decryption, MultiSig, Random, Scheme};
-use crate::slot::{Slot, Value, View};
 use crate::wire;
 
 /// Which of the beacons.

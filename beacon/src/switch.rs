@@ -26,11 +26,10 @@
 //! stays inside. A peer may not have been told yet: what it sends for a slot that is off is dropped, and
 //! is no fault. The record of a switch is durable before what follows from it; the fast path's first
 //! slot ([`Paths`](crate::Paths)) is a switch that the committee agreed on in advance.
+use protocol::Slot;
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-
-use crate::slot::Slot;
 
 /// Switches ahead that are kept; nobody plans as many.
 const MOST: usize = 64;

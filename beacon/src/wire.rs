@@ -24,8 +24,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::contract::lost::LifeId;
 use crate::schemes::Scheme;
-use crate::slot::{Slot, Value, View};
 use crate::switch::Switch;
+use protocol::{Slot, Value, View};
 
 /// Under which sharing a partial is, and so when it may leave.
 #[derive(

@@ -29,50 +29,10 @@ use core::ops::Range;
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 
+pub use protocol::Party;
+
 use crate::curve::Scalar;
 use crate::polynomial::Domain;
-
-/// A member of the committee, by position.
-///
-/// ```compile_fail,E0308
-/// use crypto_core::access::Party;
-/// let party: Party = 7_u32;
-/// ```
-/// ```compile_fail,E0308
-/// use crypto_core::access::{Party, ShareIndex};
-/// fn share(index: ShareIndex) {}
-/// share(Party::new(1));
-/// ```
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
-)]
-pub struct Party(u32);
-
-impl Party {
-    /// The party at this position.
-    #[must_use]
-    pub const fn new(position: u32) -> Self {
-        Self(position)
-    }
-
-    /// Its position.
-    #[must_use]
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-
-    /// Its position, for slices.
-    #[must_use]
-    pub fn index(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
-    }
-}
-
-impl fmt::Display for Party {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "party {}", self.0)
-    }
-}
 
 /// Where a share sits on the polynomial. One-based, for index 0 would be the secret.
 ///
@@ -259,7 +219,7 @@ impl Access {
 
     /// All parties in order.
     pub fn parties(&self) -> impl DoubleEndedIterator<Item = Party> + use<> {
-        (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(Party)
+        (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(Party::new)
     }
 
     /// Whether the committee has this party.
@@ -324,7 +284,7 @@ impl Access {
     #[must_use]
     pub fn owner(&self, index: ShareIndex) -> Option<Party> {
         let after = self.starts.partition_point(|start| *start < index.get());
-        let party = Party(u32::try_from(after.checked_sub(1)?).ok()?);
+        let party = Party::new(u32::try_from(after.checked_sub(1)?).ok()?);
         self.contains(party).then_some(party)
     }
 

@@ -1,4 +1,7 @@
-//! Protocols as values.
+//! The words that every protocol shares, and what a protocol is.
+//!
+//! [`Party`], [`Slot`], [`View`], [`Value`] and [`Context`] say who, when and what about; they mean the
+//! same in the key generation, the beacon, an engine and a chain. None of them needs a curve.
 //!
 //! A [`Machine`] is a state machine without I/O: inputs go in through [`Machine::handle`], what it
 //! wants done comes out of [`Machine::poll`], and time is an argument. The same inputs at the same
@@ -9,8 +12,12 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod words;
+
 use core::ops::{Add, Sub};
 use core::time::Duration;
+
+pub use crate::words::{ChainId, Context, EpochId, Party, Slot, Value, View};
 
 /// A point in time, as nanoseconds since the driver's own start. Machines compare instants of one
 /// driver and know nothing of clocks.

@@ -51,7 +51,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("prefinal-protocol", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-bls12-381", &[]),
-    ("prefinal-crypto-core", &["prefinal-bls12-381"]),
+    ("prefinal-crypto-core", &["prefinal-bls12-381", "prefinal-protocol"]),
     (
         "prefinal-pvss-dkg",
         &["prefinal-crypto-core", "prefinal-protocol", "prefinal-weighted-rounding"],

@@ -12,7 +12,7 @@ use super::Beacon;
 use crate::event::{Effect, Refusal};
 use crate::job::Subject;
 use crate::schemes::{Contained, ContentError, Scheme};
-use crate::slot::{Slot, Value};
+use protocol::{Slot, Value};
 
 /// The most contents of one slot that are kept before it is final.
 const MOST: usize = 4;

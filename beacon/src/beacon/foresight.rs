@@ -37,8 +37,8 @@ use super::Beacon;
 use crate::collector::{Expected, Lane};
 use crate::job::{Finding, Job, Work};
 use crate::schemes::Scheme;
-use crate::slot::Slot;
 use crate::wire::Path;
+use protocol::Slot;
 
 /// A score of somebody who always came in time approaches this.
 const ALWAYS: u32 = 1 << 16;

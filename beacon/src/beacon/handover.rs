@@ -6,7 +6,7 @@ use crate::collector::Lane;
 use crate::config::Binding;
 use crate::contract::bound_value;
 use crate::schemes::Scheme;
-use crate::slot::{Slot, View};
+use protocol::{Slot, View};
 
 impl<S: Scheme> Beacon<S> {
     /// Whether this party can still evaluate anything.

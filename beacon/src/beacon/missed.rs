@@ -23,7 +23,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crypto_core::access::Party;
-use protocol::{Instant, Recipient};
+use protocol::{Instant, Recipient, Slot};
 
 use super::Beacon;
 use crate::collector::Lane;
@@ -31,7 +31,6 @@ use crate::contract::bound_value;
 use crate::event::{Effect, Fault};
 use crate::job::{Combined, Job, Work};
 use crate::schemes::{Scheme, ShownError};
-use crate::slot::Slot;
 use crate::switch::Mode;
 use crate::wire::{Message, Path};
 

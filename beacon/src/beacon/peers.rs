@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use protocol::{Instant, Recipient};
+use protocol::{Instant, Recipient, Slot};
 
 use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};
@@ -11,7 +11,6 @@ use crate::contract::bound_value;
 use crate::event::{Effect, Fault, Output, Refusal};
 use crate::history::Answer;
 use crate::schemes::{Scheme, parties};
-use crate::slot::Slot;
 use crate::switch::Mode;
 use crate::wire::{Message, Path};
 

@@ -18,12 +18,11 @@
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
-use protocol::{Instant, Recipient};
+use protocol::{Instant, Recipient, Slot};
 
 use super::Beacon;
 use crate::contract::lost::{Life, LifeId, Lost, recollect};
 use crate::schemes::Scheme;
-use crate::slot::Slot;
 use crate::wire::Message;
 
 /// Who has answered in this life.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use protocol::Instant;
+use protocol::{Instant, Slot};
 
 use super::Beacon;
 use super::foresight::Foresight;
@@ -19,7 +19,6 @@ use crate::contract::Standing;
 use crate::contract::lost::{Life, Lost};
 use crate::history::{Answer, Given, History, Passed};
 use crate::schemes::Scheme;
-use crate::slot::Slot;
 use crate::wire::Record;
 
 impl<S: Scheme> Beacon<S> {

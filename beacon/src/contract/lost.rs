@@ -37,7 +37,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 
 use crate::finality::Finality;
-use crate::slot::Slot;
+use protocol::Slot;
 
 /// Which slots a lost life may have released for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -49,8 +49,8 @@ use super::{
 };
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
+use protocol::{Slot, Value};
 
 /// Threshold BLS of `crypto_core::threshold`, in the variant with small signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -59,8 +59,8 @@ use super::{
 };
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
+use protocol::{Slot, Value};
 
 /// Threshold decryption of `crypto_core::elgamal`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -38,8 +38,8 @@ use crypto_core::context::Context;
 use super::{Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError};
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
+use protocol::{Slot, Value};
 
 /// Multi-signatures of `crypto_core::certificate`, counted in exact stake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,8 +24,8 @@ use super::{
 };
 use crate::config::{Binding, ConfigError};
 use crate::job::Combined;
-use crate::slot::{Slot, Value};
 use crate::wire::Path;
+use protocol::{Slot, Value};
 
 /// The weighted VUF of `crypto_core::wvuf`, for outputs with and without values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

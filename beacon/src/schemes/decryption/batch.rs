@@ -14,14 +14,13 @@
 //! Whatever a proposer puts into a block has an outcome, the same at every party, and never stops the slot:
 //! what is too long, of no ciphertext's form, or not valid under the slot's label is an entry without
 //! plaintext; so is what comes after as many as are decrypted. Nobody gives a share for such an entry.
+use protocol::{Slot, Value};
 use std::sync::Arc;
 
 use crypto_core::challenge::Transcript;
 use crypto_core::context::Context;
 use crypto_core::elgamal::{self, Ciphertext, EncryptionKey, Label, ValidCiphertext};
 use crypto_core::wire::Object;
-
-use crate::slot::{Slot, Value};
 
 const VALUE_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-VALUE";
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-BATCH";
