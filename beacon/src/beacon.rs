@@ -33,18 +33,21 @@ use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
+use crypto_core::drand::RoundNumber;
 use protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use crate::collector::{Collector, Lane};
-use crate::config::{Binding, Keys, Limits, Plan, Secrets};
-use crate::contract::{self, Claim, Release, Standing, Withheld, bound_value};
+use crate::config::{Keys, Limits, Plan, Secrets};
 use crate::event::{Effect, Input, Output, Refusal, Reveal};
-use crate::finality::Finality;
 use crate::history::{Answer, Given, History, Passed};
 use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
 use crate::switch::{Mode, Schedule, Switch};
-use crate::wire::{Message, Path, Record};
+use crate::wire::{Message, Record};
+use contract::Binding;
+use contract::Finality;
+use contract::Path;
+use contract::{self, Claim, Release, Standing, Withheld, bound_value};
 
 pub use self::footprint::Footprint;
 pub use self::foresight::Foresights;
@@ -503,6 +506,7 @@ impl<S: Scheme> Beacon<S> {
                         answer.shown = Some((path, Box::new(S::show(&output, &proof))));
                     }
                     let round = self.binding.round(slot);
+                    let round = round.and_then(|round| RoundNumber::new(round.get()));
                     Output::Do(Effect::Reveal(Box::new(Reveal {
                         slot,
                         round,

@@ -20,7 +20,7 @@ use crypto_core::access::{Party, fewest};
 
 use crate::job::{Done, Held};
 use crate::schemes::Scheme;
-use crate::wire::Path;
+use contract::Path;
 use protocol::Value;
 
 /// In how many parts at most the expected partials are worked on ahead: each is a job, and one sum of

@@ -18,14 +18,12 @@ use std::time::Duration;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use crypto_core::drand::RoundNumber;
 use crypto_core::threshold::Purpose;
 
-use crate::contract::lost::Life;
-use crate::finality::{Amount, Finality};
 use crate::schemes::{KeyError, Scheme};
 use crate::switch::{Mode, Schedule};
-use crate::wire::Path;
+use contract::lost::Life;
+use contract::{Binding, Finality, Path, ThresholdError};
 use protocol::Slot;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
@@ -77,51 +75,6 @@ pub struct Sharing<S: Scheme> {
     pub committee: S::Committee,
     /// `None` if this party holds no shares: it collects and reveals like all others.
     pub secret: Option<S::Secret>,
-}
-
-/// What the function is evaluated on, beside chain and epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// The slot alone: randomness, a key for ciphertexts to the slot. With threshold BLS the slot is the
-    /// round, so a chain whose first output is of slot 9 has no rounds 1 to 8.
-    Slot,
-    /// The slot as a round of drand, counted from the slot that is round 1: `round = slot − first + 1`.
-    /// Threshold BLS alone. For a chain that makes its key in its first slots, and for clients that ask
-    /// for round 1, as drand's do.
-    Rounds {
-        /// The slot that is round 1. It stays as long as the key does, over all epochs: counted
-        /// otherwise, a slot's output would be that of another slot, which is out already.
-        /// [`Epochs`](crate::epochs::Epochs) refuses that.
-        first: Slot,
-    },
-    /// The slot and its value: a certificate.
-    Value,
-}
-
-impl Binding {
-    /// The number under which drand's clients know a slot's output, if the scheme is theirs; `None` for
-    /// slots before round 1 and for outputs that depend on values.
-    #[must_use]
-    pub const fn round(self, slot: Slot) -> Option<RoundNumber> {
-        match self {
-            Self::Slot => RoundNumber::new(slot.get()),
-            Self::Rounds { first } => match slot.get().checked_sub(first.get()) {
-                // One more than 2⁶⁴ − 1 is no number; it is no round either.
-                Some(before) => RoundNumber::new(before.wrapping_add(1)),
-                None => None,
-            },
-            Self::Value => None,
-        }
-    }
-
-    /// The slot that is round 1.
-    pub(crate) const fn origin(self) -> Option<Slot> {
-        match self {
-            Self::Slot => Some(Slot::new(1)),
-            Self::Rounds { first } => Some(first),
-            Self::Value => None,
-        }
-    }
 }
 
 /// What bounds memory and traffic.
@@ -226,26 +179,9 @@ pub enum ConfigError {
         /// What its stake was made into.
         expected: u128,
     },
-    /// The output would be out before its value is final; on the slow path, before anybody honest says so.
-    #[error("{path} path opens from {got} on, and must not before {need}")]
-    OpensEarly {
-        /// Which path.
-        path: Path,
-        /// The threshold, and the least stake that reaches it.
-        got: Amount,
-        /// The least stake that may open it, and the threshold for it.
-        need: Amount,
-    },
-    /// The honest alone would not get the output.
-    #[error("{path} path opens for sure from {got} on, and the honest alone hold {most}")]
-    OpensNever {
-        /// Which path.
-        path: Path,
-        /// The threshold, and the least stake that reaches it however it is spread.
-        got: Amount,
-        /// What is honest at least, and the threshold that it reaches.
-        most: Amount,
-    },
+    /// A threshold that the engine's finality does not allow.
+    #[error(transparent)]
+    Threshold(#[from] ThresholdError),
     /// With one blinding the fast partial is the slow partial, and the slow threshold would hold at
     /// prefinalization.
     #[error("{party} uses one blinding for both paths")]
@@ -439,7 +375,8 @@ pub(crate) fn split<S: Scheme>(
             return Err(ConfigError::NotMember { party: me, path, members });
         }
         S::check_binding(&committee, path, binding)?;
-        finality.check::<S>(path, &committee)?;
+        check_stakes::<S>(finality, path, &committee)?;
+        finality.check(path, S::threshold(&committee))?;
         if let Some(secret) = secret.filter(|_| S::holding(&committee, me) > 0) {
             S::check_secret(&committee, (me, &secret), path, context)?;
             secrets.insert(path, secret);
@@ -466,4 +403,23 @@ fn check_pair<S: Scheme>(
         return Err(ConfigError::Thresholds { slow: takes.0, fast: takes.1 });
     }
     S::check_paths(me, slow, fast)
+}
+
+/// The committee of a path counts the parties that the engine counts, each with the weight of its stake.
+fn check_stakes<S: Scheme>(
+    finality: &Finality,
+    path: Path,
+    committee: &S::Committee,
+) -> Result<(), ConfigError> {
+    let (parties, stakes) = (S::parties(committee), finality.parties());
+    if parties != stakes {
+        return Err(ConfigError::Stakes { path, parties, stakes });
+    }
+    for party in crate::schemes::parties::<S>(committee) {
+        let (got, expected) = (S::holding(committee, party), finality.weight(party));
+        if got != expected {
+            return Err(ConfigError::Weight { path, party, got, expected });
+        }
+    }
+    Ok(())
 }

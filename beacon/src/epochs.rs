@@ -51,7 +51,8 @@ use crate::event;
 use crate::job::Verdict;
 use crate::schemes::{OtherGroupKey, Scheme};
 use crate::switch::Switch;
-use crate::wire::{self, Path};
+use crate::wire;
+use contract::Path;
 
 /// What happens to the epochs.
 #[derive(Clone, Debug)]

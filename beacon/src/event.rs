@@ -6,11 +6,12 @@ use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
 use protocol::{Recipient, Slot, Value, View};
 
-use crate::contract::Withheld;
 use crate::job::{Job, Verdict};
 use crate::schemes::{ContentError, KeyError, Random, Scheme, ShapeError};
 use crate::switch::{Switch, SwitchError};
-use crate::wire::{Message, Path, Record};
+use crate::wire::{Message, Record};
+use contract::Path;
+use contract::Withheld;
 
 /// What happens to a beacon.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use crypto_core::access::Party;
 use protocol::{Instant, Slot, Value};
 
 use crate::schemes::Scheme;
-use crate::wire::Path;
+use contract::Path;
 
 /// A final slot's answer.
 #[derive(Clone, Debug)]

@@ -24,11 +24,12 @@ use std::sync::Arc;
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use crypto_core::drand::RoundNumber;
+use std::num::NonZeroU64;
 
-use crate::config::{Binding, Keys};
+use crate::config::Keys;
 use crate::schemes::{QuorumError, Scheme, ShownError};
-use crate::wire::Path;
+use contract::Binding;
+use contract::Path;
 use protocol::{Slot, Value};
 
 /// What a slot is evaluated on, hashed to the curve once for both paths.
@@ -51,7 +52,7 @@ impl<S: Scheme> Subject<S> {
         value: Option<Value>,
     ) -> Option<Self> {
         let input = S::input(context, binding, slot, value)?;
-        let round = binding.round(slot).map(RoundNumber::get);
+        let round = binding.round(slot).map(NonZeroU64::get);
         Some(Self { context: *context, slot, round, value, input })
     }
 

@@ -12,7 +12,8 @@ use crypto_core::access::Party;
 
 use crate::job::{Combined, Finding, Job, Verdict, Work};
 use crate::schemes::{QuorumError, Scheme};
-use crate::wire::{Message, Path};
+use crate::wire::Message;
+use contract::Path;
 use protocol::{Slot, Value};
 
 /// Slots that are remembered, times the paths; slots in flight are far fewer.

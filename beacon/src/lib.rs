@@ -59,10 +59,8 @@
 mod beacon;
 mod collector;
 mod config;
-pub mod contract;
 pub mod epochs;
 mod event;
-mod finality;
 pub mod guide;
 mod history;
 mod job;
@@ -73,11 +71,8 @@ mod switch;
 mod wire;
 
 pub use crate::beacon::{Beacon, Footprint, Foresights};
-pub use crate::config::{Binding, Config, ConfigError, Keys, Limits, Paths, Sharing};
-pub use crate::contract::Withheld;
-pub use crate::contract::lost::{Life, LifeId, Lost};
+pub use crate::config::{Config, ConfigError, Keys, Limits, Paths, Sharing};
 pub use crate::event::{Effect, Fault, Input, Output, Refusal, Reveal};
-pub use crate::finality::{Amount, Finality, FinalityError, Quorum};
 pub use crate::job::{Combined, Finding, Held, Job, Verdict, Work};
 pub use crate::known::Known;
 pub use crate::schemes::{
@@ -86,5 +81,10 @@ pub use crate::schemes::{
     ShownError, Statement, Unopened, Unusable, Wvuf,
 };
 pub use crate::switch::{Mode, Switch, SwitchError};
-pub use crate::wire::{Message, Path, Record};
+pub use crate::wire::{Message, Record};
+pub use contract;
+pub use contract::lost::{Life, LifeId, Lost};
+pub use contract::{
+    Amount, Binding, Finality, FinalityError, Path, Quorum, ThresholdError, Withheld,
+};
 pub use protocol::{Slot, Value, View};

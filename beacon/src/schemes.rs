@@ -31,9 +31,10 @@ use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::curve::G2Affine;
 
-use crate::config::{Binding, ConfigError};
+use crate::config::ConfigError;
 use crate::job::Combined;
-use crate::wire::Path;
+use contract::Binding;
+use contract::Path;
 use protocol::{Slot, Value};
 
 pub use self::bls::Bls;

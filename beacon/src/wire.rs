@@ -18,27 +18,14 @@
 //! checked late, see `collector`. Decoding costs a subgroup check for each point: a link refuses frames
 //! longer than [`Beacon::longest_message`](crate::Beacon::longest_message) before it decodes them. Messages carry neither sender nor chain: the
 //! link authenticates the one, and a partial of another chain or epoch fails its pairing check.
-use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::contract::lost::LifeId;
 use crate::schemes::Scheme;
 use crate::switch::Switch;
+use contract::Path;
+use contract::lost::LifeId;
 use protocol::{Slot, Value, View};
-
-/// Under which sharing a partial is, and so when it may leave.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
-)]
-pub enum Path {
-    /// Released on finalize.
-    Slow,
-    /// Released on prefinalize under the fast sharing; the slow partial follows on finalize.
-    Fast,
-    /// Released on prefinalize, or on finalize if it was not; there is one sharing only.
-    Tight,
-}
 
 /// What beacons send each other.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -138,15 +125,5 @@ impl<S: Scheme> Message<S> {
             | Self::Shown { slot, .. } => Some(*slot),
             Self::AskHead { .. } | Self::Head { .. } => None,
         }
-    }
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Slow => "slow",
-            Self::Fast => "fast",
-            Self::Tight => "tight",
-        })
     }
 }

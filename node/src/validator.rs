@@ -776,8 +776,12 @@ mod tests {
         let mut validator = validator(&seats, Vec::new());
         finalize(&mut validator, &[dealings, keys].concat());
         let (_, keys) = run_all(&mut validator, &seats);
-        let refused =
-            matches!(keys, Keys::Refused(HaltError::Config(ConfigError::OpensNever { .. })));
+        let refused = matches!(
+            keys,
+            Keys::Refused(HaltError::Config(ConfigError::Threshold(
+                ::beacon::ThresholdError::OpensNever { .. }
+            )))
+        );
         assert!(refused, "{keys:?}");
         assert!(validator.beacon().is_none() && validator.wake_at().is_none());
         validator.handle(Instant::at(Duration::from_secs(3600)), Input::Tick);

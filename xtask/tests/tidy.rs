@@ -47,7 +47,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("prefinal-protocol", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-bls12-381", &[]),
@@ -58,9 +58,15 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ),
     (
         "prefinal-beacon",
-        &["prefinal-crypto-core", "prefinal-protocol", "prefinal-weighted-rounding"],
+        &[
+            "prefinal-contract",
+            "prefinal-crypto-core",
+            "prefinal-protocol",
+            "prefinal-weighted-rounding",
+        ],
     ),
-    ("prefinal-model", &["prefinal-beacon"]),
+    ("prefinal-model", &["prefinal-contract", "prefinal-protocol"]),
+    ("prefinal-contract", &["prefinal-protocol", "prefinal-weighted-rounding"]),
     ("prefinal-journal", &["prefinal-protocol"]),
     (
         "prefinal-driver",

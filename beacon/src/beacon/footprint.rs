@@ -4,7 +4,7 @@ use crypto_core::access::Party;
 use super::Beacon;
 use super::peers::Kind;
 use crate::schemes::{Scheme, parties};
-use crate::wire::Path;
+use contract::Path;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

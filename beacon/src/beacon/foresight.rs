@@ -37,7 +37,7 @@ use super::Beacon;
 use crate::collector::{Expected, Lane};
 use crate::job::{Finding, Job, Work};
 use crate::schemes::Scheme;
-use crate::wire::Path;
+use contract::Path;
 use protocol::Slot;
 
 /// A score of somebody who always came in time approaches this.

@@ -3,9 +3,9 @@ use crypto_core::context::Context;
 
 use super::Beacon;
 use crate::collector::Lane;
-use crate::config::Binding;
-use crate::contract::bound_value;
 use crate::schemes::Scheme;
+use contract::Binding;
+use contract::bound_value;
 use protocol::{Slot, View};
 
 impl<S: Scheme> Beacon<S> {

@@ -27,12 +27,13 @@ use protocol::{Instant, Recipient, Slot};
 
 use super::Beacon;
 use crate::collector::Lane;
-use crate::contract::bound_value;
 use crate::event::{Effect, Fault};
 use crate::job::{Combined, Job, Work};
 use crate::schemes::{Scheme, ShownError};
 use crate::switch::Mode;
-use crate::wire::{Message, Path};
+use crate::wire::Message;
+use contract::Path;
+use contract::bound_value;
 
 /// Who was asked for which outputs, and how it went.
 #[derive(Clone, Debug, Default)]

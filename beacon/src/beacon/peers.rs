@@ -6,13 +6,14 @@ use protocol::{Instant, Recipient, Slot};
 
 use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};
-use crate::config::Binding;
-use crate::contract::bound_value;
 use crate::event::{Effect, Fault, Output, Refusal};
 use crate::history::Answer;
 use crate::schemes::{Scheme, parties};
 use crate::switch::Mode;
-use crate::wire::{Message, Path};
+use crate::wire::Message;
+use contract::Binding;
+use contract::Path;
+use contract::bound_value;
 
 /// Faults of which a party is accused once: repeating them costs it nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

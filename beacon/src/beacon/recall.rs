@@ -21,9 +21,9 @@ use crypto_core::access::Party;
 use protocol::{Instant, Recipient, Slot};
 
 use super::Beacon;
-use crate::contract::lost::{Life, LifeId, Lost, recollect};
 use crate::schemes::Scheme;
 use crate::wire::Message;
+use contract::lost::{Life, LifeId, Lost, recollect};
 
 /// Who has answered in this life.
 #[derive(Clone, Debug)]

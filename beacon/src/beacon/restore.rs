@@ -14,12 +14,13 @@ use super::Beacon;
 use super::foresight::Foresight;
 use super::missed::Missed;
 use super::recall::Recall;
-use crate::config::{Binding, Config, ConfigError, Limits, Split, split};
-use crate::contract::Standing;
-use crate::contract::lost::{Life, Lost};
+use crate::config::{Config, ConfigError, Limits, Split, split};
 use crate::history::{Answer, Given, History, Passed};
 use crate::schemes::Scheme;
 use crate::wire::Record;
+use contract::Binding;
+use contract::Standing;
+use contract::lost::{Life, Lost};
 
 impl<S: Scheme> Beacon<S> {
     /// A beacon that continues after `records`, oldest first; none at the very start. What it has to

@@ -39,6 +39,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::{Domain, MinSig, min_sig};
 use crypto_core::context::Context;
 use crypto_core::drand::Randomness;
+use crypto_core::drand::RoundNumber;
 use crypto_core::threshold::{
     self, Ahead, Combination, Committee, Message, Partial, PartialError, Purpose, Signer,
 };
@@ -47,9 +48,10 @@ use super::{
     Contained, ContentError, KeyError, OtherGroupKey, QuorumError, Random, Scheme, ShapeError,
     ShownError, Statement, disjoint,
 };
-use crate::config::{Binding, ConfigError};
+use crate::config::ConfigError;
 use crate::job::Combined;
-use crate::wire::Path;
+use contract::Binding;
+use contract::Path;
 use protocol::{Slot, Value};
 
 /// Threshold BLS of `crypto_core::threshold`, in the variant with small signatures.
@@ -123,7 +125,10 @@ impl Scheme for Bls {
         value: Option<Value>,
     ) -> Option<Message<MinSig>> {
         match value {
-            None => binding.round(slot).map(Message::round),
+            None => {
+                let round = binding.round(slot)?;
+                RoundNumber::new(round.get()).map(Message::round)
+            }
             Some(value) => {
                 let statement = Self::statement(context, slot, value);
                 Some(Message::new(Self::CERTIFICATES.domain(), &statement))

@@ -57,9 +57,10 @@ pub use self::batch::{Batch, Bounds, Decrypting, Unusable};
 use super::{
     Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError, disjoint,
 };
-use crate::config::{Binding, ConfigError};
+use crate::config::ConfigError;
 use crate::job::Combined;
-use crate::wire::Path;
+use contract::Binding;
+use contract::Path;
 use protocol::{Slot, Value};
 
 /// Threshold decryption of `crypto_core::elgamal`.

@@ -36,9 +36,10 @@ use crypto_core::certificate::{
 use crypto_core::context::Context;
 
 use super::{Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError};
-use crate::config::{Binding, ConfigError};
+use crate::config::ConfigError;
 use crate::job::Combined;
-use crate::wire::Path;
+use contract::Binding;
+use contract::Path;
 use protocol::{Slot, Value};
 
 /// Multi-signatures of `crypto_core::certificate`, counted in exact stake.

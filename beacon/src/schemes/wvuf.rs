@@ -22,9 +22,10 @@ use crypto_core::wvuf::{
 use super::{
     Contained, ContentError, KeyError, QuorumError, Random, Scheme, ShapeError, ShownError,
 };
-use crate::config::{Binding, ConfigError};
+use crate::config::ConfigError;
 use crate::job::Combined;
-use crate::wire::Path;
+use contract::Binding;
+use contract::Path;
 use protocol::{Slot, Value};
 
 /// The weighted VUF of `crypto_core::wvuf`, for outputs with and without values.

@@ -1,5 +1,5 @@
 //! What one of the schemes promises beside the others, and what it alone can get wrong.
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use beacon::{Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing};
 use beacon::{Effect, Output, Scheme, ShapeError, Work, Wvuf};
@@ -69,10 +69,10 @@ fn the_slot_that_is_round_1_is_the_integrators_choice() {
     let error = Beacon::new(config(8), &[]).map(drop).unwrap_err();
     assert_eq!(error, ConfigError::NoInput { first: slot(8) });
     for (at, round) in [(0, None), (8, None), (9, Some(1)), (u64::MAX, Some(u64::MAX - 8))] {
-        assert_eq!(binding.round(slot(at)).map(RoundNumber::get), round);
+        assert_eq!(binding.round(slot(at)).map(NonZeroU64::get), round);
     }
     let from_zero = Binding::Rounds { first: slot(0) };
-    assert_eq!(from_zero.round(slot(0)), Some(RoundNumber::FIRST));
+    assert_eq!(from_zero.round(slot(0)), Some(NonZeroU64::MIN));
     assert_eq!(from_zero.round(slot(u64::MAX)), None, "more than 64 bits count");
     assert_eq!(Binding::Value.round(slot(9)), None);
     // Another function has no rounds.

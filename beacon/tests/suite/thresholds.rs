@@ -1,7 +1,7 @@
 //! Thresholds against finality: what would open before a value is final, or not without the faulty.
 //!
 //! Every refused configuration is sound in all other respects: with the check left out it runs.
-use beacon::{Amount, Beacon, Bls, ConfigError, Finality, MultiSig, Path, Quorum};
+use beacon::{Amount, Beacon, Bls, ConfigError, Finality, MultiSig, Path, Quorum, ThresholdError};
 use weighted_rounding::{Objective, Profile as Pairs, Rounding, Stake, Weight};
 
 use crate::fixture::*;
@@ -31,11 +31,11 @@ fn start<S: Instance>(
 }
 
 fn early(path: Path, got: (u128, u128), need: (u128, u128)) -> Result<(), ConfigError> {
-    Err(ConfigError::OpensEarly { path, got: amount(got), need: amount(need) })
+    Err(ThresholdError::OpensEarly { path, got: amount(got), need: amount(need) }.into())
 }
 
 fn never(path: Path, got: (u128, u128), most: (u128, u128)) -> Result<(), ConfigError> {
-    Err(ConfigError::OpensNever { path, got: amount(got), most: amount(most) })
+    Err(ThresholdError::OpensNever { path, got: amount(got), most: amount(most) }.into())
 }
 
 const fn amount((stake, weight): (u128, u128)) -> Amount {

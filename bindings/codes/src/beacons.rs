@@ -1,7 +1,7 @@
 //! Errors of a beacon's configuration and of what it shows.
 use beacon::{
     ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, QuorumError, ShapeError,
-    ShownError, Unopened, Unusable,
+    ShownError, ThresholdError, Unopened, Unusable,
 };
 
 use crate::detail::{Coded, Detail, code};
@@ -17,12 +17,7 @@ impl Coded for ConfigError {
             Self::Weight { party, got, expected, .. } => {
                 code("weight-mismatch").party(*party).need(expected).got(got)
             }
-            Self::OpensEarly { got, need, .. } => {
-                code("threshold-leaks").need(&need.weight).got(&got.weight)
-            }
-            Self::OpensNever { got, most, .. } => {
-                code("threshold-stalls").need(&most.weight).got(&got.weight)
-            }
+            Self::Threshold(error) => error.detail(),
             Self::Thresholds { slow, fast } => code("threshold-order").need(slow).got(fast),
             Self::SharedBlinding { party } => code("shared-blinding").party(*party),
             Self::SharedShare { party } => code("shared-share").party(*party),
@@ -36,6 +31,19 @@ impl Coded for ConfigError {
             Self::LastSlot { .. } => code("last-slot"),
             Self::NoInput { .. } => code("no-input"),
             Self::NoRounds => code("no-rounds"),
+        }
+    }
+}
+
+impl Coded for ThresholdError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::OpensEarly { got, need, .. } => {
+                code("threshold-leaks").need(&need.weight).got(&got.weight)
+            }
+            Self::OpensNever { got, most, .. } => {
+                code("threshold-stalls").need(&most.weight).got(&got.weight)
+            }
         }
     }
 }

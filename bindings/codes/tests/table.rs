@@ -72,7 +72,15 @@ fn every_error_type_has_codes() {
         .map(|name| name.split('<').next().unwrap_or(name))
         .map(|name| name.rsplit("::").next().unwrap_or(name))
         .collect();
-    let crates = ["crypto-core", "weighted-rounding", "pvss-dkg", "beacon", "crypto-core/timelock"];
+    let crates = [
+        "crypto-core",
+        "crypto-core/bls12-381",
+        "crypto-core/timelock",
+        "weighted-rounding",
+        "pvss-dkg",
+        "beacon",
+        "beacon/contract",
+    ];
     let mut seen = 0;
     for name in crates {
         for text in sources(folder("../..").join(name).join("src")) {

@@ -4,7 +4,7 @@
 //! when all have. Memory is taken when it starts (`rounds`): the oldest rounds go first.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
@@ -298,7 +298,7 @@ impl Board {
 impl State {
     /// The round as which a slot is counted; `None` before there is a key, or before round 1.
     fn round_of(&self, slot: Slot) -> Option<u64> {
-        self.chain.as_ref()?.binding.round(slot).map(RoundNumber::get)
+        self.chain.as_ref()?.binding.round(slot).map(NonZeroU64::get)
     }
 }
 

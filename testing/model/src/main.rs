@@ -1,8 +1,8 @@
 //! Larger bounds than the tests have: `cargo run --release -p prefinal-model -- jolteon --views 3`.
 use std::num::NonZeroUsize;
 
-use beacon::contract::Rule;
 use clap::{Parser, ValueEnum};
+use contract::Rule;
 use model::desk::Terms;
 use model::jolteon::Jolteon;
 use model::search::{self, Report};

@@ -17,8 +17,9 @@
 use std::fmt::Display;
 use std::hash::Hash;
 
-use beacon::contract::{Rule, bound_value, late};
-use beacon::{Binding, Path, Value};
+use contract::{Binding, Path};
+use contract::{Rule, bound_value, late};
+use protocol::Value;
 use stateright::{Model, Property};
 
 use crate::desk::{At, Desk, HONEST, T_FIN, Terms, Told, hash};

@@ -3,11 +3,11 @@
 //! Restarts find the whole journal or the oldest copy, and no peer says where it is.
 use std::collections::BTreeSet;
 
-use beacon::contract::Rule;
 use beacon::{
     Beacon, Binding, Config, Effect, Finality, Input, Life, Limits, Message, MultiSig, Output,
     Paths, Quorum, Record, Sharing, Slot, Value,
 };
+use contract::Rule;
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::bls::min_sig::SecretKey;

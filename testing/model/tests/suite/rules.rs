@@ -14,7 +14,7 @@
 //! | 9          | no leak    | no leak     | no leak     |
 use std::num::NonZeroUsize;
 
-use beacon::contract::Rule;
+use contract::Rule;
 use model::desk::{Terms, Without};
 use model::jolteon::Jolteon;
 use model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};

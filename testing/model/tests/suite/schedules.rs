@@ -1,7 +1,7 @@
 //! The known bad schedules of naive integrations, step by step. With the rule removed each ends in a
 //! violation; with the whole contract the very same steps do not. What they do on the real beacon is in
 //! its own tests of this name.
-use beacon::contract::Rule;
+use contract::Rule;
 use model::desk::{Terms, Without};
 use model::jolteon::{self, Jolteon};
 use model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};

@@ -14,18 +14,15 @@
 //! Where weight *is* stake the threshold is the amount. Where it was rounded, [`Separation`] says which
 //! stake a threshold stands for, over all sets of parties.
 //!
-//! Elsewhere: weights for which this holds (`weighted_rounding`), what a configuration is refused for
-//! ([`ConfigError`]).
-use std::fmt;
-use std::sync::Arc;
+//! Weights for which this holds come from `weighted_rounding`.
+use alloc::sync::Arc;
+use core::fmt;
 
-use crypto_core::access::Party;
+use protocol::Party;
 use weighted_rounding::verify::VerifyError;
 use weighted_rounding::{Ratio, Rounding, Separation, Stake, Weight};
 
-use crate::config::ConfigError;
-use crate::schemes::Scheme;
-use crate::wire::Path;
+use crate::Path;
 
 /// What an engine's finality rests on, as shares of all stake. A property of the engine, and no setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +67,31 @@ pub enum FinalityError {
     },
 }
 
+/// Why a threshold does not fit what makes a value final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ThresholdError {
+    /// The output would be out before its value is final; on the slow path, before anybody honest says so.
+    #[error("{path} path opens from {got} on, and must not before {need}")]
+    OpensEarly {
+        /// Which path.
+        path: Path,
+        /// The threshold, and the least stake that reaches it.
+        got: Amount,
+        /// The least stake that may open it, and the threshold for it.
+        need: Amount,
+    },
+    /// The honest alone would not get the output.
+    #[error("{path} path opens for sure from {got} on, and the honest alone hold {most}")]
+    OpensNever {
+        /// Which path.
+        path: Path,
+        /// The threshold, and the least stake that reaches it however it is spread.
+        got: Amount,
+        /// What is honest at least, and the threshold that it reaches.
+        most: Amount,
+    },
+}
+
 impl Quorum {
     /// More than two thirds make a value final, and less than one third may be faulty.
     pub const BYZANTINE: Self = Self { above: Ratio::TWO_THIRDS, faulty_below: Ratio::ONE_THIRD };
@@ -77,7 +99,7 @@ impl Quorum {
     /// Finality takes *more* than the one share, and *less* than the other may be faulty.
     ///
     /// ```
-    /// # use beacon::Quorum;
+    /// # use contract::Quorum;
     /// # use weighted_rounding::Ratio;
     /// // One round of voting, n ≥ 5f + 1.
     /// let fast = Quorum::new(Ratio::new(4, 5)?, Ratio::new(1, 5)?);
@@ -179,6 +201,12 @@ impl Finality {
         self.stakes.get(party.index()).copied().unwrap_or(Stake::ZERO)
     }
 
+    /// How many parties there are.
+    #[must_use]
+    pub fn parties(&self) -> usize {
+        self.stakes.len()
+    }
+
     /// The stake of peers among whom, whoever they are, an honest one has voted for what this party saw
     /// become final: more than `X − q + f`, or all peers if they hold less.
     #[must_use]
@@ -194,27 +222,16 @@ impl Finality {
         Stake::new(self.total)
     }
 
-    /// Checks one path's committee against it.
-    pub(crate) fn check<S: Scheme>(
-        &self,
-        path: Path,
-        committee: &S::Committee,
-    ) -> Result<(), ConfigError> {
-        let (parties, stakes) = (S::parties(committee), self.stakes.len());
-        if parties != stakes {
-            return Err(ConfigError::Stakes { path, parties, stakes });
-        }
-        for party in crate::schemes::parties::<S>(committee) {
-            let (got, expected) = (S::holding(committee, party), self.weight(party));
-            if got != expected {
-                return Err(ConfigError::Weight { path, party, got, expected });
-            }
-        }
-        self.check_secrecy(path, S::threshold(committee))?;
-        self.check_reconstruction(path, S::threshold(committee))
+    /// Checks the threshold, in weight, from which one path's partials give the output.
+    ///
+    /// # Errors
+    /// If it opens before finality, or the honest alone do not reach it.
+    pub fn check(&self, path: Path, threshold: u128) -> Result<(), ThresholdError> {
+        self.check_secrecy(path, threshold)?;
+        self.check_reconstruction(path, threshold)
     }
 
-    fn check_secrecy(&self, path: Path, threshold: u128) -> Result<(), ConfigError> {
+    fn check_secrecy(&self, path: Path, threshold: u128) -> Result<(), ThresholdError> {
         let stake = match path {
             Path::Slow => self.faulty.saturating_add(1),
             Path::Fast | Path::Tight => self.quorum,
@@ -222,12 +239,12 @@ impl Finality {
         let got = Amount { stake: self.least_leaking(threshold), weight: threshold };
         if got.stake < stake {
             let need = Amount { stake, weight: self.least_safe(stake) };
-            return Err(ConfigError::OpensEarly { path, got, need });
+            return Err(ThresholdError::OpensEarly { path, got, need });
         }
         Ok(())
     }
 
-    fn check_reconstruction(&self, path: Path, threshold: u128) -> Result<(), ConfigError> {
+    fn check_reconstruction(&self, path: Path, threshold: u128) -> Result<(), ThresholdError> {
         if path == Path::Fast {
             return Ok(());
         }
@@ -235,12 +252,14 @@ impl Finality {
         let got = Amount { stake: self.least_sufficient(threshold), weight: threshold };
         if got.stake > stake {
             let most = Amount { stake, weight: self.most_reached(stake) };
-            return Err(ConfigError::OpensNever { path, got, most });
+            return Err(ThresholdError::OpensNever { path, got, most });
         }
         Ok(())
     }
 
-    fn weight(&self, party: Party) -> u128 {
+    /// The weight that a party's partials count; nothing for one that is not of the committee.
+    #[must_use]
+    pub fn weight(&self, party: Party) -> u128 {
         match &self.rounded {
             None => self.stake(party).get(),
             Some(separation) => {

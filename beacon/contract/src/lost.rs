@@ -31,13 +31,13 @@
 //!
 //! A party that holds more than `f` alone asks all its peers, and more nobody can: what it finalized with
 //! nobody but the faulty no honest peer has seen.
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
+use protocol::{Party, Slot};
 
-use crate::finality::Finality;
-use protocol::Slot;
+use crate::Finality;
 
 /// Which slots a lost life may have released for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ mod tests {
     use weighted_rounding::Stake;
 
     use super::*;
-    use crate::finality::Quorum;
+    use crate::Quorum;
 
     const ME: Party = Party::new(0);
 

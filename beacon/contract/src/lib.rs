@@ -11,7 +11,7 @@
 //! | 2    | early only in the slot's declared view, at most once per slot        | [`objections`]   |
 //! | 3    | never for ancestors that are prefinalized implicitly                 | [`objections`]   |
 //! | 4    | never after a timeout or nullify for that view or a later one        | [`objections`]   |
-//! | 5    | persist, then release; after a crash the same answer, and nothing else before peers say how much is lost | [`early`], [`lost`], [`Beacon`](crate::Beacon) |
+//! | 5    | persist, then release; after a crash the same answer, and nothing else before peers say how much is lost | [`early`], [`lost`], the beacon |
 //! | 6    | finalize releases the slow partial, always                           | [`late`]         |
 //! | 7    | an engine that cannot tell the view gets the slow path only          | [`objections`]   |
 //! | 8    | a skipped slot is reported, and released if inputs have no value     | [`bound_value`]  |
@@ -24,19 +24,52 @@
 //! Everything here is a pure function of what this party has told the world ([`Standing`]). There is
 //! *one* predicate for early release, never a union of two that are each safe alone: a beacon obeys
 //! every objection. They are listed one by one so that a model checker (`testing/model`) can run this
-//! very predicate without the objections of one rule and show what that rule is for; the chapter
-//! [`guide::contract`](crate::guide::contract) tells what it found.
+//! very predicate without the objections of one rule and show what that rule is for; the beacon's guide
+//! tells what it found. No curve is needed to decide.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod binding;
+mod finality;
 pub mod lost;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
 
-use crypto_core::access::Party;
+use borsh::{BorshDeserialize, BorshSerialize};
+use protocol::{Party, Slot, Value, View};
 
-use self::lost::Lost;
-use crate::config::Binding;
-use crate::wire::Path;
-use protocol::{Slot, Value, View};
+pub use crate::binding::Binding;
+pub use crate::finality::{Amount, Finality, FinalityError, Quorum, ThresholdError};
+use crate::lost::Lost;
+
+/// Under which sharing a partial is, and so when it may leave.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
+)]
+pub enum Path {
+    /// Released on finalize.
+    Slow,
+    /// Released on prefinalize under the fast sharing; the slow partial follows on finalize.
+    Fast,
+    /// Released on prefinalize, or on finalize if it was not; there is one sharing only.
+    Tight,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Slow => "slow",
+            Self::Fast => "fast",
+            Self::Tight => "tight",
+        })
+    }
+}
 
 /// The rules of the contract, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -343,6 +376,8 @@ pub fn bound_value(binding: Binding, value: Option<Value>) -> Option<Option<Valu
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     const SLOT: Slot = Slot::new(7);
