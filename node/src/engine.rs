@@ -1,30 +1,13 @@
-//! What a validator asks of a consensus engine, in the beacon's words.
+//! The engines that the command knows, in one place: their names, and which keys each signs with.
 //!
-//! | the engine says            | Jolteon              | Malachite                                    |
-//! |----------------------------|----------------------|----------------------------------------------|
-//! | slot, attempt              | round, 0             | height, round                                |
-//! | [`Effect::Prefinalized`]   | order vote           | non-nil precommit in round 0                 |
-//! | [`Effect::Finalized`]      | quorum of order votes | commit certificate                          |
-//! | [`Effect::Abandoned`]      | timeout              | nil precommit, or a later round              |
-//! | the early partial travels  | beside the order vote | in the vote itself, see [`Engine::carry`]    |
-//!
-//! An engine is a machine with these inputs and outputs; it knows no beacon, and the beacon no engine.
-//! Elsewhere: who hands one's events to the other ([`crate::validator`]), the engines
-//! (`jolteon`, `malachite`).
+//! To add an engine is to add its crate, a [`Name`] and an implementation of [`Listed`].
 
-mod jolteon;
-mod malachite;
-
-use std::convert::Infallible;
-use std::fmt::Debug;
-use std::sync::Arc;
-
-use ::beacon::{Quorum, Slot, Value, View};
 use ::jolteon::Jolteon;
-use borsh::{BorshDeserialize, BorshSerialize};
 use clap::ValueEnum;
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient};
+use crypto_core::bls::min_sig;
+use crypto_core::verified::Verified;
+pub use engine::{Block, Effect, Engine, Input, Launch, Member, Output, Past, Work};
+use malachite::Malachite;
 
 use crate::setup::{Identity, Setup};
 use crate::validator::StartError;
@@ -39,161 +22,59 @@ pub enum Name {
     Malachite,
 }
 
-/// What travels, is stored or leaves as work: all of it plain data.
-pub trait Data: Clone + Debug + Send + Sync + 'static {}
-impl<T: Clone + Debug + Send + Sync + 'static> Data for T {}
+/// An engine whose keys a set-up and an identity have.
+pub trait Listed: Launch {
+    /// Its members.
+    fn members(setup: &Setup) -> Vec<Member<Self::PublicKey>>;
 
-/// A consensus engine that orders transactions and tells the beacon what it needs to know.
-pub trait Engine: Sized + Send + 'static {
-    /// What engines send each other.
-    type Message: Data + BorshSerialize + BorshDeserialize;
-    /// What must survive a crash.
-    type Record: Data + BorshSerialize + BorshDeserialize;
-    /// Work for a pool.
-    type Job: Work<Verdict = Self::Verdict> + Send + 'static;
-    /// What came of it.
-    type Verdict: Send + 'static;
-
-    /// The attempt at a slot whose prefinalization releases a partial; `None` if the engine cannot tell.
-    const FAST_ATTEMPT: Option<u32>;
-    /// Which share of the stake makes a value final, and which may be faulty. No threshold of a path that
-    /// releases on prefinalization may lie below it.
-    const QUORUM: Quorum;
-
-    /// An engine that goes on where its records end, and what it told the world before.
+    /// What this party signs with.
     ///
     /// # Errors
-    /// If the set-up is none for this engine, or the records are not what was written.
-    fn start(
+    /// If the identity has no such key.
+    fn key(identity: &Identity) -> Result<Self::SecretKey, StartError>;
+
+    /// An engine of this party that goes on where its records end.
+    ///
+    /// # Errors
+    /// If the engine refuses its configuration or its records.
+    fn begin(
         setup: &Setup,
         identity: &Identity,
         records: Vec<Self::Record>,
-    ) -> Result<(Self, Past), StartError>;
-
-    /// Takes one input.
-    fn handle(&mut self, now: Instant, input: Input<Self>);
-
-    /// The next thing to do, in the order in which it must be done.
-    fn poll(&mut self) -> Option<Output<Self>>;
-
-    /// When the engine wants to be handled again if nothing else happens first.
-    fn wake_at(&self) -> Option<Instant>;
-
-    /// Offers what was released on the prefinalization that was polled last, before anything else is
-    /// polled. An engine that takes it stores and sends it as a part of that vote, and names it in
-    /// [`Past::released`] after a crash; one that does not gives it back.
-    ///
-    /// # Errors
-    /// The bytes, if they have to travel on their own.
-    fn carry(&mut self, partial: Vec<u8>) -> Result<(), Vec<u8>> {
-        Err(partial)
+    ) -> Result<(Self, Past), StartError> {
+        let config = engine::Config {
+            context: setup.context,
+            me: identity.me,
+            members: Self::members(setup),
+            timeout: setup.timeout,
+            pace: setup.pace,
+            max_block_bytes: setup.max_block_bytes,
+        };
+        let started = Self::start(config, Self::key(identity)?, records);
+        started.map_err(|error| StartError::Engine(error.to_string()))
     }
 }
 
-/// What an engine told the world before it crashed, as far as its own records are the only ones of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
-    /// The latest view that was given up.
-    pub abandoned: Option<View>,
-    /// Prefinalizations that carried a partial.
-    pub released: Vec<(Slot, Value)>,
-}
+impl Listed for Jolteon {
+    fn members(setup: &Setup) -> Vec<Member<Verified<min_sig::PublicKey>>> {
+        setup.members.clone()
+    }
 
-/// Work of an engine.
-pub trait Work {
-    /// What comes of it.
-    type Verdict;
-
-    /// Does it.
-    fn run(&self) -> Self::Verdict;
-}
-
-/// No work leaves the engine.
-impl Work for Infallible {
-    type Verdict = Self;
-
-    fn run(&self) -> Self {
-        *self
+    fn key(identity: &Identity) -> Result<min_sig::SecretKey, StartError> {
+        let signer = identity.signer.to_secret_bytes();
+        min_sig::SecretKey::from_secret_bytes(&signer)
+            .map_err(|error| StartError::Engine(error.to_string()))
     }
 }
 
-/// What happens to an engine.
-pub enum Input<E: Engine = Jolteon> {
-    /// Begin.
-    Start,
-    /// A peer's message, from an authenticated link.
-    Received {
-        /// The peer.
-        from: Party,
-        /// What it sent.
-        message: E::Message,
-    },
-    /// Please put this into a block.
-    Submit(Vec<u8>),
-    /// A job ended.
-    Checked(E::Verdict),
-    /// A deadline passed.
-    Tick,
-}
+/// It signs with a key of its own, on another curve, that each identity draws from its seed.
+impl Listed for Malachite {
+    fn members(setup: &Setup) -> Vec<Member<malachite::PublicKey>> {
+        let members = setup.members.iter().zip(&setup.ed25519);
+        members.map(|(member, key)| Member { key: *key, stake: member.stake }).collect()
+    }
 
-/// What an engine wants done, in this order.
-pub type Output<E> = protocol::Output<<E as Engine>::Record, Effect<E>>;
-
-/// What an engine wants done, its records aside.
-pub enum Effect<E: Engine = Jolteon> {
-    /// Send this.
-    Send {
-        /// To whom.
-        to: Recipient<Party>,
-        /// What.
-        message: E::Message,
-    },
-    /// Run this and bring the verdict back.
-    Run(E::Job),
-    /// This party is about to cast the vote that makes the value final once enough parties cast it.
-    Prefinalized {
-        /// Whose value. If the vote is for a descendant and only implies this slot, it is not the view's.
-        slot: Slot,
-        /// Where the vote is cast.
-        view: View,
-        /// For what.
-        value: Value,
-    },
-    /// What travelled in a peer's vote, see [`Engine::carry`]. The engine checked who sent it, nothing else.
-    Carried {
-        /// Whose vote it was.
-        from: Party,
-        /// The bytes.
-        partial: Vec<u8>,
-    },
-    /// The slot is over for good, with this block or without one. Every slot, ascending.
-    Finalized {
-        /// The slot.
-        slot: Slot,
-        /// Its block; `None` if it was skipped.
-        block: Option<Block>,
-    },
-    /// This party will not prefinalize in this view or an earlier one.
-    Abandoned {
-        /// The view.
-        view: View,
-    },
-    /// A peer did wrong, in words.
-    Accused {
-        /// Who.
-        party: Party,
-        /// What.
-        fault: String,
-    },
-    /// An input led to nothing though it should have, in words.
-    Refused(String),
-}
-
-/// What was ordered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Its name.
-    pub value: Value,
-    /// What is in it.
-    pub transactions: Vec<Arc<[u8]>>,
+    fn key(identity: &Identity) -> Result<malachite::SecretKey, StartError> {
+        Ok(identity.ed25519())
+    }
 }

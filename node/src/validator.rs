@@ -27,7 +27,7 @@ use jolteon::Jolteon;
 use protocol::{Instant, Machine, Recipient};
 use pvss_dkg::Progress;
 
-use crate::engine::{self, Block, Engine, Work};
+use crate::engine::{self, Block, Engine, Listed, Work};
 use crate::keygen::{self, Keygen};
 use crate::scheme::{AdmittedKeys, Fixed, Keyed, PerPath};
 use crate::setup::{Algorithm, Identity, Setup};
@@ -215,7 +215,7 @@ struct Backlog<S: Keyed> {
     messages: BTreeMap<Party, Vec<::beacon::Message<S>>>,
 }
 
-impl<S: Keyed, E: Engine> Validator<S, E> {
+impl<S: Keyed, E: Listed> Validator<S, E> {
     /// A validator that goes on where its records end; none in its first life, for which its journal was
     /// made.
     ///
@@ -248,7 +248,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 }
             }
         }
-        let (engine, past) = E::start(&setup, &identity, promised)?;
+        let (engine, past) = E::begin(&setup, &identity, promised)?;
         backlog.abandoned = past.abandoned;
         let released = past.released.into_iter();
         let released = released.map(|(slot, value)| ::beacon::Record::Released { slot, value });
@@ -264,7 +264,9 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             outputs: VecDeque::new(),
         })
     }
+}
 
+impl<S: Keyed, E: Engine> Validator<S, E> {
     /// The epoch's key, once it is fixed.
     #[must_use]
     pub fn key(&self) -> Option<&Arc<Fixed<S>>> {

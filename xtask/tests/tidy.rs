@@ -47,7 +47,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("prefinal-protocol", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-bls12-381", &[]),
@@ -67,6 +67,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ),
     ("prefinal-model", &["prefinal-contract", "prefinal-protocol"]),
     ("prefinal-contract", &["prefinal-protocol", "prefinal-weighted-rounding"]),
+    ("prefinal-engine", &["prefinal-contract", "prefinal-protocol", "prefinal-weighted-rounding"]),
     ("prefinal-journal", &["prefinal-protocol"]),
     (
         "prefinal-driver",
@@ -76,17 +77,28 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("prefinal-timelock", &["prefinal-crypto-core"]),
     (
         "prefinal-jolteon",
-        &["prefinal-crypto-core", "prefinal-protocol", "prefinal-weighted-rounding"],
+        &[
+            "prefinal-crypto-core",
+            "prefinal-engine",
+            "prefinal-protocol",
+            "prefinal-weighted-rounding",
+        ],
     ),
     (
         "prefinal-malachite",
-        &["prefinal-crypto-core", "prefinal-protocol", "prefinal-weighted-rounding"],
+        &[
+            "prefinal-crypto-core",
+            "prefinal-engine",
+            "prefinal-protocol",
+            "prefinal-weighted-rounding",
+        ],
     ),
     (
         "prefinal-node",
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-engine",
             "prefinal-jolteon",
             "prefinal-journal",
             "prefinal-protocol",

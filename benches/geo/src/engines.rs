@@ -19,7 +19,7 @@ use beacon::{Known, Slot, Wvuf};
 use crypto_core::access::Party;
 use jolteon::Jolteon;
 use malachite::Malachite;
-use prefinal_node::engine::{Engine, Work};
+use prefinal_node::engine::{Engine, Listed, Work};
 use prefinal_node::setup::{Algorithm, Plan, Setup};
 use prefinal_node::simulate::committee::Ground;
 use prefinal_node::simulate::lives::Lives;
@@ -52,7 +52,7 @@ struct Committee<E: Engine> {
     engine: std::marker::PhantomData<E>,
 }
 
-impl<E: Engine> Host for Committee<E> {
+impl<E: Listed> Host for Committee<E> {
     type Machine = Validator<Wvuf, E>;
     type Message = Arc<Message<Wvuf, E::Message>>;
     type Job = Job<Wvuf, E::Job>;
@@ -153,7 +153,7 @@ pub(crate) fn compare(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     Ok(())
 }
 
-fn run<E: Engine>(ground: &Arc<Ground<Wvuf>>, fast_after: u64, slots: usize) -> Outcome<Run> {
+fn run<E: Listed>(ground: &Arc<Ground<Wvuf>>, fast_after: u64, slots: usize) -> Outcome<Run> {
     let mut setup = ground.setup().clone();
     setup.fast_after = fast_after;
     let seats = u32::try_from(setup.members.len())?;

@@ -24,14 +24,8 @@ use crate::block::{BlockId, Round, genesis};
 /// Most members a committee may have.
 pub const MAX_MEMBERS: usize = 1 << 16;
 
-/// A party as the others know it.
-#[derive(Clone, Debug)]
-pub struct Member {
-    /// Its key, with its proof of possession checked: keys are summed.
-    pub key: Verified<PublicKey>,
-    /// Its stake. Zero is allowed: such a member counts for nothing and never leads.
-    pub stake: Stake,
-}
+/// A party as the others know it: by a key whose proof of possession is checked, for keys are summed.
+pub type Member = ::engine::Member<Verified<PublicKey>>;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]

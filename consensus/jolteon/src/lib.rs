@@ -29,6 +29,7 @@
 //! Elsewhere: partials that ride with order votes (`beacon`), links and clocks (`node`, `sim`).
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod block;
 mod certificate;
 mod collector;
@@ -51,12 +52,12 @@ mod tests;
 mod tree;
 mod verdict;
 
+pub use crate::engine::{Effect, Input, Jolteon, Output, SubmitError};
 pub use block::{Block, BlockId, PayloadMismatch, Round, Transaction};
 pub use certificate::{
     CertificateError, MultiSignature, QuorumCertificate, Stage, TimeoutCertificate,
 };
 pub use config::{Committee, Config, ConfigError, MAX_MEMBERS, Member};
-pub use engine::{Effect, Input, Jolteon, Output, SubmitError};
 pub use fault::{Equivocation, EvidenceError, Fault, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
 pub use known::Known;

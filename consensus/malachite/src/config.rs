@@ -11,21 +11,14 @@ use crypto_core::context::Context;
 use malachitebft_core_types::LinearTimeouts;
 use protocol::Pace;
 use sha2::{Digest, Sha256};
-use weighted_rounding::Stake;
 
 use crate::context::{Address, Validator, ValidatorSet};
 use crate::sign::{PublicKey, SecretKey};
 
 const COMMITTEE: &[u8] = b"prefinal/malachite/v1/committee";
 
-/// A party as the others know it.
-#[derive(Clone, Debug)]
-pub struct Member {
-    /// Its key.
-    pub key: PublicKey,
-    /// Its stake. Zero is allowed: such a member counts for nothing and never proposes.
-    pub stake: Stake,
-}
+/// A party as the others know it. One of no stake counts for nothing and never proposes.
+pub type Member = ::engine::Member<PublicKey>;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]

@@ -68,6 +68,7 @@
 //! who hands one's events to the other (`node`).
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod catch_up;
 mod config;
 mod context;
@@ -79,9 +80,9 @@ mod record;
 mod routine;
 mod sign;
 
+pub use crate::engine::{Effect, Input, Malachite, Output};
 pub use config::{Committee, Config, ConfigError, Member};
 pub use context::{Address, Block, BlockId, Height, Proposal, Tendermint, Vote};
-pub use engine::{Effect, Input, Malachite, Output};
 pub use malachitebft_core_types::{LinearTimeouts, NilOrVal, Round, VoteType};
 pub use message::{Decision, MAX_EXTENSION, Message, ShapeError, SignedProposal, SignedVote};
 pub use record::{Entry, Log, Record};

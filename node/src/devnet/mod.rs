@@ -58,7 +58,7 @@ use self::pulse::Pulse;
 use self::served::Served;
 use crate::archive::Archive;
 use crate::committee::{CommitteeOptions, Parties};
-use crate::engine::{self, Engine};
+use crate::engine::{self, Listed};
 use crate::failure::Failure;
 use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
@@ -137,7 +137,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
+fn run_with<S: Keyed, E: Listed>(options: &Options) -> Result<(), Failure> {
     let out = options.out.as_deref().map(Sink::open).transpose()?;
     let (plan, placement) =
         options.committee.gather(Parties::of(options.parties, PARTIES), options.path)?;
@@ -180,7 +180,7 @@ fn run_with<S: Keyed, E: Engine>(options: &Options) -> Result<(), Failure> {
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or until it is interrupted.
-async fn watch<S: Keyed, E: Engine>(
+async fn watch<S: Keyed, E: Listed>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
@@ -273,7 +273,7 @@ struct Run<S: Keyed> {
 }
 
 /// One task per party.
-async fn start<S: Keyed, E: Engine>(
+async fn start<S: Keyed, E: Listed>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     (placement, durable): (Option<Placement>, Durable),

@@ -25,7 +25,7 @@ use super::link::Incoming;
 use super::network::Outbox;
 use super::once::Once;
 use crate::archive::Archive;
-use crate::engine::{Engine, Work};
+use crate::engine::{Engine, Listed, Work};
 use crate::journal::{Kept, Shelf, ShelfError};
 use crate::keygen;
 use crate::scheme::Keyed;
@@ -87,7 +87,7 @@ struct Task<S: Keyed, E: Engine> {
 pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine>::Message>>>);
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
-pub(super) async fn run<S: Keyed, E: Engine>(
+pub(super) async fn run<S: Keyed, E: Listed>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: Kept<S, E>,

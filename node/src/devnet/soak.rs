@@ -11,7 +11,7 @@ use tokio::time::Instant as Clock;
 use super::ledger::Ledger;
 use super::party::Time;
 use super::{Durable, start};
-use crate::engine::Engine;
+use crate::engine::Listed;
 use crate::failure::Failure;
 use crate::http::{Board, genesis};
 use crate::journal::Shelf;
@@ -23,7 +23,7 @@ use crate::validator::Event;
 ///
 /// # Errors
 /// If the plan makes no committee, the parties disagree, or they are stuck.
-pub async fn run<S: Keyed, E: Engine>(
+pub async fn run<S: Keyed, E: Listed>(
     plan: &Plan,
     mut watch: impl FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), Failure> {

@@ -34,10 +34,8 @@ use crypto_core::access::Party;
 use protocol::Instant;
 use sim::{Chance, Dice};
 
-use crate::engine::{Block, Effect, Engine, Input, Output, Past};
-use crate::setup::{Identity, Setup};
+use crate::engine::{Block, Effect, Engine, Input, Output};
 use crate::simulate::finality::{Ballot, Cast, Finality};
-use crate::validator::StartError;
 
 /// The first slot.
 pub(super) const FIRST: Slot = Slot::new(1);
@@ -392,11 +390,6 @@ impl Engine for Permissive {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
-
-    /// It does not start on its own: there is an adversary to be told of.
-    fn start(_: &Setup, _: &Identity, _: Vec<Record>) -> Result<(Self, Past), StartError> {
-        Err(StartError::Engine("a permissive engine is played by a campaign".to_owned()))
-    }
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         if !matches!(input, Input::Start | Input::Tick) || now < self.wakes {

@@ -21,7 +21,7 @@ use super::hand::Hand;
 use super::ideal::Ideal;
 use super::member::Terms;
 use super::permissive::{Permissive, Style, World};
-use crate::engine::{Engine, Past};
+use crate::engine::{Engine, Listed, Past};
 use crate::failure::Failure;
 use crate::scheme::Keyed;
 use crate::setup::{self, Identity, Setup};
@@ -80,12 +80,12 @@ impl<S: Forge> Table<S> {
     }
 
     /// Starts an engine behind its records, as a validator does.
-    fn start<E: Engine>(&self) -> Start<E> {
+    fn start<E: Listed>(&self) -> Start<E> {
         let (setup, identities) = (Arc::clone(&self.setup), Arc::clone(&self.identities));
         Box::new(move |party: Party, records| {
             let identity = identities.get(party.index());
             let identity = identity.ok_or_else(|| format!("{party} is nobody"))?;
-            E::start(&setup, identity, records).map_err(|error| error.to_string())
+            E::begin(&setup, identity, records).map_err(|error| error.to_string())
         })
     }
 

@@ -1,0 +1,109 @@
+//! Jolteon in the words of a chain: a round is a slot and its only view.
+
+use std::sync::Arc;
+use std::vec::Vec;
+
+use ::engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum, Work};
+use crypto_core::bls::min_sig::{PublicKey, SecretKey};
+use crypto_core::verified::Verified;
+use protocol::{Instant, Machine, Slot, Value, View};
+
+use crate::block::{Round, Transaction};
+use crate::config::{Config, ConfigError};
+use crate::engine as own;
+use crate::engine::Jolteon;
+use crate::job::{Job, Verdict};
+use crate::message::Message;
+use crate::records::{Record, Records};
+
+impl Launch for Jolteon {
+    type PublicKey = Verified<PublicKey>;
+    type SecretKey = SecretKey;
+    type StartError = ConfigError;
+
+    fn start(
+        config: ::engine::Config<Self::PublicKey>,
+        key: SecretKey,
+        records: Vec<Record>,
+    ) -> Result<(Self, Past), ConfigError> {
+        let mut promised = Records::default();
+        let mut past = Past::default();
+        for record in records {
+            if let Record::Safety(promises) = &record {
+                // Without keys there was no beacon to write down what was given up.
+                past.abandoned = past.abandoned.max(Some(view(promises.safety.highest_timeout())));
+            }
+            promised.apply(record);
+        }
+        let ::engine::Config { context, me, members, timeout, pace, max_block_bytes } = config;
+        let config = Config { timeout, pace, max_block_bytes, ..Config::new(context, me, members) };
+        Ok((Self::new(config, key, promised)?, past))
+    }
+}
+
+impl Engine for Jolteon {
+    type Message = Message;
+    type Record = Record;
+    type Job = Job;
+    type Verdict = Verdict;
+
+    const FAST_ATTEMPT: Option<u32> = Some(0);
+    const QUORUM: Quorum = Quorum::BYZANTINE;
+
+    fn handle(&mut self, now: Instant, input: Input<Self>) {
+        let input = match input {
+            Input::Start => own::Input::Start,
+            Input::Received { from, message } => own::Input::Received { from, message },
+            Input::Submit(bytes) => own::Input::Submit(Transaction::new(bytes)),
+            Input::Checked(verdict) => own::Input::Checked(verdict),
+            Input::Tick => own::Input::Tick,
+        };
+        Machine::handle(self, now, input);
+    }
+
+    fn poll(&mut self) -> Option<Output<Self>> {
+        Some(Machine::poll(self)?.map(
+            |record| record,
+            |effect| match effect {
+                own::Effect::Send { to, message } => Effect::Send { to, message },
+                own::Effect::Check(job) => Effect::Run(job),
+                own::Effect::Prefinalized { round, block } => {
+                    let (view, value) = (view(round), Value::new(block.to_bytes()));
+                    Effect::Prefinalized { slot: view.slot, view, value }
+                }
+                own::Effect::Finalized { round, block } => {
+                    let context = self.committee().context();
+                    let block = block.map(|block| Block {
+                        value: Value::new(block.id(context).to_bytes()),
+                        transactions: block
+                            .payload()
+                            .iter()
+                            .map(|one| Arc::clone(one.bytes()))
+                            .collect(),
+                    });
+                    Effect::Finalized { slot: view(round).slot, block }
+                }
+                own::Effect::Abandoned { round } => Effect::Abandoned { view: view(round) },
+                own::Effect::Accuse { party, fault } => {
+                    Effect::Accused { party, fault: fault.to_string() }
+                }
+            },
+        ))
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        Machine::wake_at(self)
+    }
+}
+
+impl Work for Job {
+    type Verdict = Verdict;
+
+    fn run(&self) -> Verdict {
+        Self::run(self)
+    }
+}
+
+const fn view(round: Round) -> View {
+    View::new(Slot::new(round.get()), 0)
+}
