@@ -31,6 +31,14 @@ suite! {
     a_flood_of_future_slots_and_values_is_bounded_for_each_party
 }
 
+/// Why a late key was refused, if that is all that came of it.
+fn refused_key<S: Instance>(outputs: &[Output<S>]) -> Option<KeyError> {
+    match outputs {
+        [Output::Do(Effect::Refused(Refusal::Key(error)))] => Some(error.clone()),
+        _ => None,
+    }
+}
+
 fn partial_message<S: Instance>(path: Path, at: u64, partial: S::Partial) -> Message<S> {
     Message::Partial { path, slot: slot(at), value: None, partial }
 }
@@ -348,23 +356,20 @@ fn keys_admitted_later_join() {
     assert!(step(&mut beacon, ms(0), admit(B)).is_empty());
     assert!(step(&mut beacon, ms(0), admit(C)).is_empty());
     let again = step(&mut beacon, ms(0), admit(C));
-    assert!(matches!(
-        again[..],
-        [Output::Do(Effect::Refused(Refusal::Key(KeyError::Duplicate { party: C })))]
-    ));
+    assert_eq!(refused_key(&again), Some(KeyError::Duplicate { party: C }));
     let outputs = step(&mut beacon, ms(0), admit(D));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
     let unused = Input::Admitted { path: Path::Fast, key: dealt.admitted[&A].clone() };
-    assert!(matches!(
-        step(&mut beacon, ms(0), unused)[..],
-        [Output::Do(Effect::Refused(Refusal::Key(KeyError::UnusedPath { path: Path::Fast })))]
-    ));
+    assert_eq!(
+        refused_key(&step(&mut beacon, ms(0), unused)),
+        Some(KeyError::UnusedPath { path: Path::Fast })
+    );
     let key = world.paths[&Path::Fast].admitted[&A].clone();
     let other = Input::Admitted { path: Path::Slow, key };
-    assert!(matches!(
-        step(&mut beacon, ms(0), other)[..],
-        [Output::Do(Effect::Refused(Refusal::Key(KeyError::OtherCommittee { party: A })))]
-    ));
+    assert_eq!(
+        refused_key(&step(&mut beacon, ms(0), other)),
+        Some(KeyError::OtherCommittee { party: A })
+    );
 }
 
 /// The trap of the weighted VUF, before anybody has admitted the keys that would show it.
@@ -412,10 +417,7 @@ fn one_blinding_for_both_paths_is_refused_with_its_keys() {
         let mut beacon = beacon(known).unwrap();
         let input = |key| Input::Admitted { path, key };
         let refused = step(&mut beacon, ms(0), input(shared(&world.paths[&path])));
-        assert!(matches!(
-            refused[..],
-            [Output::Do(Effect::Refused(Refusal::Key(KeyError::SharedBlinding { party: B })))]
-        ));
+        assert_eq!(refused_key(&refused), Some(KeyError::SharedBlinding { party: B }));
         let own = world.paths[&path].admitted[&B].clone();
         assert!(step(&mut beacon, ms(0), input(own)).is_empty());
     }
@@ -439,10 +441,9 @@ fn a_late_own_key_of_another_secret_is_noticed() {
     let from = |party| received(party, world.message(party, Path::Slow, slot(1), None));
     let mut outputs = step(&mut beacon, ms(0), from(B));
     outputs.extend(step(&mut beacon, ms(0), from(C)));
-    let own = |output: &Output<Wvuf>| {
-        matches!(output, Output::Do(Effect::Refused(Refusal::OwnSecret { path: Path::Slow })))
-    };
-    assert_eq!(outputs.iter().filter(|output| own(output)).count(), 1);
+    let own = Refusal::OwnSecret { path: Path::Slow };
+    let is_own = |output: &&_| matches!(output, Output::Do(Effect::Refused(why)) if *why == own);
+    assert_eq!(outputs.iter().filter(is_own).count(), 1);
     assert_eq!((jobs(&outputs).len(), accused(&outputs).len()), (1, 0));
     let outputs = step(&mut beacon, ms(0), from(D));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));

@@ -134,6 +134,8 @@ impl Committee {
 mod tests {
     use crypto_core::context::{ChainId, EpochId};
 
+    use weighted_rounding::Stake;
+
     use super::*;
 
     fn committee(stakes: &[u128]) -> Result<Committee, ConfigError> {
