@@ -2,8 +2,8 @@
 use crypto_core::bls::min_sig::{ProofOfPossession, PublicKey};
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Paths, Purpose, Session,
-    Shape, Verified,
+    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Paths, Purpose,
+    Session, Shape, Verified,
 };
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;

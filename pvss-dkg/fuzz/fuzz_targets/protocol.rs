@@ -20,7 +20,9 @@ use crypto_core::curve::G1Affine;
 use crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
 use prefinal_pvss_dkg_fuzz::{Committee, received};
-use pvss_dkg::protocol::{Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role};
+use pvss_dkg::protocol::{
+    Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role,
+};
 use pvss_dkg::{Dealing, DecryptionKey, Dkg, field};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
