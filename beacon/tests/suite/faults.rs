@@ -34,7 +34,7 @@ suite! {
 /// Why a late key was refused, if that is all that came of it.
 fn refused_key<S: Instance>(outputs: &[Output<S>]) -> Option<KeyError> {
     match outputs {
-        [Output::Do(Effect::Refused(Refusal::Key(error)))] => Some(error.clone()),
+        [Output::Do(Effect::Refused(Refusal::Key(error)))] => Some(*error),
         _ => None,
     }
 }
