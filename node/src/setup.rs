@@ -18,7 +18,7 @@ use crypto_core::bls::{SignatureError, min_sig};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::secret::Secret;
 use crypto_core::verified::Verified;
-use protocol::Pace;
+use engine::Pace;
 use pvss_dkg::{
     ConfigError, DecryptionKey, EncryptionKey, KeyError, Purpose, Session, Shape, ShapeError,
 };

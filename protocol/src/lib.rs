@@ -148,51 +148,9 @@ pub enum Recipient<P> {
     One(P),
 }
 
-/// When whoever leads a round proposes: not before a pause in it, and not before the round is due.
-///
-/// ```text
-/// max(entered + pause, min(entered + period, START + (round − 1) · period))
-/// ```
-/// With a period rounds come at their times, and one after the other without a pause while they are
-/// behind. A clock that began anew, after a restart, is behind the rounds by all that was before it: then
-/// they come a period apart. Both zero: as fast as the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// From entering the round.
-    pub pause: Duration,
-    /// From round to round.
-    pub period: Duration,
-}
-
-impl Pace {
-    /// As fast as the network.
-    pub const NONE: Self = Self { pause: Duration::ZERO, period: Duration::ZERO };
-
-    /// When to propose in a round, which counts from one, that was entered at `entered`.
-    #[must_use]
-    pub fn proposes_at(&self, entered: Instant, round: u64) -> Instant {
-        let before = u32::try_from(round.saturating_sub(1)).unwrap_or(u32::MAX);
-        let due = Instant::START + self.period.saturating_mul(before);
-        due.min(entered + self.period).max(entered + self.pause)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_round_is_proposed_in_when_it_is_due_and_has_rested() {
-        let second = |count| Instant::at(Duration::from_secs(count));
-        let pace = Pace { pause: Duration::from_secs(2), period: Duration::from_secs(10) };
-        assert_eq!(pace.proposes_at(Instant::START, 1), second(2));
-        assert_eq!(pace.proposes_at(second(11), 3), second(20));
-        assert_eq!(pace.proposes_at(second(35), 3), second(37));
-        assert_eq!(pace.proposes_at(second(35), 100_000), second(45), "since a restart");
-        assert_eq!(Pace::NONE.proposes_at(second(5), u64::MAX), second(5));
-        let far = Pace { pause: Duration::ZERO, period: Duration::MAX };
-        assert_eq!(far.proposes_at(second(5), u64::MAX), Instant::at(Duration::MAX));
-    }
 
     #[test]
     fn time_saturates_at_both_ends() {

@@ -16,6 +16,8 @@
 
 extern crate alloc;
 
+mod pace;
+
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -26,8 +28,10 @@ use core::time::Duration;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 pub use contract::Quorum;
-use protocol::{Context, Instant, Pace, Party, Recipient, Slot, Value, View};
+use protocol::{Context, Instant, Party, Recipient, Slot, Value, View};
 use weighted_rounding::Stake;
+
+pub use crate::pace::Pace;
 
 /// What travels, is stored or leaves as work: all of it plain data.
 pub trait Data: Clone + Debug + Send + Sync + 'static {}

@@ -8,13 +8,13 @@
 //! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
 use core::time::Duration;
 
+use ::engine::Pace;
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::bls::min_sig::PublicKey;
 use crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
 use crypto_core::context::Context;
 use crypto_core::verified::Verified;
-use protocol::Pace;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use weighted_rounding::Stake;

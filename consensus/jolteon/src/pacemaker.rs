@@ -8,7 +8,8 @@
 //! Elsewhere: entering and leaving rounds (`round`).
 use core::time::Duration;
 
-use protocol::{Instant, Pace};
+use ::engine::Pace;
+use protocol::Instant;
 
 use crate::block::Round;
 

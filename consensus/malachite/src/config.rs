@@ -6,10 +6,10 @@
 //! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
 use core::time::Duration;
 
+use ::engine::Pace;
 use crypto_core::access::Party;
 use crypto_core::context::Context;
 use malachitebft_core_types::LinearTimeouts;
-use protocol::Pace;
 use sha2::{Digest, Sha256};
 
 use crate::context::{Address, Validator, ValidatorSet};

@@ -1,7 +1,8 @@
 //! One engine and blocks for others, transactions, configuration, raw bytes.
 
+use ::engine::Pace;
 use crypto_core::access::Party;
-use protocol::{Machine, Pace, Recipient};
+use protocol::{Machine, Recipient};
 use sha2::{Digest, Sha256};
 
 use super::bench::{Bench, FOUR, malformed, proposals, votes};

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use crypto_core::access::Party;
 use crypto_core::context::{ChainId, Context, EpochId};
+use engine::Pace;
 use prefinal_malachite::{
     BlockId, Committee, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message,
     Output, Proposal, Record, SecretKey, Signature, Vote,
 };
-use protocol::{Instant, Machine, Pace, Recipient};
+use protocol::{Instant, Machine, Recipient};
 use weighted_rounding::Stake;
 
 pub(crate) const DELAY: Duration = Duration::from_millis(10);

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use engine::Pace;
 use prefinal_malachite::{Message, NilOrVal, VoteType};
-use protocol::{Instant, Pace};
+use protocol::Instant;
 
 use crate::net::{DELAY, Net, Seen, partial};
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use ::beacon::contract::Rule;
 use ::beacon::{Binding, Known};
 use crypto_core::access::Party;
+use engine::Pace;
 use jolteon::Jolteon;
 use malachite::Malachite;
-use protocol::Pace;
 
 use super::EngineName;
 use super::account::Account;
