@@ -173,6 +173,7 @@ impl Coded for AuditError {
             Self::PublicShares { got, need } => code("wrong-count").need(need).got(got),
             Self::Threshold { got, need } => code("threshold-range").need(need).got(got),
             Self::IdentityShare { index } => code("identity").index(index),
+            Self::GroupIdentity => code("identity"),
             Self::Possession { party } => code("possession-mismatch").party(*party),
             Self::SharedBlinding { party } => code("shared-blinding").party(*party),
             Self::NotMember { party } => code("not-a-member").party(*party),

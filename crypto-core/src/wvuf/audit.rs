@@ -8,6 +8,7 @@
 //! |------------|---------------------------------------------------|------------------------|
 //! | [`keys`]   | `h^zᵢ = Tᵢ·πᵢ^cᵢ`                                  | each party, each epoch |
 //! |            | `e(πᵢ, Aⱼ) = e(ρⱼ, ĝ)`, `Aⱼ ≠ 1`                   | each share, each epoch |
+//! |            | `∏ⱼ Aⱼ^λⱼ ≠ 1`, `j` over all shares                | each epoch             |
 //! | `evaluate` | `e(πᵢ, σᵢ) = e(h, H(m))`                          | each party, each slot  |
 //! |            | `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`, `j` over *all* shares given  | each slot              |
 //!
@@ -28,7 +29,7 @@ use crate::access::Party;
 use crate::challenge::Transcript;
 use crate::context::{Context, Slot};
 use crate::curve::hazmat::{Gt, hash_to_g2, pairing};
-use crate::curve::{G1Affine, G1Projective, G2Affine, Scalar, Tag};
+use crate::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar, Tag};
 use crate::generators;
 
 const INPUT_TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
@@ -58,6 +59,9 @@ pub enum AuditError {
         /// Which share index, from one.
         index: u32,
     },
+    /// `∏ⱼ Aⱼ^λⱼ = 1`: the secret is zero, and every output is the same.
+    #[error("public shares combine to the identity")]
+    GroupIdentity,
     /// The table of weights ends before this party.
     #[error("{party} is not of this committee")]
     NotMember {
@@ -169,6 +173,9 @@ pub fn keys(
     }
     let committee = committee(weights, threshold, public);
     let indexed = indices(weights, public);
+    if group_key(&indexed).is_identity() {
+        return Err(AuditError::GroupIdentity);
+    }
     let mut audited = BTreeMap::new();
     for (&party, key) in keys {
         let shares = indexed.get(&party).ok_or(AuditError::NotMember { party })?;
@@ -310,6 +317,13 @@ fn indices(weights: &[u32], public: &[G2Affine]) -> BTreeMap<Party, Vec<Indexed>
         indexed.insert(party, own);
     }
     indexed
+}
+
+/// `∏ⱼ Aⱼ^λⱼ = ĝ^f(0)`, over all shares.
+fn group_key(indexed: &BTreeMap<Party, Vec<Indexed>>) -> G2Projective {
+    let shares = || indexed.values().flatten();
+    let points: Vec<Scalar> = shares().map(|(_, point, _)| *point).collect();
+    shares().map(|(_, point, public)| *public * lagrange(*point, &points)).sum()
 }
 
 /// `7^((r − 1)/n)` for the least power of two `n ≥ total`; 7 generates the scalars' multiplicative

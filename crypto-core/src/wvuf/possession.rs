@@ -191,6 +191,9 @@ mod tests {
         assert!(!holds(2, 0, &pi, &[g, g]));
         assert!(!holds(1, 1, &pi, &[g, g]));
         assert!(!holds(1, 0, &-pi, &[g, g]));
+        // Were `π` not in the challenge, one could be found that fits it.
+        let stated = |pi: &G1Affine| statement(&[1; 32], Party::new(0), pi, &[g, g]);
+        assert!(own.holds(stated(&pi), &pi) && !own.holds(stated(&-pi), &pi));
         assert!(!holds(1, 0, &pi, &[g, -g]));
         assert!(!holds(1, 0, &pi, &[g]));
     }

@@ -457,6 +457,8 @@ fn a_share_or_a_secret_that_everybody_knows_makes_no_committee() {
     let public: Vec<_> =
         points.iter().map(|x| (crypto_core::generators::g_hat() * x).to_affine()).collect();
     assert_eq!(new(2, &public), Err(CommitteeError::GroupIdentity));
+    let verdict = audit::keys(&WEIGHTS, 2, &public, &keys).map(|_| ());
+    assert_eq!(verdict, Err(AuditError::GroupIdentity));
     assert_eq!(new(1, &public), Ok(()));
 }
 
