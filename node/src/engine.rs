@@ -78,3 +78,6 @@ impl Listed for Malachite {
         Ok(identity.ed25519())
     }
 }
+
+#[cfg(test)]
+mod tests;
