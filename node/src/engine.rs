@@ -1,6 +1,7 @@
 //! The engines that the command knows, in one place: their names, and which keys each signs with.
 //!
-//! To add an engine is to add its crate, a [`Name`] and an implementation of [`Listed`].
+//! To add an engine is to add its crate, a [`Name`], an implementation of [`Listed`], and a line in
+//! [`registry`](crate::registry).
 
 use ::jolteon::Jolteon;
 use clap::ValueEnum;
@@ -24,6 +25,10 @@ pub enum Name {
 
 /// An engine whose keys a set-up and an identity have.
 pub trait Listed: Launch {
+    /// Whether its slots take milliseconds on one machine and wait for no job: unpaced they leave behind
+    /// the parties that still open their shares, and then the jobs that compute values.
+    const OUTRUNS_JOBS: bool;
+
     /// Its members.
     fn members(setup: &Setup) -> Vec<Member<Self::PublicKey>>;
 
@@ -56,6 +61,8 @@ pub trait Listed: Launch {
 }
 
 impl Listed for Jolteon {
+    const OUTRUNS_JOBS: bool = false;
+
     fn members(setup: &Setup) -> Vec<Member<Verified<min_sig::PublicKey>>> {
         setup.members.clone()
     }
@@ -69,6 +76,8 @@ impl Listed for Jolteon {
 
 /// It signs with a key of its own, on another curve, that each identity draws from its seed.
 impl Listed for Malachite {
+    const OUTRUNS_JOBS: bool = true;
+
     fn members(setup: &Setup) -> Vec<Member<malachite::PublicKey>> {
         let members = setup.members.iter().zip(&setup.ed25519);
         members.map(|(member, key)| Member { key: *key, stake: member.stake }).collect()

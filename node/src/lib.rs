@@ -8,7 +8,8 @@
 //! | [`stakes`]    | stake tables from files                                             |
 //! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
 //! | [`setup`]     | what a committee agrees on, and what each party keeps to itself      |
-//! | [`engine`]    | what a consensus engine says, in the beacon's words                 |
+//! | [`engine`]    | the engines by their names, and the keys that each signs with       |
+//! | [`registry`]  | every scheme on every engine, decided in one place                  |
 //! | [`validator`] | engine, key generation and beacon as one machine                    |
 //! | [`keygen`]    | from ordered transactions to the epoch's keys                       |
 //! | [`scheme`]    | what threshold BLS and the weighted VUF need for that               |
@@ -39,6 +40,7 @@ pub mod http;
 mod interrupt;
 pub mod journal;
 pub mod keygen;
+pub mod registry;
 pub mod round;
 pub mod scheme;
 pub mod setup;

@@ -36,9 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::beacon::{Bls, Life, Wvuf};
-use ::jolteon::Jolteon;
-use ::malachite::Malachite;
+use ::beacon::Life;
 use clap::Args;
 use crypto_core::access::Party;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -64,6 +62,7 @@ use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, Journals, Shelf};
 use crate::output::{self, Sink};
+use crate::registry;
 use crate::scheme::{self, Keyed};
 use crate::setup::{self, Algorithm, Identity, Plan, Setup};
 use crate::validator::{Event, Validator};
@@ -83,7 +82,7 @@ const PARTIES: usize = 16;
 /// How many slots a run has by default.
 const SLOTS: u64 = 30;
 
-/// How long Malachite's proposers wait.
+/// How long proposers wait where slots would outrun jobs.
 const REST: Duration = Duration::from_millis(100);
 
 /// What a devnet is asked for.
@@ -129,11 +128,14 @@ impl Options {
 /// # Errors
 /// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    match (options.scheme, options.engine) {
-        (scheme::Name::Bls, engine::Name::Jolteon) => run_with::<Bls, Jolteon>(options),
-        (scheme::Name::Bls, engine::Name::Malachite) => run_with::<Bls, Malachite>(options),
-        (scheme::Name::Wvuf, engine::Name::Jolteon) => run_with::<Wvuf, Jolteon>(options),
-        (scheme::Name::Wvuf, engine::Name::Malachite) => run_with::<Wvuf, Malachite>(options),
+    registry::run(options.scheme, options.engine, options)
+}
+
+impl registry::Program for &Options {
+    type Outcome = Result<(), Failure>;
+
+    fn run<S: Keyed, E: Listed>(self) -> Self::Outcome {
+        run_with::<S, E>(self)
     }
 }
 
@@ -148,9 +150,7 @@ fn run_with<S: Keyed, E: Listed>(options: &Options) -> Result<(), Failure> {
     setup.fast_after = options.slots().unwrap_or(SLOTS) / 2;
     if options.http.http.is_some() {
         setup.pace.period = Duration::from_secs(options.http.period.get().into());
-    } else if options.engine == engine::Name::Malachite {
-        // Its heights take milliseconds here and wait for no job, as Jolteon's rounds do: unpaced they
-        // leave behind whoever still opens its shares, and then what computes the values.
+    } else if E::OUTRUNS_JOBS {
         setup.pace.pause = REST;
         setup.lead = setup.lead.saturating_mul(4);
     }
