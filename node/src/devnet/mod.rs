@@ -364,7 +364,7 @@ impl KeyProgress {
     /// Follows the first party; the others are at the same point a little earlier or later.
     fn new() -> Self {
         let bar = ProgressBar::new(100);
-        let style = ProgressStyle::with_template("key generation {bar:30} {msg}");
+        let style = ProgressStyle::with_template("key generation {bar:10} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         bar.set_message("parties deal");
         bar.enable_steady_tick(Duration::from_millis(200));
