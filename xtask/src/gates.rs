@@ -190,7 +190,7 @@ fn features() -> Result<Vec<Gate>, Failed> {
     // Above the curve's own crate these two are passed on and nothing else.
     let passed_on = "--exclude-features default,lanes,std --at-least-one-of blst,arkworks";
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
-    let above = "clippy -p prefinal-codes -p prefinal-jolteon -p prefinal-malachite --lib --locked \
+    let above = "clippy -p prefinal-codes -p prefinal-jolteon --lib --locked \
                  --no-default-features --features arkworks";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} -p prefinal-bls12-381 -- -D warnings")),

@@ -84,15 +84,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "prefinal-weighted-rounding",
         ],
     ),
-    (
-        "prefinal-malachite",
-        &[
-            "prefinal-crypto-core",
-            "prefinal-engine",
-            "prefinal-protocol",
-            "prefinal-weighted-rounding",
-        ],
-    ),
+    ("prefinal-malachite", &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"]),
     (
         "prefinal-node",
         &[

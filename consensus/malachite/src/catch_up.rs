@@ -6,10 +6,9 @@
 //! certificates verified at will.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
 use malachitebft_core_consensus::{self as consensus, PeerId};
 use malachitebft_core_types::ValueResponse;
-use protocol::{Instant, Recipient};
+use protocol::{Instant, Party, Recipient};
 
 use crate::context::Height;
 use crate::engine::{Effect, Malachite, Task};

@@ -7,9 +7,8 @@
 use core::time::Duration;
 
 use ::engine::Pace;
-use crypto_core::access::Party;
-use crypto_core::context::Context;
 use malachitebft_core_types::LinearTimeouts;
+use protocol::{Context, Party};
 use sha2::{Digest, Sha256};
 
 use crate::context::{Address, Validator, ValidatorSet};
@@ -132,7 +131,7 @@ impl Committee {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use crypto_core::context::{ChainId, EpochId};
+    use protocol::{ChainId, EpochId};
 
     use weighted_rounding::Stake;
 

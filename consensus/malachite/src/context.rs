@@ -13,11 +13,11 @@ use std::io;
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
 use malachitebft_core_types::{
     self as malachite, LinearTimeouts, NilOrVal, Round, SignedExtension, ValueId, VoteType,
     VotingPower,
 };
+use protocol::Party;
 use sha2::{Digest, Sha256};
 
 use crate::sign::{Ed25519, PublicKey};

@@ -15,12 +15,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crypto_core::access::Party;
 use malachitebft_core_consensus::{self as consensus, LocallyProposedValue, Params, Resume};
 use malachitebft_core_types::{
     Round, SignedMessage, ThresholdParams, Timeout, TimeoutKind, ValuePayload, VoteExtensionPolicy,
 };
-use protocol::{Instant, Machine, Recipient};
+use protocol::{Instant, Machine, Party, Recipient};
 
 use crate::catch_up::CatchUp;
 use crate::config::{Committee, Config, ConfigError};

@@ -8,9 +8,9 @@
 //!
 //! A decision needs two thirds of the stake, the fast path of a ramp needs more: the precommits that come
 //! after the decision are what it waits for. Elsewhere: signatures (`effects`), decisions (`catch_up`).
-use crypto_core::access::Party;
 use malachitebft_core_consensus as consensus;
 use malachitebft_core_types::{NilOrVal, Round, ValidatorSet as _, VoteType};
+use protocol::Party;
 
 use crate::context::{Height, Vote};
 use crate::engine::{Effect, Malachite, Task};

@@ -11,11 +11,11 @@
 //! Shape is checked before Malachite sees a message: it keeps votes of heights to come without having
 //! verified them, and trusts that rounds are defined. Elsewhere: signatures (`sign`).
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
 use malachitebft_core_types::{
     CommitCertificate, ExtendedCommitCertificate, PolkaCertificate, Round, RoundCertificate,
     SignedExtension, SignedMessage, VoteExtensions,
 };
+use protocol::Party;
 
 use crate::context::{Address, Block, Height, Proposal, Tendermint, Vote};
 

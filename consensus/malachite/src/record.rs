@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
 use malachitebft_core_consensus::{Input, ProposedValue};
 use malachitebft_core_types::{
     NilOrVal, PolkaCertificate, Round, Timeout, TimeoutKind, ValueOrigin, VoteType,
 };
+use protocol::Party;
 
 use crate::context::{BlockId, Height, Tendermint, Vote};
 use crate::message::{Decision, SignedProposal, SignedVote};

@@ -3,11 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crypto_core::access::Party;
 use prefinal_malachite::{
     BlockId, Effect, Entry, Log, Message, NilOrVal, Output, Record, Round, SignedVote, VoteType,
 };
-use protocol::Machine;
+use protocol::{Machine, Party};
 
 use crate::net::{Net, Seen, resign_vote};
 

@@ -1,9 +1,9 @@
 //! Parties that lie.
 
-use crypto_core::access::Party;
 use prefinal_malachite::{
     Address, Block, Decision, Height, Input, MAX_EXTENSION, Message, NilOrVal, Round, VoteType,
 };
+use protocol::Party;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

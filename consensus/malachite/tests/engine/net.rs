@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
 use engine::Pace;
 use prefinal_malachite::{
     BlockId, Committee, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message,
     Output, Proposal, Record, SecretKey, Signature, Vote,
 };
-use protocol::{Instant, Machine, Recipient};
+use protocol::{ChainId, Context, EpochId, Instant, Machine, Party, Recipient};
 use weighted_rounding::Stake;
 
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
