@@ -295,14 +295,24 @@ mod tests {
     use super::*;
     use crate::scheme::Keyed;
 
+    /// The same weights and thresholds, made of no stakes: they are held against a stake of one each.
+    fn of_no_stakes(shape: &Shape) -> Shape {
+        let weight = |threshold: Threshold| Weight::new(threshold.t().get());
+        let fast = shape.threshold(Path::Fast).map(weight);
+        Shape::new(&shape.weights(), Paths { slow: weight(shape.slow()), fast }).unwrap()
+    }
+
+    impl Plan {
+        /// Thresholds of weights, held against a stake of one each.
+        pub(crate) fn counting_one_each(self) -> Self {
+            Self { shape: of_no_stakes(&self.shape), rounding: None, ..self }
+        }
+    }
+
     impl Setup {
         /// Thresholds of weights, held against a stake of one each. No key depends on that.
         pub(crate) fn counting_one_each(&self) -> Self {
-            let (before, shape) = (&self.keygen, self.keygen.shape());
-            let weight = |threshold: Threshold| Weight::new(threshold.t().get());
-            let fast = shape.threshold(Path::Fast).map(weight);
-            let thresholds = Paths { slow: weight(shape.slow()), fast };
-            let shape = Shape::new(&shape.weights(), thresholds).unwrap();
+            let (before, shape) = (&self.keygen, of_no_stakes(self.keygen.shape()));
             let members = before.members().to_vec();
             let config = Config::new(*before.session(), shape, members, before.qualify()).unwrap();
             assert_eq!(config.digest(), before.digest());

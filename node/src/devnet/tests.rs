@@ -246,9 +246,7 @@ async fn who_does_not_read_gets_less_and_holds_nobody_up() {
 #[tokio::test]
 async fn a_run_whose_beacons_are_refused_ends_with_the_reason() {
     let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
-    let mut plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-    // Thresholds of weights, held against a stake of one each.
-    plan.rounding = None;
+    let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap().counting_one_each();
     let run = soak::run::<Bls, Jolteon>(&plan, |_| ControlFlow::Continue(()));
     let ended = timeout(3 * SOON, run).await.expect("in time");
     let Err(Failure::BadInput(why)) = ended else { panic!("{ended:?}") };

@@ -397,10 +397,8 @@ mod tests {
     #[test]
     fn runs_whose_beacons_are_refused_fail_with_the_reason() {
         let stakes = STAKES.map(Stake::new).to_vec();
-        let mut plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-        // Thresholds of weights, held against a stake of one each.
-        plan.rounding = None;
-        let experiment = experiment(&plan);
+        let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        let experiment = experiment(&plan.counting_one_each());
         let run = experiment.run(Algorithm::Fast).map(drop);
         let trace = Trace::record(&experiment).map(drop);
         for ended in [run, trace] {
