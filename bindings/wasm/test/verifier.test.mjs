@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import init, { Chain, PrefinalError, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
 import { changed, failing, hex, implausible, model, vectors, withCrypto } from './vectors.mjs';
@@ -232,6 +233,16 @@ test('the verifier has at most 154 KB before compression', () => {
   const { size } = statSync(new URL('../dist/verifier_bg.wasm', import.meta.url));
   assert.ok(size <= 154_000, `${size} bytes; is wasm-opt installed?`);
   assert.ok(size > 50_000);
+});
+
+test('the bytes name no folder of the machine that built them', () => {
+  const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+  for (const entry of ['verifier', 'full']) {
+    const bytes = readFileSync(new URL(`../dist/${entry}_bg.wasm`, import.meta.url), 'latin1');
+    assert.ok(bytes.includes('crypto-core/src/'), 'places in the source are named');
+    assert.ok(!bytes.includes(root), `${entry} names ${root}`);
+    assert.ok(!bytes.includes('registry/src'), `${entry} names the folder of cargo`);
+  }
 });
 
 test('every code that JavaScript throws itself is in the table', () => {

@@ -53,12 +53,29 @@ fn compile(package: &Path, features: &[&str]) -> Result<PathBuf, Box<dyn Error>>
         .args(features)
         .arg("--target-dir")
         .arg(&target)
+        .args(["--config", &nameless(package)?])
         .current_dir(package)
         .status()?;
     if !status.success() {
         return Err(format!("cargo build: {status}").into());
     }
     Ok(target.join(TARGET).join("release/prefinal_wasm.wasm"))
+}
+
+/// A setting of cargo's with which places in the source are named from the project's root and from each
+/// crate's folder, not from where they lie on this machine: the same bytes wherever they are built. It
+/// adds to the flags in `.cargo/config.toml`.
+fn nameless(package: &Path) -> Result<String, Box<dyn Error>> {
+    let mut folders = vec![package.join("../..").canonicalize()?];
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| env::home_dir().map(|home| home.join(".cargo")));
+    let sources = home.map(|home| home.join("registry/src")).filter(|sources| sources.is_dir());
+    for registry in sources.map(fs::read_dir).transpose()?.into_iter().flatten() {
+        folders.push(registry?.path());
+    }
+    let flags = folders.iter().map(|from| format!("'--remap-path-prefix={}/='", from.display()));
+    let flags: Vec<String> = flags.collect();
+    Ok(format!("target.{TARGET}.rustflags=[{}]", flags.join(", ")))
 }
 
 /// A last pass over the bytes, by binaryen, with what Rust's target has in WebAssembly and no newer
