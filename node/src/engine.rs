@@ -29,7 +29,7 @@ pub trait Listed: Launch {
     /// the parties that still open their shares, and then the jobs that compute values.
     const OUTRUNS_JOBS: bool;
 
-    /// Its members.
+    /// All members of the set-up, each with the key that this engine verifies.
     fn members(setup: &Setup) -> Vec<Member<Self::PublicKey>>;
 
     /// What this party signs with.

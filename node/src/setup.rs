@@ -79,18 +79,18 @@ pub enum PlanError {
     /// A party is not the owner of its encryption key.
     #[error("{party}: {error}")]
     Encryption {
-        /// Whose key.
+        /// The party whose key it is.
         party: Party,
-        /// What fails.
+        /// The check that its key fails.
         #[source]
         error: KeyError,
     },
     /// A party is not the owner of its signing key.
     #[error("{party}: {error}")]
     Signing {
-        /// Whose key.
+        /// The party whose key it is.
         party: Party,
-        /// What fails.
+        /// The check that its key fails.
         #[source]
         error: SignatureError,
     },

@@ -27,7 +27,7 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// The driver's start.
+    /// When the driver started, the zero of its time.
     pub const START: Self = Self { since_start: Duration::ZERO };
 
     /// The instant that lies `since_start` after the driver's start.
@@ -144,7 +144,7 @@ impl<R, E> Output<R, Option<E>> {
 pub enum Recipient<P> {
     /// Everybody but the sender.
     All,
-    /// One of them.
+    /// One recipient alone.
     One(P),
 }
 

@@ -65,7 +65,7 @@ pub struct Slot(u64);
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct View {
-    /// Which slot.
+    /// The slot that the engine tries to finalize.
     pub slot: Slot,
     /// Which attempt at it, from 0.
     pub attempt: u32,
@@ -86,7 +86,7 @@ pub struct Value([u8; 32]);
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct Context {
-    /// Which chain.
+    /// The chain, so that nothing made for it passes on another.
     pub chain: ChainId,
     /// Which of its epochs.
     pub epoch: EpochId,
@@ -99,7 +99,7 @@ impl Party {
         Self(position)
     }
 
-    /// Its position.
+    /// Its position in the committee, counted from 0.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
@@ -119,7 +119,7 @@ impl ChainId {
         Self(bytes)
     }
 
-    /// The identifier.
+    /// The 32 bytes that identify the chain.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -133,7 +133,7 @@ impl EpochId {
         Self(number)
     }
 
-    /// Its number.
+    /// The number of this epoch.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -153,7 +153,7 @@ impl Slot {
         Self(number)
     }
 
-    /// Its number.
+    /// The number of this slot.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -187,7 +187,7 @@ impl Value {
         Self(hash)
     }
 
-    /// The hash.
+    /// The 32 bytes of the hash.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 32] {
         self.0
@@ -195,7 +195,7 @@ impl Value {
 }
 
 impl Context {
-    /// Bytes of [`Context::to_bytes`].
+    /// How many bytes [`Context::to_bytes`] gives.
     pub const BYTES: usize = 40;
 
     /// Chain and epoch, the epoch big-endian: a prefix for what is hashed or signed.

@@ -80,11 +80,11 @@ pub enum ConfigError {
     /// would be of somebody else.
     #[error("{party} has a stake of {got}, its weight was made of {expected}")]
     Stake {
-        /// Whose.
+        /// The party whose stakes differ.
         party: Party,
         /// What the list of members says.
         got: Stake,
-        /// What was rounded.
+        /// The stake that its weight was made of.
         expected: Stake,
     },
     /// Weights and members are lists of the same parties.

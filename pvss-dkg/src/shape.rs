@@ -80,18 +80,18 @@ pub enum ShapeError {
     /// No shares would suffice, or not even all.
     #[error("{path} {error}")]
     Threshold {
-        /// The path.
+        /// The path whose threshold is out of range.
         path: Path,
-        /// Both numbers.
+        /// The threshold, and how many shares there are.
         #[source]
         error: ThresholdError,
     },
     /// What is released earlier must not be easier to rebuild.
     #[error("fast threshold {fast} is below slow threshold {slow}")]
     Order {
-        /// The fast threshold.
+        /// Shares that reconstruct on the fast path.
         fast: u32,
-        /// The slow threshold.
+        /// Shares that reconstruct on the slow path.
         slow: u32,
     },
     /// The rounding was made for something else.
@@ -111,9 +111,9 @@ pub enum ShapeError {
     /// So much stake is not counted unit by unit; it has to be rounded.
     #[error("{party} has a stake of {stake}, at most {most} units are counted as shares")]
     Stake {
-        /// Whose.
+        /// The party that has too much stake to count.
         party: Party,
-        /// Its stake.
+        /// The stake of that party.
         stake: Stake,
         /// The most shares there are.
         most: u32,
@@ -212,7 +212,7 @@ impl Shape {
         self.thresholds.get(path).copied()
     }
 
-    /// One or two.
+    /// How many paths have a threshold: one or two.
     pub(crate) const fn paths(&self) -> usize {
         if self.thresholds.fast.is_some() { 2 } else { 1 }
     }

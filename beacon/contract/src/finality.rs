@@ -1,7 +1,7 @@
 //! What makes a value final, in stake, and what that asks of thresholds in weight.
 //!
 //! An engine counts stake, partials are counted by weight. A partial that leaves on prefinalize is safe
-//! only because whoever gathers enough of them has gathered a quorum of votes as well; and an output is
+//! only because a party that gathers enough of them has gathered a quorum of votes as well; and an output is
 //! sure to come only if the honest alone suffice for it. With `X` all stake, `q` the least stake that
 //! makes a value final (`t_fin` of Definition 5) and `f` the most that may be faulty:
 //!
@@ -73,7 +73,7 @@ pub enum ThresholdError {
     /// The output would be out before its value is final; on the slow path, before anybody honest says so.
     #[error("{path} path opens from {got} on, and must not before {need}")]
     OpensEarly {
-        /// Which path.
+        /// The path whose threshold it is.
         path: Path,
         /// The threshold, and the least stake that reaches it.
         got: Amount,
@@ -83,7 +83,7 @@ pub enum ThresholdError {
     /// The honest alone would not get the output.
     #[error("{path} path opens for sure from {got} on, and the honest alone hold {most}")]
     OpensNever {
-        /// Which path.
+        /// The path whose threshold it is.
         path: Path,
         /// The threshold, and the least stake that reaches it however it is spread.
         got: Amount,

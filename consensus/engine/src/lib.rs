@@ -57,7 +57,7 @@ pub struct Config<K> {
     pub members: Vec<Member<K>>,
     /// How long the engine waits for an attempt before it gives it up.
     pub timeout: Duration,
-    /// When leaders propose.
+    /// When the leader of a round proposes.
     pub pace: Pace,
     /// Most bytes of transactions in a block.
     pub max_block_bytes: usize,

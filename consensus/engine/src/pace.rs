@@ -1,4 +1,4 @@
-//! When leaders propose.
+//! When the leader of a round proposes: a pause in each round, or a time for each.
 use core::time::Duration;
 
 use protocol::Instant;

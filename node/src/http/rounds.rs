@@ -10,7 +10,7 @@ pub(super) type Encoded = [u8; 48];
 /// Rounds that are kept.
 pub(super) const PLACES: usize = 100_000;
 
-/// The newest rounds.
+/// The newest rounds that are served, each as its encoded signature.
 pub(super) struct Rounds {
     places: Box<[Option<Encoded>]>,
     /// Zero before the first.

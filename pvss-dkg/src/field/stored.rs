@@ -38,7 +38,7 @@ pub enum StoredSharesError {
     /// They are of another party or epoch, or were damaged.
     #[error("share {share} on the {path} path is not the one of this key")]
     Mismatch {
-        /// On which path.
+        /// The path that the share is for.
         path: Path,
         /// Its place on the path, from zero.
         share: usize,
