@@ -40,8 +40,8 @@ use crate::collector::{Collector, Lane};
 use crate::config::{Keys, Limits, Plan, Secrets};
 use crate::event::{Effect, Input, Output, Refusal, Reveal};
 use crate::history::{Answer, Given, History, Passed};
-use crate::job::{Combined, Done, Finding, Job, Subject, Verdict, Work};
-use crate::schemes::{QuorumError, Scheme};
+use crate::job::{Done, Finding, Job, Subject, Verdict, Work};
+use crate::schemes::{Combined, Contents, LateKey, PartialsError, Scheme};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Record};
 use contract::Binding;
@@ -81,7 +81,7 @@ pub struct Beacon<S: Scheme> {
     shown: Given,
     passed: Passed,
     missed: missed::Missed,
-    foresight: foresight::Foresight<S>,
+    foresight: foresight::Guesses<S>,
     suspects: BTreeSet<Party>,
     /// Who was accused of what kind of fault that costs nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
@@ -183,7 +183,7 @@ impl<S: Scheme> Beacon<S> {
         let claim = Claim { slot, view, value, finality, finished: slot < self.head };
         self.standing.within = Some(self.local.after(self.limits.window));
         let release = contract::early(self.fast_attempt, &self.standing, &claim)?;
-        if S::OF_CONTENT && self.subject(slot, Some(value)).is_none() {
+        if S::Contents::NEEDED && self.subject(slot, Some(value)).is_none() {
             return Err(Withheld::NoContent { slot, value });
         }
         if release == Release::First {
@@ -379,7 +379,7 @@ impl<S: Scheme> Beacon<S> {
         self.schedule.mode(slot) == Mode::Off
     }
 
-    fn admitted(&mut self, path: Path, key: S::LateKey) {
+    fn admitted(&mut self, path: Path, key: LateKey<S>) {
         if let Err(error) = Arc::make_mut(&mut self.keys).insert(path, key) {
             self.effect(Effect::Refused(Refusal::Key(error)));
             return;
@@ -400,7 +400,7 @@ impl<S: Scheme> Beacon<S> {
             (Binding::Value, _) => return,
         };
         // A job without its subject would never end.
-        if S::OF_CONTENT && self.subject(slot, value).is_none() {
+        if S::Contents::NEEDED && self.subject(slot, value).is_none() {
             return;
         }
         let keys = Arc::clone(&self.keys);
@@ -467,7 +467,7 @@ impl<S: Scheme> Beacon<S> {
                         self.reveal();
                         self.outputs.extend(next.map(|job| Output::Do(Effect::Check(job))));
                     }
-                    Err(QuorumError::Faulty { .. }) => {
+                    Err(PartialsError::Faulty { .. }) => {
                         self.caught(slot, lane, faulty);
                         self.advance_all();
                     }

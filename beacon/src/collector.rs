@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crypto_core::access::{Party, fewest};
 
 use crate::job::{Done, Held};
-use crate::schemes::Scheme;
+use crate::schemes::{Ahead, Foreseen, Function};
 use contract::Path;
 use protocol::Value;
 
@@ -46,14 +46,14 @@ pub(crate) enum Arrival {
 }
 
 #[derive(Clone, Debug)]
-enum Entry<S: Scheme> {
+enum Entry<S: Function> {
     Held(S::Partial),
     Checking(S::Partial),
     Verified(S::Partial),
     Rejected,
 }
 
-impl<S: Scheme> Entry<S> {
+impl<S: Function> Entry<S> {
     /// The partial if it may go into a batch.
     const fn counted(&self) -> Option<&S::Partial> {
         match self {
@@ -64,7 +64,7 @@ impl<S: Scheme> Entry<S> {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally<S: Scheme> {
+struct Tally<S: Function> {
     entries: BTreeMap<Party, Entry<S>>,
     /// Of all that is counted and whose key is known.
     weight: u128,
@@ -78,21 +78,21 @@ struct Tally<S: Scheme> {
 
 /// Who is expected to suffice, with what depends on them alone.
 #[derive(Clone, Debug)]
-pub(crate) struct Expected<S: Scheme> {
+pub(crate) struct Expected<S: Function> {
     pub(crate) parties: BTreeSet<Party>,
-    pub(crate) foreseen: Option<Held<S::Foreseen>>,
+    pub(crate) foreseen: Option<Held<Foreseen<S>>>,
 }
 
 /// Partials to be worked on ahead.
 #[derive(Clone, Debug)]
-pub(crate) struct Portion<S: Scheme> {
+pub(crate) struct Portion<S: Function> {
     pub(crate) partials: BTreeMap<Party, S::Partial>,
     pub(crate) done: Done<S>,
 }
 
 /// Partials that suffice.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch<S: Scheme> {
+pub(crate) struct Batch<S: Function> {
     pub(crate) partials: BTreeMap<Party, S::Partial>,
     pub(crate) done: Done<S>,
     /// Everybody whose partial was here.
@@ -101,7 +101,7 @@ pub(crate) struct Batch<S: Scheme> {
     pub(crate) foreseen: Option<bool>,
 }
 
-impl<S: Scheme> Tally<S> {
+impl<S: Function> Tally<S> {
     fn counted(&self) -> impl Iterator<Item = (Party, &S::Partial)> {
         let entries = self.entries.iter();
         entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
@@ -134,11 +134,11 @@ impl<S: Scheme> Tally<S> {
 
 /// All lanes of one slot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Collector<S: Scheme> {
+pub(crate) struct Collector<S: Function> {
     lanes: BTreeMap<Lane, Tally<S>>,
 }
 
-impl<S: Scheme> Collector<S> {
+impl<S: Function> Collector<S> {
     /// Takes the partial of a peer, of which at most `most` fit into one path.
     pub(crate) fn arrive(
         &mut self,
@@ -242,7 +242,7 @@ impl<S: Scheme> Collector<S> {
         &mut self,
         lane: Lane,
         parties: BTreeSet<Party>,
-        ahead: Option<Held<S::Ahead>>,
+        ahead: Option<Held<Ahead<S>>>,
     ) {
         let awaited = |tally: &&mut Tally<S>| tally.preparing.as_ref() == Some(&parties);
         let Some(tally) = self.lanes.get_mut(&lane).filter(awaited) else { return };

@@ -18,12 +18,12 @@ use std::time::Duration;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
-use crypto_core::threshold::Purpose;
 
-use crate::schemes::{KeyError, Scheme};
+use crate::config_error::ConfigError;
+use crate::schemes::{Function, KeyError, LateKey, LateKeys, Scheme, Sharing};
 use crate::switch::{Mode, Schedule};
 use contract::lost::Life;
-use contract::{Binding, Finality, Path, ThresholdError};
+use contract::{Binding, Finality, Path};
 use protocol::Slot;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
@@ -66,15 +66,6 @@ pub enum Paths<S: Scheme> {
         /// From which slot on the fast path is on at first. [`Switch`](crate::Switch) has the last word.
         fast_from: Slot,
     },
-}
-
-/// One path's committee and this party's secret in it.
-#[derive(Debug)]
-pub struct Sharing<S: Scheme> {
-    /// Who holds which shares, and the keys known so far.
-    pub committee: S::Committee,
-    /// `None` if this party holds no shares: it collects and reveals like all others.
-    pub secret: Option<S::Secret>,
 }
 
 /// What bounds memory and traffic.
@@ -128,128 +119,9 @@ impl Default for Limits {
     }
 }
 
-/// Why a configuration makes no beacon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// The committee ends before this party.
-    #[error("{party} is not among the {members} parties of the {path} path")]
-    NotMember {
-        /// This party.
-        party: Party,
-        /// Which committee.
-        path: Path,
-        /// How many parties it has.
-        members: usize,
-    },
-    /// Both paths are of the same parties.
-    #[error("slow path has {slow} parties, fast path {fast}")]
-    Members {
-        /// Of the slow path.
-        slow: usize,
-        /// Of the fast path.
-        fast: usize,
-    },
-    /// What leaves earlier must need more.
-    #[error("fast path takes a weight of {fast}, slow path {slow}")]
-    Thresholds {
-        /// Of the slow path.
-        slow: u128,
-        /// Of the fast path.
-        fast: u128,
-    },
-    /// Not one stake for each party.
-    #[error("{path} path has {parties} parties, the table {stakes} stakes")]
-    Stakes {
-        /// Which path.
-        path: Path,
-        /// How many parties it has.
-        parties: usize,
-        /// How many stakes are known.
-        stakes: usize,
-    },
-    /// The stake table is of other weights.
-    #[error("{party} weighs {got} on the {path} path, {expected} in the table")]
-    Weight {
-        /// Which path.
-        path: Path,
-        /// Whose weight it is.
-        party: Party,
-        /// What it holds on the path.
-        got: u128,
-        /// What its stake was made into.
-        expected: u128,
-    },
-    /// A threshold that the engine's finality does not allow.
-    #[error(transparent)]
-    Threshold(#[from] ThresholdError),
-    /// With one blinding the fast partial is the slow partial, and the slow threshold would hold at
-    /// prefinalization.
-    #[error("{party} uses one blinding for both paths")]
-    SharedBlinding {
-        /// This party.
-        party: Party,
-    },
-    /// With a share on both paths the fast partial is the slow partial.
-    #[error("{party} has one share on both paths")]
-    SharedShare {
-        /// This party.
-        party: Party,
-    },
-    /// The two paths would give two outputs.
-    #[error("slow and fast path have different group keys")]
-    GroupKeys,
-    /// Partials under this key would fail everybody's check.
-    #[error("secret of the {path} path does not fit the committee's keys")]
-    WrongKey {
-        /// Which path.
-        path: Path,
-    },
-    /// What is counted in exact stake is complete as soon as the value is final: there is nothing that
-    /// a second path could need more of, and one key on both has one partial for both.
-    #[error("a multi-signature has one path")]
-    OnePath,
-    /// Both paths decrypt the same.
-    #[error("slow and fast path have different bounds on what a slot decrypts")]
-    Bounds,
-    /// Only threshold BLS has rounds.
-    #[error("outputs are no rounds of drand: they are bound to the slot or to its value")]
-    NoRounds,
-    /// The function is of the value.
-    #[error("outputs must depend on the slot's value")]
-    Unbound,
-    /// One key is for outputs of one kind.
-    #[error("key of the {path} path is for {got:?}, these outputs need one for {expected:?}")]
-    Purpose {
-        /// Which path.
-        path: Path,
-        /// What the key is for.
-        got: Purpose,
-        /// What the outputs need.
-        expected: Purpose,
-    },
-    /// A first life has said nothing yet; who goes on is in a later one.
-    #[error("first life, but {records} records of an earlier one")]
-    FirstLife {
-        /// How many there are.
-        records: usize,
-    },
-    /// Slots end with the last number, which has no slot after it.
-    #[error("{first} cannot be the first with an output: no slot comes after it")]
-    LastSlot {
-        /// The slot.
-        first: Slot,
-    },
-    /// The function is not defined there.
-    #[error("{first} cannot be the first with an output: there is nothing to evaluate on")]
-    NoInput {
-        /// The slot.
-        first: Slot,
-    },
-}
-
 /// The committees of all paths in use.
 #[derive(Clone, Debug)]
-pub struct Keys<S: Scheme> {
+pub struct Keys<S: Function> {
     committees: BTreeMap<Path, S::Committee>,
 }
 
@@ -267,7 +139,7 @@ impl<S: Scheme> Config<S> {
     }
 }
 
-impl<S: Scheme> Keys<S> {
+impl<S: Function> Keys<S> {
     /// Encodings of the public keys of all paths.
     pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
         self.committees.values().flat_map(S::public_keys).collect()
@@ -280,10 +152,10 @@ impl<S: Scheme> Keys<S> {
     }
 
     /// Enters a key that came late.
-    pub(crate) fn insert(&mut self, path: Path, key: S::LateKey) -> Result<(), KeyError> {
+    pub(crate) fn insert(&mut self, path: Path, key: LateKey<S>) -> Result<(), KeyError> {
         let others = self.committees.iter().filter(|(other, _)| **other != path);
         for (_, committee) in others {
-            S::check_late(committee, &key)?;
+            S::LateKeys::check_other(committee, &key)?;
         }
         match self.committees.get_mut(&path) {
             Some(committee) => S::admit(committee, key),
@@ -362,14 +234,16 @@ pub(crate) fn split<S: Scheme>(
         Paths::Slow(sharing) => (Plan::Slow, start, vec![(Path::Slow, sharing)]),
         Paths::Tight(sharing) => (Plan::Tight, start, vec![(Path::Tight, sharing)]),
         Paths::FastAndSlow { slow, fast, fast_from } => {
-            check_pair::<S>(&slow.committee, &fast.committee, me)?;
+            let (slow, fast) = (slow.used_by(me), fast.used_by(me));
+            check_pair(me, &slow, &fast, context)?;
             let sharings = vec![(Path::Slow, slow), (Path::Fast, fast)];
             (Plan::FastAndSlow, fast_from, sharings)
         }
     };
     let mut committees = BTreeMap::new();
     let mut secrets = BTreeMap::new();
-    for (path, Sharing { committee, secret }) in sharings {
+    for (path, sharing) in sharings {
+        let Sharing { committee, secret } = sharing.used_by(me);
         let members = S::parties(&committee);
         if me.index() >= members {
             return Err(ConfigError::NotMember { party: me, path, members });
@@ -377,32 +251,30 @@ pub(crate) fn split<S: Scheme>(
         S::check_binding(&committee, path, binding)?;
         check_stakes::<S>(finality, path, &committee)?;
         finality.check(path, S::threshold(&committee))?;
-        if let Some(secret) = secret.filter(|_| S::holding(&committee, me) > 0) {
-            S::check_secret(&committee, (me, &secret), path, context)?;
+        if let Some(secret) = secret {
+            S::check_secret(&committee, me, &secret, path, context)?;
             secrets.insert(path, secret);
         }
         committees.insert(path, committee);
-    }
-    if let (Some(slow), Some(fast)) = (secrets.get(&Path::Slow), secrets.get(&Path::Fast)) {
-        S::check_secrets(me, slow, fast, context)?;
     }
     Ok(Split { plan, schedule: Schedule::new(early_from), keys: Keys { committees }, secrets })
 }
 
 fn check_pair<S: Scheme>(
-    slow: &S::Committee,
-    fast: &S::Committee,
     me: Party,
+    slow: &Sharing<S>,
+    fast: &Sharing<S>,
+    context: &Context,
 ) -> Result<(), ConfigError> {
-    let members = (S::parties(slow), S::parties(fast));
+    let members = (S::parties(&slow.committee), S::parties(&fast.committee));
     if members.0 != members.1 {
         return Err(ConfigError::Members { slow: members.0, fast: members.1 });
     }
-    let takes = (S::threshold(slow), S::threshold(fast));
+    let takes = (S::threshold(&slow.committee), S::threshold(&fast.committee));
     if takes.1 < takes.0 {
         return Err(ConfigError::Thresholds { slow: takes.0, fast: takes.1 });
     }
-    S::check_paths(me, slow, fast)
+    S::check_paths(me, slow, fast, context)
 }
 
 /// The committee of a path counts the parties that the engine counts, each with the weight of its stake.

@@ -46,17 +46,18 @@ use crypto_core::context::{ChainId, EpochId};
 use protocol::{Instant, Machine, Slot, Value, View};
 
 use crate::beacon::Beacon;
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
+use crate::config_error::ConfigError;
 use crate::event;
 use crate::job::Verdict;
-use crate::schemes::{OtherGroupKey, Scheme};
+use crate::schemes::{Content, Function, LateKey, OtherGroupKey, Scheme};
 use crate::switch::Switch;
 use crate::wire;
 use contract::Path;
 
 /// What happens to the epochs.
 #[derive(Clone, Debug)]
-pub enum Input<S: Scheme> {
+pub enum Input<S: Function> {
     /// As [`event::Input::Prefinalized`](crate::Input::Prefinalized).
     Prefinalized {
         /// Whose value.
@@ -99,14 +100,14 @@ pub enum Input<S: Scheme> {
         /// For which path.
         path: Path,
         /// The key.
-        key: S::LateKey,
+        key: LateKey<S>,
     },
     /// What is in the value of a slot of an epoch.
     Content {
         /// The slot's.
         epoch: EpochId,
         /// What.
-        content: S::Content,
+        content: Content<S>,
     },
     /// As [`event::Input::Switch`](crate::Input::Switch), in every epoch.
     Switch(Switch),
@@ -126,7 +127,7 @@ pub type Output<S> = protocol::Output<Record, Effect<S>>;
 
 /// What the epochs want done, their records aside.
 #[derive(Clone, Debug)]
-pub enum Effect<S: Scheme> {
+pub enum Effect<S: Function> {
     /// What the beacon of an epoch wants done; parties are those of the epoch.
     Of {
         /// Which.
@@ -149,7 +150,7 @@ pub enum Effect<S: Scheme> {
 
 /// What beacons of one epoch send each other: epoch (8 bytes) ‖ [`Message`](crate::Message).
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct Message<S: Scheme> {
+pub struct Message<S: Function> {
     /// Whose slot it is about.
     pub epoch: EpochId,
     /// What is said.
@@ -346,12 +347,27 @@ impl<S: Scheme> Epochs<S> {
     /// # Errors
     /// [`HandoverError`]; nothing has changed then.
     pub fn hand_over(&mut self, config: Config<S>) -> Result<(), HandoverError> {
+        self.hand_over_again(config, &[])
+    }
+
+    /// As [`Self::hand_over`], for a party that comes to the boundary again because it restarted: `records`
+    /// are what it has on record of any epoch.
+    ///
+    /// # Errors
+    /// [`HandoverError`]; nothing has changed then.
+    pub fn hand_over_again(
+        &mut self,
+        config: Config<S>,
+        records: &[Record],
+    ) -> Result<(), HandoverError> {
         self.check(&config)?;
         let (epoch, first) = (config.context.epoch, config.first);
         let newest = self.newest().ok_or(HandoverError::NoEpoch)?;
         let inherited: Vec<wire::Record> =
             newest.beacon.snapshot().into_iter().filter(lasts).collect();
-        let term = Term::of(newest.beacon.succeeded(config, &inherited)?, first);
+        let own = records.iter().filter(|it| it.epoch == epoch).map(|it| it.record);
+        let known: Vec<wire::Record> = inherited.iter().copied().chain(own).collect();
+        let term = Term::of(newest.beacon.succeeded(config, &known)?, first);
         self.append(epoch, term, first)?;
         for record in inherited {
             self.emit(epoch, event::Output::Keep(record));
@@ -580,7 +596,7 @@ fn lasts(record: &wire::Record) -> bool {
 }
 
 /// What has a place in the order of slots. The record of a reveal is not durable before the reveal is out.
-fn is_ordered<S: Scheme>(output: &event::Output<S>) -> bool {
+fn is_ordered<S: Function>(output: &event::Output<S>) -> bool {
     use event::Effect::{Accuse, Check, Lookup, Off, Refused, Reveal, Send, Skipped};
     match output {
         event::Output::Note(wire::Record::Revealed { .. }) => true,
@@ -593,6 +609,6 @@ fn is_ordered<S: Scheme>(output: &event::Output<S>) -> bool {
 }
 
 /// What one epoch's beacon wants done, as the epochs' own.
-fn of<S: Scheme>(epoch: EpochId, output: event::Output<S>) -> Output<S> {
+fn of<S: Function>(epoch: EpochId, output: event::Output<S>) -> Output<S> {
     output.map(|record| Record { epoch, record }, |effect| Effect::Of { epoch, effect })
 }

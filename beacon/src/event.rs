@@ -7,7 +7,7 @@ use crypto_core::drand::RoundNumber;
 use protocol::{Recipient, Slot, Value, View};
 
 use crate::job::{Job, Verdict};
-use crate::schemes::{ContentError, KeyError, Random, Scheme, ShapeError};
+use crate::schemes::{Content, ContentError, Function, KeyError, LateKey, Random, ShapeError};
 use crate::switch::{Switch, SwitchError};
 use crate::wire::{Message, Record};
 use contract::Path;
@@ -15,7 +15,7 @@ use contract::Withheld;
 
 /// What happens to a beacon.
 #[derive(Clone, Debug)]
-pub enum Input<S: Scheme> {
+pub enum Input<S: Function> {
     /// This party is about to cast the vote that, cast by enough parties in this view, makes the
     /// value final. If the vote is for a descendant and only implies this slot, `view` is the
     /// descendant's. Comes before the vote leaves, so that vote and partial can share an envelope.
@@ -53,7 +53,7 @@ pub enum Input<S: Scheme> {
         /// For which path.
         path: Path,
         /// The key.
-        key: S::LateKey,
+        key: LateKey<S>,
     },
     /// The chain or the operator switches: see [`Mode`](crate::Mode) for what holds from when on.
     Switch(Switch),
@@ -67,7 +67,7 @@ pub enum Input<S: Scheme> {
     },
     /// What is in a slot's value, for a scheme that needs more of it than its hash. Best before it is
     /// prefinalized; after a restart the host hands over again what has no output yet.
-    Content(S::Content),
+    Content(Content<S>),
     /// [`wake_at`](protocol::Machine::wake_at) passed.
     Tick,
 }
@@ -82,7 +82,7 @@ pub type Output<S> = protocol::Output<Record, Effect<S>>;
 
 /// What a beacon wants done, its records aside.
 #[derive(Clone, Debug)]
-pub enum Effect<S: Scheme> {
+pub enum Effect<S: Function> {
     /// Send this.
     Send {
         /// To whom.
@@ -126,7 +126,7 @@ pub enum Effect<S: Scheme> {
 
 /// A slot's output and what proves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reveal<S: Scheme> {
+pub struct Reveal<S: Function> {
     /// The slot.
     pub slot: Slot,
     /// The number under which drand's clients know the output, if the scheme is theirs.
@@ -143,7 +143,7 @@ pub struct Reveal<S: Scheme> {
     pub proof: S::Proof,
 }
 
-impl<S: Scheme> Reveal<S> {
+impl<S: Function> Reveal<S> {
     /// The output for a peer that missed it.
     #[must_use]
     pub fn message(&self) -> Message<S> {
@@ -163,7 +163,7 @@ impl<S: Random> Reveal<S> {
 /// What a peer did wrong. The evidence convinces this party; convincing others takes the signed
 /// envelope it came in, which is the driver's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault<S: Scheme> {
+pub enum Fault<S: Function> {
     /// The committee has no such party.
     #[error("not a member of the committee")]
     NotMember,

@@ -11,12 +11,12 @@ use std::time::Duration;
 use crypto_core::access::Party;
 use protocol::{Instant, Slot, Value};
 
-use crate::schemes::Scheme;
+use crate::schemes::Function;
 use contract::Path;
 
 /// A final slot's answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer<S: Scheme> {
+pub(crate) struct Answer<S: Function> {
     /// What the slot was finalized with.
     pub(crate) value: Option<Value>,
     /// This party's partial; `None` if it has none or has not been asked since a restart.
@@ -25,7 +25,7 @@ pub(crate) struct Answer<S: Scheme> {
     pub(crate) shown: Option<(Path, Box<S::Shown>)>,
 }
 
-impl<S: Scheme> Answer<S> {
+impl<S: Function> Answer<S> {
     pub(crate) const fn new(value: Option<Value>, partial: Option<S::Partial>) -> Self {
         Self { value, partial, shown: None }
     }
@@ -115,12 +115,12 @@ impl Passed {
 
 /// Answers of the last finished slots.
 #[derive(Clone, Debug)]
-pub(crate) struct History<S: Scheme> {
+pub(crate) struct History<S: Function> {
     limit: usize,
     answers: BTreeMap<Slot, Answer<S>>,
 }
 
-impl<S: Scheme> History<S> {
+impl<S: Function> History<S> {
     pub(crate) const fn new(limit: usize) -> Self {
         Self { limit, answers: BTreeMap::new() }
     }

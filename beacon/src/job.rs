@@ -2,7 +2,8 @@
 //!
 //! The machine emits a [`Job`]; the driver runs it on a pool, in virtual time, or looks the verdict up
 //! under its [`fingerprint`](Job::fingerprint), and hands the [`Verdict`] back. A job is pure: equal
-//! fingerprints give equal verdicts, whichever party asks.
+//! fingerprints give equal verdicts, whichever party asks. Someone who finds out otherwise, from a cache of
+//! partials or on other hardware, reads what is asked from the job and answers with [`Job::verdict`].
 //!
 //! | work      | checks                                          | weighted VUF               | threshold BLS         |
 //! |-----------|-------------------------------------------------|----------------------------|-----------------------|
@@ -27,14 +28,14 @@ use crypto_core::context::Context;
 use std::num::NonZeroU64;
 
 use crate::config::Keys;
-use crate::schemes::{QuorumError, Scheme, ShownError};
+use crate::schemes::{Ahead, Combined, Foreseen, Foresight, Function, PartialsError, ShownError};
 use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
 
 /// What a slot is evaluated on, hashed to the curve once for both paths.
 #[derive(Debug)]
-pub(crate) struct Subject<S: Scheme> {
+pub(crate) struct Subject<S: Function> {
     context: Context,
     slot: Slot,
     /// What the slot is counted as.
@@ -43,7 +44,7 @@ pub(crate) struct Subject<S: Scheme> {
     input: S::Input,
 }
 
-impl<S: Scheme> Subject<S> {
+impl<S: Function> Subject<S> {
     /// `None` if the slot cannot be evaluated.
     pub(crate) fn new(
         context: &Context,
@@ -66,10 +67,6 @@ impl<S: Scheme> Subject<S> {
         Self { context: *context, slot, round: None, value: Some(value), input }
     }
 
-    pub(crate) fn value(&self) -> Option<Value> {
-        self.value
-    }
-
     pub(crate) fn input(&self) -> &S::Input {
         &self.input
     }
@@ -77,7 +74,7 @@ impl<S: Scheme> Subject<S> {
 
 /// Something to compute outside of the machine.
 #[derive(Clone, Debug)]
-pub struct Job<S: Scheme> {
+pub struct Job<S: Function> {
     keys: Arc<Keys<S>>,
     subject: Arc<Subject<S>>,
     path: Path,
@@ -87,17 +84,17 @@ pub struct Job<S: Scheme> {
 
 /// What was computed ahead of a job.
 #[derive(Clone, Debug)]
-pub(crate) struct Done<S: Scheme> {
+pub(crate) struct Done<S: Function> {
     /// What depends on the set alone.
-    pub(crate) foreseen: Option<Held<S::Foreseen>>,
+    pub(crate) foreseen: Option<Held<Foreseen<S>>>,
     /// The terms of some partials.
-    pub(crate) ahead: Option<Held<S::Ahead>>,
+    pub(crate) ahead: Option<Held<Ahead<S>>>,
     /// Whose.
     pub(crate) parties: BTreeSet<Party>,
 }
 
 // Derived, it would ask for defaults of what is in it.
-impl<S: Scheme> Default for Done<S> {
+impl<S: Function> Default for Done<S> {
     fn default() -> Self {
         Self { foreseen: None, ahead: None, parties: BTreeSet::new() }
     }
@@ -121,7 +118,7 @@ impl<T> Held<T> {
 
 /// What a job computes.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
-pub enum Work<S: Scheme> {
+pub enum Work<S: Function> {
     /// Combine these; if that fails, find out which are wrong.
     Combine(BTreeMap<Party, S::Partial>),
     /// Check one alone.
@@ -134,9 +131,21 @@ pub enum Work<S: Scheme> {
     Prepare(BTreeMap<Party, S::Partial>),
 }
 
+impl<S: Function> Work<S> {
+    /// Parties that it is about.
+    #[must_use]
+    pub fn parties(&self) -> BTreeSet<Party> {
+        match self {
+            Self::Combine(partials) | Self::Prepare(partials) => partials.keys().copied().collect(),
+            Self::Verify(party, _) | Self::Open(party, _) => BTreeSet::from([*party]),
+            Self::Foresee(parties) => parties.clone(),
+        }
+    }
+}
+
 /// What came of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict<S: Scheme> {
+pub struct Verdict<S: Function> {
     /// Of which slot.
     pub slot: Slot,
     /// Under which path.
@@ -151,11 +160,11 @@ pub struct Verdict<S: Scheme> {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding<S: Scheme> {
+pub enum Finding<S: Function> {
     /// Of [`Work::Combine`].
-    Combined(Result<Box<Combined<S>>, QuorumError>),
+    Combined(Result<Box<Combined<S>>, PartialsError>),
     /// Of [`Work::Verify`].
-    Verified(Party, Result<(), QuorumError>),
+    Verified(Party, Result<(), PartialsError>),
     /// Of [`Work::Open`].
     Opened {
         /// Who has shown it.
@@ -166,22 +175,13 @@ pub enum Finding<S: Scheme> {
         result: Result<Box<Combined<S>>, ShownError>,
     },
     /// Of [`Work::Foresee`]. Without the second nothing is gained, and nothing lost.
-    Foreseen(BTreeSet<Party>, Option<Held<S::Foreseen>>),
-    /// Of [`Work::Prepare`]: of whose partials the terms are there, and what they come to; nothing if
-    /// the driver knows the output otherwise.
-    Prepared(BTreeSet<Party>, Option<Held<S::Ahead>>),
+    Foreseen(BTreeSet<Party>, Option<Held<Foreseen<S>>>),
+    /// Of [`Work::Prepare`]: of whose partials the terms are there, those [prepared](Job::prepared) before
+    /// included, and what they come to; nothing if the output is known otherwise.
+    Prepared(BTreeSet<Party>, Option<Held<Ahead<S>>>),
 }
 
-/// An output and what shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Combined<S: Scheme> {
-    /// The output.
-    pub output: S::Output,
-    /// What proves it.
-    pub proof: S::Proof,
-}
-
-impl<S: Scheme> Job<S> {
+impl<S: Function> Job<S> {
     pub(crate) fn new(
         keys: &Arc<Keys<S>>,
         subject: &Arc<Subject<S>>,
@@ -196,15 +196,28 @@ impl<S: Scheme> Job<S> {
         Self { done, ..self }
     }
 
-    /// Whose partials are still to be worked on: a cost model's question.
+    /// Parties whose partials were worked through ahead of this job. What it costs is in the others.
     #[must_use]
-    pub fn left(&self) -> BTreeSet<Party> {
-        let given = match &self.work {
-            Work::Combine(partials) | Work::Prepare(partials) => partials.keys().copied().collect(),
-            Work::Verify(party, _) | Work::Open(party, _) => BTreeSet::from([*party]),
-            Work::Foresee(_) => BTreeSet::new(),
-        };
-        given.difference(&self.done.parties).copied().collect()
+    pub fn prepared(&self) -> &BTreeSet<Party> {
+        &self.done.parties
+    }
+
+    /// Who computes, with which keys; `None` if the path is not in use.
+    #[must_use]
+    pub fn committee(&self) -> Option<&S::Committee> {
+        self.keys.committee(self.path)
+    }
+
+    /// What is evaluated.
+    #[must_use]
+    pub fn input(&self) -> &S::Input {
+        &self.subject.input
+    }
+
+    /// Which value is in the input; `None` if it has none.
+    #[must_use]
+    pub fn value(&self) -> Option<Value> {
+        self.subject.value
     }
 
     /// Of which slot.
@@ -250,31 +263,31 @@ impl<S: Scheme> Job<S> {
                 Finding::Opened { from: *from, shown: Box::new(shown.clone()), result }
             }
             Work::Foresee(parties) => {
-                let foreseen = self.committee().and_then(|known| S::foresee(known, parties));
+                let foreseen =
+                    self.committee().and_then(|known| S::Foresight::foresee(known, parties));
                 Finding::Foreseen(parties.clone(), foreseen.map(Held::new))
             }
-            Work::Prepare(partials) => Finding::Prepared(self.there(), self.prepare(partials)),
+            Work::Prepare(partials) => {
+                let parties = self.done.parties.iter().chain(partials.keys()).copied().collect();
+                Finding::Prepared(parties, self.prepare(partials))
+            }
         };
         self.verdict(finding)
     }
 
-    pub(crate) fn subject(&self) -> &Subject<S> {
-        &self.subject
-    }
-
-    pub(crate) fn committee(&self) -> Option<&S::Committee> {
-        self.keys.committee(self.path)
-    }
-
-    pub(crate) fn verdict(&self, finding: Finding<S>) -> Verdict<S> {
+    /// The verdict that says so, without computing it: for a cache of what was checked before, or an
+    /// accelerator. The beacon believes it, so the finding must be of this work, and what [`run`](Self::run)
+    /// would find; what is computed ahead may be left out.
+    #[must_use]
+    pub fn verdict(&self, finding: Finding<S>) -> Verdict<S> {
         let Subject { slot, value, .. } = *self.subject;
         let faulty = self.faulty(&finding);
         Verdict { slot, path: self.path, value, finding, faulty }
     }
 
     fn faulty(&self, finding: &Finding<S>) -> BTreeMap<Party, S::Partial> {
-        let (Finding::Combined(Err(QuorumError::Faulty { culprits }))
-        | Finding::Verified(_, Err(QuorumError::Faulty { culprits }))) = finding
+        let (Finding::Combined(Err(PartialsError::Faulty { culprits }))
+        | Finding::Verified(_, Err(PartialsError::Faulty { culprits }))) = finding
         else {
             return BTreeMap::new();
         };
@@ -292,37 +305,32 @@ impl<S: Scheme> Job<S> {
     fn combine(
         &self,
         partials: &BTreeMap<Party, S::Partial>,
-    ) -> Result<Box<Combined<S>>, QuorumError> {
+    ) -> Result<Box<Combined<S>>, PartialsError> {
         // Jobs are made for paths in use.
-        let committee = self.committee().ok_or(QuorumError::Input)?;
+        let committee = self.committee().ok_or(PartialsError::Input)?;
         let input = &self.subject.input;
         let combined = match self.begun() {
-            Some(ahead) => S::finish(&ahead, committee, input, partials),
+            Some(ahead) => S::Foresight::finish(&ahead, committee, input, partials),
             None => S::combine(committee, input, partials),
         };
         combined.map(Box::new)
     }
 
-    fn prepare(&self, partials: &BTreeMap<Party, S::Partial>) -> Option<Held<S::Ahead>> {
+    fn prepare(&self, partials: &BTreeMap<Party, S::Partial>) -> Option<Held<Ahead<S>>> {
         let (mut ahead, committee) = (self.begun()?, self.committee()?);
-        S::add(&mut ahead, committee, partials);
+        S::Foresight::add(&mut ahead, committee, partials);
         Some(Held::new(ahead))
     }
 
     /// What is there of the output.
-    fn begun(&self) -> Option<S::Ahead> {
+    fn begun(&self) -> Option<Ahead<S>> {
         match &self.done {
-            Done { ahead: Some(Held(ahead)), .. } => Some(S::Ahead::clone(ahead)),
+            Done { ahead: Some(Held(ahead)), .. } => Some(Ahead::<S>::clone(ahead)),
             Done { foreseen: Some(Held(foreseen)), .. } => {
-                Some(S::begin(foreseen, &self.subject.input))
+                Some(S::Foresight::begin(foreseen, &self.subject.input))
             }
             _ => None,
         }
-    }
-
-    /// Of whose partials the terms are there when this job has ended.
-    pub(crate) fn there(&self) -> BTreeSet<Party> {
-        self.done.parties.union(&self.left()).copied().collect()
     }
 
     fn open(&self, shown: &S::Shown) -> Result<Combined<S>, ShownError> {
@@ -330,8 +338,8 @@ impl<S: Scheme> Job<S> {
         S::check_shown(committee, &self.subject.input, shown)
     }
 
-    fn verify(&self, party: Party, partial: &S::Partial) -> Result<(), QuorumError> {
-        let committee = self.committee().ok_or(QuorumError::Input)?;
+    fn verify(&self, party: Party, partial: &S::Partial) -> Result<(), PartialsError> {
+        let committee = self.committee().ok_or(PartialsError::Input)?;
         S::verify(committee, &self.subject.input, &BTreeMap::from([(party, partial.clone())]))
     }
 }

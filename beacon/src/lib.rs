@@ -18,12 +18,13 @@
 //! | `collector` | partials of one slot in, jobs out                                 |
 //! | `history`   | what finished slots still answer                                  |
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
-//! | `known`     | what a driver of many parties need not compute twice              |
 //! | `schemes`   | the functions: threshold BLS, the weighted VUF, multi-signatures, slot decryption |
+//! | `laws`      | what every scheme must keep, as a suite for outside crates (feature `laws`) |
 //! | [`epochs`]  | committee after committee, without a gap                          |
 //! | [`stack`]   | several schemes side by side, under one stream of events          |
 //! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
 //! | `config`    | what a committee agreed on, and limits                            |
+//! | `config_error` | why a configuration makes no beacon                            |
 //! | `finality`  | which stake makes a value final, and what that asks of thresholds |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `wire`      | what travels and what is stored                                   |
@@ -59,26 +60,30 @@
 mod beacon;
 mod collector;
 mod config;
+mod config_error;
 pub mod epochs;
 mod event;
 pub mod guide;
 mod history;
 mod job;
-mod known;
+#[cfg(feature = "laws")]
+pub mod laws;
 mod schemes;
 pub mod stack;
 mod switch;
 mod wire;
 
 pub use crate::beacon::{Beacon, Footprint, Foresights};
-pub use crate::config::{Config, ConfigError, Keys, Limits, Paths, Sharing};
+pub use crate::config::{Config, Keys, Limits, Paths};
+pub use crate::config_error::ConfigError;
 pub use crate::event::{Effect, Fault, Input, Output, Refusal, Reveal};
-pub use crate::job::{Combined, Finding, Held, Job, Verdict, Work};
-pub use crate::known::Known;
+pub use crate::job::{Finding, Held, Job, Verdict, Work};
 pub use crate::schemes::{
-    Batch, Bls, Bounds, Contained, ContentError, Decrypting, Decryption, DecryptionShares,
-    KeyError, MultiSig, OtherGroupKey, Plaintexts, QuorumError, Random, Scheme, ShapeError,
-    ShownError, Statement, Unopened, Unusable, Wvuf,
+    Ahead, Batch, Bls, Bounds, Combined, Contained, Content, ContentError, Contents, Decrypting,
+    Decryption, DecryptionShares, Foreseen, Foresight, Function, KeyError, LateKey, LateKeys,
+    MultiSig, NoContents, NoForesight, NoLateKeys, OtherGroupKey, PartialsError, Plaintexts,
+    Random, Scheme, ShapeError, Sharing, ShownError, Statement, Unopened, Unusable, Wvuf,
+    check_weight,
 };
 pub use crate::switch::{Mode, Switch, SwitchError};
 pub use crate::wire::{Message, Record};

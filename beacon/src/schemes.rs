@@ -7,9 +7,24 @@
 //! | [`Decryption`] | the ciphertexts of the value                 | shares | a point of 𝔾₁ each, for each ciphertext | plaintexts | what opens them |
 //! | [`MultiSig`] | chain, epoch, slot and value                   | stake  | one point of 𝔾₁    | the input   | a certificate      |
 //!
-//! The machine asks for nothing but what is in [`Scheme`], by static dispatch: a beacon has one scheme,
-//! and a chain that wants several runs a beacon for each over one stream of events. What counts is an
-//! integer of 128 bits in all of them: a number of shares fits, and so does stake as consensus has it.
+//! A chain may bring its own. What a scheme is made of:
+//!
+//! | trait           | what                                                 | written by                              |
+//! |-----------------|------------------------------------------------------|-----------------------------------------|
+//! | [`Function`]    | the public side: committees, partials, outputs, and how they are verified | every scheme       |
+//! | [`Scheme`]      | a party's own side: its secret, and what it evaluates | every scheme                           |
+//! | [`LateKeys`]    | parties that count only after the start              | the weighted VUF; others say [`NoLateKeys`] |
+//! | [`Contents`]    | inputs that follow from what is in a value           | slot decryption; others say [`NoContents`] |
+//! | [`Foresight`]   | work that is done before all partials are here       | BLS and the VUF; others say [`NoForesight`] |
+//! | [`Random`]      | outputs that nobody can predict                      | BLS and the VUF                         |
+//!
+//! No check has a default: one that a scheme does not need it answers in a line, and what its types exclude
+//! nobody asks. Who only verifies, as a client does, needs [`Function`] alone.
+//!
+//! The machine asks for nothing but what is in these traits, by static dispatch: a beacon has one scheme,
+//! and a chain that wants several runs a beacon for each over one stream of events ([`crate::stack`]). What
+//! counts is an integer of 128 bits in all of them: a number of shares fits, and so does stake as consensus
+//! has it.
 //!
 //! What leaves on prefinalize must say nothing about what leaves on finalize, for the slow threshold is
 //! lower: each scheme has a way to break that with two correct keys, and
@@ -18,64 +33,60 @@
 //! Elsewhere: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), how shares came about
 //! (`pvss_dkg`), when a partial may leave (`contract`).
 mod bls;
+mod content;
 mod decryption;
+mod foresight;
+mod late;
 mod multisig;
 mod wvuf;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::curve::G2Affine;
+use crypto_core::quorum::QuorumError;
 
-use crate::config::ConfigError;
-use crate::job::Combined;
+use crate::config_error::ConfigError;
 use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
 
 pub use self::bls::Bls;
+pub use self::content::{Contained, Content, ContentError, Contents, NoContents};
 pub use self::decryption::{
     Batch, Bounds, Decrypting, Decryption, DecryptionShares, Plaintexts, Unopened, Unusable,
 };
+pub use self::foresight::{Ahead, Foreseen, Foresight, NoForesight};
+pub use self::late::{KeyError, LateKey, LateKeys, NoLateKeys};
 pub use self::multisig::{MultiSig, Statement};
 pub use self::wvuf::Wvuf;
 
-/// A function that a committee computes together, as a beacon uses it. A chain may bring its own: what a
-/// beacon promises rests on every line of the implementation.
-pub trait Scheme: Copy + Debug + Default + Eq + Send + Sync + 'static {
+/// A function that a committee computes together, as anyone verifies it. A chain may bring its own: what a
+/// beacon promises rests on every line of the implementation, and `beacon::laws` (feature `laws`) tries what
+/// can be tried of it.
+pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// The public side of one path: who holds which shares, and the keys that partials are checked
     /// against.
     type Committee: Clone + Debug + Send + Sync;
-    /// A party's own side of one path.
-    type Secret: Debug + Send + Sync;
-    /// What makes a party count after the start; uninhabited if all count from the start.
-    type LateKey: Clone + Debug + Send + Sync;
-    /// What of a slot's value the function needs beside its hash; uninhabited if nothing.
-    type Content: Clone + Debug + Send + Sync;
     /// What is evaluated, hashed to the curve.
     type Input: Clone + Debug + Send + Sync;
     /// One party's evaluation.
     type Partial: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
     /// The function's value: the same from every quorum of every path.
     type Output: Clone + Debug + Eq + Send + Sync;
-    /// What shows an output to who was not there, beside the output.
+    /// What shows an output to someone who was not there, beside the output.
     type Proof: Clone + Debug + Eq + Send + Sync;
-    /// How an output travels to who was not there: as itself, or as what it follows from.
+    /// How an output travels to someone who was not there: as itself, or as what it follows from.
     type Shown: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
-    /// What depends on who takes part, but not on the slot.
-    type Foreseen: Clone + Debug + Eq + Send + Sync;
-    /// What is computed of a slot's output before all partials are here.
-    type Ahead: Clone + Debug + Eq + Send + Sync;
-
-    /// Whether there is anything to compute ahead.
-    const FORESIGHT: bool = false;
-
-    /// Whether nothing can be evaluated before the slot's content is here.
-    const OF_CONTENT: bool = false;
+    /// What makes a party count after the start; [`NoLateKeys`] if all count from the start.
+    type LateKeys: LateKeys<Self>;
+    /// What of a slot's value the function needs beside its hash; [`NoContents`] if nothing.
+    type Contents: Contents<Self>;
+    /// What is computed before all partials are here; [`NoForesight`] if nothing.
+    type Foresight: Foresight<Self>;
 
     /// Digest of parties, threshold and keys: differs between paths and epochs.
     fn id(committee: &Self::Committee) -> [u8; 32];
@@ -83,37 +94,14 @@ pub trait Scheme: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// How many parties there are, those that hold nothing included.
     fn parties(committee: &Self::Committee) -> usize;
 
-    /// What a party holds: shares, or stake. Who holds nothing, or is of no committee, has no say.
+    /// What a party holds: shares, or stake. A party that holds nothing, or is of no committee, has no say.
     fn holding(committee: &Self::Committee, party: Party) -> u128;
-
-    /// Weight that a partial of `party` counts for by now: its holding, or nothing before its key is
-    /// here.
-    fn weight(committee: &Self::Committee, party: Party) -> u128;
-
-    /// Weight that counts by now, all parties together.
-    fn counted(committee: &Self::Committee) -> u128 {
-        parties::<Self>(committee).map(|party| Self::weight(committee, party)).sum()
-    }
 
     /// Weight that an output takes.
     fn threshold(committee: &Self::Committee) -> u128;
 
-    /// Lets a party count.
-    ///
-    /// # Errors
-    /// If the key is of another committee, or the party counts already.
-    fn admit(committee: &mut Self::Committee, key: Self::LateKey) -> Result<(), KeyError>;
-
-    /// Checks a late key of one path against the committee of another.
-    ///
-    /// # Errors
-    /// If a partial of one path would be one of the other.
-    fn check_late(_other: &Self::Committee, _key: &Self::LateKey) -> Result<(), KeyError> {
-        Ok(())
-    }
-
     /// Rule 1: the slot, its context and maybe its value, never the view. `None` if a slot cannot be
-    /// evaluated.
+    /// evaluated, or only with its content.
     /// The binding says how slots are counted.
     fn input(
         context: &Context,
@@ -121,20 +109,6 @@ pub trait Scheme: Copy + Debug + Default + Eq + Send + Sync + 'static {
         slot: Slot,
         value: Option<Value>,
     ) -> Option<Self::Input>;
-
-    /// What a content gives to evaluate, and of which slot and value.
-    ///
-    /// # Errors
-    /// If it is of another chain, epoch or committee.
-    fn contained(
-        committee: &Self::Committee,
-        context: &Context,
-        content: Self::Content,
-    ) -> Result<Contained<Self>, ContentError>;
-
-    /// The party's partial: the same input gives the same one, also after a restart. `None` if the key
-    /// is for other inputs.
-    fn evaluate(secret: &Self::Secret, input: &Self::Input) -> Option<Self::Partial>;
 
     /// Checks on arrival what costs nothing, so that what is kept is bounded.
     ///
@@ -146,64 +120,42 @@ pub trait Scheme: Copy + Debug + Default + Eq + Send + Sync + 'static {
         partial: &Self::Partial,
     ) -> Result<(), ShapeError>;
 
-    /// Bytes that the party's partial is encoded in. In memory a point takes twice as many.
+    /// The most bytes that the party's partial is encoded in. In memory a point takes twice as many.
     fn partial_bytes(committee: &Self::Committee, party: Party) -> usize;
 
     /// Checks partials, however little they weigh, and names those that are wrong.
     ///
     /// # Errors
-    /// [`QuorumError`], but never for lack of weight.
+    /// [`PartialsError`], but never for lack of weight.
     fn verify(
         committee: &Self::Committee,
         input: &Self::Input,
         partials: &BTreeMap<Party, Self::Partial>,
-    ) -> Result<(), QuorumError>;
+    ) -> Result<(), PartialsError>;
 
     /// The output with its proof, which is right whatever the partials are; if they do not give it, names
     /// those that are wrong. Each scheme's cheapest way when all are right.
     ///
     /// # Errors
-    /// [`QuorumError`]
+    /// [`PartialsError`]: too little weight, wrong partials, or a mistake of the driver.
     fn combine(
         committee: &Self::Committee,
         input: &Self::Input,
         partials: &BTreeMap<Party, Self::Partial>,
-    ) -> Result<Combined<Self>, QuorumError>;
+    ) -> Result<Combined<Self>, PartialsError>;
 
-    /// Prepares for partials of exactly these parties. `None` if they do not suffice.
-    fn foresee(_: &Self::Committee, _: &BTreeSet<Party>) -> Option<Self::Foreseen> {
+    /// What shows the output to be that of these, which are verified and suffice; `None` if nothing
+    /// but combining them tells. So a cache that has the output answers for any quorum
+    /// ([`Job::verdict`](crate::Job::verdict)).
+    fn prove(
+        _: &Self::Committee,
+        _: &Self::Input,
+        _: &BTreeMap<Party, Self::Partial>,
+    ) -> Option<Self::Proof> {
         None
     }
 
-    /// Nothing of the slot's output yet.
-    fn begin(foreseen: &Arc<Self::Foreseen>, input: &Self::Input) -> Self::Ahead;
-
-    /// Takes in partials of parties that were foreseen, right or wrong.
-    fn add(
-        ahead: &mut Self::Ahead,
-        committee: &Self::Committee,
-        partials: &BTreeMap<Party, Self::Partial>,
-    );
-
-    /// As [`combine`](Scheme::combine), and with the same checks, without doing again what is done.
-    ///
-    /// # Errors
-    /// [`QuorumError`]
-    fn finish(
-        ahead: &Self::Ahead,
-        committee: &Self::Committee,
-        input: &Self::Input,
-        partials: &BTreeMap<Party, Self::Partial>,
-    ) -> Result<Combined<Self>, QuorumError>;
-
-    /// What shows the output to be that of these, which are verified and suffice; `None` if nothing
-    /// but combining them tells.
-    fn prove(
-        committee: &Self::Committee,
-        input: &Self::Input,
-        partials: &BTreeMap<Party, Self::Partial>,
-    ) -> Option<Self::Proof>;
-    /// An output for who was not there.
+    /// An output for someone who was not there.
     fn show(output: &Self::Output, proof: &Self::Proof) -> Self::Shown;
 
     /// The most bytes that an output is shown in.
@@ -229,65 +181,101 @@ pub trait Scheme: Copy + Debug + Default + Eq + Send + Sync + 'static {
         binding: Binding,
     ) -> Result<(), ConfigError>;
 
+    /// Checks that outputs of the next epoch's committee are what users of this one's expect. Where users
+    /// learn the keys of each epoch, and the epoch is in the input, every committee is.
+    ///
+    /// # Errors
+    /// If they would verify under another key where users know one only.
+    fn check_handover(
+        before: &Self::Committee,
+        after: &Self::Committee,
+    ) -> Result<(), OtherGroupKey>;
+
+    /// Encodings of all public keys, of the group and of shares: two of one secret in one group are equal.
+    fn public_keys(committee: &Self::Committee) -> BTreeSet<Vec<u8>>;
+
+    /// Weight that a partial of `party` counts for by now: its holding, or nothing before its key is
+    /// here.
+    fn weight(committee: &Self::Committee, party: Party) -> u128 {
+        if Self::LateKeys::has_key(committee, party) { Self::holding(committee, party) } else { 0 }
+    }
+
+    /// Weight that counts by now, all parties together.
+    fn counted(committee: &Self::Committee) -> u128 {
+        parties::<Self>(committee).map(|party| Self::weight(committee, party)).sum()
+    }
+
+    /// Lets a party count.
+    ///
+    /// # Errors
+    /// If the key is of another committee, or the party counts already.
+    fn admit(committee: &mut Self::Committee, key: LateKey<Self>) -> Result<(), KeyError> {
+        Self::LateKeys::insert(committee, key)
+    }
+}
+
+/// An output and what shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combined<S: Function> {
+    /// The function's value for the slot.
+    pub output: S::Output,
+    /// The evidence beside the output; empty if the output shows itself.
+    pub proof: S::Proof,
+}
+
+/// A function as one of the parties evaluates it.
+pub trait Scheme: Function {
+    /// A party's own side of one path.
+    type Secret: Debug + Send + Sync;
+
+    /// The party's partial: the same input gives the same one, also after a restart. `None` if the key
+    /// is for other inputs.
+    fn evaluate(secret: &Self::Secret, input: &Self::Input) -> Option<Self::Partial>;
+
     /// Checks that the secret is this party's in the committee.
     ///
     /// # Errors
     /// [`ConfigError::WrongKey`]
     fn check_secret(
         committee: &Self::Committee,
-        own: (Party, &Self::Secret),
+        me: Party,
+        secret: &Self::Secret,
         path: Path,
         context: &Context,
     ) -> Result<(), ConfigError>;
 
-    /// Checks that the keys of the two paths share one secret and nothing else.
+    /// Checks that the keys of the two paths share one secret and nothing else; and that this party's own
+    /// secrets, if it has them, have nothing in common, where its public keys may not be known yet.
     ///
     /// # Errors
-    /// If a fast partial would say something about a slow one, or the paths would give two outputs.
+    /// If a fast partial would say something about a slow one, or the paths would give two outputs;
+    /// [`ConfigError::OnePath`] where there is nothing that a second path could be for.
     fn check_paths(
         me: Party,
-        slow: &Self::Committee,
-        fast: &Self::Committee,
+        slow: &Sharing<Self>,
+        fast: &Sharing<Self>,
+        context: &Context,
     ) -> Result<(), ConfigError>;
-
-    /// Checks that this party's own secrets of the two paths have nothing in common, where its public
-    /// keys may not be known yet.
-    ///
-    /// # Errors
-    /// If a fast partial would be a slow one.
-    fn check_secrets(
-        _me: Party,
-        _slow: &Self::Secret,
-        _fast: &Self::Secret,
-        _context: &Context,
-    ) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
-    /// Checks that outputs of the next epoch's committee are what users of this one's expect.
-    ///
-    /// # Errors
-    /// If they would verify under another key where users know one only.
-    fn check_handover(_: &Self::Committee, _: &Self::Committee) -> Result<(), OtherGroupKey> {
-        Ok(())
-    }
-
-    /// Encodings of all public keys, of the group and of shares: two of one secret in one group are equal.
-    fn public_keys(committee: &Self::Committee) -> BTreeSet<Vec<u8>>;
 }
 
-/// What a slot's content gives.
-#[derive(Clone, Debug)]
-pub struct Contained<S: Scheme> {
-    /// Of which slot.
-    pub slot: Slot,
-    /// Of which value, by its hash.
-    pub value: Value,
-    /// What is evaluated.
-    pub input: S::Input,
+/// One path's committee and this party's secret in it.
+#[derive(Debug)]
+pub struct Sharing<S: Scheme> {
+    /// Who holds which shares, and the keys known so far.
+    pub committee: S::Committee,
+    /// `None` if this party holds no shares: it collects and reveals like all others.
+    pub secret: Option<S::Secret>,
 }
 
-/// A scheme whose outputs are unpredictable.
+impl<S: Scheme> Sharing<S> {
+    /// What a party has a use for: the secret of one that holds nothing evaluates nothing.
+    pub(crate) fn used_by(self, me: Party) -> Self {
+        let secret = self.secret.filter(|_| S::holding(&self.committee, me) > 0);
+        Self { secret, ..self }
+    }
+}
+
+/// A function whose outputs are unpredictable.
 ///
 /// A certificate is not, whoever signs it:
 /// ```compile_fail,E0599
@@ -296,19 +284,34 @@ pub struct Contained<S: Scheme> {
 ///     reveal.randomness()
 /// }
 /// ```
-pub trait Random: Scheme {
+pub trait Random: Function {
     /// 32 bytes that nobody could foresee.
     fn randomness(output: &Self::Output) -> [u8; 32];
 }
 
 /// The parties of a committee in order.
-pub(crate) fn parties<S: Scheme>(committee: &S::Committee) -> impl Iterator<Item = Party> + use<S> {
+pub(crate) fn parties<S: Function>(
+    committee: &S::Committee,
+) -> impl Iterator<Item = Party> + use<S> {
     (0..u32::try_from(S::parties(committee)).unwrap_or(u32::MAX)).map(Party::new)
 }
 
-/// Why partials gave no output.
+/// Checks that partials weigh enough for an output, whether they are right or wrong.
+///
+/// # Errors
+/// [`PartialsError::BelowThreshold`]
+pub fn check_weight<S: Function>(
+    committee: &S::Committee,
+    partials: &BTreeMap<Party, S::Partial>,
+) -> Result<(), PartialsError> {
+    let got = partials.keys().map(|party| S::weight(committee, *party)).sum();
+    let need = S::threshold(committee);
+    if got < need { Err(PartialsError::BelowThreshold { got, need }) } else { Ok(()) }
+}
+
+/// Why partials gave no output, in what the scheme counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuorumError {
+pub enum PartialsError {
     /// The driver's mistake: the key is for other inputs. A beacon's configuration excludes it.
     #[error("the committee's key is not for this input")]
     Input,
@@ -332,6 +335,21 @@ pub enum QuorumError {
         /// Every party whose partial is wrong, and nobody else.
         culprits: BTreeSet<Party>,
     },
+}
+
+impl<M> From<QuorumError<M>> for PartialsError
+where
+    Self: From<M>,
+{
+    fn from(error: QuorumError<M>) -> Self {
+        match error {
+            QuorumError::Misuse(error) => error.into(),
+            QuorumError::BelowThreshold { got, need } => {
+                Self::BelowThreshold { got: got.into(), need: need.get().into() }
+            }
+            QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+        }
+    }
 }
 
 /// Why an output that was shown is not believed.
@@ -381,69 +399,3 @@ fn disjoint(me: Party, slow: &[G2Affine], fast: &[G2Affine]) -> Result<(), Confi
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the next committee has another group key")]
 pub struct OtherGroupKey;
-
-/// Why a content is of no use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ContentError {
-    /// The host's mistake: made for another chain, epoch or committee.
-    #[error("content of {slot} is of another chain, epoch or committee")]
-    Elsewhere {
-        /// The slot.
-        slot: Slot,
-    },
-    /// The slot is final with another value, or without any.
-    #[error("content of {slot} is of {got}, which is not final")]
-    OtherValue {
-        /// The slot.
-        slot: Slot,
-        /// What it is final with.
-        last: Option<Value>,
-        /// What the content is of.
-        got: Value,
-    },
-    /// Not kept.
-    #[error("content of {slot}, kept are those up to {limit}")]
-    TooFar {
-        /// The slot.
-        slot: Slot,
-        /// The last slot of the window.
-        limit: Slot,
-    },
-    /// Not kept: a proposer makes as many values as it likes. The final one's is, once it is final.
-    #[error("{most} contents of {slot} are kept already")]
-    TooMany {
-        /// The slot.
-        slot: Slot,
-        /// The most.
-        most: usize,
-    },
-}
-
-/// Why a late key does not enter its committee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// There is no committee for it.
-    #[error("the {path} path is not in use")]
-    UnusedPath {
-        /// Which path.
-        path: Path,
-    },
-    /// It was admitted elsewhere.
-    #[error("key of {party} was admitted by another committee")]
-    OtherCommittee {
-        /// Whose.
-        party: Party,
-    },
-    /// The first key stands.
-    #[error("{party} has a key already")]
-    Duplicate {
-        /// Whose.
-        party: Party,
-    },
-    /// Its fast partials would be its slow ones.
-    #[error("{party} blinds its shares of both paths with one factor")]
-    SharedBlinding {
-        /// Whose.
-        party: Party,
-    },
-}

@@ -21,7 +21,7 @@
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::schemes::Scheme;
+use crate::schemes::Function;
 use crate::switch::Switch;
 use contract::Path;
 use contract::lost::LifeId;
@@ -29,7 +29,7 @@ use protocol::{Slot, Value, View};
 
 /// What beacons send each other.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum Message<S: Scheme> {
+pub enum Message<S: Function> {
     /// A party's evaluation.
     Partial {
         /// Under which sharing.
@@ -114,7 +114,7 @@ pub enum Record {
     },
 }
 
-impl<S: Scheme> Message<S> {
+impl<S: Function> Message<S> {
     /// About which slot it is, or from which on; `None` if it is about none.
     #[must_use]
     pub const fn slot(&self) -> Option<Slot> {

@@ -138,7 +138,7 @@ impl<G: Group> Commitment<G> {
     /// of affine points, and `4·t²` to find the differences that are added, or from `t = 128` on some
     /// `500·t + 60·n·t/128`; at `N ≥ n` roots of unity it is `N·log₂(N)/2` multiplications. Keys that
     /// come with a dealing cost none of this
-    /// ([`from_share_keys`](crate::threshold::Committee::from_share_keys)).
+    /// ([`from_share_keys`](crate::threshold::SigningCommittee::from_share_keys)).
     #[must_use]
     pub fn evaluate_all(&self, points: &Points) -> Vec<Affine<G>> {
         let count = usize::try_from(points.count()).unwrap_or(usize::MAX);

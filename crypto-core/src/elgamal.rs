@@ -50,7 +50,7 @@ pub use self::ciphertext::{
     Ciphertext, EncryptError, InvalidCiphertext, PlaintextError, Unopenable, ValidCiphertext,
 };
 pub use self::committee::{
-    Committee, CommitteeError, DecryptionKey, KeySharesError, OtherKey, StoredKeyError,
+    CommitteeError, DecryptionCommittee, DecryptionKey, KeySharesError, OtherKey, StoredKeyError,
 };
 pub use self::key::{EncryptionKey, KeyError};
 pub use self::label::{Label, LabelError};

@@ -20,6 +20,7 @@
 //! | [`threshold`]  | BLS signatures by a committee whose key nobody holds               |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
 //! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
+//! | [`quorum`]     | why partials of any of the three do not suffice                    |
 //! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
 //! | [`bisect`]     | which equations of a batch are at fault                            |
 //! | [`wire`]       | versioned, canonical bytes of all of these                         |
@@ -48,6 +49,7 @@ mod equations;
 pub mod generators;
 pub mod hedge;
 pub mod polynomial;
+pub mod quorum;
 pub mod secret;
 pub mod sharing;
 #[doc = include_str!("tags.md")]

@@ -25,9 +25,9 @@
 //! identity, and then its owner has no partial: the last dealer of a key generation can cancel a share
 //! of its own, and refusing the committee for that would let it stop the epoch.
 //!
-//! Two ways to a signature. [`Committee::optimistic`] counts weight only and verifies the result, two
-//! pairings whatever the committee; if it fails, the culprits are named. [`Committee::verify_all`]
-//! verifies the partials first: for parties that were caught before.
+//! Two ways to a signature. [`SigningCommittee::optimistic`] counts weight only and verifies the
+//! result, two pairings whatever the committee; if it fails, the culprits are named.
+//! [`SigningCommittee::verify_all`] verifies the partials first: for parties that were caught before.
 //!
 //! Whose partials come first is much the same every time, so [`Ahead`] adds up those of an
 //! expected set as they arrive; the result is verified as ever.
@@ -44,9 +44,9 @@ mod quorum;
 mod signer;
 
 pub use self::combination::{Ahead, Combination};
-pub use self::committee::{Committee, CommitteeError, Setup};
+pub use self::committee::{CommitteeError, Setup, SigningCommittee};
 pub use self::message::{Message, Purpose, PurposeError};
 pub use self::partial::{Partial, PartialError};
-pub use self::quorum::{OptimisticQuorum, Quorum, QuorumError};
+pub use self::quorum::{MisuseError, OptimisticQuorum, Quorum, QuorumError};
 pub use self::signer::{KeyShareError, KeyShares, Signer};
 pub(crate) use self::signer::{shares_from_bytes, shares_to_bytes};

@@ -51,7 +51,7 @@ use alloc::vec::Vec;
 use borsh::BorshSerialize;
 
 pub use self::kind::Kind;
-use self::reader::Reader;
+pub use self::reader::{Reader, Trailing, Truncated};
 use crate::curve::DecodeError;
 
 /// The only version there is.
@@ -134,6 +134,18 @@ pub enum WireError {
     },
 }
 
+impl From<Truncated> for WireError {
+    fn from(Truncated { at, need, got }: Truncated) -> Self {
+        Self::Truncated { at, need, got }
+    }
+}
+
+impl From<Trailing> for WireError {
+    fn from(Trailing { at, got }: Trailing) -> Self {
+        Self::Trailing { at, got }
+    }
+}
+
 /// What has bytes of its own. Implemented here for all of the table above and for nothing else.
 ///
 /// ```
@@ -188,8 +200,7 @@ pub fn kind(bytes: &[u8]) -> Result<Kind, WireError> {
 }
 
 mod sealed {
-    use super::WireError;
-    use super::reader::Reader;
+    use super::{Reader, WireError};
 
     /// An object without version and kind.
     pub trait Body: Sized {

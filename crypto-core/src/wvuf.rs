@@ -18,7 +18,7 @@
 //! What stands on the left of `σᵢ` is the same in every slot, so it can be kept ([`Combination`]).
 //!
 //! After Das, Pinkas, Tomescu and Xiang ([eprint 2024/198](https://eprint.iacr.org/2024/198)). Ours:
-//! `H` is tagged by chain and epoch, and a key is admitted for one party of one [`Committee`], so a
+//! `H` is tagged by chain and epoch, and a key is admitted for one party of one [`VufCommittee`], so a
 //! key that is right for one party cannot be entered for another. And a key carries a proof that its
 //! maker knows `rᵢ`: the equation alone holds for `(π^k, ρ^k)` too, which anybody makes of a published
 //! key, and which, entered first, would lock its owner out.
@@ -46,8 +46,8 @@ pub mod audit;
 pub use blind::{BlindedKey, EvaluationKey, KeyShares, blind};
 pub use combination::{Ahead, Combination, CombinationError, combine};
 pub use committee::{
-    Admission, AdmitError, AdmittedKey, Committee, CommitteeError, InsertError, SharedBlinding,
+    Admission, AdmitError, AdmittedKey, CommitteeError, InsertError, SharedBlinding, VufCommittee,
 };
 pub use input::{Input, Partial};
 pub(crate) use possession::Possession;
-pub use quorum::{Output, PartialError, Quorum, QuorumError};
+pub use quorum::{NotAdmitted, Output, PartialError, Quorum, QuorumError};

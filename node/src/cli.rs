@@ -2,10 +2,10 @@
 
 use clap::Subcommand;
 
-use crate::failure::Failure;
 #[cfg(feature = "timelock")]
 use crate::timelock;
 use crate::{devnet, round, simulate, verify};
+use lab::Failure;
 
 /// What the command can do.
 #[derive(Subcommand)]

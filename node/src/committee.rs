@@ -1,18 +1,18 @@
 //! The committee that a command runs: which stakes, how rounded, where placed.
-//!
-//! Elsewhere: tables ([`crate::stakes`]), rounding to a plan ([`crate::setup`]), distances (`sim`).
 
 use std::path::PathBuf;
 
 use clap::Args;
 use crypto_core::access::Party;
-use sim::{Geography, Placement};
+use lab::place;
+use sim::Placement;
 use weighted_rounding::{Ratio, Weight};
 
-use crate::failure::Failure;
+use crate::changes::{Changes, founding};
 use crate::round;
-use crate::setup::{Algorithm, Plan, PlanError};
-use crate::stakes::StakeTable;
+use lab::Failure;
+use lab::stakes::StakeTable;
+use validator::setup::{Algorithm, Plan, PlanError};
 
 /// The committee that a command runs.
 #[derive(Args, Clone, Debug)]
@@ -43,26 +43,48 @@ impl CommitteeOptions {
         parties: Parties,
         algorithm: Algorithm,
     ) -> Result<(Plan, Option<Placement>), Failure> {
+        let (plan, _, placement) = self.gather_all(parties, algorithm, &Changes::default())?;
+        Ok((plan, placement))
+    }
+
+    /// As [`Self::gather`], with the committees that follow: the parties are those of all of them.
+    ///
+    /// # Errors
+    /// As [`Self::gather`], and if a committee would be too small.
+    pub fn gather_all(
+        &self,
+        parties: Parties,
+        algorithm: Algorithm,
+        changes: &Changes,
+    ) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
         let table = self.stakes.as_deref().map_or_else(StakeTable::embedded, StakeTable::read)?;
-        let count = parties.count(&table);
-        let stakes = table.largest(count).ok_or_else(|| {
+        let joining = changes.joining();
+        let count = parties.count(&table, joining);
+        let stakes = table.largest(count.saturating_add(joining)).ok_or_else(|| {
             let (name, holders) = (table.name(), table.holders());
+            let joining =
+                if joining > 0 { format!(" and {joining} that join") } else { String::new() };
             Failure::bad_input(format_args!(
-                "--parties {count}: {name} has only {holders} holders with stake"
+                "--parties {count}{joining}: {name} has only {holders} holders with stake"
             ))
         })?;
-        let plan = Plan::new(stakes, algorithm, self.fast).map_err(|error| match error {
-            // A short table, and not the number of parties, is what has to change.
-            PlanError::TooFew(_) if !matches!(parties, Parties::Exactly(_)) => {
-                Failure::bad_input(format_args!("{}: {error}", table.name()))
-            }
-            error => Failure::bad_input(error),
-        })?;
+        let plan = |stakes| {
+            Plan::new(stakes, algorithm, self.fast).map_err(|error| match error {
+                // A short table, and not the number of parties, is what has to change.
+                PlanError::TooFew(_) if !matches!(parties, Parties::Exactly(_)) => {
+                    Failure::bad_input(format_args!("{}: {error}", table.name()))
+                }
+                error => Failure::bad_input(error),
+            })
+        };
+        let later = changes.later(count, &stakes, self.seed)?.into_iter().map(plan);
+        let later = later.collect::<Result<Vec<_>, _>>()?;
+        let plan = plan(founding(count, &stakes))?;
         let placement = place(&self.regions, plan.parties(), self.seed)?;
         say!("{count} largest stakes of {}, seed {}", table.name(), self.seed);
         describe(&plan, placement.as_ref());
-        warn_of_autocrat(&plan);
-        Ok((plan, placement))
+        std::iter::once(&plan).chain(&later).for_each(warn_of_autocrat);
+        Ok((plan, later, placement))
     }
 }
 
@@ -84,35 +106,15 @@ impl Parties {
         asked.map_or(Self::AtMost(usual), Self::Exactly)
     }
 
-    fn count(self, table: &StakeTable) -> usize {
+    /// How many take part from the start, if so many of the table join later.
+    fn count(self, table: &StakeTable, joining: usize) -> usize {
+        let all = table.holders().saturating_sub(joining);
         match self {
             Self::Exactly(count) => count,
-            Self::AtMost(usual) => usual.min(table.holders()),
-            Self::All => table.holders(),
+            Self::AtMost(usual) => usual.min(all),
+            Self::All => all,
         }
     }
-}
-
-/// Regions by name, `all` or `none`.
-///
-/// # Errors
-/// A region that nobody knows, with the list of those that are known.
-pub(crate) fn place(
-    regions: &[String],
-    parties: usize,
-    seed: u64,
-) -> Result<Option<Placement>, Failure> {
-    let names: Vec<&str> = regions.iter().map(String::as_str).collect();
-    let names = match names.as_slice() {
-        ["none"] => return Ok(None),
-        ["all"] => sim::GLOBAL.to_vec(),
-        _ => names,
-    };
-    let geography = Geography::aws().map_err(Failure::bad_input)?;
-    let seats = u32::try_from(parties).map_err(Failure::bad_input)?;
-    Placement::dealt(&geography, seats, &names, seed)
-        .map(Some)
-        .map_err(|error| Failure::bad_input(format_args!("--regions: {error}")))
 }
 
 /// Says so if one party alone reconstructs: then nothing is shared, whatever the thresholds promise of

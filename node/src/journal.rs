@@ -8,19 +8,18 @@
 //! A devnet's journals grow with every round, a validator's would be shortened.
 //!
 //! Elsewhere: the order of records and effects (`journal`), what a validator makes of its records
-//! ([`crate::validator`]).
+//! ([`validator`]).
 
 use std::path::{Path, PathBuf};
 
 use crypto_core::access::Party;
-use jolteon::Jolteon;
 use journal::{Journal, JournalError, Journaled, OpenError, Redb, Trouble};
 
 use crate::archive::Archive;
-use crate::validator::{StartError, Validator};
+use validator::{StartError, Validator};
 
 /// A validator behind its journal.
-pub type Kept<S, E = Jolteon> = Journaled<Validator<S, E>, AnyJournal>;
+pub type Kept<S, E> = Journaled<Validator<S, E>, AnyJournal>;
 
 /// Why a committee's journals are of no use. An operator reads it: it says which file of which party,
 /// and what to do.

@@ -6,8 +6,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use lab::Failure;
 use prefinal_node::cli::Command;
-use prefinal_node::failure::Failure;
 use prefinal_node::output;
 
 /// Threshold cryptography inside BFT blockchains: verifiable randomness the moment a block is final.

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use tempfile::NamedTempFile;
 
-use crate::failure::Failure;
+use lab::Failure;
 
 /// Why stdout takes no more.
 static CLOSED: OnceLock<io::Error> = OnceLock::new();
@@ -157,6 +157,15 @@ impl Sink {
         let written = self.writer().write_all(bytes);
         written.map_err(|error| named(&path, error))?;
         self.keep()
+    }
+
+    /// Takes a picture, as SVG.
+    ///
+    /// # Errors
+    /// What the system or the plotting library says, with the name.
+    pub(crate) fn picture(self, picture: &chart::Lines<'_>) -> Result<(), Failure> {
+        let svg = picture.svg().map_err(|error| named(self.path(), error))?;
+        self.write(svg.as_bytes())
     }
 
     /// The result is complete.

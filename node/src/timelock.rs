@@ -17,8 +17,8 @@ use ::timelock::{Chain, Format, OpenError, Recipient, Refusal, RoundNumber};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 
-use crate::failure::Failure;
 use crate::output::{Sink, Stdout, named};
+use lab::Failure;
 
 /// What stands for stdin and stdout.
 const PIPE: &str = "-";

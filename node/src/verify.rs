@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::chronicle::Chronicle;
-use crate::failure::Failure;
+use lab::Failure;
+use registry::chronicle::Chronicle;
 
 /// What is to be checked.
 #[derive(Args, Debug)]

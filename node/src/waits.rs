@@ -1,83 +1,16 @@
-//! How long values were awaited after finality: summary, table, CSV and plot.
+//! How waits are shown: table and plot.
 //!
-//! A wait is the time between a party's finalization of a slot and its value (Definition 12 of the
-//! paper takes the largest over the parties; like the paper's measurement we keep all of them and
-//! say mean and percentiles).
-//!
-//! Elsewhere: who measures them ([`crate::devnet`] in real time, [`crate::simulate`] in virtual time).
+//! [`crate::devnet`] measures them in real time, [`lab`] in virtual time.
 
 use std::path::Path;
-use std::time::Duration;
 
 use comfy_table::Table;
-use plotters::chart::SeriesLabelPosition;
+use lab::Failure;
+use lab::waits::{Waits, milliseconds};
 
-use crate::chart::{Axis, Chart, Line, Scale};
-use crate::failure::Failure;
 use crate::output::Sink;
 use crate::table;
-
-/// The waits of one path.
-#[derive(Clone, Debug, Default)]
-pub struct Waits {
-    /// Ascending.
-    sorted: Vec<Duration>,
-}
-
-impl Waits {
-    /// How many there are.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.sorted.len()
-    }
-
-    /// Their mean; `None` if there are none.
-    #[must_use]
-    pub fn mean(&self) -> Option<Duration> {
-        let count = u32::try_from(self.sorted.len()).ok().filter(|&count| count > 0)?;
-        Some(self.sorted.iter().sum::<Duration>() / count)
-    }
-
-    /// The nearest-rank percentile: the least wait that `percent` of a hundred do not exceed.
-    #[must_use]
-    pub fn percentile(&self, percent: usize) -> Option<Duration> {
-        let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
-        self.sorted.get(rank - 1).copied()
-    }
-
-    /// The longest; `None` if there are none.
-    #[must_use]
-    pub fn longest(&self) -> Option<Duration> {
-        self.sorted.last().copied()
-    }
-
-    /// Points of the cumulative distribution, in milliseconds and percent; a line needs no more than
-    /// these, however many waits there are.
-    fn quantiles(&self) -> impl Iterator<Item = (f64, f64)> {
-        const POINTS: u16 = 400;
-        let last = self.sorted.len().saturating_sub(1);
-        let point = move |step: u16| {
-            let wait = self.sorted.get(last * usize::from(step) / usize::from(POINTS))?;
-            Some((wait.as_secs_f64() * 1e3, 100.0 * f64::from(step) / f64::from(POINTS)))
-        };
-        (0..=POINTS).filter_map(point)
-    }
-
-    /// Mean, median, 90th and 99th percentile as the cells of a table, in milliseconds.
-    #[must_use]
-    pub fn cells(&self) -> [String; 4] {
-        [self.mean(), self.percentile(50), self.percentile(90), self.percentile(99)]
-            .map(|wait| wait.map_or_else(|| "-".to_owned(), milliseconds))
-    }
-}
-
-impl FromIterator<Duration> for Waits {
-    fn from_iter<I: IntoIterator<Item = Duration>>(waits: I) -> Self {
-        let mut sorted: Vec<Duration> = waits.into_iter().collect();
-        sorted.sort_unstable();
-        Self { sorted }
-    }
-}
+use chart::{Axis, Legend, Line, Lines, Scale};
 
 /// The summary of each phase or path.
 #[must_use]
@@ -88,12 +21,6 @@ pub fn table(rows: &[(&str, &Waits)]) -> Table {
         [(*name).to_owned(), waits.count().to_string(), mean, p50, p90, p99]
     });
     table::table(&header, rows)
-}
-
-/// A duration as milliseconds with one digit behind the point.
-#[must_use]
-pub fn milliseconds(span: Duration) -> String {
-    format!("{:.1}", span.as_secs_f64() * 1e3)
 }
 
 /// Draws the cumulative distribution of each path's waits into an SVG file.
@@ -108,30 +35,13 @@ pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), Fa
         let points = waits.quantiles().filter(|(x, _)| *x <= right).chain([(right, 100.0)]);
         Line { name: format!("{name}: mean {mean} ms"), points: points.collect() }
     });
-    let chart = Chart {
+    let picture = Lines {
         title,
-        across: Axis { label: "wait after finality, ms", range: 0.0..right },
-        scale: Scale::Linear,
-        up: Axis { label: "slots and parties, %", range: 0.0..100.0 },
-        legend: SeriesLabelPosition::LowerRight,
+        across: Axis { label: "wait after finality, ms", range: 0.0..right, scale: Scale::Linear },
+        up: Axis { label: "slots and parties, %", range: 0.0..100.0, scale: Scale::Linear },
+        legend: Legend::LowerRight,
+        dots: false,
         lines: lines.collect(),
     };
-    chart.draw(Sink::open(path)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn waits(milliseconds: impl IntoIterator<Item = u64>) -> Waits {
-        milliseconds.into_iter().map(Duration::from_millis).collect()
-    }
-
-    #[test]
-    fn percentiles_are_nearest_rank() {
-        let ten = waits((1..=10).rev());
-        assert_eq!(ten.cells(), ["5.5", "5.0", "9.0", "10.0"].map(str::to_owned));
-        assert_eq!(waits([7]).percentile(90), Some(Duration::from_millis(7)));
-        assert_eq!(waits([]).cells(), ["-"; 4].map(str::to_owned));
-    }
+    Sink::open(path)?.picture(&picture)
 }

@@ -5,26 +5,20 @@
 //! and go.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::alloc::System;
 use std::ops::ControlFlow;
 
 use jolteon::Jolteon;
+use peak_alloc::PeakAlloc;
 use prefinal_node::devnet::soak;
-use prefinal_node::scheme::Bls;
-use prefinal_node::setup::{Algorithm, Plan};
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use registry::scheme::Bls;
+use validator::setup::{Algorithm, Plan};
 use weighted_rounding::{Ratio, Stake};
 
 #[global_allocator]
-static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+static HEAP: PeakAlloc = PeakAlloc;
 
 /// Moments of which the least counts.
 const WINDOW: u64 = 100;
-
-fn held() -> usize {
-    let stats = HEAP.stats();
-    stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
-}
 
 /// Bytes that are held around each of these slots, also told one by one.
 fn held_at(slots: &[u64], mut tell: impl FnMut(u64, usize)) -> Vec<usize> {
@@ -35,7 +29,7 @@ fn held_at(slots: &[u64], mut tell: impl FnMut(u64, usize)) -> Vec<usize> {
     let watch = |slot: u64| {
         for (at, least) in slots.iter().zip(&mut least) {
             if (at.saturating_sub(WINDOW)..=*at).contains(&slot) {
-                *least = held().min(*least);
+                *least = HEAP.current_usage().min(*least);
             }
             if slot == *at {
                 tell(slot, *least);

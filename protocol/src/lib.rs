@@ -119,6 +119,19 @@ impl<R, E> Output<R, E> {
         }
     }
 
+    /// The effect; of a record the output of a machine that contains the one that it came from. For a
+    /// machine that carries effects of its parts out itself.
+    ///
+    /// # Errors
+    /// The record.
+    pub fn split<S, F>(self, record: impl FnOnce(R) -> S) -> Result<E, Output<S, F>> {
+        match self {
+            Self::Keep(own) => Err(Output::Keep(record(own))),
+            Self::Note(own) => Err(Output::Note(record(own))),
+            Self::Do(effect) => Ok(effect),
+        }
+    }
+
     /// What is to be carried out; `None` for a record.
     pub fn effect(self) -> Option<E> {
         match self {
@@ -144,7 +157,7 @@ impl<R, E> Output<R, Option<E>> {
 pub enum Recipient<P> {
     /// Everybody but the sender.
     All,
-    /// One recipient alone.
+    /// This recipient and nobody else.
     One(P),
 }
 

@@ -14,7 +14,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, DecryptionKey, Member, Paths, Purpose, Session, Shape, Verified,
+    Accepted, Aggregate, Config, Dealing, DecryptionKey, Member, Paths, Purpose, Session, Shape,
     deal, field, verify, verify_all,
 };
 use rand_chacha::ChaCha20Rng;
@@ -120,7 +120,7 @@ fn measure(size: &Size) -> Outcome<()> {
     }
     let all: Vec<_> = time("verify all", || Ok(verify_all(&config, many.clone())))?;
     println!("dealings                     {:>9}", all.len());
-    let dealings: Vec<Arc<Verified<Dealing>>> =
+    let dealings: Vec<Arc<Accepted<Dealing>>> =
         all.into_iter().map(|one| Ok(Arc::new(one?))).collect::<Outcome<_>>()?;
     let aggregate = time("add up", || Ok(Aggregate::sum(&config, &dealings)?))?;
     let bytes = aggregate.to_bytes();

@@ -13,7 +13,7 @@
 //! What an aggregate does not prove is that its dealers are the first qualified set that the engine
 //! finalized, nor that its shares are the sums of theirs: a sharing of zero can be added, or the slow
 //! sharing put in the place of the fast one, without knowing a secret. So who did not add the dealings
-//! up itself (see `dkg`) takes an aggregate only if its [digest](Verified::<Aggregate>::digest) is the
+//! up itself (see `dkg`) takes an aggregate only if its [digest](Accepted::<Aggregate>::digest) is the
 //! one that more than a third of the stake vouches for.
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ use crypto_core::wvuf::KeyShares;
 use thiserror::Error;
 use weighted_rounding::Stake;
 
+use crate::accepted::Accepted;
 use crate::config::Config;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::key::{DecryptionKey, NotOpened};
 use crate::proof::{self, Contribution, ProofError};
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 use crate::verify::{SharingError, check_sharing, check_sizes};
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -120,9 +120,9 @@ impl Aggregate {
     /// not enough or their secrets cancel.
     pub fn sum(
         config: &Config,
-        dealings: &[Arc<Verified<Dealing>>],
-    ) -> Result<Verified<Self>, AggregateError> {
-        let mut sorted: Vec<&Verified<Dealing>> = dealings.iter().map(AsRef::as_ref).collect();
+        dealings: &[Arc<Accepted<Dealing>>],
+    ) -> Result<Accepted<Self>, AggregateError> {
+        let mut sorted: Vec<&Accepted<Dealing>> = dealings.iter().map(AsRef::as_ref).collect();
         sorted.sort_by_key(|dealing| dealing.dealer());
         if let Some(foreign) = sorted.iter().find(|one| one.config_digest() != config.digest()) {
             return Err(AggregateError::Foreign { dealer: foreign.dealer() });
@@ -131,11 +131,10 @@ impl Aggregate {
         let bodies: Vec<&Body> = sorted.iter().map(|dealing| &dealing.body).collect();
         let body = Body {
             public_key: bodies.iter().map(|body| body.public_key).sum::<Projective<_>>().into(),
-            slow: Sharing::sum(bodies.iter().filter_map(|body| body.sharing(Path::Slow))),
-            fast: config
-                .shape()
-                .threshold(Path::Fast)
-                .map(|_| Sharing::sum(bodies.iter().filter_map(|body| body.sharing(Path::Fast)))),
+            slow: Sharing::sum(bodies.iter().filter_map(|body| body.sharing(SharePath::Slow))),
+            fast: config.shape().threshold(SharePath::Fast).map(|_| {
+                Sharing::sum(bodies.iter().filter_map(|body| body.sharing(SharePath::Fast)))
+            }),
         };
         if body.public_key.is_identity() {
             return Err(AggregateError::Cancelled);
@@ -143,7 +142,7 @@ impl Aggregate {
         let contributions = sorted.iter().map(|dealing| dealing.contribution.clone()).collect();
         let signature = min_sig::aggregate(sorted.iter().map(|dealing| &dealing.signature))
             .map_err(|_| AggregateError::Cancelled)?;
-        Ok(Verified::new(Self { contributions, signature, body }, *config.digest()))
+        Ok(Accepted::new(Self { contributions, signature, body }, *config.digest()))
     }
 
     /// Reads an aggregate made under `config`.
@@ -192,7 +191,7 @@ impl Aggregate {
     ///
     /// # Errors
     /// Says which check fails first.
-    pub fn verify(self, config: &Config) -> Result<Verified<Self>, AggregateError> {
+    pub fn verify(self, config: &Config) -> Result<Accepted<Self>, AggregateError> {
         check_sizes(config, &self.body)?;
         check_dealers(config, self.dealers())?;
         if self.body.public_key.is_identity() {
@@ -202,7 +201,7 @@ impl Aggregate {
         let commitments = self.contributions.iter().map(|one| one.commitment);
         let commitment = commitments.sum::<G1Projective>().into();
         check_sharing(config, &commitment, &self.body, &self.origin(config))?;
-        Ok(Verified::new(self, *config.digest()))
+        Ok(Accepted::new(self, *config.digest()))
     }
 
     /// Whose secrets are in the key, ascending.
@@ -220,7 +219,7 @@ impl Aggregate {
     }
 }
 
-impl Verified<Aggregate> {
+impl Accepted<Aggregate> {
     /// Names this aggregate and no other, of this configuration and no other. Equal for all who added
     /// up the same dealings.
     #[must_use]
@@ -239,7 +238,7 @@ impl Verified<Aggregate> {
 
     /// `Aₖ = ĝ^f(ω^(k−1))` for all share indices in order; what a blinded key is admitted against.
     #[must_use]
-    pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
+    pub fn public_shares(&self, path: SharePath) -> Option<&[G2Affine]> {
         self.body.sharing(path).map(|sharing| sharing.commitments.as_slice())
     }
 

@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 
 use crypto_core::bls::min_sig;
 
+use crate::accepted::Accepted;
 use crate::config::Config;
 use crate::proof::{Contribution, ProofError, forged};
-use crate::verified::Verified;
 
 /// What is checked of one kind of dealings.
 pub(crate) trait Checker {
@@ -32,14 +32,14 @@ pub(crate) trait Checker {
     fn blame(&self, dealing: &Self::Dealing) -> Self::Error;
 }
 
-type Verdict<C> = Result<Verified<<C as Checker>::Dealing>, <C as Checker>::Error>;
+type Verdict<C> = Result<Accepted<<C as Checker>::Dealing>, <C as Checker>::Error>;
 
 pub(crate) fn check<C: Checker>(checker: &C, dealing: C::Dealing) -> Verdict<C> {
     checker.check_shape(&dealing)?;
     let (contribution, signature) = checker.signed(&dealing);
     contribution.check_signature(checker.config(), signature)?;
     if checker.failing(&[&dealing]).is_empty() {
-        Ok(Verified::new(dealing, *checker.config().digest()))
+        Ok(Accepted::new(dealing, *checker.config().digest()))
     } else {
         Err(checker.blame(&dealing))
     }
@@ -61,7 +61,7 @@ pub(crate) fn check_all<C: Checker>(checker: &C, dealings: Vec<C::Dealing>) -> V
     }
     let digest = *checker.config().digest();
     let verdict = |(dealing, fault)| match fault {
-        None => Ok(Verified::new(dealing, digest)),
+        None => Ok(Accepted::new(dealing, digest)),
         Some(fault) => Err(fault),
     };
     dealings.into_iter().zip(faults).map(verdict).collect()

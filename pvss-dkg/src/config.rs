@@ -19,7 +19,7 @@ use weighted_rounding::{Ratio, Stake};
 use crate::key::EncryptionKey;
 use crate::low_degree::LowDegree;
 use crate::purpose::Purpose;
-use crate::shape::{Path, Shape};
+use crate::shape::{Shape, SharePath};
 
 /// Which run of the key generation: the next attempt in the same epoch is another session, and so is
 /// the run that makes a key for another purpose.
@@ -328,7 +328,7 @@ fn check_distinct(
 /// Every field has a fixed length but the list of members, whose length comes first.
 fn committee_id(shape: &Shape, members: &[Member]) -> CommitteeId {
     let mut encoding = Vec::new();
-    for threshold in [Path::Slow, Path::Fast].map(|path| shape.threshold(path)) {
+    for threshold in [SharePath::Slow, SharePath::Fast].map(|path| shape.threshold(path)) {
         // No threshold is zero, so zero says that the path is missing.
         let t = threshold.map_or(0, |threshold| threshold.t().get());
         encoding.extend_from_slice(&t.to_be_bytes());

@@ -35,7 +35,7 @@ use crate::config::Config;
 use crate::dealing::{Body, Dealing, Sharing};
 use crate::opening::{Opening, Statement};
 use crate::proof::Contribution;
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 pub(crate) static TABLE_G: LazyLock<FixedBase<G1>> =
     LazyLock::new(|| FixedBase::new(&G1Affine::generator()));
@@ -124,7 +124,7 @@ impl Openings {
     pub(crate) fn random(config: &Config, rng: &mut impl CryptoRng) -> Self {
         let shape = config.shape();
         let slow = shape.slow();
-        let sharing = sharing::Sharing::random(slow, shape.threshold(Path::Fast), rng);
+        let sharing = sharing::Sharing::random(slow, shape.threshold(SharePath::Fast), rng);
         let domain = Domain::new(slow.n().get());
         let mut open = |polynomial| SharingOpenings::random(config, polynomial, &domain, rng);
         Self {

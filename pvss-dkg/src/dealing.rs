@@ -28,7 +28,7 @@ use crypto_core::curve::{G1Affine, G2Affine};
 use crate::config::Config;
 use crate::opening::Opening;
 use crate::proof::Contribution;
-use crate::shape::Path;
+use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.
@@ -127,16 +127,16 @@ impl Dealing {
 }
 
 impl Body {
-    pub(crate) fn sharing(&self, path: Path) -> Option<&Sharing> {
+    pub(crate) fn sharing(&self, path: SharePath) -> Option<&Sharing> {
         match path {
-            Path::Slow => Some(&self.slow),
-            Path::Fast => self.fast.as_ref(),
+            SharePath::Slow => Some(&self.slow),
+            SharePath::Fast => self.fast.as_ref(),
         }
     }
 
     /// The paths there are, slow first.
-    pub(crate) fn sharings(&self) -> impl Iterator<Item = (Path, &Sharing)> {
-        [Path::Slow, Path::Fast]
+    pub(crate) fn sharings(&self) -> impl Iterator<Item = (SharePath, &Sharing)> {
+        [SharePath::Slow, SharePath::Fast]
             .into_iter()
             .filter_map(|path| self.sharing(path).map(|sharing| (path, sharing)))
     }
@@ -153,7 +153,7 @@ impl Body {
     pub(crate) fn read(config: &Config, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let public_key = reader.g2()?;
         let slow = Sharing::read(config.shares(), reader)?;
-        let fast = match config.shape().threshold(Path::Fast) {
+        let fast = match config.shape().threshold(SharePath::Fast) {
             Some(_) => Some(Sharing::read(config.shares(), reader)?),
             None => None,
         };

@@ -19,11 +19,11 @@ use crypto_core::curve::{G1Affine, G1Projective};
 use thiserror::Error;
 use weighted_rounding::Stake;
 
+use crate::accepted::Accepted;
 use crate::aggregate::{Aggregate, AggregateError};
 use crate::config::Config;
 use crate::dealing::Dealing;
 use crate::field;
-use crate::verified::Verified;
 
 /// What a dealer publishes: group elements ([`Dealing`]) or field elements ([`field::Dealing`]).
 pub trait Dealt: sealed::Sealed {
@@ -75,7 +75,7 @@ impl Dealt for field::Dealing {
 #[derive(Clone, Debug)]
 pub struct Dkg<D = Dealing> {
     config: Arc<Config>,
-    dealings: Vec<Arc<Verified<D>>>,
+    dealings: Vec<Arc<Accepted<D>>>,
     stake: Stake,
     commitment: G1Projective,
 }
@@ -135,7 +135,7 @@ impl<D: Dealt> Dkg<D> {
     ///
     /// # Errors
     /// If it does not count. That changes nothing: go on with the next one.
-    pub fn add(&mut self, dealing: Arc<Verified<D>>) -> Result<Progress, DkgError> {
+    pub fn add(&mut self, dealing: Arc<Accepted<D>>) -> Result<Progress, DkgError> {
         let dealer = dealing.dealer();
         if dealing.config_digest() != self.config.digest() || !dealing.is_fresh() {
             return Err(DkgError::Foreign { dealer });
@@ -167,7 +167,7 @@ impl<D: Dealt> Dkg<D> {
 
     /// The dealings that count so far, in the finalized order.
     #[must_use]
-    pub fn dealings(&self) -> &[Arc<Verified<D>>] {
+    pub fn dealings(&self) -> &[Arc<Accepted<D>>] {
         &self.dealings
     }
 
@@ -183,7 +183,7 @@ impl Dkg<Dealing> {
     ///
     /// # Errors
     /// [`AggregateError::BelowQualification`] if more dealings are needed.
-    pub fn aggregate(&self) -> Result<Verified<Aggregate>, AggregateError> {
+    pub fn aggregate(&self) -> Result<Accepted<Aggregate>, AggregateError> {
         Aggregate::sum(&self.config, &self.dealings)
     }
 }

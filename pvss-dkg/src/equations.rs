@@ -47,7 +47,7 @@ use crate::dealing::{Body, Dealing, Sharing};
 use crate::low_degree::DualWord;
 use crate::opening::Statement;
 use crate::proof::widen;
-use crate::shape::Path;
+use crate::shape::SharePath;
 use crate::verify::SharingError;
 
 /// The fewest parties that are worth a thread of their own: a millisecond.
@@ -66,7 +66,7 @@ pub(crate) struct Claim<'a> {
 pub(crate) struct Equations<'a> {
     config: &'a Config,
     /// By path, for all sharings.
-    words: Vec<(Path, DualWord)>,
+    words: Vec<(SharePath, DualWord)>,
     weighted: Vec<Weighted<'a>>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Equations<'a> {
             let threshold = config.shape().threshold(path)?;
             Some((path, config.low_degree().dual_word(threshold, &z)))
         };
-        let words = [Path::Slow, Path::Fast].into_iter().filter_map(word).collect();
+        let words = [SharePath::Slow, SharePath::Fast].into_iter().filter_map(word).collect();
         let weigh = |claim: &Claim<'a>| Weighted::new(config, *claim, &mut transcript);
         let weighted = claims.iter().map(weigh).collect();
         Self { config, words, weighted }
@@ -244,7 +244,11 @@ impl<'a> Weighted<'a> {
     }
 
     /// `∑(γₖ + w·vₖ + ε·cₖ)V̂ₖ + w·v₀V̂₀ + εT̂`, times `factor`.
-    fn committed(&self, words: &[(Path, DualWord)], factor: Scalar) -> Vec<(G2Affine, Scalar)> {
+    fn committed(
+        &self,
+        words: &[(SharePath, DualWord)],
+        factor: Scalar,
+    ) -> Vec<(G2Affine, Scalar)> {
         let mut at_zero = Scalar::ZERO;
         let mut terms = Vec::new();
         let known = self.proofs.iter().flat_map(|it| &it.challenges).copied().map(widen);
@@ -314,7 +318,7 @@ impl Selected<'_, '_> {
     }
 
     /// What is paired with `h`.
-    fn commitments(&self, words: &[(Path, DualWord)]) -> G2Projective {
+    fn commitments(&self, words: &[(SharePath, DualWord)]) -> G2Projective {
         let terms =
             self.entries.iter().flat_map(|(place, one)| one.committed(words, self.factor(*place)));
         let (points, scalars): (Vec<_>, Vec<_>) = terms.unzip();

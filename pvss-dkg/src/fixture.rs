@@ -9,13 +9,13 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use weighted_rounding::{Stake, Weight};
 
+use crate::accepted::Accepted;
 use crate::config::{Config, Member, Session};
 use crate::deal::{Author, deal};
 use crate::dealing::Dealing;
 use crate::key::DecryptionKey;
 use crate::purpose::Purpose;
 use crate::shape::{Paths, Shape};
-use crate::verified::Verified;
 use crate::verify::verify;
 
 pub(crate) const WEIGHTS: [u32; 7] = [3, 0, 1, 2, 0, 4, 1];
@@ -80,7 +80,7 @@ impl Committee {
         deal(&self.config, party(dealer), signer, &mut self.rng).unwrap()
     }
 
-    pub(crate) fn deal_verified(&mut self, dealer: u32) -> Arc<Verified<Dealing>> {
+    pub(crate) fn deal_verified(&mut self, dealer: u32) -> Arc<Accepted<Dealing>> {
         let dealing = self.deal(dealer);
         Arc::new(verify(&self.config, dealing).unwrap())
     }

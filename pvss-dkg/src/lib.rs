@@ -72,6 +72,7 @@ pub mod field;
 mod fixture;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
+mod accepted;
 mod key;
 mod low_degree;
 mod opening;
@@ -79,10 +80,10 @@ mod proof;
 pub mod protocol;
 mod purpose;
 mod shape;
-mod verified;
 mod verify;
 mod wire;
 
+pub use accepted::Accepted;
 pub use aggregate::{Aggregate, AggregateError, DecryptError, Shares};
 pub use config::{Config, ConfigError, Dealer, Member, Session};
 pub use deal::{DealError, deal};
@@ -91,7 +92,6 @@ pub use dkg::{Dealt, Dkg, DkgError, Progress};
 pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration, NotOpened};
 pub use proof::ProofError;
 pub use purpose::{OtherPurpose, Purpose, PurposeError};
-pub use shape::{Path, Paths, Shape, ShapeError};
-pub use verified::Verified;
+pub use shape::{Paths, Shape, ShapeError, SharePath};
 pub use verify::{DealingError, SharingError, verify, verify_all};
 pub use wire::DecodeError;

@@ -101,7 +101,7 @@ impl Purpose {
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let at = reader.at();
-        let [tag] = *reader.take()?;
+        let [tag] = reader.array()?;
         Self::from_tag(tag).ok_or(DecodeError::Element { what: "purpose", at })
     }
 }

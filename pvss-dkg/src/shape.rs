@@ -21,14 +21,14 @@ use weighted_rounding::{Pair, Ratio, Rounding, Stake, Weight};
 
 /// Which of the two sharings of the one secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
-pub enum Path {
+pub enum SharePath {
     /// Released when a value is final.
     Slow,
     /// Released with the vote that may make a value final.
     Fast,
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for SharePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Slow => "slow",
@@ -54,10 +54,10 @@ impl<T> Paths<T> {
 
     /// That of one path.
     #[must_use]
-    pub const fn get(&self, path: Path) -> Option<&T> {
+    pub const fn get(&self, path: SharePath) -> Option<&T> {
         match path {
-            Path::Slow => Some(&self.slow),
-            Path::Fast => self.fast.as_ref(),
+            SharePath::Slow => Some(&self.slow),
+            SharePath::Fast => self.fast.as_ref(),
         }
     }
 }
@@ -81,7 +81,7 @@ pub enum ShapeError {
     #[error("{path} {error}")]
     Threshold {
         /// The path whose threshold is out of range.
-        path: Path,
+        path: SharePath,
         /// The threshold, and how many shares there are.
         #[source]
         error: ThresholdError,
@@ -174,8 +174,8 @@ impl Shape {
             let threshold = Threshold::new(t.get(), access.total());
             threshold.map_err(|error| ShapeError::Threshold { path, error })
         };
-        let slow = threshold(Path::Slow, thresholds.slow)?;
-        let fast = thresholds.fast.map(|fast| threshold(Path::Fast, fast)).transpose()?;
+        let slow = threshold(SharePath::Slow, thresholds.slow)?;
+        let fast = thresholds.fast.map(|fast| threshold(SharePath::Fast, fast)).transpose()?;
         if let Some(fast) = fast.filter(|fast| fast.t() < slow.t()) {
             return Err(ShapeError::Order { fast: fast.t().get(), slow: slow.t().get() });
         }
@@ -208,7 +208,7 @@ impl Shape {
 
     /// The threshold of `path`, if there is such a path.
     #[must_use]
-    pub fn threshold(&self, path: Path) -> Option<Threshold> {
+    pub fn threshold(&self, path: SharePath) -> Option<Threshold> {
         self.thresholds.get(path).copied()
     }
 

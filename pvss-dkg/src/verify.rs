@@ -34,14 +34,14 @@ use crypto_core::bls::min_sig;
 use crypto_core::curve::{G1Affine, G2Affine};
 use thiserror::Error;
 
+use crate::accepted::Accepted;
 use crate::batch::{self, Checker};
 use crate::config::Config;
 use crate::dealing::{Body, Dealing};
 use crate::equations::{Claim, Equations};
 use crate::opening::Statement;
 use crate::proof::{Contribution, ProofError};
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 
 /// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -72,7 +72,7 @@ pub enum SharingError {
         /// Which list.
         what: &'static str,
         /// On which path.
-        path: Path,
+        path: SharePath,
         /// Its length.
         got: usize,
         /// The number of shares.
@@ -87,7 +87,7 @@ pub enum SharingError {
     )]
     Degree {
         /// On which path.
-        path: Path,
+        path: SharePath,
         /// The threshold.
         threshold: u32,
     },
@@ -106,7 +106,7 @@ pub enum SharingError {
 ///
 /// # Errors
 /// Says which check fails first.
-pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
     batch::check(config, dealing)
 }
 
@@ -117,7 +117,7 @@ pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, De
 pub fn verify_all(
     config: &Config,
     dealings: Vec<Dealing>,
-) -> Vec<Result<Verified<Dealing>, DealingError>> {
+) -> Vec<Result<Accepted<Dealing>, DealingError>> {
     batch::check_all(config, dealings)
 }
 
@@ -170,7 +170,7 @@ impl Dealing {
 
 /// Lists that are as long as the committee's shares, for exactly the paths it has.
 pub(crate) fn check_sizes(config: &Config, body: &Body) -> Result<(), SharingError> {
-    for path in [Path::Slow, Path::Fast] {
+    for path in [SharePath::Slow, SharePath::Fast] {
         let shares = config.shape().threshold(path).map_or(0, |_| config.shares());
         let sharing = body.sharing(path);
         let lengths = [

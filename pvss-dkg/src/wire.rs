@@ -7,6 +7,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
 use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
 use crypto_core::secret::Secret;
+use crypto_core::wire::{Trailing, Truncated};
 use thiserror::Error;
 use zeroize::Zeroize;
 
@@ -64,40 +65,44 @@ pub enum DecodeError {
     },
 }
 
-/// Bytes not yet read, and how many were.
-pub(crate) struct Reader<'a> {
-    rest: &'a [u8],
-    length: usize,
+impl From<Truncated> for DecodeError {
+    fn from(Truncated { at, need, got }: Truncated) -> Self {
+        Self::Length { got: at.saturating_add(got), expected: at.saturating_add(need) }
+    }
 }
+
+impl From<Trailing> for DecodeError {
+    fn from(Trailing { at, got }: Trailing) -> Self {
+        Self::Length { got: at.saturating_add(got), expected: at }
+    }
+}
+
+/// The fields of dealings, off the front.
+pub(crate) struct Reader<'a>(crypto_core::wire::Reader<'a>);
 
 impl<'a> Reader<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, length: bytes.len() }
+        Self(crypto_core::wire::Reader::new(bytes))
     }
 
-    pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], DecodeError> {
-        let Some((head, rest)) = self.rest.split_first_chunk() else {
-            let expected = self.at().saturating_add(N);
-            return Err(DecodeError::Length { got: self.length, expected });
-        };
-        self.rest = rest;
-        Ok(head)
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        Ok(self.0.array()?)
     }
 
     /// The offset of the next byte.
     pub(crate) fn at(&self) -> usize {
-        self.length.saturating_sub(self.rest.len())
+        self.0.at()
     }
 
     pub(crate) fn version(&mut self) -> Result<(), DecodeError> {
-        match self.take()? {
+        match self.array()? {
             [VERSION] => Ok(()),
-            [got] => Err(DecodeError::Version { got: *got }),
+            [got] => Err(DecodeError::Version { got }),
         }
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
-        Ok(u32::from_be_bytes(*self.take()?))
+        Ok(u32::from_be_bytes(self.array()?))
     }
 
     /// A party of a committee of `members`.
@@ -117,12 +122,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn hash(&mut self) -> Result<[u8; 32], DecodeError> {
-        self.take().copied()
+        self.array()
     }
 
     pub(crate) fn scalar(&mut self) -> Result<Scalar, DecodeError> {
         let at = self.at();
-        Scalar::from_bytes(self.take::<32>()?)
+        Scalar::from_bytes(self.0.take(32)?)
             .map_err(|_| DecodeError::Element { what: "scalar", at })
     }
 
@@ -147,18 +152,18 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn g1(&mut self) -> Result<G1Affine, DecodeError> {
         let at = self.at();
-        G1Affine::from_bytes(self.take::<48>()?)
+        G1Affine::from_bytes(self.0.take(48)?)
             .map_err(|_| DecodeError::Element { what: "point of 𝔾₁", at })
     }
 
     pub(crate) fn g2(&mut self) -> Result<G2Affine, DecodeError> {
         let at = self.at();
-        G2Affine::from_bytes(self.take::<96>()?)
+        G2Affine::from_bytes(self.0.take(96)?)
             .map_err(|_| DecodeError::Element { what: "point of 𝔾₂", at })
     }
 
     pub(crate) fn u64(&mut self) -> Result<u64, DecodeError> {
-        Ok(u64::from_be_bytes(*self.take()?))
+        Ok(u64::from_be_bytes(self.array()?))
     }
 
     /// So many points; the caller has compared the total length first.
@@ -176,16 +181,9 @@ impl<'a> Reader<'a> {
         what: &'static str,
     ) -> Result<Vec<Affine<G>>, DecodeError> {
         let (start, size) = (self.at(), G::EMPTY.as_ref().len());
-        let length = count.saturating_mul(size);
-        let Some((bytes, rest)) = self.rest.split_at_checked(length) else {
-            let expected = start.saturating_add(length);
-            return Err(DecodeError::Length { got: self.length, expected });
-        };
+        let bytes = self.0.take(count.saturating_mul(size))?;
         let points = Affine::many_from_bytes(bytes);
-        let points =
-            points.map_err(|e| DecodeError::Element { what, at: start + e.index * size })?;
-        self.rest = rest;
-        Ok(points)
+        points.map_err(|e| DecodeError::Element { what, at: start + e.index * size })
     }
 
     pub(crate) fn scalars(&mut self, count: usize) -> Result<Vec<Scalar>, DecodeError> {
@@ -194,15 +192,12 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn signature(&mut self) -> Result<Signature, DecodeError> {
         let at = self.at();
-        Signature::from_bytes(self.take::<48>()?)
+        Signature::from_bytes(self.0.take(48)?)
             .map_err(|_| DecodeError::Element { what: "signature", at })
     }
 
     /// What is left is too much.
-    pub(crate) fn end(&self) -> Result<(), DecodeError> {
-        if self.rest.is_empty() {
-            return Ok(());
-        }
-        Err(DecodeError::Length { got: self.length, expected: self.at() })
+    pub(crate) fn end(self) -> Result<(), DecodeError> {
+        Ok(self.0.finish()?)
     }
 }

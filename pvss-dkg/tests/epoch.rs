@@ -14,8 +14,8 @@ use crypto_core::generators::{g_hat, h};
 use crypto_core::polynomial::Domain;
 use crypto_core::wvuf::{self, EvaluationKey, Input, Output};
 use pvss_dkg::{
-    Aggregate, Config, ConfigError, Dealing, DecryptionKey, Dkg, KeyRegistration, Member, Path,
-    Paths, Progress, Purpose, Session, Shape, Shares, Verified, deal, verify,
+    Accepted, Aggregate, Config, ConfigError, Dealing, DecryptionKey, Dkg, KeyRegistration, Member,
+    Paths, Progress, Purpose, Session, Shape, SharePath, Shares, deal, verify,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -67,7 +67,7 @@ fn epoch(seed: u64, fast: Option<u32>) -> Epoch {
 
 impl Epoch {
     /// Three dealings, over the wire, one of a party without shares.
-    fn run(&mut self) -> Verified<Aggregate> {
+    fn run(&mut self) -> Accepted<Aggregate> {
         let mut dkg = Dkg::new(self.config.clone());
         for dealer in [5, 1, 2].map(Party::new) {
             let signer = &self.signers[dealer.index()];
@@ -79,7 +79,7 @@ impl Epoch {
         dkg.aggregate().unwrap()
     }
 
-    fn shares(&self, aggregate: &Verified<Aggregate>) -> Vec<(Party, Shares)> {
+    fn shares(&self, aggregate: &Accepted<Aggregate>) -> Vec<(Party, Shares)> {
         let open =
             |party| (party, aggregate.decrypt(&self.config, party, key(self.seed, party)).unwrap());
         self.config.shape().access().parties().map(open).collect()
@@ -88,8 +88,8 @@ impl Epoch {
     /// Blinds, admits, evaluates and combines what is there of `path`, without `absent`.
     fn output(
         &mut self,
-        aggregate: &Verified<Aggregate>,
-        path: Path,
+        aggregate: &Accepted<Aggregate>,
+        path: SharePath,
         absent: &[u32],
         input: &Input,
     ) -> Output {
@@ -97,13 +97,13 @@ impl Epoch {
         let access = shape.access().clone();
         let threshold = shape.threshold(path).unwrap();
         let public = aggregate.public_shares(path).unwrap().to_vec();
-        let mut committee = wvuf::Committee::new(access, threshold, public).unwrap();
+        let mut committee = wvuf::VufCommittee::new(access, threshold, public).unwrap();
         let mut blinded = BTreeMap::new();
         let mut evaluators: Vec<(Party, EvaluationKey)> = Vec::new();
         for (party, shares) in self.shares(aggregate) {
             let own = match path {
-                Path::Slow => shares.slow,
-                Path::Fast => shares.fast.unwrap(),
+                SharePath::Slow => shares.slow,
+                SharePath::Fast => shares.fast.unwrap(),
             };
             if !own.is_empty() && !absent.contains(&party.get()) {
                 let (evaluation, key) = wvuf::blind(&committee, party, &own, &mut self.rng);
@@ -148,7 +148,7 @@ fn both_paths_rebuild_the_one_secret() {
     assert_eq!(check_pairing_product(terms), Ok(()));
     assert_ne!(secret(&slow, 4), rebuilt);
     assert_ne!(secret(&fast, 7), rebuilt);
-    for (path, own) in [(Path::Slow, &slow), (Path::Fast, &fast)] {
+    for (path, own) in [(SharePath::Slow, &slow), (SharePath::Fast, &fast)] {
         let public = aggregate.public_shares(path).unwrap();
         for (share, public) in own.iter().zip(public) {
             assert_eq!(check_pairing_product([(*share, g_hat()), (-h(), *public)]), Ok(()));
@@ -161,13 +161,13 @@ fn both_paths_give_one_output() {
     let mut epoch = epoch(2, Some(FAST));
     let aggregate = epoch.run();
     let input = Input::new(&CONTEXT, Slot::new(42), Some([5; 32]));
-    let slow = epoch.output(&aggregate, Path::Slow, &[], &input);
-    assert_eq!(epoch.output(&aggregate, Path::Fast, &[], &input), slow);
+    let slow = epoch.output(&aggregate, SharePath::Slow, &[], &input);
+    assert_eq!(epoch.output(&aggregate, SharePath::Fast, &[], &input), slow);
     // Without party 2 there are 7 shares left, without 5 there are 8.
-    assert_eq!(epoch.output(&aggregate, Path::Slow, &[2], &input), slow);
-    assert_eq!(epoch.output(&aggregate, Path::Fast, &[5], &input), slow);
+    assert_eq!(epoch.output(&aggregate, SharePath::Slow, &[2], &input), slow);
+    assert_eq!(epoch.output(&aggregate, SharePath::Fast, &[5], &input), slow);
     let next = Input::new(&CONTEXT, Slot::new(43), Some([5; 32]));
-    assert_ne!(epoch.output(&aggregate, Path::Slow, &[], &next), slow);
+    assert_ne!(epoch.output(&aggregate, SharePath::Slow, &[], &next), slow);
 }
 
 #[test]
@@ -178,19 +178,19 @@ fn whoever_was_absent_needs_the_aggregate_only() {
     let aggregate = aggregate.verify(&epoch.config).unwrap();
     assert_eq!(aggregate.dealers().collect::<Vec<_>>(), [1, 2, 5].map(Party::new));
     let input = Input::new(&CONTEXT, Slot::new(1), None);
-    let slow = epoch.output(&aggregate, Path::Slow, &[], &input);
-    assert_eq!(epoch.output(&aggregate, Path::Fast, &[], &input), slow);
+    let slow = epoch.output(&aggregate, SharePath::Slow, &[], &input);
+    assert_eq!(epoch.output(&aggregate, SharePath::Fast, &[], &input), slow);
 }
 
 #[test]
 fn one_path_is_enough() {
     let mut epoch = epoch(4, None);
     let aggregate = epoch.run();
-    assert!(aggregate.public_shares(Path::Fast).is_none());
+    assert!(aggregate.public_shares(SharePath::Fast).is_none());
     assert!(epoch.shares(&aggregate).iter().all(|(_, shares)| shares.fast.is_none()));
     let input = Input::new(&CONTEXT, Slot::new(1), None);
-    let all = epoch.output(&aggregate, Path::Slow, &[], &input);
-    assert_eq!(epoch.output(&aggregate, Path::Slow, &[2], &input), all);
+    let all = epoch.output(&aggregate, SharePath::Slow, &[], &input);
+    assert_eq!(epoch.output(&aggregate, SharePath::Slow, &[2], &input), all);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crypto_core::access::{Access, AccessError, Party, Threshold, ThresholdError}
 use crypto_core::bls::min_sig;
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Config, ConfigError, Dealer, DecryptionKey, Member, Path, Paths, Purpose, Session, Shape,
-    ShapeError,
+    Config, ConfigError, Dealer, DecryptionKey, Member, Paths, Purpose, Session, Shape, ShapeError,
+    SharePath,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -49,7 +49,11 @@ fn a_shape_is_what_the_rounding_says() {
                 let threshold = rounding.guarantee(pair)?.threshold();
                 Some(Threshold::new(threshold.get(), rounding.total().get()).unwrap())
             });
-            assert_eq!((Some(shape.slow()), shape.threshold(Path::Fast)), (slow, fast), "{name}");
+            assert_eq!(
+                (Some(shape.slow()), shape.threshold(SharePath::Fast)),
+                (slow, fast),
+                "{name}"
+            );
             assert_eq!(fast.is_some(), pairs.len() == 2);
             let holders =
                 shape.access().parties().filter(|party| shape.access().weight(*party) > 0);
@@ -63,10 +67,10 @@ fn pairs_are_told_apart_by_name_and_not_by_place() {
     let shape = shape_of(&[Pair::slow(), Pair::fast()]).unwrap();
     let turned = shape_of(&[Pair::fast(), Pair::slow()]).unwrap();
     assert_eq!(turned.weights(), shape.weights());
-    for path in [Path::Slow, Path::Fast] {
+    for path in [SharePath::Slow, SharePath::Fast] {
         assert_eq!(turned.threshold(path), shape.threshold(path));
     }
-    assert!(shape.slow().t() < shape.threshold(Path::Fast).unwrap().t());
+    assert!(shape.slow().t() < shape.threshold(SharePath::Fast).unwrap().t());
 }
 
 #[test]
@@ -87,7 +91,7 @@ fn pairs_that_are_not_those_of_the_paths_are_refused() {
     let fast = Pair::new(Pair::FAST, Ratio::HALF, Ratio::TWO_THIRDS).unwrap();
     let right = shape_of(&[Pair::slow(), Pair::fast()]).unwrap();
     let [slow_t, fast_t] =
-        [right.threshold(Path::Fast), Some(right.slow())].map(|one| one.unwrap().t().get());
+        [right.threshold(SharePath::Fast), Some(right.slow())].map(|one| one.unwrap().t().get());
     let error = shape_of(&[slow, fast]).unwrap_err();
     assert_eq!(error, ShapeError::Order { fast: fast_t, slow: slow_t });
 }
@@ -105,9 +109,9 @@ fn weights_and_thresholds_must_fit() {
     let too_many = AccessError::TooManyShares { total, max };
     assert_eq!(shape(&[max, 1], 1, None), Err(too_many.into()));
     let outside = |path, t| Err(ShapeError::Threshold { path, error: ThresholdError { t, n: 5 } });
-    assert_eq!(shape(&[2, 0, 3], 0, None), outside(Path::Slow, 0));
-    assert_eq!(shape(&[2, 0, 3], 6, Some(5)), outside(Path::Slow, 6));
-    assert_eq!(shape(&[2, 0, 3], 3, Some(6)), outside(Path::Fast, 6));
+    assert_eq!(shape(&[2, 0, 3], 0, None), outside(SharePath::Slow, 0));
+    assert_eq!(shape(&[2, 0, 3], 6, Some(5)), outside(SharePath::Slow, 6));
+    assert_eq!(shape(&[2, 0, 3], 3, Some(6)), outside(SharePath::Fast, 6));
     let error = shape(&[2, 0, 3], 3, Some(0)).unwrap_err();
     assert_eq!(error.to_string(), "fast threshold is 0 of 5 shares, expected 1 to 5");
     assert_eq!(shape(&[2, 0, 3], 4, Some(3)), Err(ShapeError::Order { fast: 3, slow: 4 }));
@@ -120,7 +124,7 @@ fn tight_is_the_quorum_of_exact_stake() {
         let stakes = vec![Stake::new(1); usize::try_from(parties).unwrap()];
         let shape = Shape::tight(&stakes, Ratio::TWO_THIRDS).unwrap();
         let quorum = Threshold::new(parties - parties.div_ceil(3) + 1, parties).unwrap();
-        assert_eq!((shape.slow(), shape.threshold(Path::Fast)), (quorum, None));
+        assert_eq!((shape.slow(), shape.threshold(SharePath::Fast)), (quorum, None));
         assert_eq!(shape.stakes(), Some(&*stakes));
     }
     let shape = Shape::tight(&[4, 0, 3, 3].map(Stake::new), Ratio::TWO_THIRDS).unwrap();
@@ -143,7 +147,7 @@ fn stake_that_cannot_be_counted_in_shares_is_refused() {
     let too_many = AccessError::TooManyShares { total: u64::from(max) + 2, max };
     assert_eq!(tight(&[max.into(), 2], Ratio::HALF), Err(too_many.into()));
     assert_eq!(tight(&[0, 0], Ratio::HALF), Err(AccessError::NoShares { parties: 2 }.into()));
-    let (path, error) = (Path::Slow, ThresholdError { t: 4, n: 3 });
+    let (path, error) = (SharePath::Slow, ThresholdError { t: 4, n: 3 });
     assert_eq!(tight(&[1, 1, 1], Ratio::ONE), Err(ShapeError::Threshold { path, error }));
 }
 

@@ -95,10 +95,11 @@ const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
 /// Small committees under attack, by the program that the tests were built with. Engines and functions are
 /// drawn; each engine plays for itself as well, for Jolteon and Malachite are drawn seldom.
-const CAMPAIGNS: [&str; 3] = [
+const CAMPAIGNS: [&str; 4] = [
     "--executions 400 --seed 7",
     "--engine jolteon --executions 30 --seed 8",
     "--engine malachite --executions 30 --seed 9",
+    "--engine jolteon --function bls --epochs 2 --executions 20 --seed 10",
 ];
 
 /// These benches have no tests; `source` looks at them.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_channel::Receiver;
 use beacon::{
-    Beacon, Config, ConfigError, Effect, Input, Message, Path, Record, Scheme, Slot, Switch, Value,
-    View,
+    Beacon, Config, ConfigError, Content, Effect, Input, LateKey, Message, Path, Record, Scheme,
+    Slot, Switch, Value, View,
 };
 use crypto_core::access::Party;
 use journal::{Journal, JournalError, Journaled, OpenError};
@@ -204,7 +204,7 @@ impl<S: Scheme> Driver<S> {
     ///
     /// # Errors
     /// [`Stopped`]
-    pub fn on_key(&self, path: Path, key: S::LateKey) -> Result<(), Stopped> {
+    pub fn on_key(&self, path: Path, key: LateKey<S>) -> Result<(), Stopped> {
         self.tell(Input::Admitted { path, key })
     }
 
@@ -230,7 +230,7 @@ impl<S: Scheme> Driver<S> {
     ///
     /// # Errors
     /// [`Stopped`]. A content that is not the slot's comes back as [`Event::Refused`].
-    pub fn on_content(&self, content: S::Content) -> Result<(), Stopped> {
+    pub fn on_content(&self, content: Content<S>) -> Result<(), Stopped> {
         self.tell(Input::Content(content))
     }
 

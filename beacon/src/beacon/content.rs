@@ -11,22 +11,22 @@ use std::sync::Arc;
 use super::Beacon;
 use crate::event::{Effect, Refusal};
 use crate::job::Subject;
-use crate::schemes::{Contained, ContentError, Scheme};
+use crate::schemes::{Contained, Content, ContentError, Contents, Scheme};
 use protocol::{Slot, Value};
 
 /// The most contents of one slot that are kept before it is final.
 const MOST: usize = 4;
 
 impl<S: Scheme> Beacon<S> {
-    pub(super) fn content(&mut self, content: S::Content) {
+    pub(super) fn content(&mut self, content: Content<S>) {
         if let Err(error) = self.enter_content(content) {
             self.effect(Effect::Refused(Refusal::Content(error)));
         }
     }
 
-    fn enter_content(&mut self, content: S::Content) -> Result<(), ContentError> {
+    fn enter_content(&mut self, content: Content<S>) -> Result<(), ContentError> {
         let Some(committee) = self.keys.committee(self.plan.late()) else { return Ok(()) };
-        let contained = S::contained(committee, &self.context, content)?;
+        let contained = S::Contents::contained(committee, &self.context, content)?;
         let Contained { slot, value, input } = contained;
         let limit = self.local.after(self.limits.window);
         if slot > limit {

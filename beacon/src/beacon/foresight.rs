@@ -36,7 +36,7 @@ use crypto_core::access::Party;
 use super::Beacon;
 use crate::collector::{Expected, Lane};
 use crate::job::{Finding, Job, Work};
-use crate::schemes::Scheme;
+use crate::schemes::{Foresight, Function, Scheme};
 use contract::Path;
 use protocol::Slot;
 
@@ -56,13 +56,13 @@ pub struct Foresights {
 
 /// Who is expected under each path.
 #[derive(Debug)]
-pub(super) struct Foresight<S: Scheme> {
+pub(super) struct Guesses<S: Function> {
     guesses: BTreeMap<Path, Guess<S>>,
     count: Foresights,
 }
 
 #[derive(Debug)]
-struct Guess<S: Scheme> {
+struct Guess<S: Function> {
     scores: BTreeMap<Party, u32>,
     expected: Option<Arc<Expected<S>>>,
     /// The set that is being prepared for.
@@ -72,19 +72,19 @@ struct Guess<S: Scheme> {
 }
 
 // Derived, they would ask for defaults of what is in them.
-impl<S: Scheme> Default for Foresight<S> {
+impl<S: Function> Default for Guesses<S> {
     fn default() -> Self {
         Self { guesses: BTreeMap::new(), count: Foresights::default() }
     }
 }
 
-impl<S: Scheme> Default for Guess<S> {
+impl<S: Function> Default for Guess<S> {
     fn default() -> Self {
         Self { scores: BTreeMap::new(), expected: None, pending: None, met: false }
     }
 }
 
-impl<S: Scheme> Foresight<S> {
+impl<S: Function> Guesses<S> {
     pub(super) fn expected(&self, path: Path) -> Option<&Arc<Expected<S>>> {
         self.guesses.get(&path)?.expected.as_ref()
     }
@@ -132,7 +132,7 @@ impl<S: Scheme> Foresight<S> {
     }
 }
 
-impl<S: Scheme> Guess<S> {
+impl<S: Function> Guess<S> {
     /// Those who come most often, as many as suffice; of equals the heaviest.
     fn likely(
         &self,
@@ -167,7 +167,7 @@ impl<S: Scheme> Beacon<S> {
 
     /// A slot was combined: whom to expect in the next.
     pub(super) fn look_ahead(&mut self, lane: Lane, slot: Slot) -> Option<Job<S>> {
-        if !S::FORESIGHT {
+        if !<S::Foresight as Foresight<S>>::USED {
             return None;
         }
         let keys = Arc::clone(&self.keys);

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use protocol::{Instant, Slot};
 
 use super::Beacon;
-use super::foresight::Foresight;
+use super::foresight::Guesses;
 use super::missed::Missed;
 use super::recall::Recall;
-use crate::config::{Config, ConfigError, Limits, Split, split};
+use crate::config::{Config, Limits, Split, split};
+use crate::config_error::ConfigError;
 use crate::history::{Answer, Given, History, Passed};
 use crate::schemes::Scheme;
 use crate::wire::Record;
@@ -96,7 +97,7 @@ impl<S: Scheme> Beacon<S> {
             shown: Given::new(limits.outputs, limits.retry / 2),
             passed: Passed::new(limits.outputs),
             missed: Missed::default(),
-            foresight: Foresight::default(),
+            foresight: Guesses::default(),
             suspects: BTreeSet::new(),
             accused: BTreeSet::new(),
             outputs: VecDeque::new(),

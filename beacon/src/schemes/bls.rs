@@ -31,7 +31,6 @@
 //! Of others it does not ask: who deals last in a key generation can give itself such a share, harms
 //! nobody but itself, and must not be able to stop the epoch.
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -41,15 +40,14 @@ use crypto_core::context::Context;
 use crypto_core::drand::Randomness;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold::{
-    self, Ahead, Combination, Committee, Message, Partial, PartialError, Purpose, Signer,
+    self, Ahead, Combination, Message, Partial, PartialError, Purpose, Signer, SigningCommittee,
 };
 
 use super::{
-    Contained, ContentError, KeyError, OtherGroupKey, QuorumError, Random, Scheme, ShapeError,
-    ShownError, Statement, disjoint,
+    Combined, Foresight, Function, NoContents, NoLateKeys, OtherGroupKey, PartialsError, Random,
+    Scheme, ShapeError, Sharing, ShownError, Statement, disjoint,
 };
-use crate::config::ConfigError;
-use crate::job::Combined;
+use crate::config_error::ConfigError;
 use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
@@ -78,44 +76,32 @@ impl Bls {
     }
 }
 
-impl Scheme for Bls {
-    type Committee = Committee<MinSig>;
-    type Secret = Signer<MinSig>;
-    type LateKey = Infallible;
-    type Content = Infallible;
+impl Function for Bls {
+    type Committee = SigningCommittee<MinSig>;
     type Input = Message<MinSig>;
     type Partial = Partial<MinSig>;
     type Output = min_sig::Signature;
     /// The output is a signature: nothing else is needed.
     type Proof = ();
     type Shown = min_sig::Signature;
-    type Foreseen = Combination;
-    type Ahead = Ahead<MinSig>;
+    type LateKeys = NoLateKeys;
+    type Contents = NoContents;
+    type Foresight = Self;
 
-    const FORESIGHT: bool = true;
-
-    fn id(committee: &Committee<MinSig>) -> [u8; 32] {
+    fn id(committee: &SigningCommittee<MinSig>) -> [u8; 32] {
         committee.id()
     }
 
-    fn parties(committee: &Committee<MinSig>) -> usize {
+    fn parties(committee: &SigningCommittee<MinSig>) -> usize {
         committee.access().len()
     }
 
-    fn holding(committee: &Committee<MinSig>, party: Party) -> u128 {
+    fn holding(committee: &SigningCommittee<MinSig>, party: Party) -> u128 {
         committee.access().weight(party).into()
     }
 
-    fn weight(committee: &Committee<MinSig>, party: Party) -> u128 {
-        Self::holding(committee, party)
-    }
-
-    fn threshold(committee: &Committee<MinSig>) -> u128 {
+    fn threshold(committee: &SigningCommittee<MinSig>) -> u128 {
         committee.threshold().t().get().into()
-    }
-
-    fn admit(_: &mut Committee<MinSig>, key: Infallible) -> Result<(), KeyError> {
-        match key {}
     }
 
     fn input(
@@ -136,20 +122,8 @@ impl Scheme for Bls {
         }
     }
 
-    fn contained(
-        _: &Committee<MinSig>,
-        _: &Context,
-        content: Infallible,
-    ) -> Result<Contained<Self>, ContentError> {
-        match content {}
-    }
-
-    fn evaluate(secret: &Signer<MinSig>, input: &Message<MinSig>) -> Option<Partial<MinSig>> {
-        secret.partial(input).ok()
-    }
-
     fn check_shape(
-        committee: &Committee<MinSig>,
+        committee: &SigningCommittee<MinSig>,
         party: Party,
         partial: &Partial<MinSig>,
     ) -> Result<(), ShapeError> {
@@ -162,55 +136,29 @@ impl Scheme for Bls {
     }
 
     /// A count and the points.
-    fn partial_bytes(committee: &Committee<MinSig>, party: Party) -> usize {
+    fn partial_bytes(committee: &SigningCommittee<MinSig>, party: Party) -> usize {
         4 + 48 * committee.access().range(party).len()
     }
 
     fn verify(
-        committee: &Committee<MinSig>,
+        committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) -> Result<(), QuorumError> {
+    ) -> Result<(), PartialsError> {
         Ok(committee.check_all(input, partials)?)
     }
 
     fn combine(
-        committee: &Committee<MinSig>,
+        committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) -> Result<Combined<Self>, QuorumError> {
+    ) -> Result<Combined<Self>, PartialsError> {
         let output = committee.optimistic(input, partials.clone())?.combine()?;
         Ok(Combined { output, proof: () })
     }
 
-    fn foresee(committee: &Committee<MinSig>, parties: &BTreeSet<Party>) -> Option<Combination> {
-        Combination::new(committee, parties.iter().copied())
-    }
-
-    fn begin(foreseen: &Arc<Combination>, _: &Message<MinSig>) -> Ahead<MinSig> {
-        Ahead::new(foreseen)
-    }
-
-    fn add(
-        ahead: &mut Ahead<MinSig>,
-        _: &Committee<MinSig>,
-        partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) {
-        ahead.add(partials);
-    }
-
-    fn finish(
-        ahead: &Ahead<MinSig>,
-        committee: &Committee<MinSig>,
-        input: &Message<MinSig>,
-        partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) -> Result<Combined<Self>, QuorumError> {
-        let output = ahead.finish(committee, input, partials)?;
-        Ok(Combined { output, proof: () })
-    }
-
     fn prove(
-        _: &Committee<MinSig>,
+        _: &SigningCommittee<MinSig>,
         _: &Message<MinSig>,
         _: &BTreeMap<Party, Partial<MinSig>>,
     ) -> Option<()> {
@@ -221,13 +169,13 @@ impl Scheme for Bls {
         *output
     }
 
-    fn shown_bytes(_: &Committee<MinSig>) -> usize {
+    fn shown_bytes(_: &SigningCommittee<MinSig>) -> usize {
         48
     }
 
     /// Two pairings under the group key.
     fn check_shown(
-        committee: &Committee<MinSig>,
+        committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         shown: &min_sig::Signature,
     ) -> Result<Combined<Self>, ShownError> {
@@ -236,7 +184,7 @@ impl Scheme for Bls {
     }
 
     fn check_binding(
-        committee: &Committee<MinSig>,
+        committee: &SigningCommittee<MinSig>,
         path: Path,
         binding: Binding,
     ) -> Result<(), ConfigError> {
@@ -244,9 +192,32 @@ impl Scheme for Bls {
         if got == expected { Ok(()) } else { Err(ConfigError::Purpose { path, got, expected }) }
     }
 
+    /// Rounds of one chain have one key. Certificates name their epoch, and so do their keys.
+    fn check_handover(
+        before: &SigningCommittee<MinSig>,
+        after: &SigningCommittee<MinSig>,
+    ) -> Result<(), OtherGroupKey> {
+        let rounds = before.purpose() == Purpose::Rounds;
+        if rounds && before.group_key() != after.group_key() { Err(OtherGroupKey) } else { Ok(()) }
+    }
+
+    fn public_keys(committee: &SigningCommittee<MinSig>) -> BTreeSet<Vec<u8>> {
+        let shares = committee.share_keys().iter().map(|key| key.to_bytes().to_vec());
+        shares.chain([committee.group_key().to_bytes().to_vec()]).collect()
+    }
+}
+
+impl Scheme for Bls {
+    type Secret = Signer<MinSig>;
+
+    fn evaluate(secret: &Signer<MinSig>, input: &Message<MinSig>) -> Option<Partial<MinSig>> {
+        secret.partial(input).ok()
+    }
+
     fn check_secret(
-        committee: &Committee<MinSig>,
-        (me, secret): (Party, &Signer<MinSig>),
+        committee: &SigningCommittee<MinSig>,
+        me: Party,
+        secret: &Signer<MinSig>,
         path: Path,
         _: &Context,
     ) -> Result<(), ConfigError> {
@@ -260,9 +231,12 @@ impl Scheme for Bls {
 
     fn check_paths(
         me: Party,
-        slow: &Committee<MinSig>,
-        fast: &Committee<MinSig>,
+        slow: &Sharing<Self>,
+        fast: &Sharing<Self>,
+        _: &Context,
     ) -> Result<(), ConfigError> {
+        // The public keys of shares say all there is to say of the shares.
+        let (slow, fast) = (&slow.committee, &fast.committee);
         if slow.group_key() != fast.group_key() {
             return Err(ConfigError::GroupKeys);
         }
@@ -270,25 +244,47 @@ impl Scheme for Bls {
         if fast.threshold().t() == NonZeroU32::MIN {
             return Ok(());
         }
-        let own = |committee: &Committee<MinSig>| {
+        let own = |committee: &SigningCommittee<MinSig>| {
             let keys = committee.share_keys().get(committee.access().range(me));
             keys.unwrap_or_default().to_vec()
         };
         disjoint(me, &own(slow), &own(fast))
     }
+}
 
-    /// Rounds of one chain have one key. Certificates name their epoch, and so do their keys.
-    fn check_handover(
-        before: &Committee<MinSig>,
-        after: &Committee<MinSig>,
-    ) -> Result<(), OtherGroupKey> {
-        let rounds = before.purpose() == Purpose::Rounds;
-        if rounds && before.group_key() != after.group_key() { Err(OtherGroupKey) } else { Ok(()) }
+impl Foresight<Self> for Bls {
+    type Foreseen = Combination;
+    type Ahead = Ahead<MinSig>;
+
+    const USED: bool = true;
+
+    fn foresee(
+        committee: &SigningCommittee<MinSig>,
+        parties: &BTreeSet<Party>,
+    ) -> Option<Combination> {
+        Combination::new(committee, parties.iter().copied())
     }
 
-    fn public_keys(committee: &Committee<MinSig>) -> BTreeSet<Vec<u8>> {
-        let shares = committee.share_keys().iter().map(|key| key.to_bytes().to_vec());
-        shares.chain([committee.group_key().to_bytes().to_vec()]).collect()
+    fn begin(foreseen: &Arc<Combination>, _: &Message<MinSig>) -> Ahead<MinSig> {
+        Ahead::new(foreseen)
+    }
+
+    fn add(
+        ahead: &mut Ahead<MinSig>,
+        _: &SigningCommittee<MinSig>,
+        partials: &BTreeMap<Party, Partial<MinSig>>,
+    ) {
+        ahead.add(partials);
+    }
+
+    fn finish(
+        ahead: &Ahead<MinSig>,
+        committee: &SigningCommittee<MinSig>,
+        input: &Message<MinSig>,
+        partials: &BTreeMap<Party, Partial<MinSig>>,
+    ) -> Result<Combined<Self>, PartialsError> {
+        let output = ahead.finish(committee, input, partials)?;
+        Ok(Combined { output, proof: () })
     }
 }
 
@@ -298,15 +294,11 @@ impl Random for Bls {
     }
 }
 
-impl From<threshold::QuorumError> for QuorumError {
-    fn from(error: threshold::QuorumError) -> Self {
+impl From<threshold::MisuseError> for PartialsError {
+    fn from(error: threshold::MisuseError) -> Self {
         match error {
-            threshold::QuorumError::Purpose(_) => Self::Input,
-            threshold::QuorumError::NoShares { party } => Self::NotCounted { party },
-            threshold::QuorumError::BelowThreshold { got, need } => {
-                Self::BelowThreshold { got: got.into(), need: need.get().into() }
-            }
-            threshold::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+            threshold::MisuseError::Purpose(_) => Self::Input,
+            threshold::MisuseError::NoShares { party } => Self::NotCounted { party },
         }
     }
 }

@@ -41,7 +41,6 @@
 mod batch;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -55,10 +54,10 @@ use crypto_core::elgamal::{
 
 pub use self::batch::{Batch, Bounds, Decrypting, Unusable};
 use super::{
-    Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError, disjoint,
+    Combined, Contained, ContentError, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
+    PartialsError, Scheme, ShapeError, Sharing, ShownError, check_weight, disjoint,
 };
-use crate::config::ConfigError;
-use crate::job::Combined;
+use crate::config_error::ConfigError;
 use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
@@ -85,22 +84,18 @@ pub enum Unopened {
     Broken(#[from] Unopenable),
 }
 
-impl Scheme for Decryption {
-    const OF_CONTENT: bool = true;
-
+impl Function for Decryption {
     type Committee = Decrypting;
-    type Secret = DecryptionKey;
-    type LateKey = Infallible;
-    type Content = Batch;
     type Input = Batch;
     type Partial = DecryptionShares;
     type Output = Plaintexts;
     /// What opens each valid ciphertext, in order.
     type Proof = Vec<Opening>;
     type Shown = Vec<Opening>;
-    /// Not done: what is opened is a batch of any size.
-    type Foreseen = Infallible;
-    type Ahead = Infallible;
+    type LateKeys = NoLateKeys;
+    type Contents = Self;
+    /// What is opened is a batch of any size.
+    type Foresight = NoForesight;
 
     fn id(committee: &Decrypting) -> [u8; 32] {
         committee.id()
@@ -114,38 +109,13 @@ impl Scheme for Decryption {
         committee.holders().access().weight(party).into()
     }
 
-    fn weight(committee: &Decrypting, party: Party) -> u128 {
-        Self::holding(committee, party)
-    }
-
     fn threshold(committee: &Decrypting) -> u128 {
         committee.holders().threshold().t().get().into()
-    }
-
-    fn admit(_: &mut Decrypting, key: Infallible) -> Result<(), KeyError> {
-        match key {}
     }
 
     /// Not without the content.
     fn input(_: &Context, _: Binding, _: Slot, _: Option<Value>) -> Option<Batch> {
         None
-    }
-
-    fn contained(
-        committee: &Decrypting,
-        context: &Context,
-        content: Batch,
-    ) -> Result<Contained<Self>, ContentError> {
-        let (slot, value) = (content.slot(), content.value());
-        if content.context() != context || !content.is_of(committee) {
-            return Err(ContentError::Elsewhere { slot });
-        }
-        Ok(Contained { slot, value, input: content })
-    }
-
-    fn evaluate(secret: &DecryptionKey, input: &Batch) -> Option<DecryptionShares> {
-        let shares = input.valid().map(|ciphertext| secret.decrypt_share(ciphertext).ok());
-        shares.collect::<Option<_>>().map(DecryptionShares)
     }
 
     /// How many ciphertexts there are is known with the content only.
@@ -177,7 +147,7 @@ impl Scheme for Decryption {
         committee: &Decrypting,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
-    ) -> Result<(), QuorumError> {
+    ) -> Result<(), PartialsError> {
         let mut culprits = miscounted(input, partials);
         for (ciphertext, shares) in by_ciphertext(input, partials) {
             match committee.holders().check_all(ciphertext, &shares) {
@@ -186,19 +156,15 @@ impl Scheme for Decryption {
                 Err(error) => return Err(error.into()),
             }
         }
-        if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
+        if culprits.is_empty() { Ok(()) } else { Err(PartialsError::Faulty { culprits }) }
     }
 
     fn combine(
         committee: &Decrypting,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
-    ) -> Result<Combined<Self>, QuorumError> {
-        let got = partials.keys().map(|party| Self::weight(committee, *party)).sum();
-        let need = Self::threshold(committee);
-        if got < need {
-            return Err(QuorumError::BelowThreshold { got, need });
-        }
+    ) -> Result<Combined<Self>, PartialsError> {
+        check_weight::<Self>(committee, partials)?;
         let mut culprits = miscounted(input, partials);
         let mut opened = Vec::new();
         if culprits.is_empty() {
@@ -214,33 +180,8 @@ impl Scheme for Decryption {
         if culprits.is_empty() {
             Ok(outcome(input, opened))
         } else {
-            Err(QuorumError::Faulty { culprits })
+            Err(PartialsError::Faulty { culprits })
         }
-    }
-
-    fn begin(foreseen: &Arc<Infallible>, _: &Batch) -> Infallible {
-        match **foreseen {}
-    }
-
-    fn add(ahead: &mut Infallible, _: &Decrypting, _: &BTreeMap<Party, DecryptionShares>) {
-        match *ahead {}
-    }
-
-    fn finish(
-        ahead: &Infallible,
-        _: &Decrypting,
-        _: &Batch,
-        _: &BTreeMap<Party, DecryptionShares>,
-    ) -> Result<Combined<Self>, QuorumError> {
-        match *ahead {}
-    }
-
-    fn prove(
-        _: &Decrypting,
-        _: &Batch,
-        _: &BTreeMap<Party, DecryptionShares>,
-    ) -> Option<Vec<Opening>> {
-        None
     }
 
     fn show(_: &Plaintexts, proof: &Vec<Opening>) -> Vec<Opening> {
@@ -269,9 +210,30 @@ impl Scheme for Decryption {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
 
+    /// A ciphertext names its epoch, and is to the epoch's key.
+    fn check_handover(_: &Decrypting, _: &Decrypting) -> Result<(), OtherGroupKey> {
+        Ok(())
+    }
+
+    fn public_keys(committee: &Decrypting) -> BTreeSet<Vec<u8>> {
+        let holders = committee.holders();
+        let shares = holders.share_keys().iter().chain([]).map(|key| key.to_bytes().to_vec());
+        shares.chain([holders.key().y_hat().to_bytes().to_vec()]).collect()
+    }
+}
+
+impl Scheme for Decryption {
+    type Secret = DecryptionKey;
+
+    fn evaluate(secret: &DecryptionKey, input: &Batch) -> Option<DecryptionShares> {
+        let shares = input.valid().map(|ciphertext| secret.decrypt_share(ciphertext).ok());
+        shares.collect::<Option<_>>().map(DecryptionShares)
+    }
+
     fn check_secret(
         committee: &Decrypting,
-        (me, secret): (Party, &DecryptionKey),
+        me: Party,
+        secret: &DecryptionKey,
         path: Path,
         _: &Context,
     ) -> Result<(), ConfigError> {
@@ -282,7 +244,14 @@ impl Scheme for Decryption {
         }
     }
 
-    fn check_paths(me: Party, slow: &Decrypting, fast: &Decrypting) -> Result<(), ConfigError> {
+    fn check_paths(
+        me: Party,
+        slow: &Sharing<Self>,
+        fast: &Sharing<Self>,
+        _: &Context,
+    ) -> Result<(), ConfigError> {
+        // The public keys of shares say all there is to say of the shares.
+        let (slow, fast) = (&slow.committee, &fast.committee);
         let (slow_holders, fast_holders) = (slow.holders(), fast.holders());
         if slow_holders.key() != fast_holders.key() {
             return Err(ConfigError::GroupKeys);
@@ -293,17 +262,29 @@ impl Scheme for Decryption {
         if fast_holders.threshold().t() == NonZeroU32::MIN {
             return Ok(());
         }
-        let own = |holders: &elgamal::Committee| {
+        let own = |holders: &elgamal::DecryptionCommittee| {
             let keys = holders.share_keys().get(holders.access().range(me));
             keys.unwrap_or_default().to_vec()
         };
         disjoint(me, &own(slow_holders), &own(fast_holders))
     }
+}
 
-    fn public_keys(committee: &Decrypting) -> BTreeSet<Vec<u8>> {
-        let holders = committee.holders();
-        let shares = holders.share_keys().iter().chain([]).map(|key| key.to_bytes().to_vec());
-        shares.chain([holders.key().y_hat().to_bytes().to_vec()]).collect()
+impl Contents<Self> for Decryption {
+    type Content = Batch;
+
+    const NEEDED: bool = true;
+
+    fn contained(
+        committee: &Decrypting,
+        context: &Context,
+        content: Batch,
+    ) -> Result<Contained<Self>, ContentError> {
+        let (slot, value) = (content.slot(), content.value());
+        if content.context() != context || !content.is_of(committee) {
+            return Err(ContentError::Elsewhere { slot });
+        }
+        Ok(Contained { slot, value, input: content })
     }
 }
 
@@ -348,14 +329,8 @@ fn by_ciphertext<'b>(
     })
 }
 
-impl From<elgamal::QuorumError> for QuorumError {
-    fn from(error: elgamal::QuorumError) -> Self {
-        match error {
-            elgamal::QuorumError::OtherKey(_) => Self::Input,
-            elgamal::QuorumError::BelowThreshold { got, need } => {
-                Self::BelowThreshold { got: got.into(), need: need.get().into() }
-            }
-            elgamal::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
-        }
+impl From<elgamal::OtherKey> for PartialsError {
+    fn from(_: elgamal::OtherKey) -> Self {
+        Self::Input
     }
 }

@@ -24,8 +24,6 @@
 //! Elsewhere: adding up and naming culprits (`crypto_core::certificate`), certificates in a constant size
 //! ([`Bls`](super::Bls) with [`Binding::Value`]).
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
-use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
@@ -35,9 +33,11 @@ use crypto_core::certificate::{
 };
 use crypto_core::context::Context;
 
-use super::{Contained, ContentError, KeyError, QuorumError, Scheme, ShapeError, ShownError};
-use crate::config::ConfigError;
-use crate::job::Combined;
+use super::{
+    Combined, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, PartialsError, Scheme,
+    ShapeError, Sharing, ShownError,
+};
+use crate::config_error::ConfigError;
 use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
@@ -83,19 +83,17 @@ impl Statement {
     }
 }
 
-impl Scheme for MultiSig {
+impl Function for MultiSig {
     type Committee = Electorate<MinSig>;
-    type Secret = min_sig::SecretKey;
-    type LateKey = Infallible;
-    type Content = Infallible;
     type Input = Statement;
     type Partial = min_sig::Signature;
     type Output = Statement;
     type Proof = Certificate<MinSig>;
     type Shown = Certificate<MinSig>;
+    type LateKeys = NoLateKeys;
+    type Contents = NoContents;
     /// A sum needs no coefficients, and additions cost nothing beside the check of the result.
-    type Foreseen = Infallible;
-    type Ahead = Infallible;
+    type Foresight = NoForesight;
 
     fn id(electorate: &Electorate<MinSig>) -> [u8; 32] {
         electorate.id()
@@ -109,32 +107,12 @@ impl Scheme for MultiSig {
         electorate.elector(party).map_or(0, |elector| elector.stake)
     }
 
-    fn weight(electorate: &Electorate<MinSig>, party: Party) -> u128 {
-        Self::holding(electorate, party)
-    }
-
     fn threshold(electorate: &Electorate<MinSig>) -> u128 {
         electorate.quorum()
     }
 
-    fn admit(_: &mut Electorate<MinSig>, key: Infallible) -> Result<(), KeyError> {
-        match key {}
-    }
-
     fn input(context: &Context, _: Binding, slot: Slot, value: Option<Value>) -> Option<Statement> {
         Some(Statement { context: *context, slot, value: value? })
-    }
-
-    fn contained(
-        _: &Electorate<MinSig>,
-        _: &Context,
-        content: Infallible,
-    ) -> Result<Contained<Self>, ContentError> {
-        match content {}
-    }
-
-    fn evaluate(secret: &min_sig::SecretKey, input: &Statement) -> Option<min_sig::Signature> {
-        Some(secret.sign(Self::DOMAIN, &input.to_bytes()))
     }
 
     fn check_shape(
@@ -153,42 +131,21 @@ impl Scheme for MultiSig {
         electorate: &Electorate<MinSig>,
         input: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
-    ) -> Result<(), QuorumError> {
+    ) -> Result<(), PartialsError> {
         let message = input.to_bytes();
         let vote = |(&party, &signature): (&_, &_)| (party, Vote { message: &message, signature });
         let culprits = electorate.culprits(Self::DOMAIN, &partials.iter().map(vote).collect())?;
-        if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
+        if culprits.is_empty() { Ok(()) } else { Err(PartialsError::Faulty { culprits }) }
     }
 
     fn combine(
         electorate: &Electorate<MinSig>,
         input: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
-    ) -> Result<Combined<Self>, QuorumError> {
+    ) -> Result<Combined<Self>, PartialsError> {
         let message = input.to_bytes();
         let certificate = Certificate::assemble(electorate, Self::DOMAIN, &message, partials)?;
         Ok(Combined { output: *input, proof: certificate.into_inner() })
-    }
-
-    fn begin(foreseen: &Arc<Infallible>, _: &Statement) -> Infallible {
-        match **foreseen {}
-    }
-
-    fn add(
-        ahead: &mut Infallible,
-        _: &Electorate<MinSig>,
-        _: &BTreeMap<Party, min_sig::Signature>,
-    ) {
-        match *ahead {}
-    }
-
-    fn finish(
-        ahead: &Infallible,
-        _: &Electorate<MinSig>,
-        _: &Statement,
-        _: &BTreeMap<Party, min_sig::Signature>,
-    ) -> Result<Combined<Self>, QuorumError> {
-        match *ahead {}
     }
 
     fn prove(
@@ -223,9 +180,28 @@ impl Scheme for MultiSig {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
 
+    /// A certificate is checked against its epoch's electorate, and names the epoch.
+    fn check_handover(_: &Electorate<MinSig>, _: &Electorate<MinSig>) -> Result<(), OtherGroupKey> {
+        Ok(())
+    }
+
+    fn public_keys(electorate: &Electorate<MinSig>) -> BTreeSet<Vec<u8>> {
+        let electors = (0..).map(Party::new).map_while(|party| electorate.elector(party));
+        electors.map(|elector| elector.key.to_bytes().to_vec()).collect()
+    }
+}
+
+impl Scheme for MultiSig {
+    type Secret = min_sig::SecretKey;
+
+    fn evaluate(secret: &min_sig::SecretKey, input: &Statement) -> Option<min_sig::Signature> {
+        Some(secret.sign(Self::DOMAIN, &input.to_bytes()))
+    }
+
     fn check_secret(
         electorate: &Electorate<MinSig>,
-        (me, secret): (Party, &min_sig::SecretKey),
+        me: Party,
+        secret: &min_sig::SecretKey,
         path: Path,
         _: &Context,
     ) -> Result<(), ConfigError> {
@@ -236,19 +212,15 @@ impl Scheme for MultiSig {
 
     fn check_paths(
         _: Party,
-        _: &Electorate<MinSig>,
-        _: &Electorate<MinSig>,
+        _: &Sharing<Self>,
+        _: &Sharing<Self>,
+        _: &Context,
     ) -> Result<(), ConfigError> {
         Err(ConfigError::OnePath)
     }
-
-    fn public_keys(electorate: &Electorate<MinSig>) -> BTreeSet<Vec<u8>> {
-        let electors = (0..).map(Party::new).map_while(|party| electorate.elector(party));
-        electors.map(|elector| elector.key.to_bytes().to_vec()).collect()
-    }
 }
 
-impl From<VotesError> for QuorumError {
+impl From<VotesError> for PartialsError {
     fn from(error: VotesError) -> Self {
         match error {
             VotesError::NoVotes => Self::BelowThreshold { got: 0, need: 1 },
@@ -258,7 +230,7 @@ impl From<VotesError> for QuorumError {
     }
 }
 
-impl From<AssembleError> for QuorumError {
+impl From<AssembleError> for PartialsError {
     fn from(error: AssembleError) -> Self {
         match error {
             AssembleError::BelowQuorum { got, need } => Self::BelowThreshold { got, need },

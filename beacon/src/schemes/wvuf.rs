@@ -9,21 +9,20 @@
 //! the fast partial *is* the slow partial. Everybody sees it, for then `h^r` is one as well, and such
 //! keys are refused wherever those of both paths meet.
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use crypto_core::access::Party;
 use crypto_core::context::Context;
 use crypto_core::wvuf::{
-    self, AdmittedKey, Ahead, BlindedKey, Combination, Committee, EvaluationKey, Input,
-    InsertError, Output, Partial,
+    self, AdmittedKey, Ahead, BlindedKey, Combination, EvaluationKey, Input, InsertError, Output,
+    Partial, VufCommittee,
 };
 
 use super::{
-    Contained, ContentError, KeyError, QuorumError, Random, Scheme, ShapeError, ShownError,
+    Combined, Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, PartialsError,
+    Random, Scheme, ShapeError, Sharing, ShownError,
 };
-use crate::config::ConfigError;
-use crate::job::Combined;
+use crate::config_error::ConfigError;
 use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
@@ -32,121 +31,64 @@ use protocol::{Slot, Value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wvuf;
 
-impl Scheme for Wvuf {
-    type Committee = Committee;
-    type Secret = EvaluationKey;
-    type LateKey = AdmittedKey;
-    type Content = Infallible;
+impl Function for Wvuf {
+    type Committee = VufCommittee;
     type Input = Input;
     type Partial = Partial;
     type Output = Output;
     type Proof = BTreeMap<Party, Partial>;
     type Shown = BTreeMap<Party, Partial>;
-    type Foreseen = Combination;
-    type Ahead = Ahead;
+    type LateKeys = Self;
+    type Contents = NoContents;
+    type Foresight = Self;
 
-    const FORESIGHT: bool = true;
-
-    fn id(committee: &Committee) -> [u8; 32] {
+    fn id(committee: &VufCommittee) -> [u8; 32] {
         committee.id()
     }
 
-    fn parties(committee: &Committee) -> usize {
+    fn parties(committee: &VufCommittee) -> usize {
         committee.access().len()
     }
 
-    fn holding(committee: &Committee, party: Party) -> u128 {
+    fn holding(committee: &VufCommittee, party: Party) -> u128 {
         committee.access().weight(party).into()
     }
 
-    fn weight(committee: &Committee, party: Party) -> u128 {
-        committee.weight_of(party).into()
-    }
-
-    fn threshold(committee: &Committee) -> u128 {
+    fn threshold(committee: &VufCommittee) -> u128 {
         committee.threshold().t().get().into()
-    }
-
-    fn admit(committee: &mut Committee, key: AdmittedKey) -> Result<(), KeyError> {
-        committee.insert(key).map_err(|error| match error {
-            InsertError::OtherCommittee { party } => KeyError::OtherCommittee { party },
-            InsertError::Duplicate { party } => KeyError::Duplicate { party },
-        })
-    }
-
-    fn check_late(other: &Committee, key: &AdmittedKey) -> Result<(), KeyError> {
-        let party = key.party();
-        match other.keys().get(&party) {
-            Some(known) if known.pi() == key.key().pi() => Err(KeyError::SharedBlinding { party }),
-            _ => Ok(()),
-        }
     }
 
     fn input(context: &Context, _: Binding, slot: Slot, value: Option<Value>) -> Option<Input> {
         Some(Input::new(context, slot, value.map(Value::to_bytes)))
     }
 
-    fn contained(
-        _: &Committee,
-        _: &Context,
-        content: Infallible,
-    ) -> Result<Contained<Self>, ContentError> {
-        match content {}
-    }
-
-    fn evaluate(secret: &EvaluationKey, input: &Input) -> Option<Partial> {
-        Some(secret.evaluate(input))
-    }
-
-    fn check_shape(_: &Committee, _: Party, _: &Partial) -> Result<(), ShapeError> {
+    fn check_shape(_: &VufCommittee, _: Party, _: &Partial) -> Result<(), ShapeError> {
         Ok(())
     }
 
-    fn partial_bytes(_: &Committee, _: Party) -> usize {
+    fn partial_bytes(_: &VufCommittee, _: Party) -> usize {
         96
     }
 
     fn verify(
-        committee: &Committee,
+        committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<(), QuorumError> {
+    ) -> Result<(), PartialsError> {
         Ok(committee.check_all(input, partials)?)
     }
 
     fn combine(
-        committee: &Committee,
+        committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, QuorumError> {
+    ) -> Result<Combined<Self>, PartialsError> {
         let output = wvuf::combine(&committee.verify_all(input, partials.clone())?);
         Ok(Combined { output, proof: partials.clone() })
     }
 
-    fn foresee(committee: &Committee, parties: &BTreeSet<Party>) -> Option<Combination> {
-        Combination::new(committee, parties.iter().copied())
-    }
-
-    fn begin(foreseen: &Arc<Combination>, input: &Input) -> Ahead {
-        Ahead::new(foreseen, input)
-    }
-
-    fn add(ahead: &mut Ahead, committee: &Committee, partials: &BTreeMap<Party, Partial>) {
-        ahead.add(committee, partials);
-    }
-
-    fn finish(
-        ahead: &Ahead,
-        committee: &Committee,
-        input: &Input,
-        partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, QuorumError> {
-        let output = ahead.finish(committee, input, partials)?;
-        Ok(Combined { output, proof: partials.clone() })
-    }
-
     fn prove(
-        _: &Committee,
+        _: &VufCommittee,
         _: &Input,
         partials: &BTreeMap<Party, Partial>,
     ) -> Option<BTreeMap<Party, Partial>> {
@@ -157,13 +99,13 @@ impl Scheme for Wvuf {
         proof.clone()
     }
 
-    fn shown_bytes(committee: &Committee) -> usize {
+    fn shown_bytes(committee: &VufCommittee) -> usize {
         4 + (4 + 96) * committee.access().len()
     }
 
     /// A pairing for each partial, and a combination.
     fn check_shown(
-        committee: &Committee,
+        committee: &VufCommittee,
         input: &Input,
         shown: &BTreeMap<Party, Partial>,
     ) -> Result<Combined<Self>, ShownError> {
@@ -172,22 +114,42 @@ impl Scheme for Wvuf {
         }
         match committee.verify_all(input, shown.clone()) {
             Ok(quorum) => Ok(Combined { output: wvuf::combine(&quorum), proof: shown.clone() }),
-            Err(wvuf::QuorumError::NotAdmitted { .. }) => Err(ShownError::NotCounted),
+            Err(wvuf::QuorumError::Misuse(_)) => Err(ShownError::NotCounted),
             Err(_) => Err(ShownError::False),
         }
     }
 
-    fn check_binding(_: &Committee, _: Path, binding: Binding) -> Result<(), ConfigError> {
+    fn check_binding(_: &VufCommittee, _: Path, binding: Binding) -> Result<(), ConfigError> {
         match binding {
             Binding::Slot | Binding::Value => Ok(()),
             Binding::Rounds { .. } => Err(ConfigError::NoRounds),
         }
     }
 
+    /// Each epoch's users have its keys, and the epoch is in the input.
+    fn check_handover(_: &VufCommittee, _: &VufCommittee) -> Result<(), OtherGroupKey> {
+        Ok(())
+    }
+
+    fn public_keys(committee: &VufCommittee) -> BTreeSet<Vec<u8>> {
+        let group = committee.group_key();
+        let keys = committee.public().iter().chain([&group]);
+        keys.map(|key| key.to_bytes().to_vec()).collect()
+    }
+}
+
+impl Scheme for Wvuf {
+    type Secret = EvaluationKey;
+
+    fn evaluate(secret: &EvaluationKey, input: &Input) -> Option<Partial> {
+        Some(secret.evaluate(input))
+    }
+
     /// Evaluates what no slot is, and checks it as others would, if they could already.
     fn check_secret(
-        committee: &Committee,
-        (me, secret): (Party, &EvaluationKey),
+        committee: &VufCommittee,
+        me: Party,
+        secret: &EvaluationKey,
         path: Path,
         context: &Context,
     ) -> Result<(), ConfigError> {
@@ -199,34 +161,81 @@ impl Scheme for Wvuf {
         committee.verify(me, &input, &partial).map_err(|_| ConfigError::WrongKey { path })
     }
 
-    /// One secret behind both, and of each party whose keys are here two blindings.
-    fn check_paths(_: Party, slow: &Committee, fast: &Committee) -> Result<(), ConfigError> {
-        if slow.group_key() != fast.group_key() {
-            return Err(ConfigError::GroupKeys);
-        }
-        let pi = |committee: &Committee, party| committee.keys().get(&party).map(BlindedKey::pi);
-        let same = |party: &Party| pi(slow, *party) == pi(fast, *party);
-        match slow.keys().keys().copied().find(same) {
-            Some(party) => Err(ConfigError::SharedBlinding { party }),
-            None => Ok(()),
-        }
-    }
-
-    fn check_secrets(
+    /// One secret behind both; of each party whose keys are here two blindings; and two of this party,
+    /// whose keys may not be here.
+    fn check_paths(
         me: Party,
-        slow: &EvaluationKey,
-        fast: &EvaluationKey,
+        slow: &Sharing<Self>,
+        fast: &Sharing<Self>,
         context: &Context,
     ) -> Result<(), ConfigError> {
-        let input = Input::new(context, Slot::new(0), None);
-        if slow.evaluate(&input) == fast.evaluate(&input) {
-            return Err(ConfigError::SharedBlinding { party: me });
+        if slow.committee.group_key() != fast.committee.group_key() {
+            return Err(ConfigError::GroupKeys);
         }
-        Ok(())
+        let pi = |committee: &VufCommittee, party| committee.keys().get(&party).map(BlindedKey::pi);
+        let same = |party: &Party| pi(&slow.committee, *party) == pi(&fast.committee, *party);
+        if let Some(party) = slow.committee.keys().keys().copied().find(same) {
+            return Err(ConfigError::SharedBlinding { party });
+        }
+        let input = Input::new(context, Slot::new(0), None);
+        match (&slow.secret, &fast.secret) {
+            (Some(slow), Some(fast)) if slow.evaluate(&input) == fast.evaluate(&input) => {
+                Err(ConfigError::SharedBlinding { party: me })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl LateKeys<Self> for Wvuf {
+    type Key = AdmittedKey;
+
+    fn has_key(committee: &VufCommittee, party: Party) -> bool {
+        committee.keys().contains_key(&party)
     }
 
-    fn public_keys(committee: &Committee) -> BTreeSet<Vec<u8>> {
-        committee.public().iter().map(|key| key.to_bytes().to_vec()).collect()
+    fn insert(committee: &mut VufCommittee, key: AdmittedKey) -> Result<(), KeyError> {
+        committee.insert(key).map_err(|error| match error {
+            InsertError::OtherCommittee { party } => KeyError::OtherCommittee { party },
+            InsertError::Duplicate { party } => KeyError::Duplicate { party },
+        })
+    }
+
+    fn check_other(other: &VufCommittee, key: &AdmittedKey) -> Result<(), KeyError> {
+        let party = key.party();
+        match other.keys().get(&party) {
+            Some(known) if known.pi() == key.key().pi() => Err(KeyError::SharedBlinding { party }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Foresight<Self> for Wvuf {
+    type Foreseen = Combination;
+    type Ahead = Ahead;
+
+    const USED: bool = true;
+
+    fn foresee(committee: &VufCommittee, parties: &BTreeSet<Party>) -> Option<Combination> {
+        Combination::new(committee, parties.iter().copied())
+    }
+
+    fn begin(foreseen: &Arc<Combination>, input: &Input) -> Ahead {
+        Ahead::new(foreseen, input)
+    }
+
+    fn add(ahead: &mut Ahead, committee: &VufCommittee, partials: &BTreeMap<Party, Partial>) {
+        ahead.add(committee, partials);
+    }
+
+    fn finish(
+        ahead: &Ahead,
+        committee: &VufCommittee,
+        input: &Input,
+        partials: &BTreeMap<Party, Partial>,
+    ) -> Result<Combined<Self>, PartialsError> {
+        let output = ahead.finish(committee, input, partials)?;
+        Ok(Combined { output, proof: partials.clone() })
     }
 }
 
@@ -236,14 +245,8 @@ impl Random for Wvuf {
     }
 }
 
-impl From<wvuf::QuorumError> for QuorumError {
-    fn from(error: wvuf::QuorumError) -> Self {
-        match error {
-            wvuf::QuorumError::NotAdmitted { party } => Self::NotCounted { party },
-            wvuf::QuorumError::BelowThreshold { got, need } => {
-                Self::BelowThreshold { got: got.into(), need: need.get().into() }
-            }
-            wvuf::QuorumError::Faulty { culprits } => Self::Faulty { culprits },
-        }
+impl From<wvuf::NotAdmitted> for PartialsError {
+    fn from(wvuf::NotAdmitted { party }: wvuf::NotAdmitted) -> Self {
+        Self::NotCounted { party }
     }
 }

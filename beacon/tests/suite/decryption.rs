@@ -3,14 +3,14 @@ use std::collections::BTreeMap;
 
 use beacon::{
     Batch, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decrypting, Decryption,
-    DecryptionShares, Effect, Fault, Finality, Input, Life, Message, Output, Path, Paths, Record,
-    Refusal, Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
+    DecryptionShares, Effect, Fault, Finality, Function, Input, Life, Message, Output, Path, Paths,
+    Record, Refusal, Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
 };
 use crypto_core::access::{Access, Party};
 use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::curve::{G1Affine, G2, Scalar};
-use crypto_core::elgamal::{self, DecryptionKey, EncryptionKey, Label};
+use crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, EncryptionKey, Label};
 use crypto_core::polynomial::{Placement, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::wire::Object;
@@ -27,12 +27,12 @@ type Shares = Vec<Secret<Vec<Scalar>>>;
 
 /// One decryption key, shared for every path.
 pub(crate) struct Holders {
-    paths: BTreeMap<Path, (elgamal::Committee, Shares)>,
+    paths: BTreeMap<Path, (DecryptionCommittee, Shares)>,
     finality: Finality,
 }
 
 impl Holders {
-    fn new(seed: u64, weights: &[u32], thresholds: [u32; 3]) -> Self {
+    pub(crate) fn new(seed: u64, weights: &[u32], thresholds: [u32; 3]) -> Self {
         println!("seed {seed}");
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let secret = Scalar::random(&mut rng);
@@ -57,7 +57,7 @@ impl Holders {
             let polynomial = Polynomial::random(t.try_into().unwrap(), &secret, rng);
             let commitment: Commitment<G2> = Commitment::commit(&polynomial);
             let placement = Placement::Consecutive;
-            let holders = elgamal::Committee::new(y, &commitment, access.clone(), placement);
+            let holders = DecryptionCommittee::new(y, &commitment, access.clone(), placement);
             let holders = holders.unwrap();
             let shares = polynomial.shares(holders.points());
             let own = |party| Secret::new(shares.expose()[access.range(party)].to_vec());
@@ -74,7 +74,7 @@ impl Holders {
         Self::new(seed, &[1, 1, 1, 1], [3, 4, 3])
     }
 
-    fn committee(&self, path: Path) -> Decrypting {
+    pub(crate) fn committee(&self, path: Path) -> Decrypting {
         Decrypting::new(self.paths[&path].0.clone(), BOUNDS)
     }
 
@@ -82,7 +82,7 @@ impl Holders {
         self.paths[&Path::Slow].0.key()
     }
 
-    fn secret(&self, path: Path, party: Party) -> DecryptionKey {
+    pub(crate) fn secret(&self, path: Path, party: Party) -> DecryptionKey {
         let (holders, shares) = &self.paths[&path];
         let own = Secret::new(shares[party.index()].expose().clone());
         DecryptionKey::new(holders, party, own).unwrap()
@@ -229,7 +229,7 @@ fn below_the_threshold_nothing_is_learnt() {
         let committee = holders.committee(path);
         let leak = Decryption::combine(&committee, &batch, &released).map(|_| ());
         let need = Decryption::threshold(&committee);
-        assert_eq!(leak, Err(beacon::QuorumError::BelowThreshold { got: 2, need }));
+        assert_eq!(leak, Err(beacon::PartialsError::BelowThreshold { got: 2, need }));
         // With the shares that the contract held back it would be open.
         for party in [B, C] {
             released.insert(party, holders.shares(party, path, &batch));

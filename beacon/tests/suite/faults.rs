@@ -2,8 +2,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Known, Message};
-use beacon::{Effect, Output, Path, Paths, QuorumError, Refusal, Sharing, Work, Wvuf};
+use beacon::Wvuf;
+use beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Message};
+use beacon::{Effect, Output, PartialsError, Path, Paths, Refusal, Sharing, Work};
 use crypto_core::access::Party;
 use crypto_core::wvuf::AdmittedKey;
 
@@ -22,7 +23,7 @@ suite! {
     an_echo_of_oneself_is_ignored
     the_first_of_two_different_partials_stands
     equal_work_has_equal_fingerprints_and_verdicts
-    a_driver_that_knows_partials_gives_the_same_verdicts
+    a_driver_that_checks_partials_one_by_one_gives_the_same_verdicts
     configurations_that_contradict_themselves_are_refused
     jobs_keep_the_keys_they_were_made_with
     ; with values:
@@ -466,9 +467,8 @@ fn equal_work_has_equal_fingerprints_and_verdicts<S: Instance>() {
     assert_eq!(first.run(), second.run());
 }
 
-fn a_driver_that_knows_partials_gives_the_same_verdicts<S: Instance>() {
+fn a_driver_that_checks_partials_one_by_one_gives_the_same_verdicts<S: Instance>() {
     let world = seven::<S>();
-    let mut known = Known::<S>::default();
     for wrong in [None, Some(C), None, Some(D)] {
         let mut beacon = world.beacon(A, &SLOW);
         raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
@@ -480,12 +480,12 @@ fn a_driver_that_knows_partials_gives_the_same_verdicts<S: Instance>() {
             }
             found.extend(jobs(&raw_step(&mut beacon, ms(0), received(peer, message))));
         }
-        assert_eq!(found[0].run_knowing(&mut known), found[0].run());
+        assert_eq!(one_by_one(&found[0]), found[0].run());
         let finding = found[0].run().finding;
         let culprits = wrong.map(|party| BTreeSet::from([party]));
         match (finding, culprits) {
             (Finding::Combined(Ok(_)), None) => {}
-            (Finding::Combined(Err(QuorumError::Faulty { culprits })), Some(expected)) => {
+            (Finding::Combined(Err(PartialsError::Faulty { culprits })), Some(expected)) => {
                 assert_eq!(culprits, expected);
             }
             (finding, _) => panic!("{finding:?}"),

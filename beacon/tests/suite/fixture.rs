@@ -2,11 +2,12 @@
 //! all secrets, so a test can be the adversary and count what has leaked.
 //!
 //! Elsewhere: what each scheme makes of the shares (`instances`).
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use beacon::{Beacon, Effect, Finality, Input, Life, Output, Quorum, QuorumError, Scheme};
-use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Sharing, Slot, Value, View};
+use beacon::{Beacon, Effect, Finality, Finding, Input, Job, Life, Output, PartialsError, Quorum};
+use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Scheme, Sharing, Slot, Value};
+use beacon::{Verdict, View, Work};
 use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId};
 use crypto_core::curve::Scalar;
@@ -208,7 +209,7 @@ impl<S: Instance> World<S> {
         at: Slot,
         value: Option<Value>,
         partials: BTreeMap<Party, S::Partial>,
-    ) -> Result<S::Output, QuorumError> {
+    ) -> Result<S::Output, PartialsError> {
         let committee = S::committee(&self.paths[&path], binding(value));
         Ok(S::combine(&committee, &input::<S>(at, value), &partials)?.output)
     }
@@ -328,6 +329,11 @@ pub(crate) fn jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
     all_jobs(outputs).into_iter().filter(|job| !ahead(job)).collect()
 }
 
+/// Whose partials a job has still to work on.
+pub(crate) fn left<S: Scheme>(job: &beacon::Job<S>) -> BTreeSet<Party> {
+    &job.work().parties() - job.prepared()
+}
+
 pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
     let jobs = outputs.iter().filter_map(|output| match output {
         Output::Do(Effect::Check(job)) => Some(job.clone()),
@@ -350,4 +356,23 @@ pub(crate) fn accused<S: Scheme>(outputs: &[Output<S>]) -> Vec<(Party, beacon::F
         _ => None,
     });
     accused.collect()
+}
+
+/// As a driver that keeps what it has checked: by what a job says in public, and no batch.
+pub(crate) fn one_by_one<S: Instance>(job: &Job<S>) -> Verdict<S> {
+    let (Work::Combine(partials), Some(committee)) = (job.work(), job.committee()) else {
+        panic!("{job:?}");
+    };
+    let mut culprits = BTreeSet::new();
+    for (party, partial) in partials {
+        let one = BTreeMap::from([(*party, partial.clone())]);
+        if S::verify(committee, job.input(), &one).is_err() {
+            culprits.insert(*party);
+        }
+    }
+    job.verdict(Finding::Combined(if culprits.is_empty() {
+        S::combine(committee, job.input(), partials).map(Box::new)
+    } else {
+        Err(PartialsError::Faulty { culprits })
+    }))
 }

@@ -2,7 +2,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use beacon::{Beacon, Binding, Effect, Foresights, Input, Job, Known, Message, Output, Path, Work};
+use beacon::{
+    Beacon, Binding, Effect, Finding, Foresight, Foresights, Input, Job, Message, Output,
+};
+use beacon::{Path, Verdict, Work};
 use crypto_core::access::Party;
 use protocol::Machine;
 use rand_chacha::ChaCha20Rng;
@@ -23,14 +26,14 @@ suite! {
     portions_stay_small_though_partials_come_at_once
     work_ahead_is_bounded_whatever_comes_in_whatever_order
     what_is_computed_ahead_is_not_printed
-    a_driver_that_knows_outputs_counts_the_same
+    a_driver_that_computes_nothing_ahead_counts_the_same
 }
 
 const E: Party = Party::new(4);
 const F: Party = Party::new(5);
 const G: Party = Party::new(6);
 
-type Partials<S> = BTreeMap<Party, <S as beacon::Scheme>::Partial>;
+type Partials<S> = BTreeMap<Party, <S as beacon::Function>::Partial>;
 
 /// Seven equal parties: four on the slow path.
 fn seven<S: Instance>() -> World<S> {
@@ -94,7 +97,7 @@ fn what_is_computed_ahead_changes_neither_output_nor_culprits<S: Instance>() {
     let other = partials(&world, &all, 2);
     let mut failed = 0;
     for set in [vec![A, B, C], vec![A, C], vec![A, B, D], all.to_vec()] {
-        let foreseen = S::foresee(&committee, &set.iter().copied().collect()).unwrap();
+        let foreseen = S::Foresight::foresee(&committee, &set.iter().copied().collect()).unwrap();
         let foreseen = Arc::new(foreseen);
         for (early, liar) in
             (0..1_u32 << set.len()).flat_map(|early| (0..=set.len()).map(move |liar| (early, liar)))
@@ -104,28 +107,28 @@ fn what_is_computed_ahead_changes_neither_output_nor_culprits<S: Instance>() {
             if let Some(party) = set.get(liar) {
                 given.insert(*party, other[party].clone());
             }
-            let mut ahead = S::begin(&foreseen, &input);
+            let mut ahead = S::Foresight::begin(&foreseen, &input);
             for (place, party) in
                 set.iter().enumerate().filter(|(place, _)| early >> place & 1 == 1)
             {
                 let one = BTreeMap::from([(*party, given[party].clone())]);
-                S::add(&mut ahead, &committee, &one);
+                S::Foresight::add(&mut ahead, &committee, &one);
                 // Twice is once.
-                S::add(&mut ahead, &committee, &one);
+                S::Foresight::add(&mut ahead, &committee, &one);
                 assert!(place < 4);
             }
             let direct = S::combine(&committee, &input, &given);
             assert!(direct.is_ok() || liar < set.len());
             failed += u32::from(direct.is_err());
             assert_eq!(
-                S::finish(&ahead, &committee, &input, &given),
+                S::Foresight::finish(&ahead, &committee, &input, &given),
                 direct,
                 "{set:?} {early} {liar}"
             );
         }
     }
     assert!(failed > 20, "only {failed}");
-    assert!(S::foresee(&committee, &BTreeSet::from([A, B])).is_none(), "too few");
+    assert!(S::Foresight::foresee(&committee, &BTreeSet::from([A, B])).is_none(), "too few");
 }
 
 fn what_was_computed_for_something_else_is_not_used<S: Instance>() {
@@ -133,10 +136,10 @@ fn what_was_computed_for_something_else_is_not_used<S: Instance>() {
     let [slow, tight] =
         [Path::Slow, Path::Tight].map(|path| S::committee(&world.paths[&path], Binding::Slot));
     let set = BTreeSet::from([A, B, C]);
-    let foreseen = Arc::new(S::foresee(&slow, &set).unwrap());
+    let foreseen = Arc::new(S::Foresight::foresee(&slow, &set).unwrap());
     let inputs = [1, 2].map(|at| input::<S>(slot(at), None));
-    let mut ahead = S::begin(&foreseen, &inputs[0]);
-    S::add(&mut ahead, &slow, &partials(&world, &[A, B], 1));
+    let mut ahead = S::Foresight::begin(&foreseen, &inputs[0]);
+    S::Foresight::add(&mut ahead, &slow, &partials(&world, &[A, B], 1));
     // Another slot, other parties, more of them, fewer of them.
     for (at, parties) in
         [(2, vec![A, B, C]), (1, vec![B, C, D]), (1, vec![A, B, C, D]), (1, vec![A, B])]
@@ -144,7 +147,8 @@ fn what_was_computed_for_something_else_is_not_used<S: Instance>() {
         let given = partials(&world, &parties, at);
         let input = &inputs[usize::try_from(at).unwrap() - 1];
         let direct = S::combine(&slow, input, &given).map(|combined| combined.output);
-        let finished = S::finish(&ahead, &slow, input, &given).map(|combined| combined.output);
+        let finished =
+            S::Foresight::finish(&ahead, &slow, input, &given).map(|combined| combined.output);
         assert_eq!(finished, direct);
     }
     // A partial that was replaced by a wrong one after it was added, and by another wrong one.
@@ -152,14 +156,14 @@ fn what_was_computed_for_something_else_is_not_used<S: Instance>() {
         let mut given = partials(&world, &[A, B, C], 1);
         given.insert(party, S::wrong_partial(number));
         let direct = S::combine(&slow, &inputs[0], &given);
-        assert_eq!(S::finish(&ahead, &slow, &inputs[0], &given), direct);
+        assert_eq!(S::Foresight::finish(&ahead, &slow, &inputs[0], &given), direct);
         assert!(direct.is_err());
     }
     // Another path: other keys for the same parties.
     let partial = |party: &Party| (*party, world.partial(*party, Path::Tight, slot(1), None));
     let given = [A, B, C, D].iter().map(partial).collect();
     let direct = S::combine(&tight, &inputs[0], &given);
-    assert_eq!(S::finish(&ahead, &tight, &inputs[0], &given), direct);
+    assert_eq!(S::Foresight::finish(&ahead, &tight, &inputs[0], &given), direct);
     assert_eq!(direct.unwrap().output, world.output(slot(1), None));
 }
 
@@ -171,14 +175,14 @@ fn the_set_that_sufficed_is_expected_and_worked_on_as_it_comes<S: Instance>() {
     assert_eq!(prepared(&outputs), [[A], [B]]);
     let combine = jobs(&outputs).remove(0);
     assert!(matches!(combine.work(), Work::Combine(set) if !set.contains_key(&D)));
-    assert_eq!(combine.left().len(), 4, "D did not come in time, so all is done from the start");
+    assert_eq!(left(&combine).len(), 4, "D did not come in time, so all is done from the start");
     assert_eq!(beacon.foresights(), Foresights { guessed: 2, right: 1 });
     // The guess is not turned by one slot.
     let outputs = slow(&mut beacon, &world, 4, &[D, B, C]);
     assert_eq!(prepared(&outputs), [[A], [D], [B]]);
     let combine = jobs(&outputs).remove(0);
     assert!(matches!(combine.work(), Work::Combine(set) if set.keys().eq(&[A, B, C, D])));
-    assert_eq!(combine.left(), BTreeSet::from([C]));
+    assert_eq!(left(&combine), BTreeSet::from([C]));
     assert_eq!(beacon.foresights(), Foresights { guessed: 3, right: 2 });
     let reveal = &reveals(&outputs)[0];
     assert_eq!(reveal.output, world.output(slot(4), None));
@@ -198,7 +202,7 @@ fn nobody_who_is_expected_is_waited_for<S: Instance>() {
     assert_eq!(guessed, 9);
     assert!((2..9).contains(&right), "{right}");
     let outputs = slow(&mut beacon, &world, 11, &[G, F, E]);
-    assert_eq!(jobs(&outputs)[0].left(), BTreeSet::from([E]));
+    assert_eq!(left(&jobs(&outputs)[0]), BTreeSet::from([E]));
 }
 
 fn a_job_that_is_late_is_not_waited_for<S: Instance>() {
@@ -211,7 +215,7 @@ fn a_job_that_is_late_is_not_waited_for<S: Instance>() {
     }
     let [late, combine] = &running[..] else { panic!("{running:?}") };
     assert!(matches!(late.work(), Work::Prepare(set) if set.keys().eq(&[A])));
-    assert_eq!(combine.left().len(), 4);
+    assert_eq!(left(combine).len(), 4);
     let outputs = raw_step(&mut beacon, ms(3), Input::Checked(combine.run()));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(3), None));
     assert!(raw_step(&mut beacon, ms(3), Input::Checked(late.run())).is_empty());
@@ -227,7 +231,7 @@ fn work_ahead_is_a_few_jobs_for_a_slot<S: Instance>() {
         assert_eq!(reveals(&outputs).len(), 1);
         let sizes: Vec<usize> = prepared(&outputs).iter().map(Vec::len).collect();
         assert_eq!(sizes, if at == 1 { vec![] } else { vec![6, 6, 6] });
-        assert_eq!(jobs(&outputs)[0].left().len(), if at == 1 { 21 } else { 3 });
+        assert_eq!(left(&jobs(&outputs)[0]).len(), if at == 1 { 21 } else { 3 });
     }
 }
 
@@ -294,28 +298,39 @@ fn who_was_caught_is_not_expected<S: Instance>() {
     assert_eq!(foresee, Some(BTreeSet::from([A, C, D, E])));
 }
 
-fn a_driver_that_knows_outputs_counts_the_same<S: Instance>() {
+/// One that knows outputs from elsewhere has no use for what is computed ahead.
+fn at_once<S: Instance>(job: &Job<S>) -> Verdict<S> {
+    let finding = match job.work() {
+        Work::Foresee(parties) => Finding::Foreseen(parties.clone(), None),
+        Work::Prepare(partials) => {
+            let parties = job.prepared().iter().chain(partials.keys()).copied().collect();
+            Finding::Prepared(parties, None)
+        }
+        Work::Combine(_) | Work::Verify(..) | Work::Open(..) => return job.run(),
+    };
+    job.verdict(finding)
+}
+
+fn a_driver_that_computes_nothing_ahead_counts_the_same<S: Instance>() {
     let world = seven::<S>();
     let (mut plain, mut knowing) = (world.beacon(A, &SLOW), world.beacon(A, &SLOW));
-    let mut known = Known::<S>::default();
     for at in 1..=6 {
         let peers = if at % 3 == 0 { [E, F, G] } else { [B, C, D] };
         let outputs = slow(&mut plain, &world, at, &peers);
         let mut inputs = vec![finalized(at, Some(V))];
         for peer in peers {
             let message = world.message(peer, Path::Slow, slot(at), None);
-            known.see(peer, &message);
             inputs.push(received(peer, message));
         }
         let mut shown = Vec::new();
-        let mut left = Vec::new();
+        let mut work = Vec::new();
         for input in inputs {
             knowing.handle(ms(at), input);
             while let Some(output) = knowing.poll() {
                 match output {
                     Output::Do(Effect::Check(job)) => {
-                        left.push(job.left());
-                        knowing.handle(ms(at), Input::Checked(job.run_knowing(&mut known)));
+                        work.push(left(&job));
+                        knowing.handle(ms(at), Input::Checked(at_once(&job)));
                     }
                     Output::Do(Effect::Reveal(reveal)) => shown.push(*reveal),
                     _ => {}
@@ -323,7 +338,7 @@ fn a_driver_that_knows_outputs_counts_the_same<S: Instance>() {
             }
         }
         assert_eq!(shown, reveals(&outputs));
-        assert_eq!(left, all_jobs(&outputs).iter().map(Job::left).collect::<Vec<_>>());
+        assert_eq!(work, all_jobs(&outputs).iter().map(left).collect::<Vec<_>>());
         assert_eq!(knowing.foresights(), plain.foresights());
     }
 }
@@ -341,7 +356,7 @@ fn portions_stay_small_though_partials_come_at_once<S: Instance>() {
     }
     let mut sizes = Vec::new();
     while let Some(job) = all_jobs(&outputs).pop() {
-        sizes.push(job.left().len());
+        sizes.push(left(&job).len());
         outputs = raw_step(&mut beacon, ms(2), Input::Checked(job.run()));
         // A verdict that comes twice changes nothing.
         assert!(raw_step(&mut beacon, ms(2), Input::Checked(job.run())).is_empty());
@@ -349,7 +364,7 @@ fn portions_stay_small_though_partials_come_at_once<S: Instance>() {
     assert_eq!(sizes, [6, 6, 6]);
     let message = world.message(peers[19], Path::Slow, slot(2), None);
     let outputs = step(&mut beacon, ms(2), received(peers[19], message));
-    assert_eq!(jobs(&outputs)[0].left().len(), 3);
+    assert_eq!(left(&jobs(&outputs)[0]).len(), 3);
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(2), None));
 }
 
@@ -368,7 +383,7 @@ impl<S: Instance> Desk<'_, S> {
         for job in all_jobs(outputs) {
             let at = job.slot().get();
             match job.work() {
-                Work::Prepare(_) => self.prepared.entry(at).or_default().extend(job.left()),
+                Work::Prepare(_) => self.prepared.entry(at).or_default().extend(left(&job)),
                 Work::Foresee(_) => *self.foreseen.entry(at).or_default() += 1,
                 _ => {}
             }
@@ -454,7 +469,7 @@ fn what_is_computed_ahead_is_not_printed<S: Instance>() {
     let mut beacon = expecting(&world);
     let outputs = slow(&mut beacon, &world, 3, &[B, C, D]);
     let combine = jobs(&outputs).remove(0);
-    assert!(combine.left().len() < 4);
+    assert!(left(&combine).len() < 4);
     let prepare = all_jobs(&outputs).into_iter().find(|job| matches!(job.work(), Work::Prepare(_)));
     let found = prepare.unwrap().run().finding;
     let beacon::Finding::Prepared(_, Some(held)) = &found else { panic!("{found:?}") };

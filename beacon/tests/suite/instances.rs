@@ -71,8 +71,8 @@ fn recoded<T: BorshDeserialize>(point: &impl borsh::BorshSerialize) -> T {
 }
 
 pub(crate) struct DealtWvuf {
-    pub(crate) committee: wvuf::Committee,
-    pub(crate) empty: wvuf::Committee,
+    pub(crate) committee: wvuf::VufCommittee,
+    pub(crate) empty: wvuf::VufCommittee,
     pub(crate) admitted: BTreeMap<Party, AdmittedKey>,
     keys: BTreeMap<Party, Secret<[u8; 32]>>,
     shares: BTreeMap<Party, KeyShares>,
@@ -109,7 +109,7 @@ impl Instance for Wvuf {
         rng: &mut ChaCha20Rng,
     ) -> DealtWvuf {
         let public = shares.iter().map(|share| (g_hat() * share).to_affine()).collect();
-        let empty = wvuf::Committee::new(access.clone(), threshold, public).unwrap();
+        let empty = wvuf::VufCommittee::new(access.clone(), threshold, public).unwrap();
         let mut committee = empty.clone();
         let (mut admitted, mut keys) = (BTreeMap::new(), BTreeMap::new());
         let mut dealt_shares = BTreeMap::new();
@@ -127,7 +127,7 @@ impl Instance for Wvuf {
         DealtWvuf { committee, empty, admitted, keys, shares: dealt_shares }
     }
 
-    fn committee(dealt: &DealtWvuf, _: Binding) -> wvuf::Committee {
+    fn committee(dealt: &DealtWvuf, _: Binding) -> wvuf::VufCommittee {
         dealt.committee.clone()
     }
 
@@ -220,10 +220,10 @@ impl Instance for Bls {
     }
 
     /// One secret for outputs of both kinds, which only a test would have.
-    fn committee(dealt: &DealtBls, binding: Binding) -> threshold::Committee<MinSig> {
+    fn committee(dealt: &DealtBls, binding: Binding) -> threshold::SigningCommittee<MinSig> {
         let setup = Setup { purpose: Bls::purpose(binding), ..dealt.setup.clone() };
         let keys = dealt.share_keys.clone();
-        threshold::Committee::from_share_keys(setup, &recoded(&dealt.group), keys).unwrap()
+        threshold::SigningCommittee::from_share_keys(setup, &recoded(&dealt.group), keys).unwrap()
     }
 
     fn secret(dealt: &DealtBls, party: Party, binding: Binding) -> Option<Signer<MinSig>> {

@@ -1,7 +1,7 @@
 //! Outputs that were missed: asked of one peer at a time, believed for their proof only.
 use std::collections::BTreeMap;
 
-use beacon::{Beacon, Effect, Fault, Input, Limits, Message, Mode, Output, Path, Record, Scheme};
+use beacon::{Beacon, Effect, Fault, Function, Input, Limits, Message, Mode, Output, Path, Record};
 use beacon::{Switch, Work, Wvuf};
 use crypto_core::access::Party;
 use protocol::{Machine, Recipient};
@@ -218,7 +218,7 @@ fn slots_shown<S: Instance>(world: &World<S>, outputs: &[Output<S>]) -> Vec<u64>
     let shown = sent(outputs).into_iter().map(|message| match message {
         Message::Shown { slot, path, shown } => {
             let committee = S::committee(&world.paths[&path], beacon::Binding::Slot);
-            let opened = <S as Scheme>::check_shown(&committee, &input::<S>(slot, None), &shown);
+            let opened = <S as Function>::check_shown(&committee, &input::<S>(slot, None), &shown);
             assert_eq!(opened.unwrap().output, world.output(slot, None));
             slot.get()
         }
@@ -418,7 +418,7 @@ fn without_keys() -> (World<Wvuf>, Beacon<Wvuf>, Vec<Output<Wvuf>>) {
 }
 
 /// Slot 1 with the partials of these.
-fn proof(world: &World<Wvuf>, parties: &[Party]) -> BTreeMap<Party, <Wvuf as Scheme>::Partial> {
+fn proof(world: &World<Wvuf>, parties: &[Party]) -> BTreeMap<Party, <Wvuf as Function>::Partial> {
     let partial = |party: &Party| (*party, world.partial(*party, Path::Slow, slot(1), None));
     parties.iter().map(partial).collect()
 }
@@ -467,7 +467,7 @@ fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
     for wrong in [proof(&[B]), stranger] {
         let committee = Wvuf::committee(dealt, beacon::Binding::Slot);
         let opened =
-            <Wvuf as Scheme>::check_shown(&committee, &input::<Wvuf>(slot(1), None), &wrong);
+            <Wvuf as Function>::check_shown(&committee, &input::<Wvuf>(slot(1), None), &wrong);
         assert_eq!(opened, Err(beacon::ShownError::False));
     }
     let outputs = step(&mut beacon, ms(502), of(C, proof(&[B, C])));

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beacon::{Beacon, Effect, Fault, Input, Message, Output, Path, Record, Reveal, Slot, Value};
-use beacon::{Life, QuorumError, Refusal, View};
+use beacon::{Life, PartialsError, Refusal, View};
 use crypto_core::access::Party;
 use protocol::{Machine, Recipient};
+use sim::{Agenda, Next};
 
 use crate::fixture::{Instance, Profile, World, ms};
 
@@ -22,11 +23,9 @@ type Rule<S> = Box<dyn FnMut(Party, Party, &Message<S>) -> bool>;
 pub(crate) struct Network<'w, S: Instance> {
     pub(crate) world: &'w World<S>,
     pub(crate) profile: Profile,
-    pub(crate) now: u64,
+    agenda: Agenda<(Party, Input<S>)>,
     beacons: BTreeMap<Party, Beacon<S>>,
     pub(crate) logs: BTreeMap<Party, Vec<Record>>,
-    queue: BTreeMap<(u64, u64), (Party, Input<S>)>,
-    sequence: u64,
     /// How many there were after first ones.
     lives: u128,
     /// Whether a message arrives.
@@ -57,11 +56,9 @@ impl<'w, S: Instance> Network<'w, S> {
         Self {
             world,
             profile: *profile,
-            now: 0,
+            agenda: Agenda::new(),
             beacons,
             logs: BTreeMap::new(),
-            queue: BTreeMap::new(),
-            sequence: 0,
             lives: 0,
             passes: Box::new(|_, _, _| true),
             reveals: BTreeMap::new(),
@@ -75,8 +72,7 @@ impl<'w, S: Instance> Network<'w, S> {
 
     /// Something happens to a party at a time.
     pub(crate) fn at(&mut self, time: u64, party: Party, input: Input<S>) {
-        self.sequence += 1;
-        self.queue.insert((time, self.sequence), (party, input));
+        self.agenda.plan(ms(time), (party, input));
     }
 
     /// The same happens to all at a time.
@@ -88,35 +84,29 @@ impl<'w, S: Instance> Network<'w, S> {
 
     /// A faulty party sends something now; it arrives after the delay.
     pub(crate) fn inject(&mut self, from: Party, to: Party, message: Message<S>) {
-        let time = self.now + DELAY;
+        let time = self.now() + DELAY;
         self.at(time, to, Input::Received { from, message });
     }
 
     /// Runs until nothing is left before or at this time.
     pub(crate) fn run_until(&mut self, end: u64) {
         loop {
-            let tick = self
-                .beacons
-                .iter()
-                .filter_map(|(party, beacon)| Some((millis(beacon.wake_at()?), *party)))
-                .min();
-            let event = self.queue.keys().next().copied();
-            match (event, tick) {
-                (Some((time, _)), tick)
-                    if time <= end && tick.is_none_or(|(at, _)| time <= at.max(self.now)) =>
-                {
-                    let (_, (party, input)) = self.queue.pop_first().unwrap();
-                    self.now = self.now.max(time);
-                    self.handle(party, input);
-                }
-                (_, Some((at, party))) if at.max(self.now) <= end => {
-                    self.now = self.now.max(at);
-                    self.handle(party, Input::Tick);
-                }
-                _ => break,
+            let beacons = self.beacons.iter();
+            // A millisecond is the least that passes.
+            let wakes =
+                beacons.filter_map(|(party, beacon)| Some((ms(millis(beacon.wake_at()?)), *party)));
+            match self.agenda.next(wakes, ms(end)) {
+                Some(Next::Event((party, input))) => self.handle(party, input),
+                Some(Next::Wake(party)) => self.handle(party, Input::Tick),
+                None => break,
             }
         }
-        self.now = self.now.max(end);
+        self.agenda.advance_to(ms(end));
+    }
+
+    /// Virtual milliseconds since the start.
+    pub(crate) fn now(&self) -> u64 {
+        millis(self.agenda.now())
     }
 
     /// The party loses everything but its records.
@@ -152,7 +142,7 @@ impl<'w, S: Instance> Network<'w, S> {
             let watch = self.watch.entry(party).or_default();
             watch.abandoned = watch.abandoned.max(Some(*view));
         }
-        let now = ms(self.now);
+        let now = ms(self.now());
         self.beacons.get_mut(&party).unwrap().handle(now, input);
         self.carry_out(party);
     }
@@ -163,13 +153,13 @@ impl<'w, S: Instance> Network<'w, S> {
                 Output::Keep(record) | Output::Note(record) => self.persist(party, record),
                 Output::Do(Effect::Send { to, message }) => self.send(party, to, message),
                 Output::Do(Effect::Check(job)) => {
-                    let now = ms(self.now);
+                    let now = ms(self.now());
                     let verdict = Input::Checked(job.run());
                     self.beacons.get_mut(&party).unwrap().handle(now, verdict);
                 }
                 Output::Do(Effect::Reveal(reveal)) => {
                     self.in_order(party, reveal.slot);
-                    let at = self.now;
+                    let at = self.now();
                     self.reveals.entry(party).or_default().push((at, *reveal));
                 }
                 Output::Do(Effect::Skipped { slot }) | Output::Do(Effect::Off { slot }) => {
@@ -221,7 +211,7 @@ impl<'w, S: Instance> Network<'w, S> {
             let meant = to == Recipient::All || to == Recipient::One(peer);
             if meant && (self.passes)(party, peer, &message) {
                 let input = Input::Received { from: party, message: message.clone() };
-                self.at(self.now + DELAY, peer, input);
+                self.at(self.now() + DELAY, peer, input);
             }
         }
         self.sent.push((party, to, message));
@@ -266,7 +256,7 @@ impl<'w, S: Instance> Network<'w, S> {
         path: Path,
         slot: Slot,
         value: Option<Value>,
-    ) -> Result<S::Output, QuorumError> {
+    ) -> Result<S::Output, PartialsError> {
         self.world.combine(path, slot, value, self.seen(faulty, path, slot, value))
     }
 

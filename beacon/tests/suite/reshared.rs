@@ -6,7 +6,7 @@ use beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharin
 use crypto_core::access::Party;
 use crypto_core::bls::{MinSig, min_sig};
 use crypto_core::context::{Context, EpochId};
-use crypto_core::threshold::{Committee, Signer};
+use crypto_core::threshold::{Signer, SigningCommittee};
 use pvss_dkg::field::{self, Handover, Key, Predecessor};
 use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Paths as PerPath, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
@@ -135,7 +135,7 @@ impl Term {
         self.key.decrypt(&self.config, party, key(self.number, party)).unwrap().shares
     }
 
-    pub(crate) fn committees(&self) -> PerPath<Committee<MinSig>> {
+    pub(crate) fn committees(&self) -> PerPath<SigningCommittee<MinSig>> {
         self.key.signing(&self.config, Bls::purpose(Binding::Slot)).unwrap()
     }
 

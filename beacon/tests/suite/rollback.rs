@@ -38,7 +38,7 @@ fn run<S: Instance>(
     value: Value,
 ) {
     for at in slots {
-        let now = network.now + 10;
+        let now = network.now() + 10;
         network.all(now, parties, &prefinalized(at, 0, value));
         network.all(now + 150, parties, &finalized(at, Some(value)));
         network.run_until(now + 400);
@@ -95,13 +95,13 @@ fn one_journal_put_back_releases_nothing_twice<S: Instance>() {
     let start = network.sent.len();
     // Its engine was put back too and votes for something else.
     for at in 3..=6 {
-        let now = network.now + 10;
+        let now = network.now() + 10;
         network.at(now, A, prefinalized(at, 0, W));
         network.at(now + 50, A, finalized(at, Some(V)));
     }
-    network.run_until(network.now + 5000);
+    network.run_until(network.now() + 5000);
     run(&mut network, &everybody, 7..=14, V);
-    network.run_until(network.now + 5000);
+    network.run_until(network.now() + 5000);
     // The others were at slot 7, the window is 4.
     assert_eq!(released(&network, A, copy), [12, 13, 14]);
     assert!(withheld(&network, A) >= 4);
@@ -129,15 +129,15 @@ fn some_journals_put_back_among_liars_release_nothing_twice<S: Instance>() {
         network.inject(liars[0], party, Message::Head { life, next: slot(0) });
         network.inject(liars[1], party, Message::Head { life, next: slot(u64::MAX) });
     }
-    network.run_until(network.now + 500);
+    network.run_until(network.now() + 500);
     for at in 3..=6 {
-        let now = network.now + 10;
+        let now = network.now() + 10;
         network.all(now, &[A, B], &prefinalized(at, 0, W));
         network.all(now + 50, &[A, B], &finalized(at, Some(V)));
     }
-    network.run_until(network.now + 5000);
+    network.run_until(network.now() + 5000);
     run(&mut network, honest, 7..=14, V);
-    network.run_until(network.now + 5000);
+    network.run_until(network.now() + 5000);
     for (party, copy) in [A, B].into_iter().zip(copies) {
         assert_eq!(released(&network, party, copy), [12, 13, 14], "{party}");
     }
@@ -157,9 +157,9 @@ fn all_journals_put_back_go_on<S: Instance>() {
         assert!(released(&network, party, copy).contains(&6));
         network.put_back(party, copy);
     }
-    network.run_until(network.now + 1000);
+    network.run_until(network.now() + 1000);
     run(&mut network, &everybody, 3..=16, W);
-    network.run_until(network.now + 5000);
+    network.run_until(network.now() + 5000);
     for (party, copy) in everybody.into_iter().zip(copies) {
         // All say slot 3, and the window more, for they are in a later life themselves.
         assert_eq!(released(&network, party, copy), [12, 13, 14, 15, 16], "{party}");

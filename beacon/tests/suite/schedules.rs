@@ -3,7 +3,7 @@
 //!
 //! Four parties of equal weight, `D` is faulty. A value is final with three votes of one view, and
 //! three partials give the output.
-use beacon::{Message, Path, QuorumError, Record, Slot, Value};
+use beacon::{Message, PartialsError, Path, Record, Slot, Value};
 use crypto_core::access::Party;
 
 use crate::fixture::*;
@@ -29,7 +29,7 @@ fn one_partial_short<S: Instance>(
     held_back: &[Party],
 ) {
     let leak = network.leak(&[D], path, at, value);
-    assert!(matches!(leak, Err(QuorumError::BelowThreshold { .. })), "{leak:?}");
+    assert!(matches!(leak, Err(PartialsError::BelowThreshold { .. })), "{leak:?}");
     let mut seen = network.seen(&[D], path, at, value);
     for party in held_back {
         seen.insert(*party, network.world.partial(*party, path, at, value));
@@ -199,9 +199,9 @@ fn fast_partials_do_not_open_the_slow_path<S: Instance>() {
     let fast = network.seen(&[D], Path::Fast, slot(1), None);
     assert_eq!(fast.len(), 3);
     let slow = world.combine(Path::Slow, slot(1), None, fast);
-    assert!(matches!(slow, Err(QuorumError::Faulty { .. })));
+    assert!(matches!(slow, Err(PartialsError::Faulty { .. })));
     let fast = network.leak(&[D], Path::Fast, slot(1), None);
-    assert!(matches!(fast, Err(QuorumError::BelowThreshold { got: 3, .. })));
+    assert!(matches!(fast, Err(PartialsError::BelowThreshold { got: 3, .. })));
     // A fast partial that claims to be a slow one is a false one.
     let partial = network.seen(&[], Path::Fast, slot(1), None)[&A].clone();
     let mut beacon = world.beacon(B, &BOTH);

@@ -2,7 +2,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use beacon::{Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing};
-use beacon::{Effect, Output, Scheme, ShapeError, Work, Wvuf};
+use beacon::{Effect, Function, Output, Scheme, ShapeError, Work, Wvuf};
 use crypto_core::access::{Access, Threshold};
 use crypto_core::curve::{G1Projective, Scalar};
 use crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
@@ -11,7 +11,7 @@ use protocol::Machine;
 use crate::fixture::*;
 use crate::instances::DealtBls;
 
-type BlsPartial = <Bls as Scheme>::Partial;
+type BlsPartial = <Bls as Function>::Partial;
 
 fn partial(points: &[G1Projective]) -> BlsPartial {
     let points: Vec<_> = points.iter().map(G1Projective::to_affine).collect();

@@ -12,18 +12,18 @@
 //! | geo::stake    | the wait by the stake from which the fast path reconstructs                  |
 //! | geo::engines  | Jolteon against Malachite, links alone                                      |
 //!
-//! No simulator of its own: the first three are `prefinal simulate`, in this process by the same code,
+//! The first three are what `prefinal simulate` runs, in this process by the same code ([`lab`]),
 //! and each row names the command. Seeds are fixed; what is not is the cost of the primitives, which
 //! the simulation measures at its start and charges. Waits are virtual time, so a slow machine shows in
 //! that cost alone.
-//!
-//! Elsewhere: the experiments (`prefinal_node::simulate`), links and places (`sim`).
 mod engines;
 mod simulate;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use rows::{OURS, Options, Sheet};
+use lab::waits::Waits;
+use rows::{OURS, Of, Options, Sheet};
 
 /// How anything here can fail.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -46,17 +46,15 @@ fn run(options: &Options) -> Outcome<()> {
     Ok(sheet.finish(options)?)
 }
 
+fn milliseconds(wait: Option<Duration>) -> Outcome<f64> {
+    Ok(wait.ok_or("no waits")?.as_secs_f64() * 1e3)
+}
+
 /// Mean and percentiles, in milliseconds.
-fn put_waits(sheet: &mut Sheet, (operation, case): (&str, &str), waits: &[f64]) -> Outcome<()> {
-    let mut sorted = waits.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let count = f64::from(u32::try_from(sorted.len())?);
-    let mean = sorted.iter().sum::<f64>() / count;
-    // The nearest rank, as `prefinal simulate` has it.
-    let rank = |percent: usize| (sorted.len() * percent).div_ceil(100).max(1) - 1;
-    let at = |percent| sorted.get(rank(percent)).copied().ok_or("no waits");
-    let (p50, p90, p99) = (at(50)?, at(90)?, at(99)?);
-    let row = sheet.of(operation, case).put(OURS, "mean", mean, "ms").put(OURS, "p50", p50, "ms");
-    row.put(OURS, "p90", p90, "ms").put(OURS, "p99", p99, "ms");
+fn put_waits(row: Of<'_>, waits: &Waits) -> Outcome<()> {
+    let mut row = row.put(OURS, "mean", milliseconds(waits.mean())?, "ms");
+    for (quantity, percent) in [("p50", 50), ("p90", 90), ("p99", 99)] {
+        row = row.put(OURS, quantity, milliseconds(waits.percentile(percent))?, "ms");
+    }
     Ok(())
 }

@@ -1,131 +1,153 @@
-//! `prefinal simulate`, and what it writes.
-use std::collections::BTreeMap;
-use std::path::Path;
+//! The command's experiments, on the same committees with fixed seeds.
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
 
-use clap::Parser;
-use prefinal_node::cli::Command;
+use beacon::{Bls, Wvuf};
+use jolteon::Jolteon;
+use lab::Costs;
+use lab::committee::{Ground, Prices};
+use lab::latency::Experiment;
+use lab::stakes::StakeTable;
+use lab::thresholds::{self, Delays, Order};
+use registry::Named;
 use rows::{OURS, Sheet};
-use serde::Deserialize;
-use tempfile::TempDir;
+use sim::{Jitter, Network};
+use validator::setup::{Algorithm, Plan};
+use weighted_rounding::Ratio;
 
-use crate::{Outcome, put_waits};
+use crate::{Outcome, milliseconds, put_waits};
 
-/// The paper's committee in two places in the paper's scheme, and in drand's scheme in one: what
-/// it is called, scheme, regions.
-const COMMITTEES: [(&str, &str, &str); 3] = [
-    ("world, weighted VUF", "wvuf", "all"),
-    ("world, threshold BLS", "bls", "all"),
-    ("Europe, weighted VUF", "wvuf", EUROPE),
-];
-const EUROPE: &str =
-    "eu-central-1,eu-central-2,eu-north-1,eu-south-1,eu-south-2,eu-west-1,eu-west-2,eu-west-3";
+/// What the command takes if nothing is said.
+const SEED: u64 = 1;
+const JITTER: u8 = 5;
+const CORES: u32 = 32;
+
 /// Key generation takes most of a run, and by the square of the parties.
-const QUICK: &str = " --parties 32";
+const QUICK: usize = 32;
 
-#[derive(Parser)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
+const EUROPE: [&str; 8] = [
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-south-1",
+    "eu-south-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+];
+
+/// The paper's committee, or its largest holders.
+fn plan(parties: Option<usize>) -> Outcome<Plan> {
+    let table = StakeTable::embedded()?;
+    let stakes = table.largest(parties.unwrap_or(table.holders())).ok_or("too few holders")?;
+    Ok(Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)?)
 }
 
-/// A line of `waits.csv`.
-#[derive(Deserialize)]
-struct Wait {
-    run: String,
-    wait_us: u32,
+fn network(plan: &Plan, regions: &[&str]) -> Outcome<Network> {
+    let regions: Vec<String> = regions.iter().copied().map(str::to_owned).collect();
+    let placement = lab::place(&regions, plan.parties(), SEED).map_err(|why| why.to_string())?;
+    Ok(match placement {
+        Some(placement) => Network::placed(placement, Jitter::Percent(JITTER)),
+        None => Network::constant(Duration::ZERO),
+    })
 }
 
-/// A line of `thresholds.csv`; a dash where there is nothing.
-#[derive(Deserialize)]
-struct Threshold {
-    profile: String,
-    weight: String,
-    needs_percent: String,
-    links_mean_ms: String,
-    links_p50_ms: String,
-    links_p90_ms: String,
-    links_p99_ms: String,
-    behind_mean_ms: String,
-    ahead_mean_ms: String,
+fn cores() -> NonZeroU32 {
+    NonZeroU32::new(CORES).unwrap_or(NonZeroU32::MIN)
 }
 
-/// A line of `delays.csv`.
-#[derive(Deserialize)]
-struct Delay {
-    kind: String,
-    synchronous: f64,
-    adversarial: f64,
-}
-
-/// What a reader types.
-fn typed(arguments: &str) -> String {
-    format!("cargo run --release -- simulate {arguments}")
-}
-
-/// Runs it with these arguments; the folder has its files.
-fn simulate(arguments: &str) -> Outcome<TempDir> {
-    let folder = tempfile::tempdir()?;
-    println!("\n> {}", typed(arguments));
-    let words = ["prefinal", "simulate"].into_iter().chain(arguments.split(' '));
-    let words = words.map(Into::into).chain(["--out".into(), folder.path().as_os_str().to_owned()]);
-    Arguments::try_parse_from(words)?.command.run().map_err(|failure| format!("{failure:?}"))?;
-    Ok(folder)
-}
-
-fn lines<T: for<'a> Deserialize<'a>>(folder: &Path, file: &str) -> Outcome<Vec<T>> {
-    let mut reader = csv::Reader::from_path(folder.join(file))?;
-    Ok(reader.deserialize().collect::<Result<_, _>>()?)
-}
-
-/// Slow path against fast path.
+/// Slow path against fast path: the paper's committee in two places in the paper's scheme, and in drand's
+/// scheme in one.
 pub(crate) fn paths(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
-    let (committees, slots, parties) = if quick { (1, 10, QUICK) } else { (3, 15, "") };
-    for (name, scheme, regions) in COMMITTEES.into_iter().take(committees) {
-        let arguments =
-            format!("--scheme {scheme} --regions {regions} --slots {slots} --seed 1{parties}");
-        let folder = simulate(&arguments)?;
-        let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for Wait { run, wait_us } in lines(folder.path(), "waits.csv")? {
-            runs.entry(run).or_default().push(f64::from(wait_us) / 1e3);
-        }
-        sheet.command(&typed(&arguments));
-        for run in ["slow", "fast"] {
-            let waits = runs.get(run).map_or(&[][..], Vec::as_slice);
-            put_waits(sheet, ("geo::paths", &format!("{name}, {run} path")), waits)?;
-        }
+    let (slots, parties) = if quick { (10, Some(QUICK)) } else { (15, None) };
+    let mut place = Place { plan: plan(parties)?, slots, quick, sheet };
+    place.run::<Wvuf>("world, weighted VUF", ("wvuf", &["all"]))?;
+    if !quick {
+        place.run::<Bls>("world, threshold BLS", ("bls", &["all"]))?;
+        place.run::<Wvuf>("Europe, weighted VUF", ("wvuf", &EUROPE))?;
     }
     Ok(())
+}
+
+struct Place<'a> {
+    plan: Plan,
+    slots: u64,
+    quick: bool,
+    sheet: &'a mut Sheet,
+}
+
+impl Place<'_> {
+    fn run<S: Named>(&mut self, name: &str, (scheme, regions): (&str, &[&str])) -> Outcome<()> {
+        let slots = self.slots;
+        let typed = format!(
+            "cargo run --release -- simulate --scheme {scheme} --regions {} --slots {slots} --seed {SEED}{}",
+            regions.join(","),
+            if self.quick { " --parties 32" } else { "" }
+        );
+        println!("\n> {typed}");
+        let experiment = Experiment::<S> {
+            ground: Arc::new(Ground::new(&self.plan, SEED)?),
+            prices: Prices::Measured {
+                costs: Costs::measure().map_err(|why| why.to_string())?,
+                cores: cores(),
+            },
+            network: network(&self.plan, regions)?,
+            cores: cores(),
+            seed: SEED,
+            slots,
+        };
+        let (slow, fast) = experiment.both::<Jolteon>().map_err(|why| why.to_string())?;
+        self.sheet.command(&typed);
+        for (run, outcome) in [("slow", slow), ("fast", fast)] {
+            let case = format!("{name}, {run} path");
+            put_waits(self.sheet.of("geo::paths", &case), &outcome.waits)?;
+        }
+        Ok(())
+    }
 }
 
 /// Tight thresholds against ramps, and what the stake that the fast path needs costs.
 pub(crate) fn thresholds(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
-    let arguments =
-        format!("--thresholds --scheme wvuf --slots {} --seed 1", if quick { 10 } else { 15 });
-    let folder = simulate(&arguments)?;
-    sheet.command(&typed(&arguments));
-    for Delay { kind, synchronous, adversarial } in lines(folder.path(), "delays.csv")? {
-        let row = sheet.of("geo::delays", &kind).put(OURS, "synchronous", synchronous, "Δ");
+    let slots = if quick { 10 } else { 15 };
+    let typed = format!(
+        "cargo run --release -- simulate --thresholds --scheme wvuf --slots {slots} --seed {SEED}"
+    );
+    println!("\n> {typed}");
+    let plan = plan(None)?;
+    let delays = thresholds::delays::<Wvuf, Jolteon>(&plan, Ratio::FIVE_SIXTHS, SEED);
+    sheet.command(&typed);
+    for Delays { kind, synchronous, adversarial } in delays.map_err(|why| why.to_string())? {
+        let row = sheet.of("geo::delays", kind).put(OURS, "synchronous", synchronous, "Δ");
         row.put(OURS, "adversarial", adversarial, "Δ");
     }
-    for line in lines::<Threshold>(folder.path(), "thresholds.csv")? {
-        let case = match line.weight.as_str() {
-            "-" => line.profile.clone(),
-            weight => format!("{}, weight {weight}", line.profile),
+    let costs = Costs::measure().map_err(|why| why.to_string())?;
+    let network = network(&plan, &["all"])?;
+    let order = Order { network, cores: cores(), seed: SEED, slots, costs };
+    let rows = thresholds::weights::<Wvuf, Jolteon>(&plan, order).map_err(|why| why.to_string())?;
+    for line in rows {
+        let case = match line.total() {
+            None => line.profile.name.clone(),
+            Some(weight) => format!("{}, weight {weight}", line.profile.name),
         };
         let mut row = sheet.of("geo::stake", &case);
-        for (quantity, cell, unit) in [
-            ("stake", &line.needs_percent, "%"),
-            ("mean", &line.links_mean_ms, "ms"),
-            ("p50", &line.links_p50_ms, "ms"),
-            ("p90", &line.links_p90_ms, "ms"),
-            ("p99", &line.links_p99_ms, "ms"),
-            ("mean, combined behind", &line.behind_mean_ms, "ms"),
-            ("mean, combined ahead", &line.ahead_mean_ms, "ms"),
-        ] {
-            if cell != "-" {
-                row = row.put(OURS, quantity, cell.parse()?, unit);
+        if let Some(percent) = line.profile.needs.map(percent) {
+            row = row.put(OURS, "stake", percent, "%");
+        }
+        for (quantity, waits) in
+            [("mean, combined behind", &line.behind), ("mean, combined ahead", &line.ahead)]
+        {
+            if let mean @ Some(_) = waits.mean() {
+                row = row.put(OURS, quantity, milliseconds(mean)?, "ms");
             }
         }
+        put_waits(row, &line.free)?;
     }
     Ok(())
+}
+
+/// In percent, with two digits; a share of the stake of a real table.
+fn percent(needs: Ratio) -> f64 {
+    let parts = needs.numerator().saturating_mul(10_000) / needs.denominator().max(1);
+    f64::from(u32::try_from(parts).unwrap_or(10_000)) / 100.0
 }

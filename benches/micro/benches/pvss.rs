@@ -31,7 +31,7 @@ use bench::limit;
 use bench::suite::Suite;
 use crypto_core::access::Party;
 use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
-use pvss_dkg::{Aggregate, Config, Dealing, Verified, field, verify, verify_all};
+use pvss_dkg::{Accepted, Aggregate, Config, Dealing, field, verify, verify_all};
 use weighted_rounding::Stake;
 
 /// Dealings that are checked together.
@@ -120,7 +120,7 @@ fn group(suite: &mut Suite, dealers: &Dealers) {
 fn aggregate(suite: &mut Suite, dealers: &Dealers) {
     let Dealers { config, shares, holders, heaviest: (party, held), label, .. } = dealers;
     let dealings = (0..DEALERS).map(|dealer| dealers.deal(dealer)).collect();
-    let dealings: Vec<Arc<Verified<Dealing>>> =
+    let dealings: Vec<Arc<Accepted<Dealing>>> =
         verify_all(config, dealings).into_iter().map(|one| Arc::new(one.unwrap())).collect();
     let label = format!("{label} dealers={DEALERS}");
     let ours = suite.measure(&format!("pvss::aggregate/{label}"), || {

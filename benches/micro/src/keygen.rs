@@ -7,7 +7,7 @@ use crypto_core::access::Party;
 use crypto_core::wvuf::{self, BlindedKey, blind};
 use protocol::{Instant, Machine};
 use pvss_dkg::protocol::{Collect, Effect, Input, Keygen, Keys, Output, Position, Ready, Role};
-use pvss_dkg::{Dealing, Dkg, Path};
+use pvss_dkg::{Dealing, Dkg, SharePath};
 
 use crate::fixture::{Dealers, rng};
 
@@ -77,7 +77,7 @@ impl<C: Collect<Held = ()>> Rehearsal<C> {
 }
 
 /// Blinded keys of all parties on each path.
-pub type Blinded = BTreeMap<Path, BTreeMap<Party, BlindedKey>>;
+pub type Blinded = BTreeMap<SharePath, BTreeMap<Party, BlindedKey>>;
 
 impl Rehearsal<Dkg<Dealing>> {
     /// What everybody publishes once the key is ready.
@@ -89,8 +89,8 @@ impl Rehearsal<Dkg<Dealing>> {
         let committees = ready.key.evaluation().unwrap();
         for party in access.parties().filter(|party| access.weight(*party) > 0) {
             let shares = ready.sum.decrypt(config, party, Dealers::key(party)).unwrap();
-            let slow = (Path::Slow, Some(&committees.slow), Some(shares.slow));
-            let fast = (Path::Fast, committees.fast.as_ref(), shares.fast);
+            let slow = (SharePath::Slow, Some(&committees.slow), Some(shares.slow));
+            let fast = (SharePath::Fast, committees.fast.as_ref(), shares.fast);
             for (path, committee, shares) in [slow, fast] {
                 let (Some(committee), Some(shares)) = (committee, shares) else { continue };
                 let key = blind(committee, party, &shares, &mut rng()).1;
@@ -102,14 +102,14 @@ impl Rehearsal<Dkg<Dealing>> {
 
     /// The key, this party's blinded shares, and committees that have admitted everybody's.
     #[must_use]
-    pub fn committees(&self, blinded: &Blinded) -> Vec<wvuf::Committee> {
+    pub fn committees(&self, blinded: &Blinded) -> Vec<wvuf::VufCommittee> {
         let ready = self.key();
         let shares = ready.shares.unwrap().unwrap();
         let paths = ready.key.evaluation().unwrap();
         for own in [Some(shares.slow), shares.fast].iter().flatten() {
             black_box(blind(&paths.slow, Party::new(0), own, &mut rng()));
         }
-        let committees = [(Path::Slow, Some(paths.slow)), (Path::Fast, paths.fast)];
+        let committees = [(SharePath::Slow, Some(paths.slow)), (SharePath::Fast, paths.fast)];
         let committees = committees.into_iter().filter_map(|(path, it)| Some((path, it?)));
         committees
             .map(|(path, mut committee)| {

@@ -12,7 +12,7 @@
 //! | [`latency`]  | waits, one line a case                                                   |
 //! | [`markdown`] | tables, and how figures are written                                      |
 //! | [`page`]     | the report; [`readme`]: the rows for the README                          |
-//! | [`pictures`] | which pictures there are; [`plot`]: how they are drawn                    |
+//! | [`pictures`] | which pictures there are; `chart`: how they are drawn                     |
 //! | [`machine`]  | where and when it was measured                                           |
 //!
 //! Rows where a peer is ahead are written like all others and marked. What contradicts itself (a
@@ -28,5 +28,4 @@ pub mod machine;
 pub mod markdown;
 pub mod page;
 pub mod pictures;
-pub mod plot;
 pub mod readme;

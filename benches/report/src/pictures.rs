@@ -1,11 +1,13 @@
 //! Which pictures there are: files, and the text for who cannot see them.
+use std::error::Error;
 use std::path::Path;
+
+use chart::{Axis, Bar, Bars, DrawError, Legend, Line, Lines, Scale, ends};
 
 use crate::compare::Comparison;
 use crate::growth;
 use crate::latency::{self, Experiment};
 use crate::markdown::{figure, ratio};
-use crate::plot::{Bar, Bars, Line, Lines, Scale};
 
 /// Colours of bars: ours ahead, a peer ahead, neither.
 const AHEAD: usize = 2;
@@ -45,7 +47,7 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
     let mut drawn = Vec::new();
     let bars = peers(&of("peers"));
     if !bars.bars.is_empty() {
-        bars.draw(&folder.join("peers.svg"))?;
+        write(&folder.join("peers.svg"), bars.svg())?;
         drawn.push(Drawn { suite: "peers", file: "peers.svg", text: bars.title });
     }
     for (file, title, quantity, of_slot) in GROWTH {
@@ -54,7 +56,7 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
         comparisons.retain(|one| own(one) == of_slot);
         let lines = growth(&comparisons, quantity, title);
         if !lines.lines.is_empty() {
-            lines.draw(&folder.join(file))?;
+            write(&folder.join(file), lines.svg())?;
             drawn.push(Drawn { suite: "scale", file, text: title });
         }
     }
@@ -62,12 +64,12 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
         let (file, text) = match experiment.operation.as_str() {
             "geo::stake" => {
                 let lines = stake(&experiment);
-                lines.draw(&folder.join("stake.svg"))?;
+                write(&folder.join("stake.svg"), lines.svg())?;
                 ("stake.svg", lines.title)
             }
             "geo::paths" => {
                 let bars = waits(&experiment);
-                bars.draw(&folder.join("paths.svg"))?;
+                write(&folder.join("paths.svg"), bars.svg())?;
                 ("paths.svg", bars.title)
             }
             _ => continue,
@@ -75,6 +77,12 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
         drawn.push(Drawn { suite: "geo", file, text });
     }
     Ok(drawn)
+}
+
+fn write(file: &Path, svg: Result<String, DrawError>) -> Result<(), String> {
+    let named = |error: &dyn Error| format!("{}: {error}", file.display());
+    let svg = svg.map_err(|error| named(&error))?;
+    std::fs::write(file, svg).map_err(|error| named(&error))
 }
 
 /// How many times our time a peer's is: of several for one operation and case, the fastest peer's.
@@ -103,7 +111,7 @@ fn peers(comparisons: &[&Comparison]) -> Bars<'static> {
     Bars {
         title: "The fastest peer's time over ours; red: the peer is ahead",
         across: "times ours",
-        scale: Scale::Logarithmic,
+        scale: Scale::Powers(2),
         bars: fastest.into_iter().map(bar).collect(),
     }
 }
@@ -115,12 +123,23 @@ fn growth<'a>(comparisons: &[&Comparison], quantity: &str, title: &'a str) -> Li
         let slope = one.exponent().map_or_else(String::new, |slope| format!(" {slope:.2}"));
         Line { name: format!("{} ({}){slope}", one.operation, one.variable), points: one.points }
     };
+    let lines: Vec<Line> = lines.map(line).collect();
+    let (across, up) = (ends(&lines, |point| point.0), ends(&lines, |point| point.1));
     Lines {
         title,
-        across: "size: parties n, shares W; exponents in the legend",
-        up: if quantity == "time" { "ms" } else { "MiB" },
-        scale: Scale::Logarithmic,
-        lines: lines.map(line).collect(),
+        across: Axis {
+            label: "size: parties n, shares W; exponents in the legend",
+            range: across.start / 1.15..across.end * 1.15,
+            scale: Scale::Powers(4),
+        },
+        up: Axis {
+            label: if quantity == "time" { "ms" } else { "MiB" },
+            range: up.start / 2.0..up.end * 2.0,
+            scale: Scale::Powers(10),
+        },
+        legend: Legend::Beside,
+        dots: true,
+        lines,
     }
 }
 
@@ -159,11 +178,21 @@ fn stake(experiment: &Experiment) -> Lines<'static> {
         ("mean, combined behind", "and combining behind the last partial"),
         ("mean, combined ahead", "and combining ahead"),
     ];
+    let lines = kinds.into_iter().map(line).filter(|line| !line.points.is_empty());
+    let lines: Vec<Line> = lines.collect();
+    let (across, up) = (ends(&lines, |point| point.0), ends(&lines, |point| point.1));
+    let margin = (across.end - across.start).max(1e-9) * 0.03;
+    let scale = Scale::Linear;
     Lines {
         title: "The fast path's mean wait, by the stake from which it reconstructs",
-        across: "stake, %",
-        up: "ms",
-        scale: Scale::Linear,
-        lines: kinds.into_iter().map(line).filter(|line| !line.points.is_empty()).collect(),
+        across: Axis {
+            label: "stake, %",
+            range: across.start - margin..across.end + margin,
+            scale,
+        },
+        up: Axis { label: "ms", range: 0.0..up.end * 1.08, scale },
+        legend: Legend::Beside,
+        dots: true,
+        lines,
     }
 }

@@ -45,4 +45,4 @@ pub mod sheet;
 pub use clock::{Clock, Meter};
 pub use options::Options;
 pub use row::{Row, RowsError, read, write};
-pub use sheet::{LIMIT, OURS, Sheet, VERSION, Who};
+pub use sheet::{LIMIT, OURS, Of, Sheet, VERSION, Who};

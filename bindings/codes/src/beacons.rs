@@ -1,6 +1,6 @@
 //! Errors of a beacon's configuration and of what it shows.
 use beacon::{
-    ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, QuorumError, ShapeError,
+    ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, PartialsError, ShapeError,
     ShownError, ThresholdError, Unopened, Unusable,
 };
 
@@ -59,7 +59,7 @@ impl Coded for FinalityError {
     }
 }
 
-impl Coded for QuorumError {
+impl Coded for PartialsError {
     fn detail(&self) -> Detail {
         match self {
             Self::Input => code("wrong-purpose"),

@@ -220,6 +220,7 @@ impl Coded for HandoverError {
             Self::Purpose(error) => error.detail(),
             Self::Dealers { got, expected } => code("wrong-count").need(expected).got(got),
             Self::Holder { dealer, share } => code("not-the-holder").party(*dealer).index(share),
+            Self::NoShares { dealer } => code("not-the-holder").party(*dealer),
             Self::Share { share } => code("share-mismatch").index(share),
             Self::EncryptionKey { party } => code("key-used-up").party(*party),
             Self::Deal(error) => error.detail(),

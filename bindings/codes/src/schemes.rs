@@ -5,6 +5,7 @@ use crypto_core::elgamal::{
     OtherKey, PlaintextError, StoredKeyError, Unopenable, WrongOpening,
 };
 use crypto_core::polynomial::{CountError, InterpolationError};
+use crypto_core::quorum::QuorumError;
 use crypto_core::threshold::{self, KeyShareError, PurposeError};
 use crypto_core::timelock::DecryptError;
 use crypto_core::wvuf::audit::AuditError;
@@ -90,13 +91,21 @@ impl Coded for threshold::PartialError {
     }
 }
 
-impl Coded for threshold::QuorumError {
+impl<M: Coded> Coded for QuorumError<M> {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Misuse(error) => error.detail(),
+            Self::BelowThreshold { got, need } => code("below-threshold").need(need).got(got),
+            Self::Faulty { culprits } => code("faulty").culprits(culprits),
+        }
+    }
+}
+
+impl Coded for threshold::MisuseError {
     fn detail(&self) -> Detail {
         match self {
             Self::Purpose(error) => error.detail(),
             Self::NoShares { party } => code("holds-no-shares").party(*party),
-            Self::BelowThreshold { got, need } => code("below-threshold").need(need).got(got),
-            Self::Faulty { culprits } => code("faulty").culprits(culprits),
         }
     }
 }
@@ -148,13 +157,9 @@ impl Coded for wvuf::PartialError {
     }
 }
 
-impl Coded for wvuf::QuorumError {
+impl Coded for wvuf::NotAdmitted {
     fn detail(&self) -> Detail {
-        match self {
-            Self::NotAdmitted { party } => code("not-admitted").party(*party),
-            Self::BelowThreshold { got, need } => code("below-threshold").need(need).got(got),
-            Self::Faulty { culprits } => code("faulty").culprits(culprits),
-        }
+        code("not-admitted").party(self.party)
     }
 }
 
@@ -246,16 +251,6 @@ impl Coded for elgamal::ShareError {
             }
             Self::Mismatch { party } => code("partial-mismatch").party(*party),
             Self::OtherKey(error) => error.detail(),
-        }
-    }
-}
-
-impl Coded for elgamal::QuorumError {
-    fn detail(&self) -> Detail {
-        match self {
-            Self::OtherKey(error) => error.detail(),
-            Self::BelowThreshold { got, need } => code("below-threshold").need(need).got(got),
-            Self::Faulty { culprits } => code("faulty").culprits(culprits),
         }
     }
 }

@@ -7,7 +7,7 @@ use crypto_core::certificate::{
 use crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
 use crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
 use crypto_core::entropy::ImplausibleRandomness;
-use crypto_core::wire::WireError;
+use crypto_core::wire::{Trailing, Truncated, WireError};
 
 use crate::detail::{Coded, Detail, code};
 
@@ -43,14 +43,28 @@ impl Coded for PairingMismatch {
     }
 }
 
+impl Coded for Truncated {
+    fn detail(&self) -> Detail {
+        code("truncated").index(&self.at).need(&self.need).got(&self.got)
+    }
+}
+
+impl Coded for Trailing {
+    fn detail(&self) -> Detail {
+        code("trailing-bytes").index(&self.at).got(&self.got)
+    }
+}
+
 impl Coded for WireError {
     fn detail(&self) -> Detail {
         match self {
             Self::Version { got } => code("wrong-version").got(got),
             Self::UnknownKind { got } => code("unknown-kind").got(got),
             Self::Kind { expected, got } => code("wrong-kind").need(&expected.byte()).got(got),
-            Self::Truncated { at, need, got } => code("truncated").index(at).need(need).got(got),
-            Self::Trailing { at, got } => code("trailing-bytes").index(at).got(got),
+            Self::Truncated { at, need, got } => {
+                Truncated { at: *at, need: *need, got: *got }.detail()
+            }
+            Self::Trailing { at, got } => Trailing { at: *at, got: *got }.detail(),
             Self::Count { at, got, most } => code("count-too-large").index(at).need(most).got(got),
             Self::Value { at, got, .. } => code("invalid-value").index(at).got(got),
             Self::Halves { at } => code("key-halves").index(at),

@@ -12,8 +12,8 @@ use codes::{CODES, Coded};
 const OF_BINDINGS: [&str; 5] =
     ["freed", "internal", "invalid-argument", "no-randomness", "not-initialised"];
 
-/// What machines report, to hosts that run them; bindings run none.
-const OF_MACHINES: [&str; 8] = [
+/// What machines report, to hosts that run them, and laws to who writes a scheme; bindings do neither.
+const OF_MACHINES: [&str; 9] = [
     "Abort",
     "Fault",
     "HandoverError",
@@ -21,6 +21,7 @@ const OF_MACHINES: [&str; 8] = [
     "Refusal",
     "StackError",
     "SwitchError",
+    "Violation",
     "Withheld",
 ];
 

@@ -8,7 +8,7 @@ use crypto_core::elgamal;
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{self, KeyShares};
 use crypto_core::wvuf;
-use pvss_dkg::{Aggregate, Config, Path, Paths, Purpose, Verified, field};
+use pvss_dkg::{Accepted, Aggregate, Config, Paths, Purpose, SharePath, field};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -122,7 +122,7 @@ impl Dealing {
 #[pyclass(frozen, module = "prefinal", from_py_object)]
 #[derive(Clone)]
 pub(crate) struct VerifiedDealing(
-    pub(crate) Kind<Arc<Verified<field::Dealing>>, Arc<Verified<pvss_dkg::Dealing>>>,
+    pub(crate) Kind<Arc<Accepted<field::Dealing>>, Arc<Accepted<pvss_dkg::Dealing>>>,
 );
 
 impl VerifiedDealing {
@@ -157,13 +157,13 @@ impl VerifiedDealing {
 #[pyclass(frozen, module = "prefinal")]
 pub(crate) struct DkgKey {
     config: Arc<Config>,
-    key: Kind<field::Key, Verified<Aggregate>>,
+    key: Kind<field::Key, Accepted<Aggregate>>,
 }
 
 impl DkgKey {
     pub(crate) const fn new(
         config: Arc<Config>,
-        key: Kind<field::Key, Verified<Aggregate>>,
+        key: Kind<field::Key, Accepted<Aggregate>>,
     ) -> Self {
         Self { config, key }
     }
@@ -191,7 +191,7 @@ impl DkgKey {
         }
     }
 
-    fn group(&self) -> PyResult<&Verified<Aggregate>> {
+    fn group(&self) -> PyResult<&Accepted<Aggregate>> {
         match &self.key {
             Kind::Group(key) => Ok(key),
             Kind::Field(_) => Err(argument("a key of field elements does not serve the VUF", None)),
@@ -202,14 +202,14 @@ impl DkgKey {
         &self,
         py: Python<'_>,
         purpose: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Paths<threshold::Committee<MinSig>>> {
+    ) -> PyResult<Paths<threshold::SigningCommittee<MinSig>>> {
         let purpose = purpose.map_or(Ok(threshold::Purpose::Rounds), read_purpose)?;
         let key = self.field()?;
         let committees = py.detach(|| key.signing(&self.config, purpose));
         committees.map_err(|error| refused(&error))
     }
 
-    fn decryption(&self, py: Python<'_>) -> PyResult<Paths<elgamal::Committee>> {
+    fn decryption(&self, py: Python<'_>) -> PyResult<Paths<elgamal::DecryptionCommittee>> {
         let key = self.field()?;
         let committees = py.detach(|| key.decryption(&self.config));
         committees.map_err(|error| refused(&error))
@@ -232,24 +232,24 @@ struct PathShares<T> {
 }
 
 impl<T> PathShares<T> {
-    fn take(&mut self, which: Path) -> PyResult<T> {
+    fn take(&mut self, which: SharePath) -> PyResult<T> {
         let taken = match which {
-            Path::Slow => self.slow.take(),
-            Path::Fast => self.fast.take(),
+            SharePath::Slow => self.slow.take(),
+            SharePath::Fast => self.fast.take(),
         };
         taken.ok_or_else(|| argument("there are no shares of this path, or they were used", None))
     }
 }
 
 impl OwnShares {
-    fn field(&self, which: Path) -> PyResult<Secret<Vec<Scalar>>> {
+    fn field(&self, which: SharePath) -> PyResult<Secret<Vec<Scalar>>> {
         match &mut *self.shares.lock().unwrap_or_else(PoisonError::into_inner) {
             Kind::Field(own) => own.take(which),
             Kind::Group(_) => Err(argument("shares of group elements serve the VUF alone", None)),
         }
     }
 
-    fn group(&self, which: Path) -> PyResult<wvuf::KeyShares> {
+    fn group(&self, which: SharePath) -> PyResult<wvuf::KeyShares> {
         match &mut *self.shares.lock().unwrap_or_else(PoisonError::into_inner) {
             Kind::Group(own) => own.take(which),
             Kind::Field(_) => Err(argument("shares of field elements do not serve the VUF", None)),
@@ -271,10 +271,10 @@ impl OwnShares {
 }
 
 /// One of two paths, if there is that one.
-fn on<T>(paths: Paths<T>, which: Path) -> PyResult<T> {
+fn on<T>(paths: Paths<T>, which: SharePath) -> PyResult<T> {
     let one = match which {
-        Path::Slow => Some(paths.slow),
-        Path::Fast => paths.fast,
+        SharePath::Slow => Some(paths.slow),
+        SharePath::Fast => paths.fast,
     };
     one.ok_or_else(no_fast_path)
 }
@@ -391,7 +391,7 @@ impl DkgKey {
         let shape = self.config.shape();
         let threshold = shape.threshold(which).ok_or_else(no_fast_path)?;
         let public = key.public_shares(which).ok_or_else(no_fast_path)?.to_vec();
-        let committee = wvuf::Committee::new(shape.access().clone(), threshold, public);
+        let committee = wvuf::VufCommittee::new(shape.access().clone(), threshold, public);
         committee.map(VufCommittee::of).map_err(|error| refused(&error))
     }
 

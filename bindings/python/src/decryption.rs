@@ -72,7 +72,7 @@ impl Ciphertext {
 
 /// Parties that decrypt together.
 #[pyclass(frozen, module = "prefinal")]
-pub(crate) struct DecryptionCommittee(pub(crate) elgamal::Committee);
+pub(crate) struct DecryptionCommittee(pub(crate) elgamal::DecryptionCommittee);
 
 #[pymethods]
 impl DecryptionCommittee {

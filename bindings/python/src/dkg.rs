@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Aggregate, Config, Member, Path, Paths, Purpose, Session, Shape, field};
+use pvss_dkg::{Aggregate, Config, Member, Paths, Purpose, Session, Shape, SharePath, field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -122,10 +122,10 @@ fn purpose(name: &str) -> PyResult<Purpose> {
 }
 
 /// `'slow'` or `'fast'`.
-pub(crate) fn path(name: &str) -> PyResult<Path> {
+pub(crate) fn path(name: &str) -> PyResult<SharePath> {
     match name {
-        "slow" => Ok(Path::Slow),
-        "fast" => Ok(Path::Fast),
+        "slow" => Ok(SharePath::Slow),
+        "fast" => Ok(SharePath::Fast),
         _ => Err(argument(&format!("path {name:?}, expected 'slow' or 'fast'"), None)),
     }
 }

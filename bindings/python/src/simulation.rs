@@ -6,12 +6,12 @@
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
-use node::failure::Failure;
-use node::scheme::Name;
-use node::setup::Algorithm;
-use node::simulate::observe::{Charge, Event, Order, observe};
+use lab::Failure;
+use lab::observe::{Charge, Event, Order, observe};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use registry::scheme::Name;
+use validator::setup::Algorithm;
 use weighted_rounding::Ratio;
 
 use crate::error::argument;

@@ -24,7 +24,7 @@ use crate::wire::wire_object;
 
 /// Parties that sign together, with the keys that their partials are checked against.
 #[pyclass(frozen, module = "prefinal")]
-pub(crate) struct Committee(pub(crate) threshold::Committee<MinSig>);
+pub(crate) struct Committee(pub(crate) threshold::SigningCommittee<MinSig>);
 
 /// What a committee's key is for, and where its shares sit.
 fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<(Purpose, Placement)> {
@@ -108,7 +108,8 @@ impl Committee {
         let shares = list(share_keys, "share keys", |_, value| {
             G2Affine::from_bytes(&bytes(value)?).map_err(|error| refused(&error))
         })?;
-        let made = py.detach(|| threshold::Committee::from_share_keys(setup, &group, shares));
+        let made =
+            py.detach(|| threshold::SigningCommittee::from_share_keys(setup, &group, shares));
         made.map(Self).map_err(|error| refused(&error))
     }
 
@@ -133,7 +134,7 @@ impl Committee {
             let secret = Secret::new(Scalar::random(&mut rng));
             let polynomial = Polynomial::random(setup.threshold.t(), &secret, &mut rng);
             let commitment = Commitment::commit(&polynomial);
-            let committee = threshold::Committee::from_commitment(setup, &commitment);
+            let committee = threshold::SigningCommittee::from_commitment(setup, &commitment);
             committee.map(|committee| {
                 let shares = polynomial.shares(committee.points());
                 (committee, shares)

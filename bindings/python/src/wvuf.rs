@@ -9,7 +9,7 @@ use crypto_core::generators::{g_hat, h};
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::wire::Object;
-use crypto_core::wvuf::{self, Committee, Input, KeyShares, Output};
+use crypto_core::wvuf::{self, Input, KeyShares, Output};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -89,15 +89,15 @@ impl VufInput {
 
 /// Who may evaluate under one path: parties, their shares in the open, and their admitted keys.
 #[pyclass(frozen, module = "prefinal")]
-pub(crate) struct VufCommittee(RwLock<Committee>);
+pub(crate) struct VufCommittee(RwLock<wvuf::VufCommittee>);
 
 impl VufCommittee {
-    pub(crate) fn of(committee: Committee) -> Self {
+    pub(crate) fn of(committee: wvuf::VufCommittee) -> Self {
         Self(RwLock::new(committee))
     }
 
     /// No holder of the lock panics, and what it guards stays whole if one does.
-    fn get(&self) -> std::sync::RwLockReadGuard<'_, Committee> {
+    fn get(&self) -> std::sync::RwLockReadGuard<'_, wvuf::VufCommittee> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,7 +115,7 @@ impl VufCommittee {
         let public = list(public_shares, "public shares", |_, value| {
             G2Affine::from_bytes(&bytes(value)?).map_err(|error| refused(&error))
         })?;
-        let committee = Committee::new(access, threshold, public);
+        let committee = wvuf::VufCommittee::new(access, threshold, public);
         committee.map(Self::of).map_err(|error| refused(&error))
     }
 
@@ -137,7 +137,7 @@ impl VufCommittee {
             let own: Vec<_> = shares.expose().iter().map(|share| h() * share).collect();
             let open: Vec<_> = shares.expose().iter().map(|share| g_hat() * share).collect();
             let own = Secret::new(G1Projective::batch_to_affine(&own));
-            (own, Committee::new(access, threshold, G2Projective::batch_to_affine(&open)))
+            (own, wvuf::VufCommittee::new(access, threshold, G2Projective::batch_to_affine(&open)))
         });
         let (own, committee) = (made.0, made.1.map_err(|error| refused(&error))?);
         let shares = by_holder(committee.access(), own.expose(), |_, own| {

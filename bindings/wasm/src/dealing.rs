@@ -2,8 +2,8 @@
 use crypto_core::bls::min_sig::{ProofOfPossession, PublicKey};
 use crypto_core::context::{ChainId, Context, EpochId};
 use pvss_dkg::{
-    Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Path, Paths, Purpose,
-    Session, Shape, Verified,
+    Accepted, Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Paths, Purpose,
+    Session, Shape, SharePath,
 };
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -93,12 +93,12 @@ fn registered(bytes: &[u8], signer: &PublicKey) -> Result<EncryptionKey, JsValue
 }
 
 /// See `verify_aggregate`.
-fn public_parts(sum: &Verified<Aggregate>, dealers: &[u32]) -> Vec<u8> {
+fn public_parts(sum: &Accepted<Aggregate>, dealers: &[u32]) -> Vec<u8> {
     let mut parts = sum.digest().to_vec();
     parts.extend_from_slice(&sum.public_key().to_bytes());
     parts.extend_from_slice(&u32::try_from(dealers.len()).unwrap_or(u32::MAX).to_le_bytes());
     dealers.iter().for_each(|dealer| parts.extend_from_slice(&dealer.to_le_bytes()));
-    for path in [Path::Slow, Path::Fast] {
+    for path in [SharePath::Slow, SharePath::Fast] {
         let shares = sum.public_shares(path).unwrap_or_default();
         shares.iter().for_each(|share| parts.extend_from_slice(&share.to_bytes()));
     }

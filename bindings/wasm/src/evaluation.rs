@@ -7,7 +7,7 @@ use crypto_core::wire::Object;
 use crypto_core::wvuf::BlindedKey;
 use crypto_core::wvuf::audit::{Audit, Proof, keys};
 use pvss_dkg::protocol::{EpochKey, Group};
-use pvss_dkg::{Path, Purpose};
+use pvss_dkg::{Purpose, SharePath};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -31,7 +31,7 @@ impl RawEvaluations {
     pub fn new(epoch: &[u8], fast: bool, parties: &[u8]) -> Result<Self, JsValue> {
         let epoch = EpochKey::<Group>::from_bytes(epoch).map_err(raise)?;
         epoch.purpose().check(Purpose::Randomness).map_err(raise)?;
-        let path = if fast { Path::Fast } else { Path::Slow };
+        let path = if fast { SharePath::Fast } else { SharePath::Slow };
         let unused = || raise_code("unused-path", "the key has no shares on this path");
         let threshold = epoch.shape().threshold(path).ok_or_else(unused)?;
         let public = epoch.public_shares(path).ok_or_else(unused)?;

@@ -1,14 +1,15 @@
 //! Lists, as JavaScript lays them out.
+use crypto_core::wire::{Reader, Truncated};
 use wasm_bindgen::JsValue;
 
 use crate::error::raise_code;
 
 /// Takes fields of fixed length off the front.
-pub(crate) struct Fields<'a>(&'a [u8]);
+pub(crate) struct Fields<'a>(Reader<'a>);
 
 impl<'a> Fields<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self(Reader::new(bytes))
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -16,15 +17,11 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], JsValue> {
-        let (field, rest) = self.0.split_at_checked(length).ok_or_else(short)?;
-        self.0 = rest;
-        Ok(field)
+        self.0.take(length).map_err(short)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], JsValue> {
-        let (field, rest) = self.0.split_first_chunk().ok_or_else(short)?;
-        self.0 = rest;
-        Ok(*field)
+        self.0.array().map_err(short)
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, JsValue> {
@@ -48,6 +45,6 @@ pub(crate) fn hash(bytes: &[u8]) -> Result<[u8; 32], JsValue> {
     Fields::new(bytes).array()
 }
 
-fn short() -> JsValue {
+fn short(_: Truncated) -> JsValue {
     raise_code("truncated", "a list of records ends too early")
 }

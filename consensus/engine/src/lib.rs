@@ -10,7 +10,8 @@
 //!
 //! An engine knows no beacon, and the beacon no engine: a validator hands the events of one to the other.
 //! Every event is reported with its slot and view; whether a partial may leave on it is for the contract
-//! to decide.
+//! to decide. What else must hold of an engine is played by `prefinal-engine-suite`: an engine's tests name its
+//! keys, read its messages and list the laws.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -221,7 +222,7 @@ pub enum Effect<E: Engine> {
 }
 
 /// What was ordered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Block {
     /// Its name.
     pub value: Value,

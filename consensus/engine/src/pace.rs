@@ -6,7 +6,7 @@ use protocol::Instant;
 /// When the leader of a round proposes: not before a pause in it, and not before the round is due.
 ///
 /// ```text
-/// max(entered + pause, min(entered + period, START + (round − 1) · period))
+/// max(entered + pause, min(entered + period, START + (before + round − 1) · period))
 /// ```
 /// With a period rounds come at their times, and one after the other without a pause while they are
 /// behind. A clock that starts again from zero, after a restart, is behind by all earlier rounds: then
@@ -17,16 +17,19 @@ pub struct Pace {
     pub pause: Duration,
     /// From round to round.
     pub period: Duration,
+    /// Rounds that are due before the engine's first: those of earlier epochs.
+    pub before: u64,
 }
 
 impl Pace {
     /// As fast as the network.
-    pub const NONE: Self = Self { pause: Duration::ZERO, period: Duration::ZERO };
+    pub const NONE: Self = Self { pause: Duration::ZERO, period: Duration::ZERO, before: 0 };
 
     /// When to propose in a round, which counts from one, that was entered at `entered`.
     #[must_use]
     pub fn proposes_at(&self, entered: Instant, round: u64) -> Instant {
-        let before = u32::try_from(round.saturating_sub(1)).unwrap_or(u32::MAX);
+        let before = self.before.saturating_add(round).saturating_sub(1);
+        let before = u32::try_from(before).unwrap_or(u32::MAX);
         let due = Instant::START + self.period.saturating_mul(before);
         due.min(entered + self.period).max(entered + self.pause)
     }
@@ -39,13 +42,16 @@ mod tests {
     #[test]
     fn a_round_is_proposed_in_when_it_is_due_and_has_rested() {
         let second = |count| Instant::at(Duration::from_secs(count));
-        let pace = Pace { pause: Duration::from_secs(2), period: Duration::from_secs(10) };
+        let (pause, period) = (Duration::from_secs(2), Duration::from_secs(10));
+        let pace = Pace { pause, period, before: 0 };
         assert_eq!(pace.proposes_at(Instant::START, 1), second(2));
         assert_eq!(pace.proposes_at(second(11), 3), second(20));
         assert_eq!(pace.proposes_at(second(35), 3), second(37));
         assert_eq!(pace.proposes_at(second(35), 100_000), second(45), "since a restart");
+        let later = Pace { before: 2, ..pace };
+        assert_eq!(later.proposes_at(second(11), 1), second(20), "of a later epoch");
         assert_eq!(Pace::NONE.proposes_at(second(5), u64::MAX), second(5));
-        let far = Pace { pause: Duration::ZERO, period: Duration::MAX };
+        let far = Pace { period: Duration::MAX, ..Pace::NONE };
         assert_eq!(far.proposes_at(second(5), u64::MAX), Instant::at(Duration::MAX));
     }
 }

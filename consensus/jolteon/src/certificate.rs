@@ -21,7 +21,7 @@ use crypto_core::certificate::{self, Signers, Statement};
 use thiserror::Error;
 
 use crate::block::{BlockId, Round};
-use crate::config::Committee;
+use crate::config::Replicas;
 
 const PROPOSAL: Domain = Domain::new("jolteon proposal");
 const VOTE: Domain = Domain::new("jolteon vote");
@@ -40,7 +40,9 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub(crate) const fn domain(self) -> Domain {
+    /// What a party signs [`Replicas::statement`] under when it says so.
+    #[must_use]
+    pub const fn domain(self) -> Domain {
         match self {
             Self::Proposal => PROPOSAL,
             Self::Vote => VOTE,
@@ -49,13 +51,8 @@ impl Stage {
     }
 }
 
-/// Context, round, block: 72 bytes.
-pub(crate) fn statement(committee: &Committee, round: Round, block: BlockId) -> Vec<u8> {
-    [&committee.context()[..], &round.get().to_be_bytes(), &block.to_bytes()].concat()
-}
-
 /// Context, round, round of the signer's highest QC: 48 bytes.
-pub(crate) fn timeout_statement(committee: &Committee, round: Round, qc: Round) -> Vec<u8> {
+pub(crate) fn timeout_statement(committee: &Replicas, round: Round, qc: Round) -> Vec<u8> {
     [&committee.context()[..], &round.get().to_be_bytes(), &qc.get().to_be_bytes()].concat()
 }
 
@@ -98,7 +95,7 @@ pub struct QuorumCertificate {
 impl QuorumCertificate {
     /// The certificate of the genesis block.
     #[must_use]
-    pub fn genesis(committee: &Committee) -> Self {
+    pub fn genesis(committee: &Replicas) -> Self {
         Self { round: Round::GENESIS, block: committee.genesis(), votes: None }
     }
 
@@ -108,7 +105,7 @@ impl QuorumCertificate {
     }
 
     /// Bitmap and stake, without algebra.
-    pub(crate) fn check_shape(&self, committee: &Committee) -> Result<(), CertificateError> {
+    pub(crate) fn check_shape(&self, committee: &Replicas) -> Result<(), CertificateError> {
         let genesis = self.round == Round::GENESIS;
         match &self.votes {
             Some(votes) if !genesis => {
@@ -124,10 +121,10 @@ impl QuorumCertificate {
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.
-    pub fn verify(&self, committee: &Committee) -> Result<(), CertificateError> {
+    pub fn verify(&self, committee: &Replicas) -> Result<(), CertificateError> {
         self.check_shape(committee)?;
         let Some(votes) = &self.votes else { return Ok(()) };
-        let message = statement(committee, self.round, self.block);
+        let message = committee.statement(self.round, self.block);
         votes.verify(committee.electorate(), Stage::Vote.domain(), &message)?;
         Ok(())
     }
@@ -152,7 +149,7 @@ impl TimeoutCertificate {
     }
 
     /// Bitmaps, rounds and stake, without algebra.
-    pub(crate) fn check_shape(&self, committee: &Committee) -> Result<(), CertificateError> {
+    pub(crate) fn check_shape(&self, committee: &Replicas) -> Result<(), CertificateError> {
         let round = self.round;
         if let Some(&qc) = self.timeouts.keys().find(|qc| **qc >= round) {
             return Err(CertificateError::FromTheFuture { round, qc });
@@ -165,7 +162,7 @@ impl TimeoutCertificate {
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.
-    pub fn verify(&self, committee: &Committee) -> Result<(), CertificateError> {
+    pub fn verify(&self, committee: &Replicas) -> Result<(), CertificateError> {
         self.check_shape(committee)?;
         let messages = self.timeouts.keys().map(|qc| timeout_statement(committee, self.round, *qc));
         let messages: Vec<Vec<u8>> = messages.collect();

@@ -16,7 +16,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
 
 use crate::block::Round;
-use crate::config::Committee;
+use crate::config::Replicas;
 
 /// Votes by round and party.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl<C: Copy + Ord> Collector<C> {
     pub(crate) fn quorum(
         &mut self,
         round: Round,
-        committee: &Committee,
+        committee: &Replicas,
         agree: impl Fn(C) -> bool,
     ) -> Option<Votes<C>> {
         let tally = self.rounds.get_mut(&round).filter(|tally| tally.state == State::Open)?;

@@ -100,15 +100,16 @@ pub enum ConfigError {
     },
 }
 
-/// The members, and what they are to each other. Shared by the engine and its jobs.
+/// The parties that run the engine: their keys and stakes, and the context that they sign under. Shared by
+/// the engine and its jobs.
 #[derive(Clone, Debug)]
-pub struct Committee {
+pub struct Replicas {
     context: [u8; 32],
     electorate: Electorate<MinSig>,
     leaders: Vec<Party>,
 }
 
-impl Committee {
+impl Replicas {
     /// Checks the members and computes what follows from them.
     ///
     /// # Errors
@@ -145,6 +146,13 @@ impl Committee {
     #[must_use]
     pub fn genesis(&self) -> BlockId {
         genesis(&self.context)
+    }
+
+    /// What a member signs about a block: context, round, block, 72 bytes. What it says about the block is
+    /// told by the domain that it signs under, [`Stage::domain`](crate::Stage::domain).
+    #[must_use]
+    pub fn statement(&self, round: Round, block: BlockId) -> Vec<u8> {
+        [&self.context[..], &round.get().to_be_bytes(), &block.to_bytes()].concat()
     }
 
     /// How many members there are.
@@ -200,8 +208,8 @@ mod tests {
     use super::*;
     use crate::tests::{context, members};
 
-    fn committee(stakes: &[u128]) -> Result<Committee, ConfigError> {
-        Committee::new(&context(0), members(stakes))
+    fn committee(stakes: &[u128]) -> Result<Replicas, ConfigError> {
+        Replicas::new(&context(0), members(stakes))
     }
 
     #[test]
@@ -222,7 +230,7 @@ mod tests {
         let mut twins = members(&[1, 1]);
         twins[1].key = twins[0].key;
         let repeated = ElectorateError::RepeatedKey { at: Party::new(1), earlier: Party::new(0) };
-        assert_eq!(Committee::new(&context(0), twins).unwrap_err(), repeated.into());
+        assert_eq!(Replicas::new(&context(0), twins).unwrap_err(), repeated.into());
     }
 
     #[test]
@@ -237,7 +245,7 @@ mod tests {
     fn the_context_binds_chain_and_stake() {
         let one = committee(&[1, 2]).unwrap();
         assert_ne!(one.context(), committee(&[2, 1]).unwrap().context());
-        let other = Committee::new(&context(1), members(&[1, 2])).unwrap();
+        let other = Replicas::new(&context(1), members(&[1, 2])).unwrap();
         assert_ne!(one.context(), other.context());
     }
 }

@@ -24,7 +24,7 @@ use protocol::{Instant, Machine, Recipient};
 use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
 use crate::collector::{Collector, Votes};
-use crate::config::{Committee, Config, ConfigError};
+use crate::config::{Config, ConfigError, Replicas};
 use crate::fault::{Equivocation, Fault, Signed};
 use crate::fetch::Fetch;
 use crate::job::{Claim, Fingerprint, Job, Verdict, Work};
@@ -147,7 +147,7 @@ pub(crate) struct Seen {
 #[derive(Debug)]
 pub struct Jolteon {
     pub(crate) me: Party,
-    pub(crate) committee: Arc<Committee>,
+    pub(crate) committee: Arc<Replicas>,
     pub(crate) secret: SecretKey,
     pub(crate) max_block_bytes: usize,
     pub(crate) started: bool,
@@ -180,7 +180,7 @@ impl Jolteon {
     /// [`ConfigError`] if the configuration makes no committee, or if the key is not this party's.
     pub fn new(config: Config, secret: SecretKey, records: Records) -> Result<Self, ConfigError> {
         let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes } = config;
-        let committee = Committee::new(&context, members)?;
+        let committee = Replicas::new(&context, members)?;
         let members = committee.size();
         let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
         if *member.key.get() != secret.public_key() {
@@ -229,7 +229,7 @@ impl Jolteon {
 
     /// The members.
     #[must_use]
-    pub fn committee(&self) -> &Committee {
+    pub fn committee(&self) -> &Replicas {
         &self.committee
     }
 

@@ -11,8 +11,8 @@ use crypto_core::bls::min_sig::{Signature, SignatureError};
 use thiserror::Error;
 
 use crate::block::{BlockId, Round};
-use crate::certificate::{Stage, statement};
-use crate::config::Committee;
+use crate::certificate::Stage;
+use crate::config::Replicas;
 use crate::message::ShapeError;
 
 /// What a party did wrong.
@@ -88,13 +88,13 @@ impl Equivocation {
     ///
     /// # Errors
     /// [`EvidenceError`] says what is missing.
-    pub fn verify(&self, committee: &Committee, party: Party) -> Result<(), EvidenceError> {
+    pub fn verify(&self, committee: &Replicas, party: Party) -> Result<(), EvidenceError> {
         if self.first.block == self.second.block {
             return Err(EvidenceError::SameBlock { block: self.first.block });
         }
         let member = committee.member(party).ok_or(EvidenceError::Stranger { party })?;
         for said in [&self.first, &self.second] {
-            let message = statement(committee, self.round, said.block);
+            let message = committee.statement(self.round, said.block);
             said.signature.verify(member.key.get(), self.stage.domain(), &message)?;
         }
         Ok(())

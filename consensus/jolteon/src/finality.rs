@@ -9,7 +9,7 @@ use crypto_core::access::Party;
 use protocol::{Instant, Recipient};
 
 use crate::block::{Block, BlockId};
-use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate, statement};
+use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
 use crate::engine::{BallotKind, Effect, Jolteon};
 use crate::message::{Message, OrderVote};
 use crate::records::Record;
@@ -55,7 +55,7 @@ impl Jolteon {
         }
         self.persist();
         self.effect(Effect::Prefinalized { round, block });
-        let message = statement(&self.committee, round, block);
+        let message = self.committee.statement(round, block);
         let signature = self.secret.sign(Stage::Order.domain(), &message);
         self.send(Recipient::All, Message::OrderVote(Box::new(OrderVote { qc, signature })));
         self.count(BallotKind::Order, round, self.me, (block, signature));

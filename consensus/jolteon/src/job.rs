@@ -5,6 +5,11 @@
 //! once. Late verification: single votes are never checked as long as their sum is good. Only if a
 //! sum fails are the culprits looked for, by random linear combination and bisection.
 //!
+//! Someone who has checked part of the work before, or computes it elsewhere, need not call [`Job::run`]:
+//! [`Job::work`] and [`Job::committee`] say what is asked, [`Claim::holds`] decides one claim,
+//! [`Replicas::statement`] and [`Stage::domain`] are what a vote is checked with, and a [`Verdict`] is
+//! made of the fingerprint and what was found. The engine believes it.
+//!
 //! Elsewhere: when jobs are due (`collector`, `receive`), the equations (`crypto_core::certificate`).
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,9 +23,9 @@ use sha2::{Digest, Sha256};
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{
-    QuorumCertificate, Stage, TIMEOUT, TimeoutCertificate, statement, timeout_statement,
+    QuorumCertificate, Stage, TIMEOUT, TimeoutCertificate, timeout_statement,
 };
-use crate::config::Committee;
+use crate::config::Replicas;
 use crate::fault::Equivocation;
 
 /// Names a job by its work.
@@ -82,7 +87,7 @@ pub enum Claim {
 /// Work and the committee it is about.
 #[derive(Clone, Debug)]
 pub struct Job {
-    committee: Arc<Committee>,
+    committee: Arc<Replicas>,
     work: Work,
 }
 
@@ -102,16 +107,18 @@ pub enum Outcome {
 pub struct Verdict {
     /// The job.
     pub job: Fingerprint,
-    /// What it found.
+    /// What it found: what [`Job::run`] finds, wherever it was computed.
     pub outcome: Outcome,
 }
 
 impl Job {
-    pub(crate) const fn new(committee: Arc<Committee>, work: Work) -> Self {
+    pub(crate) const fn new(committee: Arc<Replicas>, work: Work) -> Self {
         Self { committee, work }
     }
 
-    pub(crate) fn committee(&self) -> &Committee {
+    /// Whose signatures it is about.
+    #[must_use]
+    pub fn committee(&self) -> &Replicas {
         &self.committee
     }
 
@@ -138,7 +145,7 @@ impl Job {
         let committee = &self.committee;
         let outcome = match &self.work {
             Work::Votes { stage, round, block, votes } => {
-                let message = statement(committee, *round, *block);
+                let message = committee.statement(*round, *block);
                 Outcome::Sum(sum_votes(committee, stage.domain(), &message, votes))
             }
             Work::Timeouts { round, votes } => Outcome::Sum(sum_timeouts(committee, *round, votes)),
@@ -152,18 +159,20 @@ impl Job {
 }
 
 /// Which claims do not hold, by position.
-pub(crate) fn failing(claims: &[Claim], holds: impl Fn(&Claim) -> bool) -> Outcome {
+fn failing(claims: &[Claim], holds: impl Fn(&Claim) -> bool) -> Outcome {
     let bad = claims.iter().enumerate().filter_map(|(i, claim)| (!holds(claim)).then_some(i));
     Outcome::Claims(bad.collect())
 }
 
 impl Claim {
-    pub(crate) fn holds(&self, committee: &Committee) -> bool {
+    /// Whether this committee's signatures bear it out.
+    #[must_use]
+    pub fn holds(&self, committee: &Replicas) -> bool {
         match self {
             Self::Quorum(qc) => qc.verify(committee).is_ok(),
             Self::Timeouts(tc) => tc.verify(committee).is_ok(),
             Self::Proposal { author, round, block, signature } => {
-                let message = statement(committee, *round, *block);
+                let message = committee.statement(*round, *block);
                 committee.member(*author).is_some_and(|member| {
                     signature.verify(member.key.get(), Stage::Proposal.domain(), &message).is_ok()
                 })
@@ -173,7 +182,7 @@ impl Claim {
 }
 
 fn sum_votes(
-    committee: &Committee,
+    committee: &Replicas,
     domain: Domain,
     message: &[u8],
     votes: &BTreeMap<Party, Signature>,
@@ -183,7 +192,7 @@ fn sum_votes(
 }
 
 fn sum_timeouts(
-    committee: &Committee,
+    committee: &Replicas,
     round: Round,
     votes: &BTreeMap<Party, (Round, Signature)>,
 ) -> Result<Signature, BTreeSet<Party>> {
@@ -197,7 +206,7 @@ fn sum_timeouts(
 
 /// The sum of the votes, or who spoiled it.
 fn sum(
-    committee: &Committee,
+    committee: &Replicas,
     domain: Domain,
     votes: &BTreeMap<Party, Vote<'_, MinSig>>,
 ) -> Result<Signature, BTreeSet<Party>> {
@@ -210,7 +219,7 @@ fn sum(
 
 /// The signers of a timeout certificate by the round of their highest certificate.
 pub(crate) fn group(
-    committee: &Committee,
+    committee: &Replicas,
     votes: &BTreeMap<Party, (Round, Signature)>,
 ) -> BTreeMap<Round, Signers> {
     let mut parties: BTreeMap<Round, Vec<Party>> = BTreeMap::new();

@@ -16,7 +16,6 @@
 //! | `pacemaker`   | how long a round may take                                     |
 //! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: who is to blame         |
-//! | `known`       | what a driver of many parties need not compute twice           |
 //! | `tree`        | blocks that are pending, final, missing; `fetch`: whom to ask   |
 //! | `pool`        | transactions that wait                                        |
 //! | `engine`      | the machine; `round`, `receive`, `verdict`, `finality`: its steps |
@@ -39,7 +38,6 @@ mod fault;
 mod fetch;
 mod finality;
 mod job;
-mod known;
 mod message;
 mod pacemaker;
 mod pool;
@@ -57,10 +55,9 @@ pub use block::{Block, BlockId, PayloadMismatch, Round, Transaction};
 pub use certificate::{
     CertificateError, MultiSignature, QuorumCertificate, Stage, TimeoutCertificate,
 };
-pub use config::{Committee, Config, ConfigError, MAX_MEMBERS, Member};
+pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
 pub use fault::{Equivocation, EvidenceError, Fault, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
-pub use known::Known;
 pub use message::{
     Message, OrderVote, Proposal, Request, Response, ShapeError, Status, Timeout, Vote,
 };

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::block::{Block, BlockId, PayloadMismatch, Round, Transaction};
 use crate::certificate::{CertificateError, QuorumCertificate, TimeoutCertificate};
-use crate::config::Committee;
+use crate::config::Replicas;
 
 /// Most blocks in a response.
 pub(crate) const MAX_RESPONSE_BLOCKS: usize = 64;
@@ -188,7 +188,7 @@ impl Message {
     pub(crate) fn check_shape(
         &self,
         from: Party,
-        committee: &Committee,
+        committee: &Replicas,
         max_block_bytes: usize,
     ) -> Result<(), ShapeError> {
         match self {
@@ -219,7 +219,7 @@ impl Proposal {
     fn check_shape(
         &self,
         from: Party,
-        committee: &Committee,
+        committee: &Replicas,
         max_block_bytes: usize,
     ) -> Result<(), ShapeError> {
         let (block, round) = (&self.block, self.block.round());
@@ -235,7 +235,7 @@ impl Proposal {
 }
 
 impl Status {
-    fn check_shape(&self, committee: &Committee) -> Result<(), ShapeError> {
+    fn check_shape(&self, committee: &Replicas) -> Result<(), ShapeError> {
         match &self.tc {
             Some(tc) => check_advance(tc.round.next(), &self.qc, Some(tc), committee),
             None => Ok(self.qc.check_shape(committee)?),
@@ -249,7 +249,7 @@ fn check_advance(
     round: Round,
     qc: &QuorumCertificate,
     tc: Option<&TimeoutCertificate>,
-    committee: &Committee,
+    committee: &Replicas,
 ) -> Result<(), ShapeError> {
     qc.check_shape(committee)?;
     let justified = match tc {

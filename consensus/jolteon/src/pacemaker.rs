@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn nobody_gives_a_round_up_before_its_leader_had_time() {
-        let mut pacemaker = Pacemaker::new(SECOND, Pace { pause: SECOND, period: SECOND * 10 });
+        let mut pacemaker =
+            Pacemaker::new(SECOND, Pace { pause: SECOND, period: SECOND * 10, before: 0 });
         for (now, proposes) in [(19, 20), (25, 26)] {
             pacemaker.enter(at(now), Round::new(3), Round::new(2));
             assert_eq!(pacemaker.proposes_at(), at(proposes));

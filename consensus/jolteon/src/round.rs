@@ -7,7 +7,7 @@
 use protocol::{Instant, Recipient};
 
 use crate::block::{Block, Round};
-use crate::certificate::{Stage, TIMEOUT, statement, timeout_statement};
+use crate::certificate::{Stage, TIMEOUT, timeout_statement};
 use crate::engine::{BallotKind, Effect, Jolteon};
 use crate::message::{Message, Proposal, Status, Timeout, Vote};
 use crate::records::Record;
@@ -84,7 +84,7 @@ impl Jolteon {
             block = Block::new(round, (parent.round, parent.block), self.me, Vec::new());
         }
         let id = block.id(self.committee.context());
-        let message = statement(&self.committee, round, id);
+        let message = self.committee.statement(round, id);
         let signature = self.secret.sign(Stage::Proposal.domain(), &message);
         let Status { qc, tc } = self.status();
         let proposal = Proposal { block, qc, tc, signature };
@@ -109,7 +109,7 @@ impl Jolteon {
         }
         self.keep(Record::Block(block));
         self.persist();
-        let message = statement(&self.committee, round, id);
+        let message = self.committee.statement(round, id);
         let signature = self.secret.sign(Stage::Vote.domain(), &message);
         self.send(Recipient::All, Message::Vote(Vote { round, block: id, signature }));
         self.count(BallotKind::Vote, round, self.me, (id, signature));

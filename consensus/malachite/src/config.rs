@@ -74,15 +74,15 @@ pub enum ConfigError {
     },
 }
 
-/// The members, and what they are to each other.
+/// The parties that run the engine: their keys and powers, and the context that they sign under.
 #[derive(Clone, Debug)]
-pub struct Committee {
+pub struct Validators {
     context: [u8; 32],
     validators: ValidatorSet,
     size: usize,
 }
 
-impl Committee {
+impl Validators {
     /// Checks the members.
     ///
     /// # Errors
@@ -137,13 +137,13 @@ mod tests {
 
     use super::*;
 
-    fn committee(stakes: &[u128]) -> Result<Committee, ConfigError> {
+    fn committee(stakes: &[u128]) -> Result<Validators, ConfigError> {
         let context = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(0) };
         let members = (0..).zip(stakes).map(|(seed, stake)| Member {
             key: SecretKey::from_seed([seed; 32]).public_key(),
             stake: Stake::new(*stake),
         });
-        Committee::new(&context, &members.collect::<Vec<_>>())
+        Validators::new(&context, &members.collect::<Vec<_>>())
     }
 
     #[test]

@@ -22,7 +22,7 @@ use malachitebft_core_types::{
 use protocol::{Instant, Machine, Party, Recipient};
 
 use crate::catch_up::CatchUp;
-use crate::config::{Committee, Config, ConfigError};
+use crate::config::{Config, ConfigError, Validators};
 use crate::context::{Address, Block, BlockId, Height, Tendermint};
 use crate::message::{Decision, Limits, MAX_EXTENSION, Message};
 use crate::record::{Log, Record};
@@ -132,7 +132,7 @@ pub(crate) enum Process {
 
 /// One party's Malachite.
 pub struct Malachite {
-    pub(crate) committee: Committee,
+    pub(crate) committee: Validators,
     pub(crate) config: Config,
     pub(crate) secret: SecretKey,
     pub(crate) process: Process,
@@ -169,7 +169,7 @@ impl Malachite {
     /// # Errors
     /// If the configuration or the log is none for this member.
     pub fn new(config: Config, secret: SecretKey, log: Log) -> Result<Self, ConfigError> {
-        let committee = Committee::new(&config.context, &config.members)?;
+        let committee = Validators::new(&config.context, &config.members)?;
         committee.check_member(config.me, &secret)?;
         let height = log.height();
         if let Some((got, _)) = log.entries.iter().find(|(at, _)| *at != height) {
@@ -216,7 +216,7 @@ impl Malachite {
 
     /// The committee.
     #[must_use]
-    pub const fn committee(&self) -> &Committee {
+    pub const fn committee(&self) -> &Validators {
         &self.committee
     }
 

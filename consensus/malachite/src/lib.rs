@@ -81,7 +81,7 @@ mod routine;
 mod sign;
 
 pub use crate::engine::{Effect, Input, Malachite, Output};
-pub use config::{Committee, Config, ConfigError, Member};
+pub use config::{Config, ConfigError, Member, Validators};
 pub use context::{Address, Block, BlockId, Height, Proposal, Tendermint, Vote};
 pub use malachitebft_core_types::{LinearTimeouts, NilOrVal, Round, VoteType};
 pub use message::{Decision, MAX_EXTENSION, Message, ShapeError, SignedProposal, SignedVote};

@@ -24,7 +24,7 @@ use malachitebft_core_types::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::config::Committee;
+use crate::config::Validators;
 use crate::context::{Address, BlockId, Height, Proposal, Tendermint, ValidatorSet, Vote};
 
 const VOTE: &[u8] = b"prefinal/malachite/v1/vote";
@@ -94,7 +94,7 @@ impl SecretKey {
 
     /// Signs a vote; its extension is not covered.
     #[must_use]
-    pub fn sign_vote(&self, committee: &Committee, vote: &Vote) -> Signature {
+    pub fn sign_vote(&self, committee: &Validators, vote: &Vote) -> Signature {
         self.sign(&Statement::vote(committee.context(), vote))
     }
 
@@ -102,7 +102,7 @@ impl SecretKey {
     #[must_use]
     pub fn sign_extension(
         &self,
-        committee: &Committee,
+        committee: &Validators,
         vote: &Vote,
         bytes: &[u8],
     ) -> Option<Signature> {
@@ -123,7 +123,7 @@ impl SecretKey {
 
     /// Signs a proposal.
     #[must_use]
-    pub fn sign_proposal(&self, committee: &Committee, proposal: &Proposal) -> Signature {
+    pub fn sign_proposal(&self, committee: &Validators, proposal: &Proposal) -> Signature {
         self.sign(&Statement::proposal(committee.context(), proposal))
     }
 

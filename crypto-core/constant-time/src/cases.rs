@@ -246,7 +246,7 @@ fn sign_share<V: Variant>(rng: &mut SecretRng) {
 }
 
 /// The shares of one party, and the committee.
-fn signers<V: Variant>(rng: &mut ChaCha20Rng) -> (Vec<Scalar>, threshold::Committee<V>) {
+fn signers<V: Variant>(rng: &mut ChaCha20Rng) -> (Vec<Scalar>, threshold::SigningCommittee<V>) {
     let access = Access::new(&[3, 4]).expect("weights");
     let polynomial = Polynomial::random(threshold().t(), &Secret::new(Scalar::random(rng)), rng);
     let placement = Placement::Consecutive;
@@ -254,7 +254,7 @@ fn signers<V: Variant>(rng: &mut ChaCha20Rng) -> (Vec<Scalar>, threshold::Commit
     let (threshold, purpose) = (threshold(), Purpose::Messages(DOMAIN));
     let setup = Setup { access, threshold, placement, purpose };
     let committee =
-        threshold::Committee::<V>::from_commitment(setup, &Commitment::commit(&polynomial));
+        threshold::SigningCommittee::<V>::from_commitment(setup, &Commitment::commit(&polynomial));
     (shares.expose()[..3].to_vec(), committee.expect("a committee"))
 }
 
@@ -274,7 +274,7 @@ fn wvuf_blind(rng: &mut SecretRng) {
         let access = Access::new(&[3]).expect("weights");
         let public = vec![G2Affine::generator(); 3];
         let threshold = Threshold::new(1, 3).expect("a threshold");
-        wvuf::Committee::new(access, threshold, public).expect("a committee")
+        wvuf::VufCommittee::new(access, threshold, public).expect("a committee")
     });
     black_box(blind(&committee, Party::new(0), &shares, rng));
 }
@@ -290,14 +290,15 @@ fn wvuf_evaluate(rng: &mut SecretRng) {
 }
 
 /// A committee whose key is always the same, and all values of its polynomial, which is not.
-fn committee(rng: &mut ChaCha20Rng) -> (elgamal::Committee, Vec<Scalar>) {
+fn committee(rng: &mut ChaCha20Rng) -> (elgamal::DecryptionCommittee, Vec<Scalar>) {
     let access = Access::new(&[3, 4]).expect("weights");
     let secret = Secret::new(Scalar::from_u64(2));
     let polynomial = Polynomial::random(threshold().t(), &secret, rng);
     let y = (G1Affine::generator() * secret.expose()).to_affine();
     let shares = polynomial.shares(&Points::of(&access, Placement::Consecutive));
     let commitment = Commitment::<G2>::commit(&polynomial);
-    let committee = elgamal::Committee::new(y, &commitment, access, Placement::Consecutive);
+    let committee =
+        elgamal::DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive);
     (committee.expect("a committee"), shares.expose().clone())
 }
 

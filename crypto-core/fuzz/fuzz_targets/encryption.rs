@@ -12,8 +12,8 @@ use crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
 use crypto_core::commitment::Commitment;
 use crypto_core::curve::{G1, G1Affine, Scalar};
 use crypto_core::elgamal::{
-    Ciphertext, CombineError, Committee, DecryptionKey, DecryptionShare, Label, QuorumError,
-    ValidCiphertext,
+    Ciphertext, CombineError, DecryptionCommittee, DecryptionKey, DecryptionShare, Label,
+    QuorumError, ValidCiphertext,
 };
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
@@ -29,7 +29,7 @@ const PLAINTEXT: &[u8; 16] = b"sixteen bytes...";
 const ROUND: Domain = Domain::new("fuzz");
 
 struct World {
-    committee: Committee,
+    committee: DecryptionCommittee,
     label: Label,
     encoding: Vec<u8>,
     ciphertext: ValidCiphertext,
@@ -50,7 +50,8 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let shares = polynomial.shares(&points);
     let y = (G1Affine::generator() * secret.expose()).to_affine();
     let commitment = Commitment::commit(&polynomial);
-    let committee = Committee::new(y, &commitment, access.clone(), points.placement()).unwrap();
+    let committee =
+        DecryptionCommittee::new(y, &commitment, access.clone(), points.placement()).unwrap();
     let label = Label::new(b"label").unwrap();
     let mut encrypt = || {
         let ciphertext = committee.key().encrypt(&label, PLAINTEXT, &mut rng).unwrap();
@@ -140,7 +141,7 @@ fn combine(optimistic: bool, sent: &[(u8, Sent)]) {
             assert!(*got == weight && weight < THRESHOLD);
             return;
         }
-        Err(QuorumError::OtherKey(error)) => panic!("{error}"),
+        Err(QuorumError::Misuse(error)) => panic!("{error}"),
     };
     // Shapes come before equations, so some of the culprits may hide behind others.
     assert!(!culprits.is_empty() && culprits.is_subset(&wrong));

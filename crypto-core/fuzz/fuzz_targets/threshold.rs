@@ -14,7 +14,7 @@ use crypto_core::curve::Scalar;
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{
-    Committee, KeyShares, Message, Partial, Purpose, QuorumError, Setup, Signer,
+    KeyShares, Message, MisuseError, Partial, Purpose, QuorumError, Setup, Signer, SigningCommittee,
 };
 use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core_fuzz::{Encodings, Sent, wrong};
@@ -26,7 +26,7 @@ const THRESHOLD: u32 = 5;
 const DOMAIN: Domain = Domain::new("fuzz");
 
 struct World<V: Variant> {
-    committee: Committee<V>,
+    committee: SigningCommittee<V>,
     message: Message<V>,
     honest: Encodings,
     signature: Signature<V>,
@@ -45,7 +45,7 @@ fn world<V: Variant>(placement: Placement) -> World<V> {
     let purpose = Purpose::Messages(DOMAIN);
     let setup = Setup { access: access.clone(), threshold, placement, purpose };
     let committee =
-        Committee::<V>::from_commitment(setup, &Commitment::commit(&polynomial)).unwrap();
+        SigningCommittee::<V>::from_commitment(setup, &Commitment::commit(&polynomial)).unwrap();
     let signers: Vec<Signer<V>> = access
         .parties()
         .map(|party| {
@@ -95,7 +95,7 @@ fn check<V: Variant>(world: &World<V>, optimistic: bool, sent: &[(u8, Sent)]) {
             assert!(!strangers && weight >= THRESHOLD);
             assert!(combined == *signature);
         }
-        Err(QuorumError::NoShares { .. }) => assert!(strangers),
+        Err(QuorumError::Misuse(MisuseError::NoShares { .. })) => assert!(strangers),
         Err(QuorumError::BelowThreshold { got, .. }) => {
             assert!(got == weight && weight < THRESHOLD);
         }
@@ -104,6 +104,6 @@ fn check<V: Variant>(world: &World<V>, optimistic: bool, sent: &[(u8, Sent)]) {
             assert!(!culprits.is_empty() && culprits.is_subset(&wrong));
             assert!(optimistic || culprits == wrong);
         }
-        Err(QuorumError::Purpose(error)) => panic!("{error}"),
+        Err(QuorumError::Misuse(MisuseError::Purpose(error))) => panic!("{error}"),
     }
 }

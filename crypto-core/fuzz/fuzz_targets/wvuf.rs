@@ -14,7 +14,7 @@ use crypto_core::generators::{g_hat, h};
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::wvuf::{
-    Committee, Input, KeyShares, Output, Partial, QuorumError, blind, combine,
+    Input, KeyShares, Output, Partial, QuorumError, VufCommittee, blind, combine,
 };
 use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core_fuzz::{Encodings, Sent, wrong};
@@ -25,7 +25,7 @@ const WEIGHTS: [u32; 4] = [3, 1, 2, 2];
 const THRESHOLD: u32 = 5;
 
 struct World {
-    committee: Committee,
+    committee: VufCommittee,
     input: Input,
     honest: Encodings,
     output: Output,
@@ -40,7 +40,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let shares = polynomial.shares(&Points::of(&access, Placement::RootsOfUnity));
     let public: Vec<G2Affine> =
         shares.expose().iter().map(|share| (g_hat() * *share).to_affine()).collect();
-    let mut committee = Committee::new(access.clone(), threshold, public).unwrap();
+    let mut committee = VufCommittee::new(access.clone(), threshold, public).unwrap();
     let mut keys = BTreeMap::new();
     for party in access.parties() {
         let own = &shares.expose()[access.range(party)];
@@ -79,7 +79,7 @@ fuzz_target!(|sent: Vec<(u8, Sent)>| {
             assert!(!strangers && wrong.is_empty() && weight >= THRESHOLD);
             assert_eq!(combine(&quorum), *output);
         }
-        Err(QuorumError::NotAdmitted { .. }) => assert!(strangers),
+        Err(QuorumError::Misuse(_)) => assert!(strangers),
         Err(QuorumError::BelowThreshold { got, .. }) => {
             assert!(got == weight && weight < THRESHOLD);
         }

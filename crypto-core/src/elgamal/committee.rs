@@ -95,9 +95,10 @@ pub enum StoredKeyError {
 pub struct OtherKey;
 
 /// The parties that decrypt, with `Ŷⱼ = g₂^f(j)` for every share. As among those that sign
-/// ([`threshold::Committee`](crate::threshold::Committee)), a share may be zero, by its holder's doing.
+/// ([`SigningCommittee`](crate::threshold::SigningCommittee)), a share may be zero, by its holder's
+/// doing.
 #[derive(Clone, Debug)]
-pub struct Committee {
+pub struct DecryptionCommittee {
     id: [u8; 32],
     key: EncryptionKey,
     access: Access,
@@ -106,7 +107,7 @@ pub struct Committee {
     share_keys: Vec<G2Affine>,
 }
 
-impl Committee {
+impl DecryptionCommittee {
     /// The committee that shares the polynomial of `commitment`; any [`t`](Commitment::t) of its
     /// shares decrypt. `y` is `g₁^f(0)`.
     ///
@@ -229,7 +230,7 @@ impl DecryptionKey {
     /// # Errors
     /// If they are not the party's shares in this committee.
     pub fn new(
-        committee: &Committee,
+        committee: &DecryptionCommittee,
         party: Party,
         shares: Secret<Vec<Scalar>>,
     ) -> Result<Self, KeySharesError> {
@@ -253,7 +254,7 @@ impl DecryptionKey {
     /// # Errors
     /// If the bytes are not exactly the canonical encoding of the party's shares in this committee.
     pub fn from_secret_bytes(
-        committee: &Committee,
+        committee: &DecryptionCommittee,
         party: Party,
         bytes: &Secret<Vec<u8>>,
     ) -> Result<Self, StoredKeyError> {

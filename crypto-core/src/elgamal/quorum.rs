@@ -1,13 +1,12 @@
 //! Shares become a plaintext.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 
 use borsh::io::{Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::ciphertext::{Unopenable, ValidCiphertext, not_identity};
-use super::committee::{Committee, OtherKey};
+use super::committee::{DecryptionCommittee, OtherKey};
 use super::key::EncryptionKey;
 use super::share::DecryptionShare;
 use crate::access::{Party, ShareIndex};
@@ -51,26 +50,7 @@ pub enum ShareError {
 }
 
 /// Why shares did not become a [`Quorum`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuorumError {
-    /// The caller's mistake.
-    #[error(transparent)]
-    OtherKey(#[from] OtherKey),
-    /// Wait for more and try again. Nothing was verified.
-    #[error("decryption shares hold {got} shares, threshold is {need}")]
-    BelowThreshold {
-        /// Shares of all parties of the committee.
-        got: u32,
-        /// Shares a decryption takes.
-        need: NonZeroU32,
-    },
-    /// Known to us alone; convincing others takes the culprits' signed messages.
-    #[error("decryption shares of {} parties are wrong", culprits.len())]
-    Faulty {
-        /// Every party whose share is wrong, and nobody else.
-        culprits: BTreeSet<Party>,
-    },
-}
+pub type QuorumError = crate::quorum::QuorumError<OtherKey>;
 
 /// Why a quorum did not give a plaintext.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,14 +69,17 @@ pub enum CombineError {
 /// Shares of distinct parties of one committee for one ciphertext, at least `t` in all.
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::elgamal::{Committee, Quorum, ValidCiphertext};
-/// fn unchecked<'c>(committee: &'c Committee, ciphertext: &'c ValidCiphertext) -> Quorum<'c> {
+/// use crypto_core::elgamal::{DecryptionCommittee, Quorum, ValidCiphertext};
+/// fn unchecked<'c>(
+///     committee: &'c DecryptionCommittee,
+///     ciphertext: &'c ValidCiphertext,
+/// ) -> Quorum<'c> {
 ///     Quorum { committee, ciphertext, shares: Default::default(), verified: true }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Quorum<'c> {
-    committee: &'c Committee,
+    committee: &'c DecryptionCommittee,
     ciphertext: &'c ValidCiphertext,
     shares: BTreeMap<Party, DecryptionShare>,
     verified: bool,
@@ -150,7 +133,7 @@ impl BorshDeserialize for Opening {
     }
 }
 
-impl Committee {
+impl DecryptionCommittee {
     /// Checks the share of one party: two pairings and, for each of its indices, half a multiplication
     /// in either group.
     ///
@@ -185,7 +168,8 @@ impl Committee {
         Ok(Quorum { verified: true, ..quorum })
     }
 
-    /// The check of [`verify_all`](Committee::verify_all) alone, however little the shares weigh.
+    /// The check of [`verify_all`](DecryptionCommittee::verify_all) alone, however little the shares
+    /// weigh.
     ///
     /// # Errors
     /// As there, but never for lack of weight.
@@ -308,7 +292,7 @@ impl Quorum<'_> {
 /// Shares must be as many as their party's keys. Decryption is a threshold signature on `U` in this
 /// respect: shares in `𝔾₁`, keys in `𝔾₂`.
 fn equations<'s>(
-    committee: &'s Committee,
+    committee: &'s DecryptionCommittee,
     ciphertext: &ValidCiphertext,
     shares: impl IntoIterator<Item = (Party, &'s DecryptionShare)>,
 ) -> Equations<MinSig> {
@@ -340,8 +324,13 @@ mod tests {
         let committee = |weights: &[u32]| {
             let commitment = Commitment::from_points(alloc::vec![G2Affine::generator()]).unwrap();
             let access = Access::new(weights).unwrap();
-            Committee::new(G1Affine::generator(), &commitment, access, Placement::Consecutive)
-                .unwrap()
+            DecryptionCommittee::new(
+                G1Affine::generator(),
+                &commitment,
+                access,
+                Placement::Consecutive,
+            )
+            .unwrap()
         };
         let (key, label) = (*committee(&[2, 1]).key(), Label::new(b"label").unwrap());
         let mut valid =

@@ -20,7 +20,7 @@ use crate::bls::{Signature, SignaturePoint, Variant};
 use crate::curve::hazmat::vartime_msm;
 use crate::curve::{Projective, Scalar};
 
-use super::committee::Committee;
+use super::committee::SigningCommittee;
 use super::message::Message;
 use super::partial::Partial;
 use super::quorum::QuorumError;
@@ -59,7 +59,7 @@ impl Combination {
     /// For the `t` lowest indices of these parties. `None` if they hold fewer.
     #[must_use]
     pub fn new<V: Variant>(
-        committee: &Committee<V>,
+        committee: &SigningCommittee<V>,
         parties: impl IntoIterator<Item = Party>,
     ) -> Option<Self> {
         let t = usize::try_from(committee.threshold().t().get()).ok()?;
@@ -122,10 +122,11 @@ impl<V: Variant> Ahead<V> {
     /// it is not valid, or the partials are not what was expected, they are combined from the start.
     ///
     /// # Errors
-    /// As [`Committee::optimistic`] and [`OptimisticQuorum::combine`](super::OptimisticQuorum::combine).
+    /// As [`SigningCommittee::optimistic`] and
+    /// [`OptimisticQuorum::combine`](super::OptimisticQuorum::combine).
     pub fn finish(
         &self,
-        committee: &Committee<V>,
+        committee: &SigningCommittee<V>,
         message: &Message<V>,
         partials: &BTreeMap<Party, Partial<V>>,
     ) -> Result<Signature<V>, QuorumError> {
@@ -141,7 +142,11 @@ impl<V: Variant> Ahead<V> {
     }
 
     /// Whether all of the set are there, with the partials that were added.
-    fn fits(&self, committee: &Committee<V>, partials: &BTreeMap<Party, Partial<V>>) -> bool {
+    fn fits(
+        &self,
+        committee: &SigningCommittee<V>,
+        partials: &BTreeMap<Party, Partial<V>>,
+    ) -> bool {
         committee.id() == self.combination.committee
             && self.combination.parties().all(|party| partials.contains_key(&party))
             && self.added.iter().all(|(party, known)| partials.get(party) == Some(known))

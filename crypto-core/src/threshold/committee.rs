@@ -70,7 +70,7 @@ pub struct Setup {
 /// shares to everybody and stops nobody else, whereas refusing the committee would let it end the key
 /// generation.
 #[derive(Clone, Debug)]
-pub struct Committee<V: Variant> {
+pub struct SigningCommittee<V: Variant> {
     id: [u8; 32],
     access: Access,
     threshold: Threshold,
@@ -80,7 +80,7 @@ pub struct Committee<V: Variant> {
     shares: Vec<KeyPoint<V>>,
 }
 
-impl<V: Variant> Committee<V> {
+impl<V: Variant> SigningCommittee<V> {
     /// A committee from the commitment to its polynomial: the keys are on it by construction.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ impl Purpose {
     /// # use crypto_core::curve::Scalar;
     /// # use crypto_core::polynomial::{Placement, Polynomial};
     /// # use crypto_core::secret::Secret;
-    /// use crypto_core::threshold::{Committee, KeyShares, Message, Purpose, Setup};
+    /// use crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee};
     /// # use rand_core::SeedableRng;
     /// # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
     ///
@@ -53,7 +53,7 @@ impl Purpose {
     ///     purpose: Purpose::CERTIFICATES,
     /// };
     /// let committee =
-    ///     Committee::<MinSig>::from_commitment(setup, &Commitment::commit(&polynomial))?;
+    ///     SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&polynomial))?;
     ///
     /// // Chain, epoch and height belong in the statement.
     /// let domain = Purpose::CERTIFICATES.domain();

@@ -9,7 +9,7 @@ use crate::access::{Access, Party};
 use crate::bls::{SignaturePoint, Variant};
 use crate::curve::{Affine, DecodeError};
 
-use super::committee::Committee;
+use super::committee::SigningCommittee;
 use super::message::{Message, PurposeError};
 use super::quorum::equations;
 
@@ -74,7 +74,11 @@ impl<V: Variant> Partial<V> {
     ///
     /// # Errors
     /// If it has not.
-    pub fn check_shape(&self, committee: &Committee<V>, party: Party) -> Result<(), PartialError> {
+    pub fn check_shape(
+        &self,
+        committee: &SigningCommittee<V>,
+        party: Party,
+    ) -> Result<(), PartialError> {
         if !committee.access().contains(party) {
             return Err(PartialError::NotMember { party });
         }
@@ -93,7 +97,7 @@ impl<V: Variant> Partial<V> {
     /// If it is not, or the message is not what the committee's key is for.
     pub fn verify(
         &self,
-        committee: &Committee<V>,
+        committee: &SigningCommittee<V>,
         party: Party,
         message: &Message<V>,
     ) -> Result<(), PartialError> {

@@ -1,7 +1,6 @@
 //! Partials become a signature.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 
 use crate::access::{Party, ShareIndex};
 use crate::bls::{Signature, SignaturePoint, Variant};
@@ -9,41 +8,36 @@ use crate::challenge::Transcript;
 use crate::curve::Affine;
 use crate::equations::{Equations, Given};
 
-use super::committee::Committee;
+use super::committee::SigningCommittee;
 use super::message::{Message, PurposeError};
 use super::partial::{Partial, PartialError};
 
 const VERIFY_TAG: &[u8] = b"PREFINAL-V1-THRESHOLD-BLS-VERIFY";
 
 /// Why partials did not become a quorum, or a quorum no signature.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuorumError {
-    /// The caller's mistake.
+pub type QuorumError = crate::quorum::QuorumError<MisuseError>;
+
+/// The caller's mistake: what it counts is not this committee's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MisuseError {
+    /// The message is not what the key is for.
     #[error(transparent)]
     Purpose(#[from] PurposeError),
-    /// The caller's mistake: it counts partials of parties that have no shares.
+    /// A partial is from a party without shares.
     #[error("{party} holds no shares in this committee")]
     NoShares {
-        /// Who.
+        /// The party whose partial was given although it holds no shares.
         party: Party,
-    },
-    /// Wait for more and try again. Nothing was verified.
-    #[error("partials hold {got} shares, threshold is {need}")]
-    BelowThreshold {
-        /// Shares of all parties given.
-        got: u32,
-        /// Shares a signature takes.
-        need: NonZeroU32,
-    },
-    /// Known to us alone; convincing others takes the culprits' signed messages.
-    #[error("{} partial(s) are not what their parties' keys say", culprits.len())]
-    Faulty {
-        /// Every party whose partial is wrong, and nobody else.
-        culprits: BTreeSet<Party>,
     },
 }
 
-impl<V: Variant> Committee<V> {
+impl From<PurposeError> for QuorumError {
+    fn from(error: PurposeError) -> Self {
+        Self::Misuse(error.into())
+    }
+}
+
+impl<V: Variant> SigningCommittee<V> {
     /// Checks all partials with one equation and, if that fails, names the culprits. Two pairings, and
     /// a sum of products in either group over scalars of 128 bits, one for each share.
     ///
@@ -60,7 +54,8 @@ impl<V: Variant> Committee<V> {
         Ok(Quorum { committee: self, message: *message, partials })
     }
 
-    /// The check of [`verify_all`](Committee::verify_all) alone, however little the partials weigh.
+    /// The check of [`verify_all`](SigningCommittee::verify_all) alone, however little the partials
+    /// weigh.
     ///
     /// # Errors
     /// As there, but never for lack of weight.
@@ -121,7 +116,7 @@ impl<V: Variant> Committee<V> {
                 Err(PartialError::ShareCount { .. }) => {
                     culprits.insert(party);
                 }
-                Err(_) => return Err(QuorumError::NoShares { party }),
+                Err(_) => return Err(MisuseError::NoShares { party }.into()),
             }
         }
         Ok(culprits)
@@ -136,14 +131,17 @@ impl<V: Variant> Committee<V> {
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::bls::MinSig;
-/// use crypto_core::threshold::{Committee, Message, Quorum};
-/// fn unchecked(committee: &Committee<MinSig>, message: Message<MinSig>) -> Quorum<'_, MinSig> {
+/// use crypto_core::threshold::{Message, Quorum, SigningCommittee};
+/// fn unchecked(
+///     committee: &SigningCommittee<MinSig>,
+///     message: Message<MinSig>,
+/// ) -> Quorum<'_, MinSig> {
 ///     Quorum { committee, message, partials: Default::default() }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Quorum<'c, V: Variant> {
-    committee: &'c Committee<V>,
+    committee: &'c SigningCommittee<V>,
     message: Message<V>,
     partials: BTreeMap<Party, Partial<V>>,
 }
@@ -218,7 +216,7 @@ impl<V: Variant> OptimisticQuorum<'_, V> {
 
 /// The partials must have passed [`Partial::check_shape`].
 pub(super) fn equations<'p, V: Variant>(
-    committee: &'p Committee<V>,
+    committee: &'p SigningCommittee<V>,
     message: &Message<V>,
     partials: impl IntoIterator<Item = (Party, &'p Partial<V>)>,
 ) -> Equations<V> {
@@ -246,13 +244,13 @@ mod tests {
 
     #[test]
     fn coefficients_are_of_this_committee_and_message() {
-        let committee = |weights: &[u32]| -> Committee<MinSig> {
+        let committee = |weights: &[u32]| -> SigningCommittee<MinSig> {
             let access = Access::new(weights).unwrap();
             let threshold = Threshold::new(1, access.total()).unwrap();
             let (placement, purpose) = (Placement::Consecutive, Purpose::Messages(DOMAIN));
             let setup = Setup { access, threshold, placement, purpose };
             let commitment = Commitment::from_points(alloc::vec![Affine::generator()]).unwrap();
-            Committee::from_commitment(setup, &commitment).unwrap()
+            SigningCommittee::from_commitment(setup, &commitment).unwrap()
         };
         let (message, party) = (Message::new(DOMAIN, b"message"), Party::new(0));
         let partial = Partial::new(alloc::vec![message.point(); 2]);

@@ -8,7 +8,7 @@ use crate::bls::{KeyPoint, SignaturePoint, Variant};
 use crate::curve::{Affine, DecodeError, Projective, Scalar};
 use crate::secret::Secret;
 
-use super::committee::Committee;
+use super::committee::SigningCommittee;
 use super::message::{Message, Purpose, PurposeError};
 use super::partial::Partial;
 
@@ -85,7 +85,10 @@ impl KeyShares {
     ///
     /// # Errors
     /// If they are not the shares of this party in this committee.
-    pub fn check<V: Variant>(self, committee: &Committee<V>) -> Result<Signer<V>, KeyShareError> {
+    pub fn check<V: Variant>(
+        self,
+        committee: &SigningCommittee<V>,
+    ) -> Result<Signer<V>, KeyShareError> {
         let party = self.party;
         if !committee.access().contains(party) {
             return Err(KeyShareError::NotMember { party });

@@ -1,9 +1,8 @@
 //! The bodies, in the order of the table.
 use alloc::collections::BTreeMap;
 
-use super::reader::Reader;
 use super::sealed::Body;
-use super::{Kind, Object, WireError};
+use super::{Kind, Object, Reader, WireError};
 use crate::access::{Access, Party};
 use crate::bls::{MinPk, MinSig, Signature, Variant, min_pk, min_sig};
 use crate::certificate::{Certificate, Signers};

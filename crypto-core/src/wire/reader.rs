@@ -5,44 +5,109 @@ use super::{VERSION, WireError};
 use crate::access::Access;
 use crate::curve::{Affine, DecodeError, Group, PointError, Scalar};
 
-/// What is left of the bytes.
-#[derive(Debug)]
+/// Bytes that are read field by field, from the front. It knows lengths and places and nothing of what
+/// the fields mean, so any format can be read with it; nothing is allocated and no input makes it panic.
+///
+/// ```
+/// use crypto_core::wire::{Reader, Truncated};
+///
+/// let mut reader = Reader::new(&[0, 0, 1, 2]);
+/// assert_eq!(reader.array().map(u16::from_be_bytes), Ok(0));
+/// assert_eq!(reader.take(1), Ok(&[1][..]));
+/// assert_eq!(reader.take(2), Err(Truncated { at: 3, need: 2, got: 1 }));
+/// assert_eq!(reader.array(), Ok([2]));
+/// assert_eq!(reader.finish(), Ok(()));
+/// ```
+#[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
     at: usize,
 }
 
+/// A field is longer than what is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{got} bytes left at byte {at}, expected {need}")]
+pub struct Truncated {
+    /// Where the field starts.
+    pub at: usize,
+    /// How many bytes the field has.
+    pub need: usize,
+    /// The bytes there are.
+    pub got: usize,
+}
+
+/// Bytes follow the last field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{got} bytes after the end at byte {at}")]
+pub struct Trailing {
+    /// Where the last field ends.
+    pub at: usize,
+    /// How many bytes follow.
+    pub got: usize,
+}
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    /// Starts at the first byte.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, at: 0 }
     }
 
-    /// The first byte.
-    pub(super) fn version(&mut self) -> Result<(), WireError> {
-        match self.u8()? {
-            VERSION => Ok(()),
-            got => Err(WireError::Version { got }),
-        }
-    }
-
-    /// Where the next field starts.
-    pub(super) fn at(&self) -> usize {
+    /// The offset of the next field from the first byte.
+    #[must_use]
+    pub const fn at(&self) -> usize {
         self.at
     }
 
-    pub(super) fn take(&mut self, need: usize) -> Result<&'a [u8], WireError> {
+    /// Whether all has been read.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next field, of `need` bytes.
+    ///
+    /// # Errors
+    /// If fewer are left; the reader stays where it is.
+    pub fn take(&mut self, need: usize) -> Result<&'a [u8], Truncated> {
         let Some((taken, rest)) = self.rest.split_at_checked(need) else {
-            return Err(WireError::Truncated { at: self.at, need, got: self.rest.len() });
+            return Err(Truncated { at: self.at, need, got: self.rest.len() });
         };
         self.rest = rest;
         self.at += need;
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+    /// The next field, of `N` bytes.
+    ///
+    /// # Errors
+    /// If fewer are left; the reader stays where it is.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Truncated> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
+    }
+
+    /// The last field has been read.
+    ///
+    /// # Errors
+    /// If bytes are left.
+    pub const fn finish(self) -> Result<(), Trailing> {
+        match self.rest.len() {
+            0 => Ok(()),
+            got => Err(Trailing { at: self.at, got }),
+        }
+    }
+}
+
+/// The fields of this module's objects.
+impl<'a> Reader<'a> {
+    /// Reads the first byte, which must be the version of the format.
+    pub(super) fn version(&mut self) -> Result<(), WireError> {
+        match self.u8()? {
+            VERSION => Ok(()),
+            got => Err(WireError::Version { got }),
+        }
     }
 
     pub(super) fn u8(&mut self) -> Result<u8, WireError> {
@@ -120,13 +185,6 @@ impl<'a> Reader<'a> {
     /// A count and as many bytes.
     pub(super) fn bytes(&mut self, limit: u32) -> Result<&'a [u8], WireError> {
         let count = self.count(1, limit)?;
-        self.take(count)
-    }
-
-    pub(super) fn finish(self) -> Result<(), WireError> {
-        match self.rest.len() {
-            0 => Ok(()),
-            got => Err(WireError::Trailing { at: self.at, got }),
-        }
+        Ok(self.take(count)?)
     }
 }

@@ -5,7 +5,7 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 use rand_core::CryptoRng;
 
-use super::committee::Committee;
+use super::committee::VufCommittee;
 use super::input::{Input, Partial};
 use super::possession::{Possession, statement};
 use crate::access::{Access, Party};
@@ -79,7 +79,7 @@ impl EvaluationKey {
 }
 
 /// `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ` with a proof that its maker knows `rᵢ`: what a party publishes once an
-/// epoch for each path. Of use only after [`Committee::admit`].
+/// epoch for each path. Of use only after [`VufCommittee::admit`].
 ///
 /// `πᵢ ≠ 1` holds by construction: [`blind`] draws `rᵢ ≠ 0`, and the identity does not decode. With
 /// `πᵢ = 1` and all `ρⱼ = 1` the equation would hold for any shares.
@@ -138,7 +138,7 @@ impl BorshDeserialize for BlindedKey {
 /// it knows the factor. Call it once for each path, with the path's committee. Shares that are not the
 /// party's there make a key that is not admitted.
 pub fn blind(
-    committee: &Committee,
+    committee: &VufCommittee,
     party: Party,
     shares: &KeyShares,
     rng: &mut impl CryptoRng,

@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::committee::Committee;
+use super::committee::VufCommittee;
 use super::input::{Input, Partial};
 use super::quorum::{Output, Quorum, QuorumError};
 use crate::access::Party;
@@ -54,7 +54,7 @@ impl Combination {
     /// among them whose keys are admitted hold less. Costs the sums of products over `t` shares that
     /// [`combine`] would make.
     #[must_use]
-    pub fn new(committee: &Committee, parties: impl IntoIterator<Item = Party>) -> Option<Self> {
+    pub fn new(committee: &VufCommittee, parties: impl IntoIterator<Item = Party>) -> Option<Self> {
         let bases = bases(committee, committee.fewest(parties)?);
         Some(Self { committee: committee.id(), bases })
     }
@@ -118,7 +118,7 @@ impl Ahead {
     /// Verifies those of these partials that belong to the set and are not in the product yet, and
     /// multiplies in those that are right. Those that are wrong are named by
     /// [`finish`](Ahead::finish).
-    pub fn add(&mut self, committee: &Committee, partials: &BTreeMap<Party, Partial>) {
+    pub fn add(&mut self, committee: &VufCommittee, partials: &BTreeMap<Party, Partial>) {
         if committee.id() != self.combination.committee {
             return;
         }
@@ -139,14 +139,14 @@ impl Ahead {
         self.verified.append(&mut new);
     }
 
-    /// What [`Committee::verify_all`] and [`combine`] make of these partials, without doing again what
+    /// What [`VufCommittee::verify_all`] and [`combine`] make of these partials, without doing again what
     /// is done. If they are not what was expected, all is done from the start.
     ///
     /// # Errors
-    /// As [`Committee::verify_all`].
+    /// If [`VufCommittee::verify_all`] refuses these partials.
     pub fn finish(
         &self,
-        committee: &Committee,
+        committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
     ) -> Result<Output, QuorumError> {
@@ -163,7 +163,7 @@ impl Ahead {
     /// Whether all of the set are there, with the partials that were verified.
     fn fits(
         &self,
-        committee: &Committee,
+        committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
     ) -> bool {
@@ -191,7 +191,7 @@ fn output(bases: &[(Party, G1Affine)], quorum: &Quorum<'_>) -> Output {
 
 /// `Bᵢ` over `t` shares of the heaviest of these parties, who are distinct and hold as many.
 fn bases(
-    committee: &Committee,
+    committee: &VufCommittee,
     parties: impl IntoIterator<Item = Party>,
 ) -> Vec<(Party, G1Affine)> {
     let mut heaviest: Vec<Party> = parties.into_iter().collect();

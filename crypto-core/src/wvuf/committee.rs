@@ -104,8 +104,8 @@ pub enum InsertError {
 /// A blinded key that passed its check, for one party of one committee.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::wvuf::{AdmittedKey, BlindedKey, Committee};
-/// fn unchecked(committee: &mut Committee, key: BlindedKey) {
+/// use crypto_core::wvuf::{AdmittedKey, BlindedKey, VufCommittee};
+/// fn unchecked(committee: &mut VufCommittee, key: BlindedKey) {
 ///     committee.insert(key);
 /// }
 /// ```
@@ -143,7 +143,7 @@ impl AdmittedKey {
 /// What became of many keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
-    /// Those that passed, ready for [`Committee::insert`].
+    /// Those that passed, ready for [`VufCommittee::insert`].
     pub admitted: Vec<AdmittedKey>,
     /// Those that did not, and why.
     pub refused: BTreeMap<Party, AdmitError>,
@@ -151,7 +151,7 @@ pub struct Admission {
 
 /// The parties that evaluate under one path, in one epoch.
 #[derive(Clone, Debug)]
-pub struct Committee {
+pub struct VufCommittee {
     id: [u8; 32],
     access: Access,
     threshold: Threshold,
@@ -161,7 +161,7 @@ pub struct Committee {
     keys: BTreeMap<Party, BlindedKey>,
 }
 
-impl Committee {
+impl VufCommittee {
     /// A committee with no keys yet. `public` are the `Aⱼ` in the order of the indices, from
     /// dealings that were verified: that they lie on one polynomial is not checked again.
     ///
@@ -192,7 +192,7 @@ impl Committee {
         Ok(Self { id, access, threshold, public, group_key, domain, keys: BTreeMap::new() })
     }
 
-    /// Checks the key of one party. Changes nothing: [`Committee::insert`] takes the result.
+    /// Checks the key of one party. Changes nothing: [`VufCommittee::insert`] takes the result.
     ///
     /// # Errors
     /// If the key is not the party's, or of its making.

@@ -18,7 +18,7 @@
 //! the pairing equation then says `ρⱼ = aⱼ^r`; so `ρⱼ^(1/r) = aⱼ`. A key that is admitted is therefore
 //! made by somebody who knows all shares of the party, and nobody else can find these while the
 //! threshold holds. That is why no share may be the identity, which everybody knows
-//! ([`Committee::new`](super::Committee::new)).
+//! ([`VufCommittee::new`](super::VufCommittee::new)).
 //!
 //! **What it is bound to.** `s` is hashed before `T` is chosen. The committee's digest covers weights,
 //! threshold and public shares, so a proof for one path or epoch is none for another; and the proof of

@@ -1,14 +1,13 @@
 //! Partials become an output.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 use core::ops::Range;
 
 use sha2::{Digest, Sha256};
 
 use super::admission::Places;
 use super::audit::Proof;
-use super::committee::Committee;
+use super::committee::VufCommittee;
 use super::input::{Input, Partial};
 use crate::access::Party;
 use crate::bisect::{self, Weight};
@@ -28,40 +27,26 @@ pub enum PartialError {
     /// No key to check it against.
     #[error("{party} has no admitted key")]
     NotAdmitted {
-        /// Who.
+        /// The party that sent the partial.
         party: Party,
     },
     /// `e(πᵢ, σᵢ) ≠ e(h, H(m))`
     #[error("partial of {party} does not match its key and the input")]
     Mismatch {
-        /// Who.
+        /// The party that sent the partial.
         party: Party,
     },
 }
 
 /// Why partials did not become a [`Quorum`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuorumError {
-    /// The caller's mistake: it counts partials that it has no key for.
-    #[error("{party} has no admitted key")]
-    NotAdmitted {
-        /// Who.
-        party: Party,
-    },
-    /// Wait for more and try again. Nothing was verified.
-    #[error("partials hold {got} shares, threshold is {need}")]
-    BelowThreshold {
-        /// Shares of all partials given.
-        got: u32,
-        /// Shares an output takes.
-        need: NonZeroU32,
-    },
-    /// Known to us alone; convincing others takes the culprits' signed messages.
-    #[error("{} partial(s) fail the pairing check", culprits.len())]
-    Faulty {
-        /// Every party whose partial is wrong, and nobody else.
-        culprits: BTreeSet<Party>,
-    },
+pub type QuorumError = crate::quorum::QuorumError<NotAdmitted>;
+
+/// The caller's mistake: it counts partials that it has no key for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{party} has no admitted key")]
+pub struct NotAdmitted {
+    /// The party whose partial was given although it has no key.
+    pub party: Party,
 }
 
 /// Verified partials of distinct parties of one committee on one input, at least `t` shares in all:
@@ -71,20 +56,20 @@ pub enum QuorumError {
 /// else makes one:
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::wvuf::{Committee, Input, Partial, Quorum};
-/// fn unchecked(committee: &Committee, input: Input) -> Quorum<'_> {
+/// use crypto_core::wvuf::{Input, Partial, Quorum, VufCommittee};
+/// fn unchecked(committee: &VufCommittee, input: Input) -> Quorum<'_> {
 ///     Quorum { committee, input, partials: Default::default() }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Quorum<'c> {
-    committee: &'c Committee,
+    committee: &'c VufCommittee,
     input: Input,
     partials: BTreeMap<Party, Partial>,
 }
 
 impl<'c> Quorum<'c> {
-    pub(super) fn committee(&self) -> &'c Committee {
+    pub(super) fn committee(&self) -> &'c VufCommittee {
         self.committee
     }
 
@@ -135,7 +120,7 @@ impl Output {
     }
 }
 
-impl Committee {
+impl VufCommittee {
     /// Checks the partial of one party.
     ///
     /// # Errors
@@ -152,7 +137,7 @@ impl Committee {
     }
 
     /// Checks all partials with one equation and, if that fails, names the culprits by halving.
-    /// Give it the [fewest](Committee::fewest) parties that suffice: each costs a pairing.
+    /// Give it the [fewest](VufCommittee::fewest) parties that suffice: each costs a pairing.
     ///
     /// # Errors
     /// If there is a partial without a key, not enough weight, or a partial that is wrong.
@@ -164,7 +149,7 @@ impl Committee {
         let mut got = 0;
         for party in partials.keys().copied() {
             if !self.keys().contains_key(&party) {
-                return Err(QuorumError::NotAdmitted { party });
+                return Err(NotAdmitted { party }.into());
             }
             got += self.weight_of(party);
         }
@@ -176,7 +161,7 @@ impl Committee {
         Ok(Quorum { committee: self, input: input.clone(), partials })
     }
 
-    /// The check of [`verify_all`](Committee::verify_all) alone, however little the partials weigh.
+    /// The check of [`verify_all`](VufCommittee::verify_all) alone, however little the partials weigh.
     ///
     /// # Errors
     /// If there is a partial without a key, or one that is wrong; never for lack of weight.
@@ -187,7 +172,7 @@ impl Committee {
     ) -> Result<(), QuorumError> {
         let mut terms = Vec::with_capacity(partials.len());
         for (&party, partial) in partials {
-            let key = self.keys().get(&party).ok_or(QuorumError::NotAdmitted { party })?;
+            let key = self.keys().get(&party).ok_or(NotAdmitted { party })?;
             terms.push(Term { party, pi: key.pi(), sigma: partial.point() });
         }
         let culprits = culprits(self, input, &terms);
@@ -202,7 +187,7 @@ struct Term {
     sigma: G2Affine,
 }
 
-fn culprits(committee: &Committee, input: &Input, terms: &[Term]) -> BTreeSet<Party> {
+fn culprits(committee: &VufCommittee, input: &Input, terms: &[Term]) -> BTreeSet<Party> {
     let coefficients = verify_coefficients(committee, input, terms);
     let factors = coefficients.iter().map(|tau| Factor::challenge(*tau));
     let scaled: Vec<_> = terms.iter().map(|term| term.pi).zip(factors).collect();
@@ -228,7 +213,7 @@ fn culprits(committee: &Committee, input: &Input, terms: &[Term]) -> BTreeSet<Pa
     positions.into_iter().filter_map(|i| terms.get(i)).map(|term| term.party).collect()
 }
 
-fn verify_coefficients(committee: &Committee, input: &Input, terms: &[Term]) -> Vec<u128> {
+fn verify_coefficients(committee: &VufCommittee, input: &Input, terms: &[Term]) -> Vec<u128> {
     let mut transcript = Transcript::new(VERIFY_TAG);
     transcript.append(b"committee", &committee.id());
     transcript.append_point(b"input", &input.point());
@@ -255,7 +240,7 @@ mod tests {
             let threshold = Threshold::new(1, access.total()).unwrap();
             let points = access.points();
             let public = points.iter().map(|x| (generators::g_hat() * x).to_affine()).collect();
-            Committee::new(access, threshold, public).unwrap()
+            VufCommittee::new(access, threshold, public).unwrap()
         };
         let (g, g2) = (G1Affine::generator(), G2Affine::generator());
         let mixed = |weights: &[u32], slot, (party, pi, sigma)| {

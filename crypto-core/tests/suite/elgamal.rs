@@ -16,7 +16,7 @@ use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::elgamal::{
-    Ciphertext, CombineError, Committee, CommitteeError, DecryptionKey, DecryptionShare,
+    Ciphertext, CombineError, CommitteeError, DecryptionCommittee, DecryptionKey, DecryptionShare,
     EncryptError, EncryptionKey, InvalidCiphertext, KeyError, KeySharesError, Label, LabelError,
     OtherKey, PlaintextError, QuorumError, ShareError, Unopenable,
 };
@@ -313,9 +313,9 @@ fn another_committee_neither_gives_nor_takes_shares() {
     assert_eq!(verdict.unwrap_err(), OtherKey);
     let shares = dealt.shares(&ciphertext, &EVERYONE);
     let verdict = other.committee.verify_all(&ciphertext, shares.clone());
-    assert_eq!(verdict.unwrap_err(), QuorumError::OtherKey(OtherKey));
+    assert_eq!(verdict.unwrap_err(), QuorumError::Misuse(OtherKey));
     let verdict = other.committee.optimistic(&ciphertext, shares.clone());
-    assert_eq!(verdict.unwrap_err(), QuorumError::OtherKey(OtherKey));
+    assert_eq!(verdict.unwrap_err(), QuorumError::Misuse(OtherKey));
     let verdict = other.committee.verify(party(0), &ciphertext, &shares[&party(0)]);
     assert_eq!(verdict.unwrap_err(), ShareError::OtherKey(OtherKey));
     assert_ne!(dealt.committee.id(), other.committee.id());
@@ -368,7 +368,7 @@ fn a_committee_fits_its_polynomial() {
     let y = (G1Affine::generator() * secret.expose()).to_affine();
     let make = |y, weights: &[u32]| {
         let access = Access::new(weights).unwrap();
-        Committee::new(y, &commitment, access, Placement::Consecutive).map(|_| ())
+        DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive).map(|_| ())
     };
     assert_eq!(make(y, &[1, 2]), Ok(()));
     let error = CommitteeError::Threshold(ThresholdError { t: 3, n: 2 });
@@ -387,7 +387,7 @@ fn share_keys_must_lie_on_one_polynomial_with_the_key() {
         let n = access().total();
         let make = |keys: &[G2Affine], t, n| {
             let setup = (placement, Threshold::new(t, n).unwrap());
-            Committee::from_share_keys(key, keys.to_vec(), access(), setup)
+            DecryptionCommittee::from_share_keys(key, keys.to_vec(), access(), setup)
         };
         let again = make(&keys, T, n).unwrap();
         assert_eq!(again.id(), dealt.committee.id());
@@ -421,7 +421,7 @@ fn everything_is_in_the_digest() {
     let id = |x: Scalar, values: &[Scalar], access: Access, (placement, t)| {
         let keys = values.iter().map(|value| (G2Affine::generator() * value).to_affine());
         let setup = (placement, Threshold::new(t, access.total()).unwrap());
-        *Committee::from_share_keys(key(x), keys.collect(), access, setup).unwrap().id()
+        *DecryptionCommittee::from_share_keys(key(x), keys.collect(), access, setup).unwrap().id()
     };
     let (x, placement) = (Scalar::random(&mut rng), Placement::Consecutive);
     // Of a constant polynomial, so the keys fit wherever they sit and whatever the threshold.

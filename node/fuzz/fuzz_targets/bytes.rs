@@ -7,23 +7,24 @@
 use std::sync::OnceLock;
 
 use beacon::stack::Envelope;
+use beacon::{Decryption, MultiSig};
 use borsh::{BorshDeserialize, BorshSerialize};
+use lab::machine::MessageOf;
+use lab::stakes::StakeTable;
 use libfuzzer_sys::fuzz_target;
 use prefinal_node::archive::Entry;
-use prefinal_node::chronicle::Chronicle;
 use prefinal_node::http::takes_gzip;
-use prefinal_node::scheme::{Bls, Wvuf};
-use prefinal_node::setup::{Algorithm, Plan, found};
-use prefinal_node::stakes::StakeTable;
-use prefinal_node::transaction::SignedKeys;
-use prefinal_node::validator::Message;
 use pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};
+use registry::chronicle::Chronicle;
+use registry::scheme::{Bls, Wvuf};
+use validator::setup::{Algorithm, Plan, found};
+use validator::transaction::SignedKeys;
 use weighted_rounding::{Ratio, Stake};
 
 fuzz_target!(|data: &[u8]| {
     let Some((decoder, bytes)) = data.split_first() else { return };
     match decoder % 12 {
-        0 => canonical::<Vec<Message<Wvuf>>>(bytes),
+        0 => canonical::<Vec<MessageOf<Wvuf>>>(bytes),
         1 => canonical::<SignedKeys>(bytes),
         2 => canonical::<KeyRegistration>(bytes),
         3 => {
@@ -37,14 +38,14 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         5 => drop(Chronicle::parse(bytes)),
-        6 => canonical::<Vec<Message<Bls>>>(bytes),
+        6 => canonical::<Vec<MessageOf<Bls>>>(bytes),
         7 => {
             if let Ok(dealing) = field::Dealing::from_bytes(config(), bytes) {
                 assert_eq!(dealing.to_bytes(), bytes);
             }
         }
-        8 => canonical::<Envelope<Bls>>(bytes),
-        9 => canonical::<Envelope<Wvuf>>(bytes),
+        8 => canonical::<Envelope<(Bls, (MultiSig, (Decryption, ())))>>(bytes),
+        9 => canonical::<Envelope<(Wvuf, (MultiSig, (Decryption, ())))>>(bytes),
         11 => canonical::<Entry>(bytes),
         _ => {
             if let Ok(text) = std::str::from_utf8(bytes) {

@@ -22,7 +22,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::link::LinkError;
-use crate::setup::{Identity, Setup};
+use validator::setup::{Identity, Setup};
 
 const HELLO: min_sig::Domain = min_sig::Domain::new("node link");
 const MAGIC: [u8; 8] = *b"prefinal";

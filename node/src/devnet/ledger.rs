@@ -4,24 +4,28 @@
 //! when all parties have revealed it; at the end values are compared with what an outside verifier computes
 //! from the partials that one of them showed. A run without an end remembers its last slots only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 
 use ::beacon::{Path, Reveal, Slot};
 use crypto_core::access::Party;
+use crypto_core::context::{Context, EpochId};
 use protocol::Instant;
 
 use super::party::Noticed;
-use crate::chronicle::Chronicle;
-use crate::failure::Failure;
 use crate::http::{Shown, Way};
-use crate::scheme::{AdmittedKeys, Keyed, PerPath};
-use crate::setup::{Algorithm, Setup};
-use crate::validator::Event;
-use crate::waits::{self, Waits, milliseconds};
+use crate::waits;
+use lab::Failure;
+use lab::waits::{Waits, milliseconds};
+use registry::Named;
+use registry::chronicle::Chronicle;
+use validator::Event;
+use validator::scheme::{AdmittedKeys, PerPath};
+use validator::setup::{Algorithm, FIRST, Plan, Setup};
+use weighted_rounding::Stake;
 
 /// What is known of a slot.
-struct Row<S: Keyed> {
+struct Row<S: Named> {
     /// When each party knew that the slot is final.
     finalized: BTreeMap<Party, Instant>,
     /// When each party had the value, and by which path.
@@ -30,39 +34,50 @@ struct Row<S: Keyed> {
     witness: Option<(Party, Box<Reveal<S>>)>,
 }
 
+/// What is known of an epoch.
+struct Term<S: Named> {
+    first: Slot,
+    committees: PerPath<S::Committee>,
+}
+
 /// Slots that a run without an end remembers.
 const KEPT: usize = 1024;
 
 /// All slots of a run.
-pub(super) struct Ledger<S: Keyed> {
-    context: crypto_core::context::Context,
+pub(super) struct Ledger<S: Named> {
+    context: Context,
     parties: usize,
     /// How many slots the run has; `None` if it has no end.
     slots: Option<u64>,
-    /// How many of them all parties have.
+    /// How many of them all parties have, and the last.
     done: u64,
+    last: Option<Slot>,
     choice: Algorithm,
     /// How many slots from the first on use the slow path alone.
     slow_only: u64,
-    first: Option<Slot>,
-    committees: Option<PerPath<S::Committee>>,
+    /// Who is in the committee of each epoch that the run has.
+    members: Vec<BTreeSet<Party>>,
+    terms: BTreeMap<EpochId, Term<S>>,
     rows: BTreeMap<Slot, Row<S>>,
     faults: Vec<String>,
     /// Why the first party that cannot go on cannot.
     halted: Option<Failure>,
 }
 
-impl<S: Keyed> Ledger<S> {
-    pub(super) fn new(setup: &Setup, slots: Option<u64>) -> Self {
+impl<S: Named> Ledger<S> {
+    pub(super) fn new(setup: &Setup, slots: Option<u64>, later: &[Plan]) -> Self {
+        let members = setup.members.iter().map(|member| member.stake);
+        let later = later.iter().map(|plan| members_of(plan.stakes.iter().copied()));
         Self {
             context: setup.context,
             parties: setup.members.len(),
             slots,
             done: 0,
+            last: None,
             choice: setup.choice,
             slow_only: setup.fast_after,
-            first: None,
-            committees: None,
+            members: std::iter::once(members_of(members)).chain(later).collect(),
+            terms: BTreeMap::new(),
             rows: BTreeMap::new(),
             faults: Vec::new(),
             halted: None,
@@ -73,16 +88,16 @@ impl<S: Keyed> Ledger<S> {
     pub(super) fn take(&mut self, noticed: Noticed<S>) -> Option<Shown> {
         let Noticed { by, at, event } = noticed;
         match event {
-            Event::Ready { first_slot, committees } => {
-                let first = *self.first.get_or_insert(first_slot);
+            Event::Ready { epoch, first_slot, committees } => {
+                let new = || Term { first: first_slot, committees: *committees };
+                let first = self.terms.entry(epoch).or_insert_with(new).first;
                 if first != first_slot {
                     self.faults.push(format!("{by} starts at {first_slot}, others at {first}"));
                 }
-                self.committees.get_or_insert(*committees);
             }
-            Event::Admitted(keys) => {
-                if let Some(committees) = &mut self.committees {
-                    admit(committees, &keys);
+            Event::Admitted(epoch, keys) => {
+                if let Some(term) = self.terms.get_mut(&epoch) {
+                    admit(&mut term.committees, &keys);
                 }
             }
             Event::Finalized { slot, .. } => {
@@ -115,6 +130,7 @@ impl<S: Keyed> Ledger<S> {
         let shown = (is_new && row.revealed.len() == self.parties).then(|| shown(slot, row));
         if shown.is_some() {
             self.done += 1;
+            self.last = self.last.max(Some(slot));
             self.forget();
         }
         shown
@@ -122,11 +138,31 @@ impl<S: Keyed> Ledger<S> {
 
     /// The line of a slot that all parties have, below a header if it is the first.
     pub(super) fn line(&self, shown: &Shown) -> String {
-        let header = if Some(shown.slot) == self.first { header() + "\n" } else { String::new() };
+        let begins = self.terms.iter().find(|(_, term)| term.first == shown.slot);
+        let header = match begins {
+            Some((&FIRST, _)) => header() + "\n",
+            Some((epoch, _)) => self.change(*epoch) + "\n",
+            None => String::new(),
+        };
         let row = self.rows.get(&shown.slot);
         let value = row.and_then(|row| row.witness.as_ref());
         let value = value.map(|(_, reveal)| hex::encode(reveal.randomness()));
         header + &line(shown, &value.unwrap_or_default())
+    }
+
+    /// In words, what is new in a later epoch.
+    fn change(&self, epoch: EpochId) -> String {
+        let number = usize::try_from(epoch.get()).unwrap_or(usize::MAX);
+        let members = |number| self.members.get(number).cloned().unwrap_or_default();
+        let (before, now) = (members(number.saturating_sub(1)), members(number));
+        let (joined, left) = (now.difference(&before).count(), before.difference(&now).count());
+        let key = |term: &Term<S>| S::public_key(&term.committees.slow);
+        let old = self.terms.range(..epoch).next_back().and_then(|(_, term)| key(term));
+        let new = self.terms.get(&epoch).and_then(key);
+        let key =
+            if new.is_some() && old == new { "the same group key" } else { "a key of its own" };
+        let count = now.len();
+        format!("{epoch}: {count} parties, {joined} joined, {left} left, every stake moved; {key}")
     }
 
     /// Leaves the oldest slots out, if the run has no end.
@@ -136,9 +172,11 @@ impl<S: Keyed> Ledger<S> {
         }
     }
 
-    /// Whether every party has revealed every slot that was asked for.
+    /// Whether every party has revealed as many slots as were asked for, in as many epochs.
     pub(super) fn is_complete(&self) -> bool {
-        self.slots.is_some_and(|slots| self.done >= slots)
+        let begun = self.terms.values().filter(|term| self.last >= Some(term.first)).count();
+        let all = begun >= self.members.len();
+        all && self.slots.is_some_and(|slots| self.done >= slots)
     }
 
     /// Whether anybody was accused, refused something, or cannot go on.
@@ -160,8 +198,8 @@ impl<S: Keyed> Ledger<S> {
 
     /// The table at the end.
     pub(super) fn print_summary(&self) {
-        let switch = self.first.map_or(0, |first| first.get().saturating_add(self.slow_only));
-        let switch = Slot::new(switch);
+        let first = self.terms.get(&FIRST).map_or(0, |term| term.first.get());
+        let switch = Slot::new(first.saturating_add(self.slow_only));
         let phases = match self.choice {
             Algorithm::Fast => {
                 vec![("slow path only", self.waits(..switch)), ("fast path", self.waits(switch..))]
@@ -175,12 +213,12 @@ impl<S: Keyed> Ledger<S> {
         );
     }
 
-    /// Compares all values with each other and with an independent verification; `None` if the run was ended
-    /// before there was a key.
+    /// Compares all values with each other and with an independent verification; one chronicle for each
+    /// key, none if the run was ended before there was one.
     ///
     /// # Errors
     /// Why a party could not go on, else the first disagreement.
-    pub(super) fn settle(self) -> Result<Option<Chronicle>, Failure> {
+    pub(super) fn settle(self) -> Result<Vec<Chronicle>, Failure> {
         if let Some(failure) = self.halted {
             return Err(failure);
         }
@@ -188,27 +226,51 @@ impl<S: Keyed> Ledger<S> {
             let count = self.faults.len();
             return Err(Failure::Disagreement(format!("{count} faults, the first: {fault}")));
         }
-        let mut compared = 0_usize;
-        let mut reveals = Vec::new();
-        for row in self.rows.values() {
-            compared += row.revealed.len();
-            reveals.extend(row.witness.as_ref().map(|(_, reveal)| &**reveal));
+        let mut chronicles: Vec<Chronicle> = Vec::new();
+        for (key, reveals) in self.by_key() {
+            let Some(Term { committees, .. }) = self.terms.get(&key) else { continue };
+            let context = Context { epoch: key, ..self.context };
+            let chronicle = S::chronicle(context, committees, &reveals);
+            chronicle.verify()?;
+            chronicles.push(chronicle);
         }
-        let Some(committees) = &self.committees else { return Ok(None) };
-        let chronicle = S::chronicle(self.context, committees, &reveals);
-        chronicle.verify()?;
-        say!(
-            "{compared} values of {} parties in {} slots agree; each slot verified from public \
-             data",
-            self.parties,
-            chronicle.slots()
-        );
-        Ok(Some(chronicle))
+        let compared: usize = self.rows.values().map(|row| row.revealed.len()).sum();
+        if !chronicles.is_empty() {
+            let slots: usize = chronicles.iter().map(Chronicle::slots).sum();
+            say!(
+                "{compared} values of {} parties in {slots} slots agree; each slot verified from \
+                 public data",
+                self.parties
+            );
+        }
+        Ok(chronicles)
+    }
+
+    /// The slots of each key, under the first epoch that has it.
+    fn by_key(&self) -> BTreeMap<EpochId, Vec<&Reveal<S>>> {
+        let mut keys: BTreeMap<EpochId, Vec<&Reveal<S>>> = BTreeMap::new();
+        let mut current = FIRST;
+        for (epoch, term) in &self.terms {
+            let key = |epoch| S::public_key(&self.terms.get(epoch)?.committees.slow);
+            if key(epoch).is_none() || key(epoch) != key(&current) {
+                current = *epoch;
+            }
+            let end = self.terms.values().map(|next| next.first).find(|first| *first > term.first);
+            let rows = self.rows.range(term.first..end.unwrap_or(Slot::new(u64::MAX)));
+            let reveals = rows.filter_map(|(_, row)| Some(&*row.witness.as_ref()?.1));
+            keys.entry(current).or_default().extend(reveals);
+        }
+        keys
     }
 }
 
+fn members_of(stakes: impl Iterator<Item = Stake>) -> BTreeSet<Party> {
+    let parties = (0..).map(Party::new).zip(stakes);
+    parties.filter(|(_, stake)| *stake > Stake::ZERO).map(|(party, _)| party).collect()
+}
+
 /// Every party says so of a late key; the first who does counts.
-fn admit<S: Keyed>(committees: &mut PerPath<S::Committee>, keys: &AdmittedKeys<S>) {
+fn admit<S: Named>(committees: &mut PerPath<S::Committee>, keys: &AdmittedKeys<S>) {
     let _known = S::admit(&mut committees.slow, keys.keys.slow.clone());
     if let (Some(fast), Some(key)) = (&mut committees.fast, &keys.keys.fast) {
         let _known = S::admit(fast, key.clone());
@@ -223,13 +285,13 @@ fn header() -> String {
 }
 
 // Derived, it would ask for a default of the scheme.
-impl<S: Keyed> Default for Row<S> {
+impl<S: Named> Default for Row<S> {
     fn default() -> Self {
         Self { finalized: BTreeMap::new(), revealed: BTreeMap::new(), witness: None }
     }
 }
 
-fn shown<S: Keyed>(slot: Slot, row: &Row<S>) -> Shown {
+fn shown<S: Named>(slot: Slot, row: &Row<S>) -> Shown {
     let mut ways: BTreeMap<Path, Way> = BTreeMap::new();
     for (party, (at, path)) in &row.revealed {
         let way = ways.entry(*path).or_default();

@@ -12,7 +12,7 @@
 //! (`tokio-util`'s codec takes as much memory as was announced, up to the limit, before the first byte is there,
 //! and keeps it for the next frame: 80 MiB for each link of a peer that announces and is silent.)
 //!
-//! Elsewhere: who is at the other end (`handshake`), what a frame says ([`crate::validator`]).
+//! Before the first frame both ends have proved who they are ([`handshake`]).
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ use tokio::time::Instant as Clock;
 
 use super::frames::Frames;
 use super::handshake;
-use crate::setup::{Identity, Setup};
+use validator::setup::{Identity, Setup};
 
 /// What is read of a connection at a time until a frame's length is known. Every pair has two of these.
 const READ: usize = 512;

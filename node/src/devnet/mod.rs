@@ -8,7 +8,7 @@
 //! With `--http` slots come at their times, and their values are served ([`crate::http`]).
 //!
 //! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what is computed once for
-//! all of them (`frames`, `once`), what the run showed (`ledger`), whether it gets on (`pulse`), what is
+//! all of them (`frames`, `lab::once`), what the run showed (`ledger`), whether it gets on (`pulse`), what is
 //! served of it (`served`), and a run that only its memory is looked at (`soak`).
 
 mod frames;
@@ -16,7 +16,6 @@ mod handshake;
 mod ledger;
 mod link;
 mod network;
-mod once;
 mod party;
 mod pulse;
 mod served;
@@ -31,7 +30,7 @@ pub mod soak;
 )]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,7 +40,6 @@ use clap::Args;
 use crypto_core::access::Party;
 use indicatif::{ProgressBar, ProgressStyle};
 use journal::Journaled;
-use pvss_dkg::Progress;
 use sha2::{Digest, Sha256};
 use sim::Placement;
 use tokio::sync::Semaphore;
@@ -50,22 +48,27 @@ use tokio::time::Instant as Clock;
 
 use self::ledger::Ledger;
 use self::network::Seats;
-use self::once::Once;
 use self::party::{Noticed, Shared, Time};
 use self::pulse::Pulse;
 use self::served::Served;
 use crate::archive::Archive;
+use crate::changes::Changes;
+use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
-use crate::engine::{self, Listed};
-use crate::failure::Failure;
 use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, Journals, Shelf};
 use crate::output::{self, Sink};
-use crate::registry;
-use crate::scheme::{self, Keyed};
-use crate::setup::{self, Algorithm, Identity, Plan, Setup};
-use crate::validator::{Event, Validator};
+use lab::Failure;
+use lab::once::Once;
+use registry;
+use registry::chronicle::Chronicle;
+use registry::{Listed, engine};
+use registry::{Named, scheme};
+use validator::keygen::Progress;
+use validator::rota::Rota;
+use validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
+use validator::{Event, Validator};
 
 /// How long parties may take to close their journals.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -90,20 +93,22 @@ const REST: Duration = Duration::from_millis(100);
 pub struct Options {
     #[command(flatten)]
     committee: CommitteeOptions,
+    #[command(flatten)]
+    changes: Changes,
     /// How many of the table's largest holders take part [default: 16, or all if there are fewer]
     #[arg(long)]
     parties: Option<usize>,
-    /// How many slots get a value before the devnet ends [default: 30, or no end with --http]
+    /// How many slots get a value before the devnet ends [default: 30 an epoch, or no end with --http]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     slots: Option<u64>,
     /// Which algorithm reveals
-    #[arg(long, value_enum, default_value_t = Algorithm::Fast)]
+    #[arg(long, value_parser = choice::<Algorithm>(), default_value = "fast")]
     path: Algorithm,
     /// What the committee evaluates
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = choice::<scheme::Name>(), default_value = "bls")]
     scheme: scheme::Name,
     /// Which consensus orders the blocks
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = choice::<engine::Name>(), default_value = "jolteon")]
     engine: engine::Name,
     /// Keep the parties' journals in this folder, and go on where those that are there end: with the
     /// same options, for as many slots again. With --http the values are kept as well, and served
@@ -119,7 +124,12 @@ pub struct Options {
 impl Options {
     /// How many slots there are; `None` if there is no end.
     fn slots(&self) -> Option<u64> {
-        self.slots.or_else(|| self.http.http.is_none().then_some(SLOTS))
+        self.slots.or_else(|| self.http.http.is_none().then_some(self.usual()))
+    }
+
+    /// How many slots a run has if nobody says so.
+    fn usual(&self) -> u64 {
+        SLOTS.saturating_mul(self.changes.epochs().into())
     }
 }
 
@@ -128,32 +138,28 @@ impl Options {
 /// # Errors
 /// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    registry::run(options.scheme, options.engine, options)
+    registry::types!(options.scheme, options.engine, S, E => run_with::<S, E>(options))
 }
 
-impl registry::Program for &Options {
-    type Outcome = Result<(), Failure>;
-
-    fn run<S: Keyed, E: Listed>(self) -> Self::Outcome {
-        run_with::<S, E>(self)
-    }
-}
-
-fn run_with<S: Keyed, E: Listed>(options: &Options) -> Result<(), Failure> {
+fn run_with<S: Named, E: Listed>(options: &Options) -> Result<(), Failure> {
     let out = options.out.as_deref().map(Sink::open).transpose()?;
-    let (plan, placement) =
-        options.committee.gather(Parties::of(options.parties, PARTIES), options.path)?;
+    let parties = Parties::of(options.parties, PARTIES);
+    let (plan, later, placement) =
+        options.committee.gather_all(parties, options.path, &options.changes)?;
     let (mut setup, identities) =
         setup::found(&plan, options.committee.seed).map_err(Failure::bad_input)?;
-    let shelf = shelf(options, &plan)?;
-    // The first half of the slots shows what the fast path is compared with.
-    setup.fast_after = options.slots().unwrap_or(SLOTS) / 2;
+    let shelf = shelf(options, &plan, &later)?;
+    // The first half of the first epoch's slots shows what the fast path is compared with.
+    let slots = options.slots().unwrap_or_else(|| options.usual());
+    setup.fast_after = slots / u64::from(options.changes.epochs()) / 2;
     if options.http.http.is_some() {
         setup.pace.period = Duration::from_secs(options.http.period.get().into());
     } else if E::OUTRUNS_JOBS {
         setup.pace.pause = REST;
         setup.lead = setup.lead.saturating_mul(4);
     }
+    let setup = Rota::chain(setup, &later, identities.iter(), options.changes.every(slots))
+        .map_err(Failure::bad_input)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .max_blocking_threads(cores())
         .enable_all()
@@ -163,28 +169,42 @@ fn run_with<S: Keyed, E: Listed>(options: &Options) -> Result<(), Failure> {
         options,
         Arc::new(setup),
         identities,
-        (placement, shelf),
+        (later, placement, shelf),
     ))?;
     // Tasks that still sleep are of no interest any more, unless they have a journal to close.
     let patience = options.journal.as_ref().map_or(Duration::ZERO, |_| CLOSING);
     runtime.shutdown_timeout(patience);
     ledger.print_summary();
-    let chronicle = ledger.settle()?;
+    let chronicles = ledger.settle()?;
     let (Some(out), Some(file)) = (out, &options.out) else { return Ok(()) };
-    let chronicle = chronicle.ok_or_else(|| {
-        Failure::Disagreement("the run was ended before there was a key".to_owned())
-    })?;
-    out.write(&chronicle.to_json()?)?;
-    say!("written to {}; check it with: prefinal verify {0}", file.display());
+    write(&chronicles, out, file)
+}
+
+/// The values of the first key go to `out`, those of each further key to a file of its own beside it.
+fn write(chronicles: &[Chronicle], out: Sink, file: &Path) -> Result<(), Failure> {
+    let Some((first, others)) = chronicles.split_first() else {
+        let why = "the run was ended before there was a key".to_owned();
+        return Err(Failure::Disagreement(why));
+    };
+    out.write(&first.to_json().map_err(Failure::bad_input)?)?;
+    let mut files = vec![file.to_path_buf()];
+    for (number, chronicle) in (2..).zip(others) {
+        let file = file.with_extension(format!("{number}.json"));
+        Sink::open(&file)?.write(&chronicle.to_json().map_err(Failure::bad_input)?)?;
+        files.push(file);
+    }
+    for file in files {
+        say!("written to {}; check it with: prefinal verify {0}", file.display());
+    }
     Ok(())
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or until it is interrupted.
-async fn watch<S: Keyed, E: Listed>(
+async fn watch<S: Named, E: Listed>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
-    (placement, shelf): (Option<Placement>, Shelf),
+    (later, placement, shelf): (Vec<Plan>, Option<Placement>, Shelf),
 ) -> Result<Ledger<S>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
@@ -192,7 +212,7 @@ async fn watch<S: Keyed, E: Listed>(
     let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used)).await?;
     let Journals { of_parties: journals, used } = journals;
     let durable = Durable { shelf, journals, used, archive: served.archive() };
-    let mut ledger = Ledger::new(&setup, options.slots());
+    let mut ledger = Ledger::new(&setup, options.slots(), &later);
     let mut run = start::<S, E>(setup, identities, (placement, durable), served.time()).await?;
     let progress = KeyProgress::new();
     loop {
@@ -229,18 +249,25 @@ async fn watch<S: Keyed, E: Listed>(
 }
 
 /// Where the journals are, and whose they are.
-fn shelf(options: &Options, plan: &Plan) -> Result<Shelf, Failure> {
+fn shelf(options: &Options, plan: &Plan, later: &[Plan]) -> Result<Shelf, Failure> {
     if let Some(folder) = &options.journal {
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     }
     let shape = &plan.shape;
-    let fast = shape.threshold(pvss_dkg::Path::Fast);
+    let fast = shape.threshold(pvss_dkg::SharePath::Fast);
     let table = format!("{:?}", (&plan.stakes, shape.weights(), shape.slow(), fast));
     let table = hex::encode(Sha256::digest(table)).chars().take(16).collect::<String>();
     let Options { path, scheme, engine, .. } = options;
     let seed = options.committee.seed;
     let mut committee =
         format!("seed {seed}, table {table}, {path:?} path, {scheme:?}, {engine:?}");
+    if !later.is_empty() {
+        let plans: Vec<_> = later.iter().map(|plan| (&plan.stakes, plan.shape.weights())).collect();
+        let every = options.changes.every(options.slots().unwrap_or_else(|| options.usual()));
+        let plans = hex::encode(Sha256::digest(format!("{plans:?}")));
+        let plans = plans.chars().take(16).collect::<String>();
+        committee += &format!(", then {plans} every {every} slots");
+    }
     if options.http.http.is_some() {
         // A served chain says in its name when its rounds are due.
         committee += &format!(", served each {} s", options.http.period);
@@ -265,7 +292,7 @@ struct Durable {
 }
 
 /// A committee at work.
-struct Run<S: Keyed> {
+struct Run<S: Named> {
     noticed: UnboundedReceiver<Noticed<S>>,
     /// How many jobs of the key generation are done.
     jobs: Arc<AtomicU64>,
@@ -273,7 +300,7 @@ struct Run<S: Keyed> {
 }
 
 /// One task per party.
-async fn start<S: Keyed, E: Listed>(
+async fn start<S: Named, E: Listed>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     (placement, durable): (Option<Placement>, Durable),
@@ -288,7 +315,6 @@ async fn start<S: Keyed, E: Listed>(
     let (events, noticed) = unbounded_channel();
     let jobs = Arc::default();
     let shared = Arc::new(Shared {
-        setup: Arc::clone(&setup),
         time,
         events,
         shelf,
@@ -300,7 +326,8 @@ async fn start<S: Keyed, E: Listed>(
     for (identity, journal) in identities.into_iter().map(Arc::new).zip(journals) {
         let life = life(used)?;
         let validator = Journaled::open(journal, |records| {
-            Validator::<S, E>::new(Arc::clone(&setup), Arc::clone(&identity), life, records)
+            let (setup, identity) = (Arc::clone(&setup), Arc::clone(&identity));
+            Validator::<S, E>::new(setup, identity, life, records, E::begin)
         });
         let validator = validator
             .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
@@ -371,22 +398,26 @@ impl KeyProgress {
         Self { bar, watched: Party::new(0) }
     }
 
-    fn show<S: Keyed>(&self, noticed: &Noticed<S>) {
+    fn show<S: Named>(&self, noticed: &Noticed<S>) {
         if noticed.by != self.watched {
             return;
         }
         match &noticed.event {
-            Event::Dealing { dealings, progress: Progress::Collecting { got, need } } => {
+            Event::Dealing {
+                epoch: FIRST,
+                dealings,
+                progress: Progress::Collecting { got, need },
+            } => {
                 self.bar.set_position(percent(got.get(), need.get()).min(100));
                 self.bar.set_message(format!("dealings that count: {dealings}"));
             }
-            Event::Dealing { dealings, progress: Progress::Qualified } => {
+            Event::Dealing { epoch: FIRST, dealings, progress: Progress::Qualified } => {
                 self.bar.set_position(100);
                 self.bar.set_message(format!(
                     "{dealings} dealings make the key, parties open their shares"
                 ));
             }
-            Event::Ready { first_slot, .. } => {
+            Event::Ready { epoch: FIRST, first_slot, .. } => {
                 self.finish();
                 say!("key generation: done, first value in slot {}", first_slot.get());
             }

@@ -24,7 +24,7 @@ use tokio::time::Instant as Clock;
 use super::frames::Frames;
 use super::handshake;
 use super::link::{Due, Incoming, Link, Source, frame};
-use crate::setup::{Identity, Setup};
+use validator::setup::{Identity, Setup};
 
 /// Frames that wait for a peer, or for this party. A party that is this far behind asks for what it lacks.
 const QUEUE: usize = 4096;

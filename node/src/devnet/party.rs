@@ -1,47 +1,45 @@
 //! One party as a task: messages, verdicts and deadlines in, outputs carried out in their order.
 //!
 //! Jobs run on the runtime's blocking threads, of which there are as many as cores, and links decode;
-//! the task itself only hands over, encodes, and waits for its journal if that is a file.
+//! the task itself only hands over to its [`validator`], encodes, and waits for its journal if that
+//! is a file.
 //!
 //! Dealing takes long, and a party's vote must not wait for a hundred others to deal: dealings are made one
 //! at a time on each thread but one, in the order of the parties, and a party whose dealing is not needed
 //! any more by the time that it is its turn makes none.
-//!
-//! Elsewhere: what a party decides ([`crate::validator`]), when the run ends (`devnet`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ::protocol::Instant;
 use crypto_core::access::Party;
 use journal::JournalError;
-use pvss_dkg::{Progress, protocol};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
 use super::link::Incoming;
 use super::network::Outbox;
-use super::once::Once;
 use crate::archive::Archive;
-use crate::engine::{Engine, Listed, Work};
 use crate::journal::{Kept, Shelf, ShelfError};
-use crate::keygen;
-use crate::scheme::Keyed;
-use crate::setup::{Identity, Setup};
-use crate::validator::{Effect, Event, Input, Job, Message, Verdict};
+use engine::{Engine, Work};
+use lab::once::Once;
+use registry::Listed;
+use registry::Named;
+use validator::keygen::Progress;
+use validator::setup::Identity;
+use validator::{Effect, Event, Input, Job, Message, Verdict};
 
 /// What a party noticed, and when.
-pub(super) struct Noticed<S: Keyed> {
+pub(super) struct Noticed<S: Named> {
     pub(super) by: Party,
     pub(super) at: Instant,
     pub(super) event: Event<S>,
 }
 
 /// What all tasks share.
-pub(super) struct Shared<S: Keyed> {
-    pub(super) setup: Arc<Setup>,
+pub(super) struct Shared<S: Named> {
     pub(super) time: Time,
     pub(super) events: UnboundedSender<Noticed<S>>,
     pub(super) shelf: Shelf,
@@ -73,21 +71,21 @@ impl Time {
     }
 }
 
-struct Task<S: Keyed, E: Engine> {
+struct Task<S: Named, E: Engine> {
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: Kept<S, E>,
     outbox: Outbox,
     verdicts: UnboundedSender<Verdict<S, E::Verdict>>,
-    /// Whether enough dealings count for this party.
-    qualified: Arc<AtomicBool>,
+    /// How many epochs have enough dealings that count for this party.
+    qualified: Arc<AtomicU64>,
 }
 
 /// A party's links.
 pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine>::Message>>>);
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
-pub(super) async fn run<S: Keyed, E: Listed>(
+pub(super) async fn run<S: Named, E: Listed>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: Kept<S, E>,
@@ -103,7 +101,7 @@ pub(super) async fn run<S: Keyed, E: Listed>(
     }
 }
 
-impl<S: Keyed, E: Engine> Task<S, E> {
+impl<S: Named, E: Engine> Task<S, E> {
     async fn live(
         &mut self,
         mut inbox: Receiver<Incoming<Message<S, E::Message>>>,
@@ -181,20 +179,22 @@ impl<S: Keyed, E: Engine> Task<S, E> {
     fn start(&self, job: Job<S, E::Job>) {
         let (verdicts, shared) = (self.verdicts.clone(), Arc::clone(&self.shared));
         let identity = Arc::clone(&self.identity);
-        let is_dealing = matches!(&job, Job::Keygen(keygen::Job::Dealings(job))
-            if matches!(job, protocol::Job::Deal { .. }));
+        let dealt_for = match &job {
+            Job::Keygen(setup, job) if job.is_deal() => Some(setup.context.epoch.get()),
+            _ => None,
+        };
         let work = move || {
             // The task may have ended; then nobody needs the verdict.
             drop(verdicts.send(compute(&shared, &identity, &job)));
         };
-        if !is_dealing {
+        let Some(epoch) = dealt_for else {
             drop(tokio::task::spawn_blocking(work));
             return;
-        }
+        };
         let (dealers, qualified) = (Arc::clone(&self.shared.dealers), Arc::clone(&self.qualified));
         tokio::spawn(async move {
             let _turn = dealers.acquire().await;
-            if !qualified.load(Ordering::Relaxed) {
+            if qualified.load(Ordering::Relaxed) <= epoch {
                 drop(tokio::task::spawn_blocking(work).await);
             }
         });
@@ -203,8 +203,8 @@ impl<S: Keyed, E: Engine> Task<S, E> {
     /// What outlives the process besides the party's records. It is durable before anything that follows.
     fn keep(&self, event: &Event<S>) -> Result<(), ShelfError> {
         match event {
-            Event::Dealing { progress: Progress::Qualified, .. } => {
-                self.qualified.store(true, Ordering::Relaxed);
+            Event::Dealing { epoch, progress: Progress::Qualified, .. } => {
+                self.qualified.fetch_max(epoch.next().get(), Ordering::Relaxed);
             }
             Event::Revealed(reveal) => {
                 if let (Some(archive), Some(signature)) =
@@ -225,13 +225,13 @@ impl<S: Keyed, E: Engine> Task<S, E> {
     }
 }
 
-fn compute<S: Keyed, J: Work>(
+fn compute<S: Named, J: Work>(
     shared: &Shared<S>,
     identity: &Identity,
     job: &Job<S, J>,
 ) -> Verdict<S, J::Verdict> {
-    let Job::Keygen(job) = job else { return job.run(&shared.setup, identity) };
-    let verdict = shared.once.run(&shared.setup, identity, job);
+    let Job::Keygen(setup, job) = job else { return job.run(identity) };
+    let verdict = shared.once.run(setup, identity, job);
     shared.jobs.fetch_add(1, Ordering::Relaxed);
-    Verdict::Keygen(verdict)
+    Verdict::Keygen(setup.context.epoch, verdict)
 }

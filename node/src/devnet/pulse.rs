@@ -14,11 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crypto_core::access::Party;
+use crypto_core::context::EpochId;
 use tokio::time::Instant as Clock;
 
 use super::party::Noticed;
-use crate::scheme::Keyed;
-use crate::validator::Event;
+use registry::Named;
+use validator::Event;
 
 /// When a run counts as stuck.
 pub(super) struct Pulse {
@@ -26,8 +27,8 @@ pub(super) struct Pulse {
     parties: usize,
     last: Clock,
     /// How many dealings count for each party.
-    dealings: BTreeMap<Party, usize>,
-    ready: BTreeSet<Party>,
+    dealings: BTreeMap<(EpochId, Party), usize>,
+    ready: BTreeSet<(EpochId, Party)>,
     /// How many jobs of the key generation were done when it was last asked.
     jobs: u64,
     /// The last slot that all parties have.
@@ -48,15 +49,15 @@ impl Pulse {
     }
 
     /// Takes what a party noticed.
-    pub(super) fn notice<S: Keyed>(&mut self, now: Clock, noticed: &Noticed<S>) {
+    pub(super) fn notice<S: Named>(&mut self, now: Clock, noticed: &Noticed<S>) {
         let is_new = match &noticed.event {
-            Event::Dealing { dealings, .. } => {
-                let most = self.dealings.entry(noticed.by).or_default();
+            Event::Dealing { epoch, dealings, .. } => {
+                let most = self.dealings.entry((*epoch, noticed.by)).or_default();
                 let is_more = dealings > most;
                 *most = (*most).max(*dealings);
                 is_more
             }
-            Event::Ready { .. } => self.ready.insert(noticed.by),
+            Event::Ready { epoch, .. } => self.ready.insert((*epoch, noticed.by)),
             _ => false,
         };
         if is_new {
@@ -81,13 +82,15 @@ impl Pulse {
         if now < self.deadline() {
             return None;
         }
-        let is_making_keys = self.ready.len() < self.parties;
+        let newest = self.dealings.keys().map(|(epoch, _)| *epoch).max();
+        let ready = self.ready.iter().filter(|(epoch, _)| Some(*epoch) >= newest).count();
+        let is_making_keys = ready < self.parties;
         if is_making_keys && self.jobs < jobs {
             (self.jobs, self.last) = (jobs, now);
             return None;
         }
         let seconds = self.patience.as_secs();
-        let (ready, parties) = (self.ready.len(), self.parties);
+        let parties = self.parties;
         let what = match self.slot {
             Some(slot) => format!("slot {slot} is the last whose value all parties have"),
             None if is_making_keys => {
@@ -105,7 +108,8 @@ impl Pulse {
 mod tests {
     use ::beacon::{Bls, Slot, Value};
     use protocol::Instant;
-    use pvss_dkg::Progress;
+    use validator::keygen::Progress;
+    use validator::setup::FIRST;
 
     use super::*;
 
@@ -137,7 +141,7 @@ mod tests {
         }
 
         fn deals(&mut self, by: u32, dealings: usize) -> Option<String> {
-            self.then(by, Event::Dealing { dealings, progress: Progress::Qualified })
+            self.then(by, Event::Dealing { epoch: FIRST, dealings, progress: Progress::Qualified })
         }
 
         /// The engine goes on and on.
@@ -183,7 +187,7 @@ mod tests {
     #[test]
     fn values_that_one_party_never_gets_end_a_run() {
         let mut run = Run::new();
-        run.pulse.ready.extend([0, 1].map(Party::new));
+        run.pulse.ready.extend([0, 1].map(|party| (FIRST, Party::new(party))));
         for slot in 7..30 {
             run.seconds += 59;
             run.pulse.show(run.now(), slot);

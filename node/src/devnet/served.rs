@@ -14,12 +14,13 @@ use tokio::time::Instant as Clock;
 
 use super::party::Time;
 use crate::archive::Archive;
-use crate::failure::Failure;
 use crate::http::{self, Board, HttpOptions, Server, Shown};
 use crate::journal::Shelf;
-use crate::scheme::{self, Keyed};
-use crate::setup::Setup;
-use crate::validator::Event;
+use lab::Failure;
+use registry::{Named, scheme};
+use validator::Event;
+use validator::setup::FIRST;
+use validator::setup::Setup;
 
 /// What is served; nothing, perhaps.
 pub(super) struct Served {
@@ -36,7 +37,7 @@ impl Served {
     ///
     /// # Errors
     /// If the scheme has no rounds, or address, page or archive are not to be had.
-    pub(super) async fn open<S: Keyed>(
+    pub(super) async fn open<S: Named>(
         options: &HttpOptions,
         setup: &Setup,
         (shelf, used): (&Shelf, bool),
@@ -85,10 +86,11 @@ impl Served {
     }
 
     /// Tells what a party noticed.
-    pub(super) fn post<S: Keyed>(&self, event: &Event<S>) {
+    pub(super) fn post<S: Named>(&self, event: &Event<S>) {
         let Some(board) = &self.board else { return };
         match event {
-            Event::Ready { first_slot, committees } => {
+            // Later epochs have the same key, and count on.
+            Event::Ready { epoch: FIRST, first_slot, committees } => {
                 if let Some(key) = S::public_key(&committees.slow) {
                     board.open(&key, *first_slot);
                     self.tell_past(board);

@@ -11,19 +11,19 @@ use tokio::time::Instant as Clock;
 use super::ledger::Ledger;
 use super::party::Time;
 use super::{Durable, start};
-use crate::engine::Listed;
-use crate::failure::Failure;
 use crate::http::{Board, genesis};
 use crate::journal::Shelf;
-use crate::scheme::Keyed;
-use crate::setup::{self, Plan};
-use crate::validator::Event;
+use lab::Failure;
+use registry::Listed;
+use registry::Named;
+use validator::Event;
+use validator::setup::{self, Plan};
 
 /// Runs until `watch`, which is told how many slots all parties have by now, breaks.
 ///
 /// # Errors
 /// If the plan makes no committee, the parties disagree, or they are stuck.
-pub async fn run<S: Keyed, E: Listed>(
+pub async fn run<S: Named, E: Listed>(
     plan: &Plan,
     mut watch: impl FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
@@ -34,12 +34,12 @@ pub async fn run<S: Keyed, E: Listed>(
     let durable = Durable { shelf, journals, used: false, archive: None };
     let time = Time { started: Clock::now(), before: Duration::ZERO };
     let board = Board::new(genesis().0, NonZeroU32::MIN, *setup.context.chain.as_bytes());
-    let mut ledger = Ledger::new(&setup, None);
+    let mut ledger = Ledger::new(&setup, None, &[]);
     let mut committee = start::<S, E>(Arc::new(setup), identities, (None, durable), time).await?;
     let mut slots = 0_u64;
     while let Some(noticed) = committee.noticed.recv().await {
         match &noticed.event {
-            Event::Ready { first_slot, committees } => {
+            Event::Ready { first_slot, committees, .. } => {
                 let key = S::public_key(&committees.slow).into_iter();
                 key.for_each(|key| board.open(&key, *first_slot));
             }

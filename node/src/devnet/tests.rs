@@ -18,8 +18,8 @@ use super::handshake;
 use super::link::{Incoming, LinkError, MAX_FRAME};
 use super::network::{Outbox, Seats};
 use super::soak;
-use crate::failure::Failure;
-use crate::setup::{self, Algorithm, Identity, Plan, Setup};
+use lab::Failure;
+use validator::setup::{self, Algorithm, Identity, Plan, Setup};
 
 type Text = Vec<u8>;
 type End = (Outbox, Receiver<Incoming<Text>>);
@@ -246,7 +246,9 @@ async fn who_does_not_read_gets_less_and_holds_nobody_up() {
 #[tokio::test]
 async fn a_run_whose_beacons_are_refused_ends_with_the_reason() {
     let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
-    let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap().counting_one_each();
+    let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+    let shape = fixture::of_no_stakes(&plan.shape);
+    let plan = plan.with_shape(shape);
     let run = soak::run::<Bls, Jolteon>(&plan, |_| ControlFlow::Continue(()));
     let ended = timeout(3 * SOON, run).await.expect("in time");
     let Err(Failure::BadInput(why)) = ended else { panic!("{ended:?}") };

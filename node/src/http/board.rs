@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
 use super::rounds::{Encoded, PLACES, Rounds};
-use crate::waits::Waits;
+use lab::waits::Waits;
 
 /// Values that are told again to who comes later, and that a follower may lag behind.
 const TOLD: usize = 256;

@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use pvss_dkg::{Config, Path};
+use pvss_dkg::{Config, SharePath};
 use serde_json::json;
 
 use super::board::Board;
@@ -41,7 +41,7 @@ pub(super) fn written(config: &Config) -> String {
         "weights": shape.access().weights(),
         "shares": shape.access().total(),
         "slow": shape.slow().t(),
-        "fast": shape.threshold(Path::Fast).map(|threshold| threshold.t()),
+        "fast": shape.threshold(SharePath::Fast).map(|threshold| threshold.t()),
     })
     .to_string()
 }

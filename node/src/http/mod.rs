@@ -89,7 +89,7 @@ use self::doors::Doors;
 pub use self::doors::Limits;
 use self::gate::Rates;
 use self::page::Page;
-use crate::failure::Failure;
+use lab::Failure;
 
 const LIFE: Duration = Duration::from_secs(3600);
 const HEAD: Duration = Duration::from_secs(10);

@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use clap::Args;
 use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
 
-use crate::failure::Failure;
 use crate::output::Sink;
-use crate::stakes::StakeTable;
 use elsewhere::Method;
+use lab::Failure;
+use lab::stakes::StakeTable;
 pub use report::guarantees;
 pub(crate) use report::parts_of;
 use report::{Compared, Report};

@@ -5,15 +5,14 @@
 
 use std::path::Path;
 
-use plotters::chart::SeriesLabelPosition;
 use weighted_rounding::{Objective, Profile, Weight};
 
 use super::report::parts_of;
 use super::solve;
-use crate::chart::{Axis, Chart, Line, Scale};
-use crate::failure::Failure;
 use crate::output::Sink;
-use crate::stakes::StakeTable;
+use chart::{Axis, Legend, Line, Lines, Scale};
+use lab::Failure;
+use lab::stakes::StakeTable;
 
 /// Budgets that are tried, each a quarter of an octave above the one before.
 const BUDGETS: u32 = 17;
@@ -49,15 +48,19 @@ pub(super) fn draw(sink: Sink, curves: Vec<Line>) -> Result<(), Failure> {
     let right = points().map(|(total, _)| *total).fold(left + 1.0, f64::max);
     let top = points().map(|(_, stake)| *stake).fold(70.0, f64::max).ceil();
     let bottom = points().map(|(_, stake)| *stake).fold(f64::INFINITY, f64::min).floor();
-    let chart = Chart {
+    let picture = Lines {
         title: "What total weight buys",
-        across: Axis { label: "total weight", range: left..right },
-        scale: Scale::Doubling,
-        up: Axis { label: "the fast path reconstructs from, % of stake", range: bottom..top },
-        legend: SeriesLabelPosition::UpperRight,
+        across: Axis { label: "total weight", range: left..right, scale: Scale::Powers(2) },
+        up: Axis {
+            label: "the fast path reconstructs from, % of stake",
+            range: bottom..top,
+            scale: Scale::Linear,
+        },
+        legend: Legend::UpperRight,
+        dots: false,
         lines: curves,
     };
-    chart.draw(sink)
+    sink.picture(&picture)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use weighted_rounding::{Bound, Guarantee, Ratio, Rounding, Stake, Weight};
 
 use super::elsewhere::{Method, Outcome};
 use crate::committee::autocrat;
-use crate::stakes::StakeTable;
 use crate::table::table;
+use lab::stakes::StakeTable;
 
 /// One table's rounding.
 #[derive(Serialize)]

@@ -1,34 +1,15 @@
 //! `prefinal simulate`: committees in virtual time.
 //!
-//! | module      | what                                                                      |
-//! |-------------|---------------------------------------------------------------------------|
-//! | `latency`   | the paper's experiment: slow path against fast path                        |
-//! | `campaign`  | thousands of executions under attack, on every engine                      |
-//! | `check`, `view` | what must hold of whole validators; `finality`: what is final           |
-//! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys     |
-//! | `observe`   | a run event by event, for those who analyse it elsewhere                    |
-//! | `committee` | the host: real machines in the simulator, each thing computed once         |
-//! | `ground`    | keys, and what the key generation has computed                             |
-//! | `seen`      | what is noted of a run                                                     |
-//! | `prices`    | what work is charged; `costs`: primitives, measured                        |
+//! | module       | what                                                                     |
+//! |--------------|--------------------------------------------------------------------------|
+//! | here         | the paper's experiment: slow path against fast path                       |
+//! | `campaign`   | thousands of executions under attack                                      |
+//! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //!
-//! Engine, key generation, beacon and cryptography are the real ones; the network is the simulator's,
-//! and cryptography costs what it was measured to cost at the start. Elsewhere: links (`sim`).
+//! Here stands what can be asked, and how answers are shown; [`lab`] computes them.
 
 mod campaign;
-pub mod check;
-pub mod committee;
-mod costs;
-mod finality;
-mod ground;
-mod latency;
-pub mod lives;
-pub(crate) mod memo;
-pub mod observe;
-mod prices;
-mod seen;
 mod thresholds;
-mod view;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -36,22 +17,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use ::beacon::contract::Rule;
-use ::beacon::{Bls, Wvuf};
 use clap::Args;
 use sim::{Jitter, Network, Placement};
 use weighted_rounding::Ratio;
 
-use self::campaign::Order;
-use self::committee::{Ground, Prices};
-pub use self::costs::Costs;
-use self::latency::{Experiment, Outcome};
+use lab::campaign::{EngineName, Function, Order};
+use lab::committee::{Ground, Prices, Subject};
+use lab::latency::{Experiment, Outcome};
+use lab::stakes::StakeTable;
+use lab::waits::milliseconds;
+use lab::{Costs, Failure};
+use registry::{Named, engine, scheme};
+use validator::setup::{Algorithm, Plan};
+
+use crate::changes::Changes;
+use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
-use crate::failure::Failure;
 use crate::output::{self, named};
-use crate::scheme::{self, Keyed};
-use crate::setup::{Algorithm, Plan};
-use crate::stakes::StakeTable;
-use crate::waits::{self, milliseconds};
+use crate::waits;
 
 /// Aptos mainnet with about 130 validators, as the paper reports it (section 7.4).
 const PAPER_SLOW_MS: &str = "85.5";
@@ -62,11 +45,13 @@ const PAPER_FAST_MS: &str = "24.7";
 pub struct Options {
     #[command(flatten)]
     committee: CommitteeOptions,
+    #[command(flatten)]
+    changes: Changes,
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
     /// What the committee evaluates [default: bls]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice::<scheme::Name>())]
     scheme: Option<scheme::Name>,
     /// How many slots get a value
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
@@ -84,11 +69,11 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
     /// Compare tight thresholds with ramps instead, and total weights with each other
-    #[arg(long)]
+    #[arg(long, conflicts_with = "epochs")]
     thresholds: bool,
     /// Play executions of small committees under attack instead, one for each seed from --seed on
     #[arg(long, conflicts_with_all = [
-        "parties", "regions", "scheme", "slots", "cores", "jitter", "costs", "out", "thresholds",
+        "parties", "regions", "scheme", "slots", "cores", "jitter", "costs", "out", "thresholds", "join", "leave",
     ])]
     campaign: bool,
     /// How many executions a campaign has
@@ -99,12 +84,13 @@ pub struct Options {
     #[arg(long, value_name = "SEED", requires = "campaign",
         conflicts_with_all = ["executions", "seed"])]
     only: Option<u64>,
-    /// Which engine orders the slots of a campaign [default: drawn from the seed]
-    #[arg(long, value_enum, requires = "campaign")]
-    engine: Option<campaign::EngineName>,
+    /// Which engine orders the slots [default: jolteon, or drawn from the seed in a campaign, which has
+    /// `permissive` as well: one that does all that Definition 5 of the paper allows]
+    #[arg(long, value_parser = choice::<EngineName>())]
+    engine: Option<EngineName>,
     /// What the parties of a campaign evaluate [default: drawn from the seed, mostly ideal]
-    #[arg(long, value_enum, requires = "campaign")]
-    function: Option<campaign::Function>,
+    #[arg(long, value_parser = choice::<Function>(), requires = "campaign")]
+    function: Option<Function>,
     /// Leave one rule out of the release contract, and stop when that shows
     #[arg(long, value_name = "NUMBER", requires = "campaign",
         value_parser = clap::value_parser!(u8).range(1..=9))]
@@ -126,7 +112,7 @@ impl Options {
     }
 
     /// The campaign that is asked for, and how to ask for it again.
-    fn order(&self) -> Result<Order, Failure> {
+    fn order(&self) -> Result<(Order, String), Failure> {
         let table = self.committee.stakes.as_deref().map(StakeTable::read).transpose()?;
         let mut command = "prefinal simulate --campaign".to_owned();
         if let Some(file) = &self.committee.stakes {
@@ -140,7 +126,7 @@ impl Options {
         if let Some(rule) = without {
             command += &format!(" --without-rule {}", rule.number());
         }
-        Ok(Order {
+        let order = Order {
             first: self.only.unwrap_or(self.committee.seed),
             executions: if self.only.is_some() { 1 } else { self.executions },
             engine: self.engine,
@@ -148,8 +134,12 @@ impl Options {
             without,
             table,
             fast: self.committee.fast,
-            command,
-        })
+            handover: self.changes.epochs() > 1,
+        };
+        if order.handover {
+            command += &format!(" --epochs {}", self.changes.epochs());
+        }
+        Ok((order, command))
     }
 }
 
@@ -159,22 +149,30 @@ impl Options {
 /// If the input is bad, the parties disagree, or they do not finish.
 pub fn run(options: &Options) -> Result<(), Failure> {
     if options.campaign {
-        return options.order()?.run();
+        let (order, command) = options.order()?;
+        return campaign::run(&order, command);
     }
-    match (options.scheme.unwrap_or_default(), options.thresholds) {
-        (scheme::Name::Bls, false) => run_scheme::<Bls>(options),
-        (scheme::Name::Wvuf, false) => run_scheme::<Wvuf>(options),
-        (scheme::Name::Bls, true) => thresholds::run::<Bls>(options),
-        (scheme::Name::Wvuf, true) => thresholds::run::<Wvuf>(options),
-    }
+    let engine = match options.engine {
+        None | Some(EngineName::Jolteon) => engine::Name::Jolteon,
+        Some(EngineName::Malachite) => engine::Name::Malachite,
+        Some(EngineName::Permissive) => {
+            return Err(Failure::bad_input("--engine permissive: it plays in a --campaign only"));
+        }
+    };
+    let scheme = options.scheme.unwrap_or_default();
+    registry::types!(scheme, engine, S, E => run_on::<S, E>(options))
 }
 
-fn run_scheme<S: Keyed>(options: &Options) -> Result<(), Failure> {
+fn run_on<S: Named, E: Subject>(options: &Options) -> Result<(), Failure> {
+    if options.thresholds {
+        return thresholds::run::<S, E>(options);
+    }
     let started = Clock::now();
-    let (plan, placement) = options.committee.gather(options.parties(), Algorithm::Fast)?;
+    let (plan, later, placement) =
+        options.committee.gather_all(options.parties(), Algorithm::Fast, &options.changes)?;
     let costs = costs(options)?;
-    let experiment = experiment::<S>(options, &plan, placement, costs)?;
-    let (slow, fast) = both(&experiment)?;
+    let experiment = experiment::<S>(options, (&plan, &later), placement, costs)?;
+    let (slow, fast) = experiment.both::<E>()?;
     slow.compare(&fast)?;
     print_table(&slow, &fast);
     write(options, costs, &slow, &fast)?;
@@ -193,13 +191,16 @@ fn costs(options: &Options) -> Result<Costs, Failure> {
     costs.map_or_else(Costs::measure, Ok)
 }
 
-fn experiment<S: Keyed>(
+fn experiment<S: Named>(
     options: &Options,
-    plan: &Plan,
+    (plan, later): (&Plan, &[Plan]),
     placement: Option<Placement>,
     costs: Costs,
 ) -> Result<Experiment<S>, Failure> {
-    let ground = Ground::new(plan, options.committee.seed).map_err(Failure::bad_input)?;
+    let every = options.changes.every(options.slots);
+    let ground = Ground::new(plan, options.committee.seed)
+        .and_then(|ground| ground.followed_by(later, every))
+        .map_err(Failure::bad_input)?;
     let network = options.network(placement);
     Ok(Experiment {
         ground: Arc::new(ground),
@@ -208,19 +209,6 @@ fn experiment<S: Keyed>(
         cores: options.cores,
         seed: options.committee.seed,
         slots: options.slots,
-    })
-}
-
-/// Both runs, each on a thread of its own; what one has computed the other need not.
-fn both<S: Keyed>(experiment: &Experiment<S>) -> Result<(Outcome, Outcome), Failure> {
-    experiment.ground.deal();
-    std::thread::scope(|scope| {
-        let slow = scope.spawn(|| experiment.run(Algorithm::Slow));
-        let fast = experiment.run(Algorithm::Fast);
-        let slow = slow
-            .join()
-            .map_err(|_| Failure::Disagreement("the slow run ended in a panic".to_owned()))?;
-        Ok((slow?, fast?))
     })
 }
 
@@ -237,6 +225,9 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
         fast.first_value.as_secs(),
         milliseconds(fast.slot_time)
     );
+    for (epoch, first) in fast.epochs.iter().skip(1) {
+        say!("with both paths {epoch} began with slot {}", first.get());
+    }
     for (name, outcome) in [("slow path only", slow), ("fast path", fast)] {
         let ::beacon::Foresights { guessed, right } = outcome.foresights;
         say!("{name}: who would suffice was foreseen in {right} of {guessed} combinations");

@@ -110,6 +110,29 @@ fn lives(engine: &'static str, scheme: &'static str, path: &'static str) {
     assert!(third.keys().min() > second.keys().max(), "{second:?}, then {third:?}");
 }
 
+/// Killed in the second epoch, and run again: every boundary is where it was.
+#[test]
+fn a_chain_goes_on_in_a_later_epoch() {
+    for engine in ["jolteon", "malachite"] {
+        let epochs = ["--epochs", "2", "--join", "1", "--leave", "1"];
+        let chain = Chain::new(["--engine", engine].into_iter().chain(epochs));
+        let begins = |line: &String| line.contains("epoch 1: 4 parties");
+        let (mut process, mut lines) = chain.start();
+        let first: Values = lines
+            .by_ref()
+            .take_while(|line| !begins(line))
+            .filter_map(|line| value(&line))
+            .collect();
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let second = chain.whole();
+        assert!(second.keys().max() > first.keys().max(), "{first:?}, then {second:?}");
+        assert!(
+            second.iter().all(|(slot, value)| first.get(slot).is_none_or(|known| known == value))
+        );
+    }
+}
+
 macro_rules! for_every_engine_scheme_and_path {
     ($($test:ident: $engine:literal, $scheme:literal, $path:literal;)*) => {$(
         #[test]

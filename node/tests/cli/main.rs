@@ -6,6 +6,7 @@
 //! Elsewhere: what is changed in a file and found by `verify` (`verify`), pipes and signals (`terminal`).
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod epochs;
 mod journal;
 mod terminal;
 mod verify;
@@ -164,6 +165,7 @@ fn thresholds_in_the_wrong_order_are_named() {
     refused(&["devnet", "--fast", "1/2"], &["--fast", "1/2", "2/3"]);
     refused(&["devnet", "--fast", "2/3"], &["--fast", "2/3"]);
     refused(&["simulate", "--fast", "1/2"], &["--fast", "1/2", "2/3"]);
+    refused(&["simulate", "--engine", "permissive"], &["permissive", "--campaign"]);
 }
 
 #[test]
@@ -271,7 +273,12 @@ fn rounding_is_the_same_for_the_eye_and_for_a_program() {
     assert_eq!(again.stdout, output.stdout);
 }
 
-fn simulate(folder: &Folder, scheme: &str, costs: &Path, out: &str) -> (Vec<u8>, Vec<u8>) {
+fn simulate(
+    folder: &Folder,
+    (scheme, engine): (&str, &str),
+    costs: &Path,
+    out: &str,
+) -> (Vec<u8>, Vec<u8>) {
     let table = folder.file("seven.csv", SEVEN);
     let out = folder.path(out);
     let output = prefinal([
@@ -288,6 +295,8 @@ fn simulate(folder: &Folder, scheme: &str, costs: &Path, out: &str) -> (Vec<u8>,
         utf8(costs),
         "--scheme",
         scheme,
+        "--engine",
+        engine,
         "--out",
         utf8(&out),
     ]);
@@ -301,10 +310,11 @@ fn simulate(folder: &Folder, scheme: &str, costs: &Path, out: &str) -> (Vec<u8>,
 fn a_seed_and_the_costs_of_a_run_give_the_same_run_again() {
     let folder = Folder::new();
     let first = folder.file("costs.json", COSTS);
-    for scheme in ["bls", "wvuf"] {
-        let (csv, costs) = simulate(&folder, scheme, &first, &format!("{scheme} one"));
-        let written = folder.path(&format!("{scheme} one")).join("costs.json");
-        let again = simulate(&folder, scheme, &written, &format!("{scheme} two"));
+    for kind in [("bls", "jolteon"), ("wvuf", "jolteon"), ("bls", "malachite")] {
+        let name = |time: &str| format!("{} on {} {time}", kind.0, kind.1);
+        let (csv, costs) = simulate(&folder, kind, &first, &name("one"));
+        let written = folder.path(&name("one")).join("costs.json");
+        let again = simulate(&folder, kind, &written, &name("two"));
         assert_eq!(again, (csv.clone(), costs));
         // Both runs, four slots, seven parties, and a header.
         let csv = text(&csv);
@@ -359,7 +369,6 @@ fn options_of_a_campaign_do_not_stand_alone() {
     misused(&["simulate", "--campaign", "--only", "1", "--seed", "3"], &["--only"]);
     misused(&["simulate", "--campaign", "--without-rule", "10"], &["--without-rule", "10"]);
     misused(&["simulate", "--without-rule", "2"], &["--campaign"]);
-    misused(&["simulate", "--engine", "malachite"], &["--campaign"]);
     misused(&["simulate", "--function", "ideal"], &["--campaign"]);
     // A campaign would not look at these.
     for unused in [

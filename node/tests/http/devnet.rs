@@ -87,7 +87,7 @@ fn a_devnet_serves_its_values_when_they_are_due() {
 #[ignore = "needs packages from npm"]
 fn published_clients_verify_our_rounds_and_open_what_was_encrypted_to_one() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/clients.mjs");
-    content("drand-client and tlock-js are content", || {
+    content("drand-client and tlock-js are content", &[], || {
         let mut node = Command::new("node");
         node.arg(script);
         node
@@ -97,23 +97,31 @@ fn published_clients_verify_our_rounds_and_open_what_was_encrypted_to_one() {
 /// Needs Go, which gets the modules of `go/go.mod` beside this file: `cargo xtask test http`.
 #[test]
 #[ignore = "needs modules of Go"]
-fn drands_go_client_verifies_the_chain_from_round_1_and_measures_with_it() {
-    content("go-clients is content", || {
+fn drands_go_client_verifies_a_chain_whose_committee_changes_from_round_1() {
+    // The second committee's first round is behind the tenth, and before the one that is waited for.
+    let changes = ["--slots", "40", "--epochs", "4", "--join", "1", "--leave", "1"];
+    content("go-clients is content", &changes, || {
         let mut go = Command::new("go");
-        go.args(["run", "."]).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/go"));
+        go.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/go"));
+        go.args(["run", ".", "-rounds", "15"]);
         go
     });
 }
 
-/// The client gets a devnet's address, of each engine, and says in the end that it is content.
-fn content(word: &str, client: impl Fn() -> Command) {
+/// The client gets a devnet's address, of each engine, and ends well and says that it is content. If the
+/// committee changes, it has by then.
+fn content(word: &str, options: &[&str], client: impl Fn() -> Command) {
     for engine in ["jolteon", "malachite"] {
-        let devnet = Devnet::start(&["--engine", engine]);
+        let mut devnet = Devnet::start(&[&["--engine", engine], options].concat());
         let output = client().arg(format!("http://{}", devnet.address)).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{engine}: {errors}");
-        // What the clients log comes before.
+        // Among what the clients log, which goes on while they close.
         let said = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(said.lines().last(), Some(word), "{engine}: {said}{errors}");
+        assert!(said.lines().any(|line| line == word), "{engine}: {said}{errors}");
+        devnet.process.kill().unwrap();
+        let printed: Vec<String> = devnet.lines.by_ref().map_while(Result::ok).collect();
+        let changed = printed.iter().any(|line| line.starts_with("epoch 1: 4 parties"));
+        assert_eq!(changed, !options.is_empty(), "{engine}: {printed:?}");
     }
 }

@@ -6,6 +6,7 @@ use crypto_core::curve::{Affine, G1Affine, G1Projective, G2Affine, Group, Scalar
 use crypto_core::secret::Secret;
 use weighted_rounding::Stake;
 
+use crate::accepted::Accepted;
 use crate::aggregate::{Aggregate, AggregateError, DecryptError};
 use crate::config::{Config, Session};
 use crate::deal::{Openings, SharingOpenings};
@@ -14,7 +15,6 @@ use crate::dkg::{Dkg, DkgError, Progress};
 use crate::fixture::{Committee, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::key::DecryptionKey;
 use crate::proof::{Contribution, ProofError};
-use crate::verified::Verified;
 use crate::verify::{SharingError, check_sharing, verify};
 
 fn add_lists<G: Group>(left: &[Affine<G>], right: &[Affine<G>]) -> Vec<Affine<G>> {
@@ -49,7 +49,7 @@ fn negative(body: &Body) -> Body {
     each(body, negate, -body.public_key)
 }
 
-type Dealt = Arc<Verified<Dealing>>;
+type Dealt = Arc<Accepted<Dealing>>;
 
 fn three(committee: &mut Committee) -> Vec<Dealt> {
     [0, 2, 3].map(|dealer| committee.deal_verified(dealer)).into()

@@ -109,7 +109,7 @@ const FAULTS: usize = 10;
 fn expected(fault: usize) -> DealingError {
     match fault {
         0 => SharingError::Ciphertext { party: party(6) }.into(),
-        1 => SharingError::Degree { path: crate::shape::Path::Slow, threshold: SLOW }.into(),
+        1 => SharingError::Degree { path: crate::shape::SharePath::Slow, threshold: SLOW }.into(),
         2 | 9 => SharingError::Commitment.into(),
         3 => ProofError::Knowledge.into(),
         4 => DealingError::Opening,
@@ -117,7 +117,7 @@ fn expected(fault: usize) -> DealingError {
         6 => ProofError::Signature.into(),
         7 => SharingError::Size {
             what: "ciphertexts",
-            path: crate::shape::Path::Slow,
+            path: crate::shape::SharePath::Slow,
             got: 3,
             expected: 11,
         }

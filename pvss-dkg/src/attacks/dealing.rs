@@ -15,7 +15,7 @@ use crate::dealing::{Body, Dealing, Sharing};
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::opening::Opening;
 use crate::proof::{Contribution, ProofError};
-use crate::shape::Path;
+use crate::shape::SharePath;
 use crate::verify::{DealingError, SharingError, verify};
 
 const DEALER: u32 = 3;
@@ -60,7 +60,7 @@ fn edited(list: &Secret<Vec<Scalar>>, edit: impl FnOnce(&mut Vec<Scalar>)) -> Se
     Secret::new(list)
 }
 
-fn degree(path: Path, threshold: u32) -> Result<(), DealingError> {
+fn degree(path: SharePath, threshold: u32) -> Result<(), DealingError> {
     Err(SharingError::Degree { path, threshold }.into())
 }
 
@@ -86,12 +86,12 @@ fn a_degree_too_high() {
     let slow = with_secrets(|_, openings, rng| {
         openings.slow.values = values(SLOW + 1, *openings.constant.expose(), rng);
     });
-    assert_eq!(slow, degree(Path::Slow, SLOW));
+    assert_eq!(slow, degree(SharePath::Slow, SLOW));
     let fast = with_secrets(|_, openings, rng| {
         let constant = *openings.constant.expose();
         openings.fast.as_mut().unwrap().values = values(FAST + 1, constant, rng);
     });
-    assert_eq!(fast, degree(Path::Fast, FAST));
+    assert_eq!(fast, degree(SharePath::Fast, FAST));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_threshold_of_all_shares_still_ties_the_secret() {
     let other_secret = |_: &Config, openings: &mut Openings, rng: &mut ChaCha20Rng| {
         openings.slow.values = values(11, Scalar::random(rng), rng);
     };
-    assert_eq!(verdict(&mut committee, other_secret, |_, _, _| ()), degree(Path::Slow, 11));
+    assert_eq!(verdict(&mut committee, other_secret, |_, _, _| ()), degree(SharePath::Slow, 11));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn two_secrets() {
     let verdict = with_secrets(|_, openings, rng| {
         openings.fast.as_mut().unwrap().values = values(FAST, Scalar::random(rng), rng);
     });
-    assert_eq!(verdict, degree(Path::Fast, FAST));
+    assert_eq!(verdict, degree(SharePath::Fast, FAST));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn two_secrets_equally_far_from_the_commitment() {
         openings.slow.values = values(SLOW, constant + shift, rng);
         openings.fast.as_mut().unwrap().values = values(FAST, constant - shift, rng);
     });
-    assert_eq!(verdict, degree(Path::Slow, SLOW));
+    assert_eq!(verdict, degree(SharePath::Slow, SLOW));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn opposite_errors_in_both_degrees() {
         let fast = openings.fast.as_mut().unwrap();
         fast.values = edited(&fast.values, |list| shift(list, -Scalar::ONE));
     };
-    assert_eq!(verdict(&mut committee, opposite, |_, _, _| ()), degree(Path::Slow, 6));
+    assert_eq!(verdict(&mut committee, opposite, |_, _, _| ()), degree(SharePath::Slow, 6));
 }
 
 #[test]
@@ -265,17 +265,17 @@ fn sizes() {
         Err(DealingError::Sharing(SharingError::Size { what, path, got, expected }))
     };
     let short = with_body(|body| body.slow.commitments.truncate(10));
-    assert_eq!(short, size("commitments", Path::Slow, 10, 11));
+    assert_eq!(short, size("commitments", SharePath::Slow, 10, 11));
     let long = with_body(|body| fast(body).ephemerals.push(G1Affine::generator()));
-    assert_eq!(long, size("ephemeral keys", Path::Fast, 12, 11));
+    assert_eq!(long, size("ephemeral keys", SharePath::Fast, 12, 11));
     let none = with_body(|body| body.slow.ciphertexts.clear());
-    assert_eq!(none, size("ciphertexts", Path::Slow, 0, 11));
+    assert_eq!(none, size("ciphertexts", SharePath::Slow, 0, 11));
     let missing = with_body(|body| body.fast = None);
-    assert_eq!(missing, size("commitments", Path::Fast, 0, 11));
+    assert_eq!(missing, size("commitments", SharePath::Fast, 0, 11));
     let mut slow_only = Committee::with(session(), shape(&WEIGHTS, SLOW, None), 1);
     let extra =
         verdict(&mut slow_only, |_, _, _| (), |_, _, body| body.fast = Some(body.slow.clone()));
-    assert_eq!(extra, size("commitments", Path::Fast, 11, 0));
+    assert_eq!(extra, size("commitments", SharePath::Fast, 11, 0));
 }
 
 /// In dealings that are refused before it is looked at.

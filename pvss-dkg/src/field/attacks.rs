@@ -26,13 +26,13 @@ use super::layout::Layout;
 use super::proof::{Masks, Statement};
 use super::verify::Verifier;
 use super::{Dealing, DealingError, Key, Shares, deal, verify};
+use crate::accepted::Accepted;
 use crate::aggregate::{self, AggregateError};
 use crate::config::Config;
 use crate::dkg::{Dkg, Progress};
 use crate::fixture::{Committee, FAST, SLOW, WEIGHTS, as_dealer, party, session, shape};
 use crate::proof::{Contribution, ProofError};
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 use crate::wire::DecodeError;
 
 fn dealt(committee: &mut Committee, dealer: u32) -> Dealing {
@@ -40,7 +40,7 @@ fn dealt(committee: &mut Committee, dealer: u32) -> Dealing {
     deal(&committee.config, party(dealer), signer, &mut committee.rng).unwrap()
 }
 
-fn decrypted(committee: &Committee, dealing: &Verified<Dealing>, to: u32) -> Shares {
+fn decrypted(committee: &Committee, dealing: &Accepted<Dealing>, to: u32) -> Shares {
     let key = &committee.keys[party(to).index()];
     dealing.open(&committee.config, party(to), key).unwrap().shares
 }
@@ -108,7 +108,7 @@ impl Cheat {
         Dealing { share: None, contribution, signature, body, proof }
     }
 
-    fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+    fn verify(&self, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
         verify(&self.committee.config, dealing)
     }
 
@@ -288,7 +288,7 @@ fn another_degree_or_another_secret_on_one_path_is_refused() {
     let config = committee.config.clone();
     let layout = Layout::new(&config);
     // Shares of the slow path with the threshold of the fast one.
-    let fast = config.shape().threshold(Path::Fast).unwrap();
+    let fast = config.shape().threshold(SharePath::Fast).unwrap();
     let sharing = Sharing::random(fast, Some(fast), &mut committee.rng);
     let witness = Witness::new(&config, &layout, &sharing, &mut committee.rng);
     let refused = |committee: &mut Committee, witness: &Witness| {
@@ -297,7 +297,7 @@ fn another_degree_or_another_secret_on_one_path_is_refused() {
         let dealing = witness.publish(&dealer, body, None, &mut committee.rng).unwrap();
         verify(&config, dealing).unwrap_err()
     };
-    let expected = DealingError::Degree { path: Path::Slow, threshold: SLOW };
+    let expected = DealingError::Degree { path: SharePath::Slow, threshold: SLOW };
     assert_eq!(refused(&mut committee, &witness), expected);
     // Two sharings, each good, of two secrets.
     let slow = config.shape().slow();
@@ -311,7 +311,7 @@ fn another_degree_or_another_secret_on_one_path_is_refused() {
     let chunks =
         [&one.chunks.expose()[..half * CHUNKS], &two.chunks.expose()[half * CHUNKS..]].concat();
     (one.values, one.chunks) = (Secret::new(mixed), Secret::new(chunks));
-    let expected = DealingError::Degree { path: Path::Fast, threshold: FAST };
+    let expected = DealingError::Degree { path: SharePath::Fast, threshold: FAST };
     assert_eq!(refused(&mut committee, &one), expected);
 }
 
@@ -429,9 +429,9 @@ fn dealings_that_qualify_make_a_key() {
     for (to, decryption) in committee.keys.iter().enumerate() {
         let to = party(u32::try_from(to).unwrap());
         let shares = key.decrypt(&config, to, decryption.copy()).unwrap().shares;
-        for path in [Path::Slow, Path::Fast] {
+        for path in [SharePath::Slow, SharePath::Fast] {
             let values =
-                if path == Path::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
+                if path == SharePath::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
             let public = &key.public_shares(path).unwrap()[config.span(to)];
             assert_eq!(values.expose().len(), public.len());
             for (value, public) in values.expose().iter().zip(public) {
@@ -442,7 +442,7 @@ fn dealings_that_qualify_make_a_key() {
     let domain = Domain::new(11);
     let indices: Vec<ShareIndex> = (1..=SLOW).map(|k| ShareIndex::new(k).unwrap()).collect();
     let lambda = domain.lagrange_at_zero(&indices);
-    let public = vartime_msm(&key.public_shares(Path::Slow).unwrap()[..lambda.len()], &lambda);
+    let public = vartime_msm(&key.public_shares(SharePath::Slow).unwrap()[..lambda.len()], &lambda);
     assert_eq!(public, (*key.public_key()).into());
     let few = Key::sum(&config, &dkg.dealings()[..1]).unwrap_err();
     assert!(matches!(few, AggregateError::BelowQualification { .. }), "{few}");

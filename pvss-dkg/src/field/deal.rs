@@ -27,7 +27,7 @@ use super::sharing::{Nonce, level_keys};
 use crate::config::Config;
 use crate::deal::{Author, DealError, TABLE_G, add_each, check_dealer};
 use crate::proof::Contribution;
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 /// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
 const TABLE_PAYS: usize = 64;
@@ -80,7 +80,7 @@ pub(crate) struct Witness {
 impl Witness {
     pub(crate) fn random(config: &Config, layout: &Layout, rng: &mut impl CryptoRng) -> Self {
         let shape = config.shape();
-        let sharing = sharing::Sharing::random(shape.slow(), shape.threshold(Path::Fast), rng);
+        let sharing = sharing::Sharing::random(shape.slow(), shape.threshold(SharePath::Fast), rng);
         Self::new(config, layout, &sharing, rng)
     }
 

@@ -25,7 +25,7 @@ use super::layout::Layout;
 use super::proof::{Proof, write_points};
 use crate::config::Config;
 use crate::proof::Contribution;
-use crate::shape::Path;
+use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.
@@ -123,12 +123,12 @@ impl Body {
     }
 
     /// `V̂ₖ` of one path.
-    pub(crate) fn path(&self, config: &Config, path: Path) -> Option<&[G2Affine]> {
+    pub(crate) fn path(&self, config: &Config, path: SharePath) -> Option<&[G2Affine]> {
         let shares = config.shares();
         config.shape().threshold(path)?;
         let start = match path {
-            Path::Slow => 0,
-            Path::Fast => shares,
+            SharePath::Slow => 0,
+            SharePath::Fast => shares,
         };
         self.commitments.get(start..start + shares)
     }

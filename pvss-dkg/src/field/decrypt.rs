@@ -16,11 +16,11 @@ use super::dealing::{Body, Dealing};
 use super::large::{ChunkPlace, LargeChunk, RevealedMask};
 use super::layout::{Holder, Layout};
 use super::logarithm::{chunk, is_honest};
+use crate::accepted::Accepted;
 use crate::aggregate::{self, check_recipient};
 use crate::config::Config;
 use crate::key::DecryptionKey;
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 
 /// Why a party gets no shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -32,7 +32,7 @@ pub enum DecryptError {
     #[error("share {share} on the {path} path does not decrypt")]
     Share {
         /// On which path.
-        path: Path,
+        path: SharePath,
         /// Its place on the path, from zero.
         share: usize,
     },
@@ -69,7 +69,7 @@ pub struct Shares {
 impl Shares {
     pub(crate) fn zero(config: &Config, count: usize) -> Self {
         let zeros = || Secret::new(vec![Scalar::ZERO; count]);
-        Self { slow: zeros(), fast: config.shape().threshold(Path::Fast).map(|_| zeros()) }
+        Self { slow: zeros(), fast: config.shape().threshold(SharePath::Fast).map(|_| zeros()) }
     }
 
     /// `self + λ·other`, entry by entry.
@@ -91,7 +91,7 @@ fn add_multiple(
     Secret::new(pairs.map(|(one, two)| *one + *lambda * *two).collect())
 }
 
-impl Verified<Dealing> {
+impl Accepted<Dealing> {
     /// Opens the party's own shares of this dealing alone; the key is good for the others still.
     pub(crate) fn open(
         &self,
@@ -108,7 +108,7 @@ impl Verified<Dealing> {
             None => Secret::new(Vec::new()),
         };
         let (slow, fast) = values.expose().split_at(config.span(party).len());
-        let fast = config.shape().threshold(Path::Fast).map(|_| Secret::new(fast.to_vec()));
+        let fast = config.shape().threshold(SharePath::Fast).map(|_| Secret::new(fast.to_vec()));
         let mask =
             opener.large.and_then(|chunk| RevealedMask::new(&layout, &self.body, chunk, key));
         Ok(OpenedDealing { shares: Shares { slow: Secret::new(slow.to_vec()), fast }, mask })

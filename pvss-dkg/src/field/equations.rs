@@ -39,7 +39,7 @@ use super::verify::{DealingError, Verifier};
 use crate::config::Config;
 use crate::low_degree::DualWord;
 use crate::proof::widen;
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 /// Positions of the dealings of which some equation fails.
 pub(crate) fn failing(verifier: &Verifier<'_>, dealings: &[&Dealing]) -> BTreeSet<usize> {
@@ -140,8 +140,8 @@ impl Weights {
 }
 
 /// The test of each path's degree; its challenge has no constant term, see `low_degree`.
-fn words(config: &Config, transcript: &mut Transcript) -> Vec<(Path, DualWord)> {
-    let paths = [Path::Slow, Path::Fast].into_iter();
+fn words(config: &Config, transcript: &mut Transcript) -> Vec<(SharePath, DualWord)> {
+    let paths = [SharePath::Slow, SharePath::Fast].into_iter();
     let tested = paths.filter_map(|path| {
         let threshold = config.shape().threshold(path)?;
         let z = transcript.scalar(b"z");
@@ -155,7 +155,7 @@ struct Check<'a> {
     dealing: &'a Dealing,
     challenges: Challenges,
     weights: Weights,
-    words: Vec<(Path, DualWord)>,
+    words: Vec<(SharePath, DualWord)>,
     /// `c` of the proof of knowledge.
     knowledge: Scalar,
     paths: Vec<&'a [G2Affine]>,
@@ -218,7 +218,8 @@ impl<'a> Check<'a> {
         let weights = Weights::draw(layout, &mut transcript);
         let words = words(config, &mut transcript);
         let knowledge = contribution.challenge(config);
-        let path = |(path, _): &(Path, _)| dealing.body.path(config, *path).unwrap_or_default();
+        let path =
+            |(path, _): &(SharePath, _)| dealing.body.path(config, *path).unwrap_or_default();
         let paths = words.iter().map(path).collect();
         Self { layout, dealing, challenges, weights, words, knowledge, paths }
     }

@@ -53,14 +53,14 @@ use super::decrypt::Shares;
 use super::key::Key;
 use super::layout::Layout;
 use super::verify::{DealingError, Verifier};
+use crate::accepted::Accepted;
 use crate::aggregate::AggregateError;
 use crate::batch;
 use crate::config::{Config, Member};
 use crate::deal::{Author, DealError, check_dealer};
 use crate::protocol::{EpochKey, Field};
 use crate::purpose::{OtherPurpose, Purpose};
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 
 /// What is handed over: the key before, as anybody knows it.
 #[derive(Clone, Debug)]
@@ -96,6 +96,12 @@ pub enum HandoverError {
         dealer: Party,
         /// Which share.
         share: u32,
+    },
+    /// It has not opened what it holds of the key before, and has nothing to deal on.
+    #[error("{dealer} has no shares of the key before at hand")]
+    NoShares {
+        /// Who was to deal.
+        dealer: Party,
     },
     /// Not the share that its public key belongs to: of another epoch, say.
     #[error("secret is not share {share} of the key before")]
@@ -151,7 +157,7 @@ pub struct Holder<'a> {
 pub struct Handover {
     pub(crate) config: Arc<Config>,
     before: Predecessor,
-    dealings: BTreeMap<ShareIndex, Arc<Verified<Dealing>>>,
+    dealings: BTreeMap<ShareIndex, Arc<Accepted<Dealing>>>,
 }
 
 impl Predecessor {
@@ -173,7 +179,7 @@ impl Predecessor {
             access: key.shape().access().clone(),
             threshold: key.shape().slow(),
             public_key: *key.public_key(),
-            shares: key.public_shares(Path::Slow).unwrap_or_default().to_vec(),
+            shares: key.public_shares(SharePath::Slow).unwrap_or_default().to_vec(),
         }
     }
 
@@ -254,7 +260,7 @@ impl Handover {
     ///
     /// # Errors
     /// Says which check fails first.
-    pub fn verify(&self, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+    pub fn verify(&self, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
         batch::check(&Verifier::new(&self.config, Some(&self.before)), dealing)
     }
 
@@ -263,7 +269,7 @@ impl Handover {
     pub fn verify_all(
         &self,
         dealings: Vec<Dealing>,
-    ) -> Vec<Result<Verified<Dealing>, DealingError>> {
+    ) -> Vec<Result<Accepted<Dealing>, DealingError>> {
         batch::check_all(&Verifier::new(&self.config, Some(&self.before)), dealings)
     }
 
@@ -271,7 +277,7 @@ impl Handover {
     ///
     /// # Errors
     /// If it does not count. That changes nothing: go on with the next one.
-    pub fn add(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<Remaining, AddError> {
+    pub fn add(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<Remaining, AddError> {
         let dealer = dealing.dealer();
         // Its verdict may be of a handover of another key to the same committee.
         let own = |share| {
@@ -347,7 +353,8 @@ impl Holder<'_> {
         let mut rng =
             hedge.public(b"share", &number.to_be_bytes()).scalar(b"secret", &secret).rng(rng);
         let shape = config.shape();
-        let sharing = Sharing::new(secret, shape.slow(), shape.threshold(Path::Fast), &mut rng);
+        let sharing =
+            Sharing::new(secret, shape.slow(), shape.threshold(SharePath::Fast), &mut rng);
         let witness = Witness::new(config, &Layout::new(config), &sharing, &mut rng);
         let dealt = publish(&author, &witness, Some((share, digest)), &mut rng);
         Ok(dealt.map_err(DealError::from)?)

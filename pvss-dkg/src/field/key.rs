@@ -15,18 +15,18 @@ use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
 use super::dealing::Dealing;
 use super::decrypt::{DecryptError, Opened, Shares};
 use super::large::LargeChunk;
+use crate::accepted::Accepted;
 use crate::aggregate::{AggregateError, check_dealers, sum_lists};
 use crate::config::Config;
 use crate::key::{DecryptionKey, NotOpened};
-use crate::shape::{Path, Paths};
-use crate::verified::Verified;
+use crate::shape::{Paths, SharePath};
 
 /// What an epoch's committee signs or decrypts with.
 #[derive(Clone, Debug)]
 pub struct Key {
     config: [u8; 32],
     /// Each with its coefficient: one, or that of the share it deals on.
-    terms: Vec<(Scalar, Arc<Verified<Dealing>>)>,
+    terms: Vec<(Scalar, Arc<Accepted<Dealing>>)>,
     commitment: G1Affine,
     public_key: G2Affine,
     shares: Paths<Vec<G2Affine>>,
@@ -40,11 +40,11 @@ impl Key {
     /// occurs twice, the dealers' stake is not enough or their secrets cancel.
     pub fn sum(
         config: &Config,
-        dealings: &[Arc<Verified<Dealing>>],
+        dealings: &[Arc<Accepted<Dealing>>],
     ) -> Result<Self, AggregateError> {
         let mut dealings = dealings.to_vec();
         dealings.sort_by_key(|dealing| dealing.dealer());
-        let own = |one: &Verified<Dealing>| one.config_digest() == config.digest();
+        let own = |one: &Accepted<Dealing>| one.config_digest() == config.digest();
         if let Some(foreign) = dealings.iter().find(|one| !own(one) || one.share.is_some()) {
             return Err(AggregateError::Foreign { dealer: foreign.dealer() });
         }
@@ -55,7 +55,7 @@ impl Key {
     }
 
     /// `∑ λ·(what each dealing commits to)`
-    pub(crate) fn combine(config: &Config, terms: Vec<(Scalar, Arc<Verified<Dealing>>)>) -> Self {
+    pub(crate) fn combine(config: &Config, terms: Vec<(Scalar, Arc<Accepted<Dealing>>)>) -> Self {
         let (lambda, dealings): (Vec<Scalar>, Vec<_>) = terms.iter().cloned().unzip();
         let commitments = dealings.iter().map(|one| one.contribution.commitment);
         let public_keys = dealings.iter().map(|one| one.body.public_key);
@@ -68,8 +68,8 @@ impl Key {
             commitment: vartime_msm(&commitments.collect::<Vec<_>>(), &lambda).into(),
             public_key: vartime_msm(&public_keys.collect::<Vec<_>>(), &lambda).into(),
             shares: Paths {
-                slow: on(Path::Slow),
-                fast: config.shape().threshold(Path::Fast).map(|_| on(Path::Fast)),
+                slow: on(SharePath::Slow),
+                fast: config.shape().threshold(SharePath::Fast).map(|_| on(SharePath::Fast)),
             },
             terms,
         }
@@ -93,7 +93,7 @@ impl Key {
 
     /// `g₂^f(ω^(k−1))` for all share indices in order.
     #[must_use]
-    pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
+    pub fn public_shares(&self, path: SharePath) -> Option<&[G2Affine]> {
         self.shares.get(path).map(Vec::as_slice)
     }
 
@@ -103,7 +103,7 @@ impl Key {
     }
 
     /// The dealings that count, in the order of their dealers and shares.
-    pub(crate) fn dealings(&self) -> impl Iterator<Item = &Arc<Verified<Dealing>>> {
+    pub(crate) fn dealings(&self) -> impl Iterator<Item = &Arc<Accepted<Dealing>>> {
         self.terms.iter().map(|(_, dealing)| dealing)
     }
 

@@ -30,16 +30,16 @@ use super::chunk::CHUNKS;
 use super::dealing::{Body, Dealing};
 use super::layout::Layout;
 use super::logarithm::is_honest_power;
+use crate::accepted::Accepted;
 use crate::config::Config;
 use crate::key::DecryptionKey;
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader};
 
 /// A chunk of a dealing that is too large, with what shows it.
 #[derive(Clone, Debug)]
 pub struct LargeChunk {
-    dealing: Arc<Verified<Dealing>>,
+    dealing: Arc<Accepted<Dealing>>,
     mask: RevealedMask,
 }
 
@@ -66,7 +66,7 @@ pub struct TooLarge {
     /// Whose share.
     pub recipient: Party,
     /// On which path.
-    pub path: Path,
+    pub path: SharePath,
     /// Its place on the path, from zero.
     pub share: usize,
     /// Its place in the share, the least significant one first.
@@ -93,13 +93,13 @@ pub enum LargeChunkError {
 }
 
 impl LargeChunk {
-    pub(crate) const fn new(dealing: Arc<Verified<Dealing>>, mask: RevealedMask) -> Self {
+    pub(crate) const fn new(dealing: Arc<Accepted<Dealing>>, mask: RevealedMask) -> Self {
         Self { dealing, mask }
     }
 
     /// The dealing it is in.
     #[must_use]
-    pub const fn dealing(&self) -> &Arc<Verified<Dealing>> {
+    pub const fn dealing(&self) -> &Arc<Accepted<Dealing>> {
         &self.dealing
     }
 

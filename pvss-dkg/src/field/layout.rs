@@ -6,7 +6,7 @@ use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
 
 use crate::config::Config;
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 /// A party with at least one share.
 pub(crate) struct Holder {
@@ -50,10 +50,10 @@ impl Layout {
     }
 
     /// Path and place on the path of a share in the list of all.
-    pub(crate) fn place(config: &Config, item: usize) -> (Path, usize) {
+    pub(crate) fn place(config: &Config, item: usize) -> (SharePath, usize) {
         match item.checked_sub(config.shares()) {
-            None => (Path::Slow, item),
-            Some(share) => (Path::Fast, share),
+            None => (SharePath::Slow, item),
+            Some(share) => (SharePath::Fast, share),
         }
     }
 }

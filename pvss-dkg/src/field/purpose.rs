@@ -35,7 +35,7 @@ impl Key {
         &self,
         config: &Config,
         purpose: threshold::Purpose,
-    ) -> Result<Paths<threshold::Committee<MinSig>>, PurposeError> {
+    ) -> Result<Paths<threshold::SigningCommittee<MinSig>>, PurposeError> {
         self.epoch(config)?.signing(purpose)
     }
 
@@ -43,7 +43,10 @@ impl Key {
     ///
     /// # Errors
     /// If the key was made under another configuration, or for something else.
-    pub fn decryption(&self, config: &Config) -> Result<Paths<elgamal::Committee>, PurposeError> {
+    pub fn decryption(
+        &self,
+        config: &Config,
+    ) -> Result<Paths<elgamal::DecryptionCommittee>, PurposeError> {
         self.epoch(config)?.decryption()
     }
 
@@ -68,7 +71,7 @@ impl Shares {
     pub fn signing(
         &self,
         party: Party,
-        committees: &Paths<threshold::Committee<MinSig>>,
+        committees: &Paths<threshold::SigningCommittee<MinSig>>,
     ) -> Result<Paths<threshold::Signer<MinSig>>, threshold::KeyShareError> {
         self.on_paths(committees, |committee, own| {
             threshold::KeyShares::new(party, own).check(committee)
@@ -82,7 +85,7 @@ impl Shares {
     pub fn decryption(
         &self,
         party: Party,
-        committees: &Paths<elgamal::Committee>,
+        committees: &Paths<elgamal::DecryptionCommittee>,
     ) -> Result<Paths<elgamal::DecryptionKey>, elgamal::KeySharesError> {
         self.on_paths(committees, |committee, own| {
             elgamal::DecryptionKey::new(committee, party, own)

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use super::decrypt::Shares;
 use crate::protocol::{EpochKey, Field};
-use crate::shape::Path;
+use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader};
 
 /// Why stored bytes are not a party's shares.
@@ -39,7 +39,7 @@ pub enum StoredSharesError {
     #[error("share {share} on the {path} path is not the one of this key")]
     Mismatch {
         /// The path that the share is for.
-        path: Path,
+        path: SharePath,
         /// Its place on the path, from zero.
         share: usize,
     },
@@ -77,9 +77,10 @@ impl Shares {
             return Err(DecodeError::Length { got, expected }.into());
         }
         let mut reader = Reader::new(bytes.expose());
-        let slow = read_path(key, (party, Path::Slow), &mut reader)?;
-        let fast =
-            key.public_shares(Path::Fast).map(|_| read_path(key, (party, Path::Fast), &mut reader));
+        let slow = read_path(key, (party, SharePath::Slow), &mut reader)?;
+        let fast = key
+            .public_shares(SharePath::Fast)
+            .map(|_| read_path(key, (party, SharePath::Fast), &mut reader));
         Ok(Self { slow, fast: fast.transpose()? })
     }
 }
@@ -87,7 +88,7 @@ impl Shares {
 /// The shares of one path, each compared with its public key.
 fn read_path(
     key: &EpochKey<Field>,
-    (party, path): (Party, Path),
+    (party, path): (Party, SharePath),
     reader: &mut Reader<'_>,
 ) -> Result<Secret<Vec<Scalar>>, StoredSharesError> {
     let places = key.shape().access().range(party);

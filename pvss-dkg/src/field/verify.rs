@@ -18,11 +18,11 @@ use super::equations;
 use super::handover::Predecessor;
 use super::layout::Layout;
 use super::proof::Proof;
+use crate::accepted::Accepted;
 use crate::batch::{self, Checker};
 use crate::config::Config;
 use crate::proof::{Contribution, ProofError};
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 
 /// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -72,7 +72,7 @@ pub enum DealingError {
     )]
     Degree {
         /// On which path.
-        path: Path,
+        path: SharePath,
         /// The threshold.
         threshold: u32,
     },
@@ -98,7 +98,7 @@ pub enum DealingError {
 ///
 /// # Errors
 /// Says which check fails first.
-pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, DealingError> {
+pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
     batch::check(&Verifier::new(config, None), dealing)
 }
 
@@ -109,7 +109,7 @@ pub fn verify(config: &Config, dealing: Dealing) -> Result<Verified<Dealing>, De
 pub fn verify_all(
     config: &Config,
     dealings: Vec<Dealing>,
-) -> Vec<Result<Verified<Dealing>, DealingError>> {
+) -> Vec<Result<Accepted<Dealing>, DealingError>> {
     batch::check_all(&Verifier::new(config, None), dealings)
 }
 

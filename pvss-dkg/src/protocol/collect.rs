@@ -21,6 +21,7 @@ use weighted_rounding::Stake;
 use super::epoch::{Element, EpochKey, Field, Group};
 use super::fault::{Evidence, Fault, Misdeed};
 use super::job::{Accusation, Opened};
+use crate::accepted::Accepted;
 use crate::aggregate::{Aggregate, AggregateError, Shares};
 use crate::config::Config;
 use crate::deal::deal;
@@ -31,7 +32,6 @@ use crate::field::{
     self, AddError, DecryptError, Handover, HandoverError, LargeChunk, LargeChunkError, TooLarge,
 };
 use crate::key::{DecryptionKey, NotOpened};
-use crate::verified::Verified;
 use crate::verify::verify_all;
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -128,18 +128,18 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
     /// What its dealer did wrong.
     fn decode(&self, place: Place, bytes: &[u8]) -> Result<Self::Dealing, Misdeed>;
     /// Checks dealings together; each verdict is what it would be alone.
-    fn check(&self, dealings: Vec<Self::Dealing>) -> Vec<Result<Verified<Self::Dealing>, Misdeed>>;
+    fn check(&self, dealings: Vec<Self::Dealing>) -> Vec<Result<Accepted<Self::Dealing>, Misdeed>>;
     /// Decodes what this party has judged before.
     ///
     /// # Errors
     /// If the disk does not hold what was written.
     fn reread(&self, bytes: &[u8], own: &OwnRecord)
-    -> Result<Verified<Self::Dealing>, DecodeError>;
+    -> Result<Accepted<Self::Dealing>, DecodeError>;
     /// Takes the next dealing in the finalized order.
     ///
     /// # Errors
     /// If it does not count, which changes nothing.
-    fn count(&mut self, dealing: Arc<Verified<Self::Dealing>>) -> Result<(), NotCounted>;
+    fn count(&mut self, dealing: Arc<Accepted<Self::Dealing>>) -> Result<(), NotCounted>;
     /// What counts.
     fn places(&self) -> BTreeSet<Place>;
     /// Whether those that count would do with one more for each of these places, none of which has
@@ -184,7 +184,7 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
 impl Collect for Dkg<Dealing> {
     type Element = Group;
     type Dealing = Dealing;
-    type Sum = Verified<Aggregate>;
+    type Sum = Accepted<Aggregate>;
     type Shares = Shares;
     type Held = ();
 
@@ -220,15 +220,15 @@ impl Collect for Dkg<Dealing> {
         Ok(dealing)
     }
 
-    fn check(&self, dealings: Vec<Dealing>) -> Vec<Result<Verified<Dealing>, Misdeed>> {
+    fn check(&self, dealings: Vec<Dealing>) -> Vec<Result<Accepted<Dealing>, Misdeed>> {
         named(verify_all(self.config(), dealings))
     }
 
-    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Verified<Dealing>, DecodeError> {
-        Ok(Verified::new(Dealing::from_bytes(self.config(), bytes)?, *self.config().digest()))
+    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Accepted<Dealing>, DecodeError> {
+        Ok(Accepted::new(Dealing::from_bytes(self.config(), bytes)?, *self.config().digest()))
     }
 
-    fn count(&mut self, dealing: Arc<Verified<Dealing>>) -> Result<(), NotCounted> {
+    fn count(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<(), NotCounted> {
         Ok(self.add(dealing).map(drop)?)
     }
 
@@ -240,25 +240,25 @@ impl Collect for Dkg<Dealing> {
         would_qualify(self, more)
     }
 
-    fn sum(&self) -> Result<Verified<Aggregate>, AggregateError> {
+    fn sum(&self) -> Result<Accepted<Aggregate>, AggregateError> {
         self.aggregate()
     }
 
-    fn epoch_key(&self, sum: &Verified<Aggregate>) -> EpochKey<Group> {
+    fn epoch_key(&self, sum: &Accepted<Aggregate>) -> EpochKey<Group> {
         EpochKey::of_aggregate(self.config(), sum)
     }
 
-    fn to_bytes(&self, sum: &Verified<Aggregate>) -> Vec<u8> {
+    fn to_bytes(&self, sum: &Accepted<Aggregate>) -> Vec<u8> {
         Aggregate::to_bytes(sum)
     }
 
-    fn recover(&self, bytes: &[u8]) -> Result<Verified<Aggregate>, RecoverError> {
+    fn recover(&self, bytes: &[u8]) -> Result<Accepted<Aggregate>, RecoverError> {
         Ok(Aggregate::from_bytes(self.config(), bytes)?.verify(self.config())?)
     }
 
     fn open(
         &self,
-        sum: &Verified<Aggregate>,
+        sum: &Accepted<Aggregate>,
         party: Party,
         key: DecryptionKey,
     ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
@@ -314,15 +314,15 @@ impl Collect for Dkg<field::Dealing> {
     fn check(
         &self,
         dealings: Vec<field::Dealing>,
-    ) -> Vec<Result<Verified<field::Dealing>, Misdeed>> {
+    ) -> Vec<Result<Accepted<field::Dealing>, Misdeed>> {
         named(field::verify_all(self.config(), dealings))
     }
 
-    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Verified<field::Dealing>, DecodeError> {
+    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Accepted<field::Dealing>, DecodeError> {
         reread(self.config(), bytes)
     }
 
-    fn count(&mut self, dealing: Arc<Verified<field::Dealing>>) -> Result<(), NotCounted> {
+    fn count(&mut self, dealing: Arc<Accepted<field::Dealing>>) -> Result<(), NotCounted> {
         Ok(self.add(dealing).map(drop)?)
     }
 
@@ -413,15 +413,15 @@ impl Collect for Handover {
     fn check(
         &self,
         dealings: Vec<field::Dealing>,
-    ) -> Vec<Result<Verified<field::Dealing>, Misdeed>> {
+    ) -> Vec<Result<Accepted<field::Dealing>, Misdeed>> {
         named(self.verify_all(dealings))
     }
 
-    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Verified<field::Dealing>, DecodeError> {
+    fn reread(&self, bytes: &[u8], _: &OwnRecord) -> Result<Accepted<field::Dealing>, DecodeError> {
         reread(&self.config, bytes)
     }
 
-    fn count(&mut self, dealing: Arc<Verified<field::Dealing>>) -> Result<(), NotCounted> {
+    fn count(&mut self, dealing: Arc<Accepted<field::Dealing>>) -> Result<(), NotCounted> {
         Ok(self.add(dealing).map(drop)?)
     }
 
@@ -521,8 +521,8 @@ where
     verdicts.into_iter().map(|verdict| verdict.map_err(Misdeed::from)).collect()
 }
 
-fn reread(config: &Config, bytes: &[u8]) -> Result<Verified<field::Dealing>, DecodeError> {
-    Ok(Verified::new(field::Dealing::from_bytes(config, bytes)?, *config.digest()))
+fn reread(config: &Config, bytes: &[u8]) -> Result<Accepted<field::Dealing>, DecodeError> {
+    Ok(Accepted::new(field::Dealing::from_bytes(config, bytes)?, *config.digest()))
 }
 
 fn write_dealings(key: &field::Key) -> Vec<u8> {
@@ -536,7 +536,7 @@ fn read_dealings<C: Collect<Dealing = field::Dealing>>(
     set_up: &C,
     bytes: &[u8],
     most: usize,
-) -> Result<Vec<Arc<Verified<field::Dealing>>>, RecoverError> {
+) -> Result<Vec<Arc<Accepted<field::Dealing>>>, RecoverError> {
     let mut reader = Reader::new(bytes);
     reader.version()?;
     let (count, each) = (reader.count(most)?, set_up.dealing_bytes());

@@ -65,7 +65,7 @@ pub(crate) fn split(bytes: &[u8]) -> Result<(Statement, &[u8]), DecodeError> {
     reader.version()?;
     let session = reader.hash()?;
     let place = Place::read(&mut reader)?;
-    let signature = *reader.take()?;
+    let signature = reader.array()?;
     let payload = bytes.get(HEAD..).unwrap_or_default();
     Ok((Statement::new(session, place, payload, signature), payload))
 }
@@ -122,7 +122,7 @@ impl Statement {
             place: Place::read(reader)?,
             length: reader.u64()?,
             payload: reader.hash()?,
-            signature: *reader.take()?,
+            signature: reader.array()?,
         })
     }
 }

@@ -31,12 +31,12 @@ use crypto_core::{elgamal, threshold, wvuf};
 use thiserror::Error;
 use weighted_rounding::Weight;
 
+use crate::accepted::Accepted;
 use crate::aggregate::Aggregate;
 use crate::config::Config;
 use crate::field::{self, Predecessor};
 use crate::purpose::{Purpose, PurposeError};
-use crate::shape::{Path, Paths, Shape, ShapeError};
-use crate::verified::Verified;
+use crate::shape::{Paths, Shape, ShapeError, SharePath};
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// What the shares of a key are; [`Group`] or [`Field`].
@@ -117,7 +117,7 @@ impl<E: Element> EpochKey<E> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EpochKeyError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
-        let [got] = *reader.take()?;
+        let [got] = reader.array()?;
         if got != E::TAG {
             return Err(EpochKeyError::Element { got, expected: E::TAG });
         }
@@ -133,7 +133,7 @@ impl<E: Element> EpochKey<E> {
         let recipients = (0..parties).map(|_| reader.hash()).collect::<Result<_, _>>()?;
         let (commitment, public_key) = (reader.g1()?, reader.g2()?);
         let slow = reader.g2s(shares)?;
-        let fast = shape.threshold(Path::Fast).map(|_| reader.g2s(shares)).transpose()?;
+        let fast = shape.threshold(SharePath::Fast).map(|_| reader.g2s(shares)).transpose()?;
         reader.end()?;
         let (shares, element) = (Paths { slow, fast }, PhantomData);
         Ok(Self {
@@ -158,7 +158,7 @@ impl<E: Element> EpochKey<E> {
         let weights = self.shape.access().weights();
         bytes.extend_from_slice(&u32::try_from(weights.len()).unwrap_or(u32::MAX).to_be_bytes());
         weights.iter().for_each(|weight| bytes.extend_from_slice(&weight.to_be_bytes()));
-        for path in [Path::Slow, Path::Fast] {
+        for path in [SharePath::Slow, SharePath::Fast] {
             // No threshold is zero, so zero says that the path is missing.
             let t = self.shape.threshold(path).map_or(0, |threshold| threshold.t().get());
             bytes.extend_from_slice(&t.to_be_bytes());
@@ -180,7 +180,7 @@ impl<E: Element> EpochKey<E> {
         transcript.bytes(b"digest")
     }
 
-    /// The digest of the sum: [`Verified::<Aggregate>::digest`] or [`field::Key::digest`].
+    /// The digest of the sum: [`Accepted::<Aggregate>::digest`] or [`field::Key::digest`].
     #[must_use]
     pub const fn name(&self) -> &[u8; 32] {
         &self.name
@@ -225,7 +225,7 @@ impl<E: Element> EpochKey<E> {
 
     /// `ĝ^f(ω^(k−1))` for all share indices in order.
     #[must_use]
-    pub fn public_shares(&self, path: Path) -> Option<&[G2Affine]> {
+    pub fn public_shares(&self, path: SharePath) -> Option<&[G2Affine]> {
         self.shares.get(path).map(Vec::as_slice)
     }
 
@@ -234,7 +234,7 @@ impl<E: Element> EpochKey<E> {
         committee: impl Fn(Access, Threshold, Vec<G2Affine>) -> Result<T, Error>,
     ) -> Result<Paths<T>, Error> {
         let access = self.shape.access();
-        let fast = self.shape.threshold(Path::Fast).zip(self.shares.fast.clone());
+        let fast = self.shape.threshold(SharePath::Fast).zip(self.shares.fast.clone());
         Ok(Paths {
             slow: committee(access.clone(), self.shape.slow(), self.shares.slow.clone())?,
             fast: fast.map(|(t, shares)| committee(access.clone(), t, shares)).transpose()?,
@@ -251,7 +251,7 @@ impl<E: Element> PartialEq for EpochKey<E> {
 impl<E: Element> Eq for EpochKey<E> {}
 
 impl EpochKey<Group> {
-    pub(super) fn of_aggregate(config: &Config, sum: &Verified<Aggregate>) -> Self {
+    pub(super) fn of_aggregate(config: &Config, sum: &Accepted<Aggregate>) -> Self {
         let shares = |path| sum.public_shares(path).map(<[G2Affine]>::to_vec);
         let commitments = sum.contributions.iter().map(|one| one.commitment);
         Self {
@@ -263,8 +263,8 @@ impl EpochKey<Group> {
             commitment: commitments.sum::<G1Projective>().into(),
             public_key: *sum.public_key(),
             shares: Paths {
-                slow: shares(Path::Slow).unwrap_or_default(),
-                fast: shares(Path::Fast),
+                slow: shares(SharePath::Slow).unwrap_or_default(),
+                fast: shares(SharePath::Fast),
             },
             element: PhantomData,
         }
@@ -274,9 +274,9 @@ impl EpochKey<Group> {
     ///
     /// # Errors
     /// If the key is for something else, or is from elsewhere and its parts do not fit together.
-    pub fn evaluation(&self) -> Result<Paths<wvuf::Committee>, PurposeError> {
+    pub fn evaluation(&self) -> Result<Paths<wvuf::VufCommittee>, PurposeError> {
         self.purpose.check(Purpose::Randomness)?;
-        Ok(self.on_paths(wvuf::Committee::new)?)
+        Ok(self.on_paths(wvuf::VufCommittee::new)?)
     }
 }
 
@@ -292,8 +292,8 @@ impl EpochKey<Field> {
             commitment: *key.commitment(),
             public_key: *key.public_key(),
             shares: Paths {
-                slow: shares(Path::Slow).unwrap_or_default(),
-                fast: shares(Path::Fast),
+                slow: shares(SharePath::Slow).unwrap_or_default(),
+                fast: shares(SharePath::Fast),
             },
             element: PhantomData,
         }
@@ -306,14 +306,14 @@ impl EpochKey<Field> {
     pub fn signing(
         &self,
         purpose: threshold::Purpose,
-    ) -> Result<Paths<threshold::Committee<MinSig>>, PurposeError> {
+    ) -> Result<Paths<threshold::SigningCommittee<MinSig>>, PurposeError> {
         self.purpose.check(Purpose::of_signing(purpose))?;
         let group = PublicKey::from_bytes(&self.public_key.to_bytes())
             .map_err(|_| threshold::CommitteeError::GroupIdentity)?;
         let committees = self.on_paths(|access, threshold, shares| {
             let placement = Placement::RootsOfUnity;
             let setup = threshold::Setup { access, threshold, placement, purpose };
-            threshold::Committee::from_share_keys(setup, &group, shares)
+            threshold::SigningCommittee::from_share_keys(setup, &group, shares)
         });
         Ok(committees?)
     }
@@ -322,13 +322,13 @@ impl EpochKey<Field> {
     ///
     /// # Errors
     /// If the key is for something else, or is from elsewhere and its parts do not fit together.
-    pub fn decryption(&self) -> Result<Paths<elgamal::Committee>, PurposeError> {
+    pub fn decryption(&self) -> Result<Paths<elgamal::DecryptionCommittee>, PurposeError> {
         self.purpose.check(Purpose::Decryption)?;
         let key = elgamal::EncryptionKey::new(self.commitment, self.public_key)
             .map_err(elgamal::CommitteeError::from)?;
         let committees = self.on_paths(|access, threshold, shares| {
             let place = (Placement::RootsOfUnity, threshold);
-            elgamal::Committee::from_share_keys(key, shares, access, place)
+            elgamal::DecryptionCommittee::from_share_keys(key, shares, access, place)
         });
         Ok(committees?)
     }

@@ -23,10 +23,10 @@ use thiserror::Error;
 
 use super::collect::{Collect, Place};
 use super::envelope::Statement;
+use crate::accepted::Accepted;
 use crate::field::large::RevealedMask;
 use crate::field::{self, LargeChunk, LargeChunkError, TooLarge};
 use crate::proof::ProofError;
-use crate::verified::Verified;
 use crate::verify::DealingError;
 use crate::wire::{DecodeError, Reader, VERSION};
 
@@ -245,7 +245,7 @@ impl Evidence {
     pub fn from_bytes(dealing_bytes: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
-        let [kind] = *reader.take()?;
+        let [kind] = reader.array()?;
         let (before, dealing) = match kind {
             0 => (Statement::BYTES, 0),
             1 => (2 * Statement::BYTES, 0),
@@ -289,7 +289,7 @@ fn judge<C: Collect>(
     set_up: &C,
     place: Place,
     payload: &[u8],
-) -> Result<Verified<C::Dealing>, Misdeed> {
+) -> Result<Accepted<C::Dealing>, Misdeed> {
     let dealing = set_up.decode(place, payload)?;
     let mut verdicts = set_up.check(vec![dealing]);
     // As many as there were dealings.

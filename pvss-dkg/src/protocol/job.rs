@@ -12,10 +12,10 @@ use super::collect::{Collect, OwnRecord, Place, RecoverError};
 use super::envelope::{Statement, seal};
 use super::epoch::EpochKey;
 use super::fault::{Evidence, Fault, Misdeed};
+use crate::accepted::Accepted;
 use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
 use crate::key::{DecryptionKey, NotOpened};
-use crate::verified::Verified;
 
 /// What one party alone knows.
 pub struct Keys<'a, C: Collect> {
@@ -118,7 +118,7 @@ pub enum Judged<D> {
     /// Signed, and no dealing.
     Faulty(Misdeed),
     /// Signed, and a dealing.
-    Good(Arc<Verified<D>>),
+    Good(Arc<Accepted<D>>),
     /// This party's own disk does not hold what was written to it.
     Unreadable,
 }

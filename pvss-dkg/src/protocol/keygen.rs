@@ -233,8 +233,13 @@ impl<C: Collect> Keygen<C> {
     /// Whether everything that was ordered has been judged and more is needed.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        let collecting = matches!(self.stage, Stage::Collecting(_));
-        collecting && self.judging.is_empty() && self.waiting.is_empty()
+        matches!(self.stage, Stage::Collecting(_)) && self.unjudged().is_none()
+    }
+
+    /// The earliest message that was ordered and is not judged yet.
+    #[must_use]
+    pub fn unjudged(&self) -> Option<Position> {
+        self.judging.first().or(self.waiting.front()).map(|open| open.position)
     }
 
     /// The key, once it is fixed.
@@ -258,10 +263,7 @@ impl<C: Collect> Keygen<C> {
     /// Why there will be no key.
     #[must_use]
     pub const fn aborted(&self) -> Option<&Abort> {
-        match &self.stage {
-            Stage::Aborted(abort) => Some(abort),
-            _ => None,
-        }
+        if let Stage::Aborted(abort) = &self.stage { Some(abort) } else { None }
     }
 
     fn restore(&mut self, record: Record) -> Result<(), RecordError> {
@@ -466,7 +468,7 @@ impl<C: Collect> Keygen<C> {
         &mut self,
         position: Position,
         claim: Claim,
-        dealing: Arc<crate::Verified<C::Dealing>>,
+        dealing: Arc<crate::Accepted<C::Dealing>>,
     ) {
         let Stage::Collecting(collector) = &mut self.stage else { return };
         if let Err(why) = collector.count(dealing) {

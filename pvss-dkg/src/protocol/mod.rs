@@ -8,7 +8,8 @@
 //! ```
 //! [`Keygen`] is a [`Machine`](::protocol::Machine) for fresh secrets, of group elements
 //! (`Keygen<Dkg<Dealing>>`) or of field elements (`Keygen<Dkg<field::Dealing>>`), and for the handover
-//! of a field element to the next committee (`Keygen<Handover>`).
+//! of a field element to the next committee (`Keygen<Handover>`); [`FieldDealings`] is either of the last
+//! two.
 //!
 //! | the chain provides            | for                                                              |
 //! |-------------------------------|------------------------------------------------------------------|
@@ -35,6 +36,7 @@
 //! | module     | what it holds                                                       |
 //! |------------|---------------------------------------------------------------------|
 //! | `collect`  | [`Collect`]: what is dealt, and which dealings make the key          |
+//! | `either`   | [`FieldDealings`]: a fresh key with field elements, or one handed over |
 //! | `envelope` | the signed message around a dealing                                 |
 //! | `fault`    | [`Misdeed`], [`Evidence`]                                           |
 //! | `job`      | [`Job`]: dealing, judging, adding up, opening                       |
@@ -45,6 +47,7 @@
 //! Elsewhere: the equations (`verify`, `field`), the order (the engine), what the key is for (the
 //! beacon).
 mod collect;
+mod either;
 mod envelope;
 mod epoch;
 mod fault;
@@ -55,6 +58,7 @@ mod record;
 mod tests;
 
 pub use collect::{Collect, NotCounted, Place, RecoverError};
+pub use either::FieldDealings;
 pub use envelope::envelope_bytes;
 pub use epoch::{Element, EpochKey, EpochKeyError, Field, Group};
 pub use fault::{Evidence, EvidenceError, Fault, Misdeed};

@@ -1,7 +1,7 @@
 //! One key through twenty committees.
 use crypto_core::access::Party;
 use crypto_core::threshold::{Message, QuorumError};
-use pvss_dkg::Path;
+use pvss_dkg::SharePath;
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
 
@@ -18,17 +18,17 @@ fn plan(epoch: u32) -> Plan {
 fn twenty_committees_have_one_key_and_sign_alike() {
     let mut epoch = Epoch::first(&plan(0), 1);
     let public = *epoch.key.public_key();
-    let signature = epoch.signature(Path::Slow, b"for ever");
-    let mut shares = vec![epoch.key.public_shares(Path::Slow).unwrap()[0]];
+    let signature = epoch.signature(SharePath::Slow, b"for ever");
+    let mut shares = vec![epoch.key.public_shares(SharePath::Slow).unwrap()[0]];
     for number in 1..=20 {
         let plan = plan(number);
         let next = epoch.hand_over(&plan, false);
         assert_eq!(*next.key.public_key(), public, "{number}");
-        assert_eq!(next.signature(Path::Slow, b"for ever"), signature, "{number}");
+        assert_eq!(next.signature(SharePath::Slow, b"for ever"), signature, "{number}");
         if plan.fast.is_some() {
-            assert_eq!(next.signature(Path::Fast, b"for ever"), signature, "{number}");
+            assert_eq!(next.signature(SharePath::Fast, b"for ever"), signature, "{number}");
         }
-        let first = next.key.public_shares(Path::Slow).unwrap()[0];
+        let first = next.key.public_shares(SharePath::Slow).unwrap()[0];
         assert!(!shares.contains(&first), "{number}: a share of an epoch before");
         shares.push(first);
         epoch = next;
@@ -63,15 +63,15 @@ fn shares_of_two_epochs_do_not_mix() {
 fn a_refresh_changes_every_share_and_not_the_key() {
     let plan = Plan { weights: vec![1, 0, 2, 2], slow: 3, fast: Some(4) };
     let mut epoch = Epoch::first(&plan, 1000);
-    let signature = epoch.signature(Path::Fast, b"message");
+    let signature = epoch.signature(SharePath::Fast, b"message");
     let next = epoch.hand_over(&plan, true);
     let signers = |epoch: &Epoch| {
         epoch.config.members().iter().map(|member| member.signer.to_bytes()).collect::<Vec<_>>()
     };
     assert_eq!(signers(&next), signers(&epoch), "the same parties");
     assert_eq!(next.key.public_key(), epoch.key.public_key());
-    assert_eq!(next.signature(Path::Fast, b"message"), signature);
-    for path in [Path::Slow, Path::Fast] {
+    assert_eq!(next.signature(SharePath::Fast, b"message"), signature);
+    for path in [SharePath::Slow, SharePath::Fast] {
         let shares = |epoch: &Epoch| epoch.key.public_shares(path).unwrap().to_vec();
         let pairs = shares(&epoch).into_iter().zip(shares(&next));
         assert!(pairs.into_iter().all(|(old, new)| old != new));

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use crypto_core::access::Party;
 use crypto_core::bls::{Domain, MinSig, min_sig};
 use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::threshold::{Committee, Message, Purpose, Signer};
+use crypto_core::threshold::{Message, Purpose, Signer, SigningCommittee};
 use pvss_dkg::field::{self, Handover, Key, Predecessor};
-use pvss_dkg::{Config, Dealer, DecryptionKey, Dkg, Member, Path, Paths, Session, Shape};
+use pvss_dkg::{Config, Dealer, DecryptionKey, Dkg, Member, Paths, Session, Shape, SharePath};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use weighted_rounding::{Stake, Weight};
@@ -138,7 +138,7 @@ impl Epoch {
         self.key.decrypt(&self.config, party, key).unwrap().shares
     }
 
-    pub(crate) fn committees(&self) -> Paths<Committee<MinSig>> {
+    pub(crate) fn committees(&self) -> Paths<SigningCommittee<MinSig>> {
         self.key.signing(&self.config, Purpose::Messages(DOMAIN)).unwrap()
     }
 
@@ -150,13 +150,13 @@ impl Epoch {
     pub(crate) fn signer(
         &self,
         party: Party,
-        committees: &Paths<Committee<MinSig>>,
+        committees: &Paths<SigningCommittee<MinSig>>,
     ) -> Paths<Signer<MinSig>> {
         self.open(party).signing(party, committees).unwrap()
     }
 
     /// What the committee signs on one path.
-    pub(crate) fn signature(&self, path: Path, message: &[u8]) -> min_sig::Signature {
+    pub(crate) fn signature(&self, path: SharePath, message: &[u8]) -> min_sig::Signature {
         let committees = self.committees();
         let (committee, message) = (committees.get(path).unwrap(), Message::new(DOMAIN, message));
         let partials = self.holders().into_iter().map(|party| {

@@ -5,7 +5,7 @@ use crypto_core::context::Slot;
 use crypto_core::elgamal::Label;
 use crypto_core::threshold::{self, KeyShareError};
 use pvss_dkg::field::{Handover, HandoverError, Predecessor};
-use pvss_dkg::{Config, Dealer, OtherPurpose, Path, Purpose, PurposeError, Session};
+use pvss_dkg::{Config, Dealer, OtherPurpose, Purpose, PurposeError, Session, SharePath};
 use weighted_rounding::Stake;
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
@@ -17,8 +17,8 @@ fn plan() -> Plan {
 #[test]
 fn both_paths_sign_what_the_key_verifies() {
     let epoch = Epoch::first(&plan(), 1);
-    let slow = epoch.signature(Path::Slow, b"message");
-    assert_eq!(epoch.signature(Path::Fast, b"message"), slow);
+    let slow = epoch.signature(SharePath::Slow, b"message");
+    assert_eq!(epoch.signature(SharePath::Fast, b"message"), slow);
     let key = PublicKey::<MinSig>::from_bytes(&epoch.key.public_key().to_bytes()).unwrap();
     assert_eq!(slow.verify(&key, DOMAIN, b"message"), Ok(()));
     assert!(slow.verify(&key, DOMAIN, b"other").is_err());
@@ -29,11 +29,11 @@ fn one_path_is_enough() {
     let plan = Plan { fast: None, ..plan() };
     let epoch = Epoch::first(&plan, 2);
     let committees = epoch.committees();
-    assert!(committees.get(Path::Fast).is_none());
+    assert!(committees.get(SharePath::Fast).is_none());
     let signers = epoch.signer(Party::new(3), &committees);
     assert!(signers.fast.is_none() && signers.slow.share_keys().len() == 3);
     let key = committees.slow.group_key();
-    assert_eq!(epoch.signature(Path::Slow, b"m").verify(&key, DOMAIN, b"m"), Ok(()));
+    assert_eq!(epoch.signature(SharePath::Slow, b"m").verify(&key, DOMAIN, b"m"), Ok(()));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn both_paths_decrypt_what_is_encrypted_to_the_key() {
     assert_eq!(key, *committees.fast.as_ref().unwrap().key());
     let sealed = key.encrypt(&label, b"in the open at slot 7", &mut epoch.rng).unwrap();
     let valid = sealed.validate(&key, &label).unwrap();
-    for path in [Path::Slow, Path::Fast] {
+    for path in [SharePath::Slow, SharePath::Fast] {
         let shares = epoch.holders().into_iter().map(|party| {
             let own = epoch.open(party);
             let own = own.decryption(party, &committees).unwrap();

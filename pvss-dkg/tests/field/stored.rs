@@ -7,7 +7,7 @@ use crypto_core::secret::Secret;
 use crypto_core::threshold::{KeyShareError, Message};
 use pvss_dkg::field::{Handover, HandoverError, Predecessor, Shares, StoredSharesError};
 use pvss_dkg::protocol::{EpochKey, Field};
-use pvss_dkg::{Config, DecodeError, Path, Purpose, PurposeError};
+use pvss_dkg::{Config, DecodeError, Purpose, PurposeError, SharePath};
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
 
@@ -86,7 +86,7 @@ fn bytes_that_are_not_stored_shares_are_refused() {
     for at in 0..expected {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
-        let path = if at < 64 { Path::Slow } else { Path::Fast };
+        let path = if at < 64 { SharePath::Slow } else { SharePath::Fast };
         let element = DecodeError::Element { what: "scalar", at: at / 32 * 32 };
         let share = 3 + at / 32 % 2;
         let verdicts = [StoredSharesError::Mismatch { path, share }, element.into()];
@@ -101,16 +101,16 @@ fn stored_shares_are_of_one_party_path_and_key() {
     let (key, other) = (stored(&epoch), stored(&other));
     let bytes = epoch.open(Party::new(3)).to_secret_bytes().expose().clone();
     let mismatch = |path, share| StoredSharesError::Mismatch { path, share };
-    assert_eq!(refused(&other, 3, &bytes), mismatch(Path::Slow, 3));
-    assert_eq!(refused(&key, 0, &bytes), mismatch(Path::Slow, 0));
+    assert_eq!(refused(&other, 3, &bytes), mismatch(SharePath::Slow, 3));
+    assert_eq!(refused(&key, 0, &bytes), mismatch(SharePath::Slow, 0));
     assert_eq!(refused(&key, 2, &bytes), length(128, 64));
     assert_eq!(refused(&key, 1, &bytes), length(128, 0));
     let stranger = StoredSharesError::NotMember { party: Party::new(4) };
     assert_eq!(refused(&key, 4, &bytes), stranger);
     assert_eq!(refused(&key, 4, &[]), stranger);
     let (slow, fast) = bytes.split_at(64);
-    assert_eq!(refused(&key, 3, &[fast, slow].concat()), mismatch(Path::Slow, 3));
-    assert_eq!(refused(&key, 3, &[slow, slow].concat()), mismatch(Path::Fast, 3));
+    assert_eq!(refused(&key, 3, &[fast, slow].concat()), mismatch(SharePath::Slow, 3));
+    assert_eq!(refused(&key, 3, &[slow, slow].concat()), mismatch(SharePath::Fast, 3));
     let alone = stored(&Epoch::first(&plan(None), 34));
     assert_eq!(refused(&alone, 3, &bytes), length(128, 64));
 }
@@ -131,7 +131,7 @@ fn stored_shares_are_handed_over_once() {
     let dealing = held.deal(index, &mut before.rng).unwrap();
     assert!(handover.verify(dealing).is_ok());
 
-    let mismatch = StoredSharesError::Mismatch { path: Path::Slow, share: 3 };
+    let mismatch = StoredSharesError::Mismatch { path: SharePath::Slow, share: 3 };
     assert_eq!(refused(&stored(&after), 3, bytes.expose()), mismatch);
     let refused = restored.signing(holder, &after.committees()).map(drop).unwrap_err();
     assert_eq!(refused, KeyShareError::Mismatch { party: holder });

@@ -218,27 +218,24 @@ impl<H: Host> Simulation<H> {
             return;
         }
         let mut mail = std::mem::take(&mut self.mail);
+        let mut pending = std::mem::take(&mut station.pending);
         let mut crashes = false;
-        for timed in station.pending.drain(..).take_while(|timed| timed.at <= until) {
+        for timed in pending.drain(..).take_while(|timed| timed.at <= until) {
+            let is_record = matches!(timed.effect, Effect::Persist(_));
             match timed.effect {
                 Effect::Send(to, message) => mail.push((to, message)),
                 Effect::Run(job) => station.jobs.push_back(job),
                 Effect::Note(event) => {
                     self.notes.push(Note { at: instant(timed.at), seat, event });
                 }
-                Effect::Persist(record) => {
-                    station.disk.push(record);
-                    if let Some(left) = &mut station.records_to_crash {
-                        *left -= 1;
-                        if *left == 0 {
-                            station.records_to_crash = None;
-                            crashes = true;
-                            break;
-                        }
-                    }
-                }
+                Effect::Persist(record) => station.disk.push(record),
+            }
+            if station.was_last(is_record) {
+                crashes = true;
+                break;
             }
         }
+        station.pending = pending;
         if crashes {
             station.stop();
         }

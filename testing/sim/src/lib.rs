@@ -28,6 +28,7 @@
 //! costs (`node` measures it and tells through its [`Host`]).
 #![forbid(unsafe_code)]
 
+mod agenda;
 pub mod check;
 mod dice;
 mod drive;
@@ -41,6 +42,7 @@ mod simulation;
 mod station;
 mod time;
 
+pub use agenda::{Agenda, Next, addressees};
 pub use dice::{Chance, Dice};
 pub use geography::{Geography, Region, RoundTrip, TableError, UnknownRegion};
 pub use host::{EffectOf, Host, InputOf, RecordOf, Seat, Step};

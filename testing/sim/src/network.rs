@@ -97,6 +97,7 @@ pub struct Network {
 #[derive(Clone, Debug)]
 enum Delays {
     Constant(u64),
+    Uniform { least: u64, most: u64 },
     Placed { placement: Placement, jitter: Jitter },
 }
 
@@ -119,6 +120,12 @@ impl Network {
     #[must_use]
     pub fn constant(delay: Duration) -> Self {
         Self::over(Delays::Constant(nanos(delay)))
+    }
+
+    /// Every envelope takes its own time between the two: for messages that overtake each other.
+    #[must_use]
+    pub fn uniform(least: Duration, most: Duration) -> Self {
+        Self::over(Delays::Uniform { least: nanos(least), most: nanos(most) })
     }
 
     /// Delays by where the seats are.
@@ -155,7 +162,7 @@ impl Network {
     /// How many seats have a place, if places matter.
     pub(crate) const fn places(&self) -> Option<usize> {
         match &self.delays {
-            Delays::Constant(_) => None,
+            Delays::Constant(_) | Delays::Uniform { .. } => None,
             Delays::Placed { placement, .. } => Some(placement.seats()),
         }
     }
@@ -214,6 +221,7 @@ impl Delays {
     fn draw(&self, from: Seat, to: Seat, dice: &mut Dice) -> u64 {
         let (placement, jitter) = match self {
             Self::Constant(delay) => return *delay,
+            Self::Uniform { least, most } => return dice.between(*least, *most),
             Self::Placed { placement, jitter } => (placement, *jitter),
         };
         let trip = placement.round_trip(from, to).unwrap_or_default();
@@ -281,6 +289,15 @@ mod tests {
         assert!(low >= d50 / 100 * 95 && low < d50 / 1000 * 951, "{low} {d50}");
         assert!(high <= d50 / 100 * 106 && high > d50 / 1000 * 1049, "{high} {d50}");
         assert!(delays[5000].abs_diff(d50) < d50 / 500);
+    }
+
+    #[test]
+    fn uniform_delays_fill_their_range_and_stay_in_it() {
+        let mut network = Network::uniform(Duration::from_nanos(100), Duration::from_nanos(103));
+        let delays = sample(&mut network, 4000);
+        let distinct: BTreeSet<u64> = delays.iter().copied().collect();
+        assert_eq!(distinct, BTreeSet::from([100, 101, 102, 103]));
+        assert!(delays[1000].abs_diff(delays[2000]) <= 1 && delays[2000].abs_diff(102) <= 1);
     }
 
     #[test]

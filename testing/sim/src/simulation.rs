@@ -266,6 +266,18 @@ impl<H: Host> Simulation<H> {
         Ok(())
     }
 
+    /// Crashes a seat when so many more of its effects, records and notes among them, are done: with every
+    /// number in turn, everywhere in a step.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub fn crash_after_effects(&mut self, seat: Seat, effects: u64) -> Result<(), UnknownSeat> {
+        let seats = self.stations.len();
+        let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
+        station.effects_to_crash = Some(effects.max(1));
+        Ok(())
+    }
+
     /// Boots a seat anew, and crashes it first if it is up. With [`Disk::Kept`] its machine gets
     /// every record that was written before.
     ///

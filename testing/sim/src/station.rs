@@ -68,6 +68,13 @@ impl Lanes {
     }
 }
 
+/// Whether this was the last of them.
+fn count_down(left: &mut Option<u64>) -> bool {
+    let fewer = left.map(|left| left.saturating_sub(1));
+    *left = fewer.filter(|fewer| *fewer > 0);
+    fewer == Some(0)
+}
+
 pub(crate) struct Station<H: Host> {
     /// `None` while it is down.
     pub(crate) machine: Option<H::Machine>,
@@ -81,6 +88,8 @@ pub(crate) struct Station<H: Host> {
     pub(crate) disk: Vec<RecordOf<H>>,
     /// How many more records may be written before the seat crashes.
     pub(crate) records_to_crash: Option<u64>,
+    /// How many more effects may be carried out before the seat crashes.
+    pub(crate) effects_to_crash: Option<u64>,
     pub(crate) rules: Chain<H::Message>,
     /// When the earliest scheduled waking of the rules is.
     pub(crate) rules_armed: Option<u64>,
@@ -104,6 +113,7 @@ impl<H: Host> Station<H> {
             pending: Vec::new(),
             disk: Vec::new(),
             records_to_crash: None,
+            effects_to_crash: None,
             rules: Chain::new(),
             rules_armed: None,
             busy: 0,
@@ -123,6 +133,12 @@ impl<H: Host> Station<H> {
         self.pending.clear();
         self.lanes.free_all();
         (self.armed, self.tick_waits) = (None, false);
+    }
+
+    /// Whether the seat crashes now that it has carried an effect out.
+    pub(crate) fn was_last(&mut self, is_record: bool) -> bool {
+        let records = is_record && count_down(&mut self.records_to_crash);
+        count_down(&mut self.effects_to_crash) || records
     }
 
     /// The next thing for lane 0, if it is free and the machine is up.

@@ -215,6 +215,23 @@ fn a_crash_between_record_and_send_tells_the_two_orders_apart() {
 }
 
 #[test]
+fn a_crash_falls_behind_any_effect_of_a_step() {
+    let acts = [Act::Persist(1), Act::Send(TO_ALL, 7), Act::Note(8), Act::Persist(2)];
+    for effects in 1..=5 {
+        let mut simulation = stage(setup(2));
+        // It notes its start first.
+        simulation.crash_after_effects(A, effects + 1).unwrap();
+        give(&mut simulation, A, 0, &acts);
+        simulation.run(FOREVER);
+        assert_eq!(simulation.machine(A).is_none(), effects < 5);
+        let seen: Vec<Event> = seen(&simulation).into_iter().map(|(.., event)| event).collect();
+        assert_eq!(seen.contains(&Event::Got(A, 7)), effects >= 2, "{effects}");
+        assert_eq!(seen.contains(&Event::Said(8)), effects >= 3, "{effects}");
+        assert_eq!(simulation.records(A).len(), if effects < 4 { 1 } else { 2 });
+    }
+}
+
+#[test]
 fn a_broadcast_survives_a_restart_from_disk_but_not_one_without() {
     let run = |disk| {
         let network = Network::constant(TEN_MS);

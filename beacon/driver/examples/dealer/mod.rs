@@ -16,7 +16,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use weighted_rounding::Stake;
 
-pub(crate) type Committee = threshold::Committee<MinSig>;
+pub(crate) type Committee = threshold::SigningCommittee<MinSig>;
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Parties of equal weight with two sharings of one secret.

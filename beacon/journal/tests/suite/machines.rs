@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use beacon::epochs::{self, Epochs};
-use beacon::stack::{self, Channel, Channels, On, Stack, records_of};
+use beacon::stack::{self, Channel, Event, OneOf, Stack, records_of};
 use beacon::{Bls, Message, MultiSig, Record, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use journal::{Journal, Journaled, Memory};
@@ -275,6 +275,8 @@ impl Subject for TwoEpochs {
     }
 }
 
+type Ours = (Bls, (MultiSig, ()));
+
 /// Randomness and certificates under one stream.
 struct TwoSchemes {
     randomness: World<Bls>,
@@ -282,32 +284,29 @@ struct TwoSchemes {
 }
 
 impl TwoSchemes {
-    fn stack(&self, me: crypto_core::access::Party, records: &[stack::Record]) -> Stack<Bls> {
+    fn stack(&self, me: crypto_core::access::Party, records: &[stack::Record]) -> Stack<Ours> {
         let (randomness, certificates) =
             (self.randomness.config(me, &TIGHT), self.certificates.config(me, &TIGHT_VALUE));
         let life = life_of(records.len());
         let randomness = beacon::Config { life, ..randomness };
         let certificates = beacon::Config { life, ..certificates };
-        let own = |channel| records_of(records, channel);
-        let channels = Channels {
-            randomness: Some(Epochs::new([randomness], &own(Channel::Randomness)).unwrap()),
-            certificates: Some(Epochs::new([certificates], &own(Channel::Certificates)).unwrap()),
-            decryption: None,
-        };
-        Stack::new(channels).unwrap()
+        let own = |place| records_of::<Ours>(records, Channel::new(place)).unwrap();
+        let randomness = Epochs::new([randomness], &own(0)).unwrap();
+        let certificates = Epochs::new([certificates], &own(1)).unwrap();
+        Stack::new((Some(randomness), (Some(certificates), ()))).unwrap()
     }
 }
 
 impl Subject for TwoSchemes {
-    type Machine = Stack<Bls>;
+    type Machine = Stack<Ours>;
 
-    fn wake(&self, _: bool, records: &[stack::Record]) -> Stack<Bls> {
+    fn wake(&self, _: bool, records: &[stack::Record]) -> Stack<Ours> {
         self.stack(A, records)
     }
 
-    fn hand_over(_: &mut Stack<Bls>) {}
+    fn hand_over(_: &mut Stack<Ours>) {}
 
-    fn acts(&self) -> Vec<Act<Stack<Bls>>> {
+    fn acts(&self) -> Vec<Act<Stack<Ours>>> {
         let mut acts = Vec::new();
         for at in 1..=LAST {
             acts.push(Act::Tell(Self::vote(slot(at), V)));
@@ -320,42 +319,43 @@ impl Subject for TwoSchemes {
                     }
                 }
             }
-            acts.push(Act::Tell(stack::Input::Finalized { slot: slot(at), value: Some(V) }));
+            let event = Event::Finalized { slot: slot(at), value: Some(V) };
+            acts.push(Act::Tell(stack::Input::All(event)));
         }
         acts
     }
 
-    fn vote(at: Slot, value: Value) -> stack::Input<Bls> {
-        stack::Input::Prefinalized { slot: at, view: View::new(at, 0), value }
+    fn vote(at: Slot, value: Value) -> stack::Input<Ours> {
+        stack::Input::All(Event::Prefinalized { slot: at, view: View::new(at, 0), value })
     }
 
-    fn hear(heard: &mut Heard, effect: stack::Effect<Bls>) -> Option<stack::Input<Bls>> {
+    fn hear(heard: &mut Heard, effect: stack::Effect<Ours>) -> Option<stack::Input<Ours>> {
         match effect {
             stack::Effect::Send { envelope, .. } => {
                 for message in envelope.messages() {
                     match message {
-                        On::Randomness(message) => heard.sent(0, message),
-                        On::Certificates(message) => heard.sent(1, message),
-                        On::Decryption(_) => {}
+                        OneOf::First(message) => heard.sent(0, message),
+                        OneOf::Rest(OneOf::First(message)) => heard.sent(1, message),
+                        OneOf::Rest(OneOf::Rest(none)) => match *none {},
                     }
                 }
             }
             stack::Effect::Check(job) => return Some(stack::Input::Checked(job.run())),
-            stack::Effect::Of(On::Randomness(epochs::Effect::Of {
+            stack::Effect::Of(OneOf::First(epochs::Effect::Of {
                 effect: beacon::Effect::Reveal(reveal),
                 ..
             })) => heard.revealed(0, reveal.slot, reveal.output.to_bytes().to_vec()),
-            stack::Effect::Of(On::Certificates(epochs::Effect::Of {
+            stack::Effect::Of(OneOf::Rest(OneOf::First(epochs::Effect::Of {
                 effect: beacon::Effect::Reveal(reveal),
                 ..
-            })) => heard.revealed(1, reveal.slot, reveal.output.to_bytes()),
+            }))) => heard.revealed(1, reveal.slot, reveal.output.to_bytes()),
             stack::Effect::Of(_) => {}
         }
         None
     }
 
     fn record(record: &stack::Record) -> (u8, Record) {
-        (u8::from(record.channel == Channel::Certificates), record.record.record)
+        (record.channel.place(), record.record.record)
     }
 }
 

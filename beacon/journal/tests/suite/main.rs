@@ -1,5 +1,10 @@
 //! Journaled beacons that crash anywhere, on journals that lose what they may lose.
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 /// One suite, every scheme.
 macro_rules! suite {

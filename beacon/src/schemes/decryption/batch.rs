@@ -46,14 +46,14 @@ impl Default for Bounds {
 #[derive(Clone, Debug)]
 pub struct Decrypting {
     id: [u8; 32],
-    holders: elgamal::Committee,
+    holders: elgamal::DecryptionCommittee,
     bounds: Bounds,
 }
 
 impl Decrypting {
     /// The holders of the key's shares, who decrypt within bounds.
     #[must_use]
-    pub fn new(holders: elgamal::Committee, bounds: Bounds) -> Self {
+    pub fn new(holders: elgamal::DecryptionCommittee, bounds: Bounds) -> Self {
         let mut transcript = Transcript::new(COMMITTEE_TAG);
         transcript.append(b"holders", holders.id());
         transcript.append_u64(b"ciphertexts", bounds.ciphertexts.into());
@@ -69,7 +69,7 @@ impl Decrypting {
 
     /// Who holds which shares.
     #[must_use]
-    pub const fn holders(&self) -> &elgamal::Committee {
+    pub const fn holders(&self) -> &elgamal::DecryptionCommittee {
         &self.holders
     }
 

@@ -5,7 +5,7 @@ use crypto_core::commitment::Commitment;
 use crypto_core::curve::{Affine, Scalar};
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
-use crypto_core::threshold::{Committee, KeyShares, Purpose, Setup, Signer};
+use crypto_core::threshold::{KeyShares, Purpose, Setup, Signer, SigningCommittee};
 use fixture::{qualified, rng};
 
 /// Who signs, and what.
@@ -44,7 +44,7 @@ pub struct Dealt<V: Variant> {
     /// The commitment's points, compressed, from the constant upward.
     pub commitment: Vec<Vec<u8>>,
     pub(crate) own_commitment: Commitment<V::KeyGroup>,
-    pub(crate) committee: Committee<V>,
+    pub(crate) committee: SigningCommittee<V>,
     pub(crate) signers: Vec<Signer<V>>,
 }
 
@@ -62,7 +62,7 @@ impl<V: Variant> Dealt<V> {
         let own_commitment = Commitment::commit(&polynomial);
         let purpose = Purpose::Messages(domain);
         let setup = Setup { access, threshold, placement, purpose };
-        let committee = Committee::from_commitment(setup, &own_commitment).unwrap();
+        let committee = SigningCommittee::from_commitment(setup, &own_commitment).unwrap();
         let signer = |(value, party)| {
             let shares = KeyShares::new(Party::new(party), Secret::new(vec![value]));
             shares.check(&committee).unwrap()

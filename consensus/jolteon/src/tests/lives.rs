@@ -13,7 +13,7 @@ use protocol::Recipient;
 
 use crate::block::{BlockId, Round, Transaction};
 use crate::certificate::{Stage, TIMEOUT, timeout_statement};
-use crate::config::{Committee, Member};
+use crate::config::{Member, Replicas};
 use crate::engine::{Effect, Input, Jolteon, Output};
 use crate::fault::Fault;
 use crate::message::{Message, Request, ShapeError, Status, Timeout};
@@ -151,7 +151,7 @@ fn with_accomplices() -> (Forger, Jolteon, [SecretKey; 2]) {
         let key = secret.public_key().verify_possession(&proof).unwrap();
         *member = Member { key, stake: member.stake };
     }
-    let committee = Committee::new(&context(0), config.members.clone()).unwrap();
+    let committee = Replicas::new(&context(0), config.members.clone()).unwrap();
     let engine = Jolteon::new(config, secret(0), Records::default()).unwrap();
     (Forger { committee }, engine, accomplices)
 }

@@ -26,10 +26,9 @@ use weighted_rounding::Stake;
 
 use crate::block::{Block, BlockId, Round};
 use crate::certificate::{
-    MultiSignature, QuorumCertificate, Stage, TIMEOUT, TimeoutCertificate, statement,
-    timeout_statement,
+    MultiSignature, QuorumCertificate, Stage, TIMEOUT, TimeoutCertificate, timeout_statement,
 };
-use crate::config::{Committee, Config, Member};
+use crate::config::{Config, Member, Replicas};
 use crate::job::group;
 use crate::message::{Message, OrderVote, Proposal, Timeout, Vote};
 
@@ -77,16 +76,16 @@ fn config(stakes: &[u128], me: u32) -> Config {
 
 /// Says anything in anybody's name.
 struct Forger {
-    committee: Committee,
+    committee: Replicas,
 }
 
 impl Forger {
     fn new(stakes: &[u128]) -> Self {
-        Self { committee: Committee::new(&context(0), members(stakes)).unwrap() }
+        Self { committee: Replicas::new(&context(0), members(stakes)).unwrap() }
     }
 
     fn on_chain(chain: u8, stakes: &[u128]) -> Self {
-        Self { committee: Committee::new(&context(chain), members(stakes)).unwrap() }
+        Self { committee: Replicas::new(&context(chain), members(stakes)).unwrap() }
     }
 
     fn sign(&self, stage: Stage, party: u32, number: u64, block: BlockId) -> Signature {
@@ -94,7 +93,7 @@ impl Forger {
     }
 
     fn sign_in(&self, domain: Domain, party: u32, number: u64, block: BlockId) -> Signature {
-        secret(party).sign(domain, &statement(&self.committee, round(number), block))
+        secret(party).sign(domain, &self.committee.statement(round(number), block))
     }
 
     fn genesis(&self) -> QuorumCertificate {

@@ -9,15 +9,15 @@ use crypto_core::access::Party;
 use protocol::{Instant, Machine, Recipient};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+use sim::{Agenda, Next, addressees};
 
 use super::{config, secret};
 use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::Stage;
-use crate::config::Committee;
+use crate::config::Replicas;
 use crate::engine::{Effect, Input, Jolteon, Output};
 use crate::fault::Fault;
 use crate::job::{Fingerprint, Job, Verdict};
-use crate::known::Known;
 use crate::message::Message;
 use crate::records::Records;
 
@@ -38,7 +38,7 @@ pub(super) struct Log {
 }
 
 pub(super) struct Net {
-    pub(super) now: Instant,
+    agenda: Agenda<(u32, u32, Message)>,
     pub(super) parties: Vec<Option<Jolteon>>,
     pub(super) records: Vec<Records>,
     pub(super) logs: Vec<Log>,
@@ -47,14 +47,11 @@ pub(super) struct Net {
     pub(super) rules: BTreeMap<u32, Rule>,
     /// Crash this party when it is about to carry out its n-th output from now.
     pub(super) crash_after: Option<(u32, usize)>,
-    pub(super) committee: Committee,
+    pub(super) committee: Replicas,
     stakes: Vec<u128>,
     rng: ChaCha20Rng,
     seed: u64,
-    queue: BTreeMap<(Instant, u64), (u32, u32, Message)>,
-    sent: u64,
     verdicts: BTreeMap<Fingerprint, Verdict>,
-    known: Known,
 }
 
 pub(super) fn constant(delay: Duration) -> Link {
@@ -76,7 +73,7 @@ impl Net {
         let parties: Vec<_> = (0..n).map(|me| Some(engine(me))).collect();
         let committee = parties[0].as_ref().unwrap().committee().clone();
         Self {
-            now: Instant::START,
+            agenda: Agenda::new(),
             parties,
             records: stakes.iter().map(|_| Records::default()).collect(),
             logs: stakes.iter().map(|_| Log::default()).collect(),
@@ -87,10 +84,7 @@ impl Net {
             stakes: stakes.to_vec(),
             rng: ChaCha20Rng::seed_from_u64(seed),
             seed,
-            queue: BTreeMap::new(),
-            sent: 0,
             verdicts: BTreeMap::new(),
-            known: Known::default(),
         }
     }
 
@@ -125,29 +119,24 @@ impl Net {
     }
 
     pub(super) fn run_for(&mut self, span: Duration) {
-        let end = self.now + span;
-        while let Some(next) = self.next_event().filter(|&next| next <= end) {
-            self.now = self.now.max(next);
-            if let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= next) {
-                let (from, to, message) = entry.remove();
-                self.input(to, Input::Received { from: Party::new(from), message });
-                continue;
-            }
-            for party in 0..self.size() {
-                let wake = self.engine(party).and_then(Machine::wake_at);
-                if wake.is_some_and(|wake| wake <= self.now) {
-                    self.input(party, Input::Tick);
+        let end = self.agenda.now() + span;
+        while let Some(next) = self.next(end) {
+            match next {
+                Next::Event((from, to, message)) => {
+                    self.input(to, Input::Received { from: Party::new(from), message });
                 }
+                Next::Wake(party) => self.input(party, Input::Tick),
             }
         }
-        self.now = end;
+        self.agenda.advance_to(end);
         self.check_agreement();
     }
 
-    fn next_event(&self) -> Option<Instant> {
-        let message = self.queue.keys().next().map(|(at, _)| *at);
-        let wakes = self.parties.iter().flatten().filter_map(Machine::wake_at);
-        wakes.chain(message).min()
+    fn next(&mut self, end: Instant) -> Option<Next<(u32, u32, Message), u32>> {
+        let engines = (0..).zip(&self.parties);
+        let wakes =
+            engines.filter_map(|(party, engine)| Some((engine.as_ref()?.wake_at()?, party)));
+        self.agenda.next(wakes, end)
     }
 
     fn engine(&self, party: u32) -> Option<&Jolteon> {
@@ -157,7 +146,7 @@ impl Net {
     fn input(&mut self, party: u32, input: Input) {
         let index = usize::try_from(party).unwrap();
         let Some(engine) = self.parties[index].as_mut() else { return };
-        engine.handle(self.now, input);
+        engine.handle(self.agenda.now(), input);
         let mut prefinalized = None;
         while let Some(output) = self.parties[index].as_mut().and_then(Machine::poll) {
             if let Some((_, left)) = self.crash_after.as_mut().filter(|(who, _)| *who == party) {
@@ -187,16 +176,16 @@ impl Net {
                 let verdict = self.run_job(&job);
                 // In place: the harness gives jobs no time.
                 if let Some(engine) = self.parties[index].as_mut() {
-                    engine.handle(self.now, Input::Checked(verdict));
+                    engine.handle(self.agenda.now(), Input::Checked(verdict));
                 }
             }
             Output::Do(Effect::Prefinalized { round, block }) => {
-                log.prefinalized.insert(round, (self.now, block));
+                log.prefinalized.insert(round, (self.agenda.now(), block));
             }
             Output::Do(Effect::Finalized { round, block }) => {
                 let again = log.finalized.get(&round).map(|(_, block)| block);
                 assert!(again.is_none_or(|before| *before == block), "seed {}", self.seed);
-                let first = self.now;
+                let first = self.agenda.now();
                 log.finalized.entry(round).or_insert((first, block));
             }
             Output::Do(Effect::Abandoned { .. }) => {}
@@ -205,27 +194,21 @@ impl Net {
     }
 
     fn run_job(&mut self, job: &Job) -> Verdict {
-        let known = &mut self.known;
-        let verdict = self.verdicts.entry(job.fingerprint());
-        verdict.or_insert_with(|| job.run_knowing(known)).clone()
+        self.verdicts.entry(job.fingerprint()).or_insert_with(|| job.run()).clone()
     }
 
     fn send(&mut self, from: u32, to: Recipient<Party>, message: Message) {
         let bytes = borsh::to_vec(&message).unwrap();
         let message: Message = borsh::from_slice(&bytes).unwrap();
-        let recipients = match to {
-            Recipient::All => (0..self.size()).filter(|&to| to != from).collect(),
-            Recipient::One(to) => vec![to.get()],
-        };
-        for to in recipients {
+        for to in addressees(to, Party::new(from), self.size()).map(Party::get) {
             let messages = match self.rules.get_mut(&from) {
                 Some(rule) => rule(from, to, message.clone()),
                 None => vec![message.clone()],
             };
             for message in messages {
-                if let Some(delay) = (self.link)(&mut self.rng, self.now, from, to) {
-                    self.queue.insert((self.now + delay, self.sent), (from, to, message));
-                    self.sent += 1;
+                let now = self.agenda.now();
+                if let Some(delay) = (self.link)(&mut self.rng, now, from, to) {
+                    self.agenda.plan(now + delay, (from, to, message));
                 }
             }
         }

@@ -181,25 +181,6 @@ fn a_crash_at_any_output_breaks_no_promise() {
     }
 }
 
-#[test]
-fn all_may_crash_at_once() {
-    for seed in 0..5 {
-        let mut net = Net::new(&EQUAL_4, seed, lossy(ms(30), 0)).start();
-        net.submit(2, b"kept");
-        net.run_for(ms(300 + 23 * seed));
-        let before = net.height(0);
-        for party in 0..4 {
-            net.crash(party);
-        }
-        net.run_for(ms(100));
-        for party in 0..4 {
-            net.restart(party);
-        }
-        net.run_for(Duration::from_secs(6));
-        assert!(net.all_reach(before + 20), "seed {seed}");
-    }
-}
-
 /// Sends one half of the parties another block of the same round.
 fn two_faced(stakes: &'static [u128]) -> super::net::Rule {
     Box::new(move |from, to, message| {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crypto_core::access::Party;
+use crypto_core::bls::min_sig::{Signature, aggregate};
 
 use super::bench::{
     Bench, FOUR, faults, finalized, malformed, order_votes, prefinalized, shifted, votes,
@@ -15,8 +16,7 @@ use crate::block::{BlockId, Round};
 use crate::certificate::Stage;
 use crate::engine::{Effect, Input, Output};
 use crate::fault::Fault;
-use crate::job::{Claim, Job, Work};
-use crate::known::Known;
+use crate::job::{Claim, Job, Outcome, Verdict, Work};
 use crate::message::{Message, Request, Response, ShapeError, Vote};
 
 #[test]
@@ -231,46 +231,61 @@ fn certificates_with_a_gap_between_them_are_not() {
     assert_eq!(finalized(&outputs.concat()), [(1, true), (2, false), (3, true)]);
 }
 
+/// A caller that checks votes one by one, as one does that has met them before; `None` if one of them is
+/// bad, for then the sum decides.
+fn judged(job: &Job) -> Option<Verdict> {
+    let committee = job.committee();
+    let is_good = |stage: Stage, message: &[u8], party: &Party, vote: &Signature| {
+        let member = committee.member(*party);
+        member.is_some_and(|it| vote.verify(it.key.get(), stage.domain(), message).is_ok())
+    };
+    let outcome = match job.work() {
+        Work::Votes { stage, round, block, votes } => {
+            let message = committee.statement(*round, *block);
+            let mut each = votes.iter();
+            let all = each.all(|(party, vote)| is_good(*stage, &message, party, vote));
+            Outcome::Sum(Ok(all.then(|| aggregate(votes.values()))?.unwrap()))
+        }
+        Work::Claims(claims) => {
+            let bad = claims.iter().enumerate().filter(|(_, claim)| !claim.holds(committee));
+            Outcome::Claims(bad.map(|(position, _)| position).collect())
+        }
+        Work::Timeouts { .. } | Work::Evidence { .. } => return None,
+    };
+    Some(Verdict { job: job.fingerprint(), outcome })
+}
+
 #[test]
-fn what_is_known_changes_no_verdict() {
+fn a_caller_that_has_checked_votes_before_gives_the_same_verdicts() {
     let bench = Bench::new(&FOUR);
     let id = BlockId::new([5; 32]);
     let vote = |party: u32, error: Option<bool>| {
         let good = bench.forger.sign(Stage::Vote, party, 1, id);
         (Party::new(party), error.map_or(good, |sign| shifted(&good, sign)))
     };
+    // Which votes, of which round, and whether each is good.
     let cases = [
-        vec![vote(0, None), vote(1, None), vote(2, None)],
-        vec![vote(1, None), vote(2, None), vote(3, None)],
-        vec![vote(0, None), vote(1, Some(true)), vote(2, None)],
-        vec![vote(0, Some(false)), vote(1, Some(true)), vote(2, None)],
-        vec![vote(0, None), vote(1, None), vote(3, Some(true))],
+        (vec![vote(0, None), vote(1, None), vote(2, None)], 1, true),
+        (vec![vote(1, None), vote(2, None), vote(3, None)], 1, true),
+        (vec![vote(0, None), vote(1, Some(true)), vote(2, None)], 1, false),
+        (vec![vote(0, Some(false)), vote(1, Some(true)), vote(2, None)], 1, false),
+        (vec![vote(0, None), vote(1, None), vote(3, Some(true))], 1, false),
+        // The same votes in another round are other votes.
+        (vec![vote(0, None), vote(1, None), vote(2, None)], 2, false),
     ];
-    let (mut known, committee) = (Known::default(), Arc::new(bench.forger.committee.clone()));
-    for votes in cases {
-        let (stage, round, votes) = (Stage::Vote, round(1), votes.into_iter().collect());
+    let committee = Arc::new(bench.forger.committee.clone());
+    for (votes, number, good) in cases {
+        let (stage, round, votes) = (Stage::Vote, round(number), votes.into_iter().collect());
         let work = Work::Votes { stage, round, block: id, votes };
         let job = Job::new(Arc::clone(&committee), work);
-        assert_eq!(job.run_knowing(&mut known), job.run());
+        assert_eq!(judged(&job), good.then(|| job.run()));
     }
-    // Certificates: of known votes, with another sum, with a vote that is not known.
+    // Certificates: good, with another sum, of others, of nobody.
     let good = bench.forger.qc(1, id, &[0, 1, 2]);
     let mut other = good.clone();
     other.votes.as_mut().unwrap().signature = vote(0, None).1;
     let claims = [good, other, bench.forger.qc(1, id, &[1, 2, 3]), bench.forger.genesis()];
     let job = Job::new(Arc::clone(&committee), Work::Claims(claims.map(Claim::Quorum).to_vec()));
-    assert_eq!(job.run_knowing(&mut known), job.run());
-    // A vote that was seen to be bad spoils nobody else's.
-    let (party, signature) = vote(0, Some(true));
-    known.see(party, &Message::Vote(Vote { round: round(3), block: id, signature }));
-    let signed = |party| (Party::new(party), bench.forger.sign(Stage::Vote, party, 3, id));
-    let votes = [1, 2, 3].map(signed).into();
-    let work = Work::Votes { stage: Stage::Vote, round: round(3), block: id, votes };
-    let job = Job::new(Arc::clone(&committee), work);
-    assert_eq!(job.run_knowing(&mut known), job.run());
-    // The same votes in another round are other votes.
-    let votes = [vote(0, None), vote(1, None), vote(2, None)].into();
-    let work = Work::Votes { stage: Stage::Vote, round: round(2), block: id, votes };
-    let job = Job::new(committee, work);
-    assert_eq!(job.run_knowing(&mut known), job.run());
+    assert_eq!(job.run().outcome, Outcome::Claims(BTreeSet::from([1])));
+    assert_eq!(judged(&job), Some(job.run()));
 }

@@ -182,16 +182,6 @@ fn who_was_away_is_told_what_was_decided() {
     assert!(!sent(&net, 15).is_empty());
 }
 
-#[test]
-fn all_die_and_all_come_back() {
-    let mut net = Net::all(&STAKES);
-    net.run_until(&ALL, 3);
-    (0..4).for_each(|party| net.engines[party] = None);
-    ALL.into_iter().for_each(|party| net.boot(party));
-    net.run_until(&ALL, 6);
-    net.blocks();
-}
-
 /// A log in which this party's vote is not the one that its own entries lead to, as after a fault of the
 /// disk or of the program: whatever is signed now may be a second vote.
 #[test]

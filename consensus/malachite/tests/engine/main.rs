@@ -1,4 +1,4 @@
-//! The engine: Malachite as a machine, its extensions, its log, its faults.
+//! What is Malachite's own: its extensions, its log, its faults. What every engine keeps is in `laws`.
 //!
 //! | claim                                             | where      |
 //! |---------------------------------------------------|------------|

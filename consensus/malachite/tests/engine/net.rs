@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use engine::Pace;
 use prefinal_malachite::{
-    BlockId, Committee, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message,
-    Output, Proposal, Record, SecretKey, Signature, Vote,
+    BlockId, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message, Output,
+    Proposal, Record, SecretKey, Signature, Validators, Vote,
 };
 use protocol::{ChainId, Context, EpochId, Instant, Machine, Party, Recipient};
+use sim::{Agenda, Next, addressees};
 use weighted_rounding::Stake;
 
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
@@ -41,9 +42,7 @@ pub(crate) struct Net {
     pub(crate) engines: Vec<Option<Malachite>>,
     pub(crate) logs: Vec<Vec<Record>>,
     pub(crate) seen: Vec<Vec<(Instant, Seen)>>,
-    flying: BTreeMap<(Instant, u64), (Party, Party, Message)>,
-    sent: u64,
-    pub(crate) now: Instant,
+    agenda: Agenda<(Party, Party, Message)>,
     pub(crate) rule: Rule,
     pub(crate) partial: Partial,
     pub(crate) death: Death,
@@ -79,9 +78,9 @@ pub(crate) fn config(stakes: &[u128], me: u32) -> Config {
     }
 }
 
-fn committee(stakes: &[u128]) -> Committee {
+fn committee(stakes: &[u128]) -> Validators {
     let config = config(stakes, 0);
-    Committee::new(&config.context, &config.members).unwrap()
+    Validators::new(&config.context, &config.members).unwrap()
 }
 
 pub(crate) fn resign_vote(stakes: &[u128], party: Party, vote: &Vote) -> Signature {
@@ -108,9 +107,7 @@ impl Net {
             engines: (0..count).map(|_| None).collect(),
             logs: vec![Vec::new(); count],
             seen: vec![Vec::new(); count],
-            flying: BTreeMap::new(),
-            sent: 0,
-            now: Instant::START,
+            agenda: Agenda::new(),
             rule: Box::new(|_, _, message| Some(message)),
             partial: Box::new(|party, height, block| Some(partial(party, height, block))),
             death: Box::new(|_, _| false),
@@ -141,7 +138,7 @@ impl Net {
     pub(crate) fn handle(&mut self, party: u32, input: Input) {
         let (index, me) = (usize::try_from(party).unwrap(), Party::new(party));
         let Some(engine) = &mut self.engines[index] else { return };
-        engine.handle(self.now, input);
+        engine.handle(self.agenda.now(), input);
         loop {
             let Some(output) = self.engines[index].as_mut().and_then(Malachite::poll) else {
                 return;
@@ -178,19 +175,13 @@ impl Net {
                 Output::Do(Effect::Refused(why)) => panic!("{me} refuses: {why}"),
                 Output::Do(Effect::Halted(why)) => Seen::Halted(why),
             };
-            self.seen[index].push((self.now, seen));
+            self.seen[index].push((self.agenda.now(), seen));
         }
     }
 
     fn send(&mut self, from: Party, recipient: Recipient<Party>, message: &Message) {
-        for to in (0..u32::try_from(self.stakes.len()).unwrap()).map(Party::new) {
-            let meant = match recipient {
-                Recipient::All => to != from,
-                Recipient::One(one) => to == one,
-            };
-            if !meant {
-                continue;
-            }
+        let members = u32::try_from(self.stakes.len()).unwrap();
+        for to in addressees(recipient, from, members) {
             // Through bytes, as over any link.
             let bytes = borsh::to_vec(message).unwrap();
             let message: Message = borsh::from_slice(&bytes).unwrap();
@@ -202,37 +193,38 @@ impl Net {
 
     /// Puts a message on its way.
     pub(crate) fn post(&mut self, from: Party, to: Party, message: Message) {
-        self.sent += 1;
-        self.flying.insert((self.now + DELAY, self.sent), (from, to, message));
+        self.agenda.plan(self.agenda.now() + DELAY, (from, to, message));
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.agenda.now()
+    }
+
+    /// Nothing happens for so long.
+    pub(crate) fn pass(&mut self, span: Duration) {
+        self.agenda.advance_to(self.agenda.now() + span);
     }
 
     /// The next thing that happens, whether a message or a deadline.
     pub(crate) fn step(&mut self) {
-        let wake = (0_u32..)
+        let wakes = (0_u32..)
             .zip(&self.engines)
             .filter_map(|(party, engine)| Some((engine.as_ref()?.wake_at()?, party)));
-        let wake = wake.min();
-        let next = self.flying.first_key_value().map(|(key, _)| *key);
-        match (next, wake) {
-            (Some(key), wake) if wake.is_none_or(|(at, _)| key.0 <= at) => {
-                let (from, to, message) = self.flying.remove(&key).unwrap();
-                self.now = self.now.max(key.0);
+        match self.agenda.next(wakes, Instant::at(Duration::MAX)) {
+            Some(Next::Event((from, to, message))) => {
                 self.handle(to.get(), Input::Received { from, message });
             }
-            (_, Some((at, party))) => {
-                self.now = self.now.max(at);
-                self.handle(party, Input::Tick);
-            }
-            _ => panic!("nothing happens any more"),
+            Some(Next::Wake(party)) => self.handle(party, Input::Tick),
+            None => panic!("nothing happens any more"),
         }
     }
 
     /// Runs until these parties have decided a height.
     pub(crate) fn run_until(&mut self, parties: &[u32], height: u64) {
-        let end = self.now + Duration::from_secs(60);
+        let end = self.now() + Duration::from_secs(60);
         while !parties.iter().all(|party| self.decided(*party) >= height) {
             self.step();
-            assert!(self.now < end, "{parties:?} do not decide height {height}");
+            assert!(self.now() < end, "{parties:?} do not decide height {height}");
         }
     }
 

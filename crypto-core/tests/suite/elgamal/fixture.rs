@@ -6,7 +6,8 @@ use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, Scalar};
 use crypto_core::elgamal::{
-    Ciphertext, Committee, DecryptionKey, DecryptionShare, EncryptionKey, Label, ValidCiphertext,
+    Ciphertext, DecryptionCommittee, DecryptionKey, DecryptionShare, EncryptionKey, Label,
+    ValidCiphertext,
 };
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
@@ -73,7 +74,7 @@ pub(crate) fn points(share: &DecryptionShare) -> Vec<G1Affine> {
 
 /// One sharing, with all its secrets.
 pub(crate) struct Dealt {
-    pub(crate) committee: Committee,
+    pub(crate) committee: DecryptionCommittee,
     pub(crate) secrets: BTreeMap<Party, Vec<Scalar>>,
     pub(crate) keys: BTreeMap<Party, DecryptionKey>,
 }
@@ -86,7 +87,8 @@ impl Dealt {
         let f = Polynomial::random(t, &secret, rng);
         let y = (G1Affine::generator() * secret.expose()).to_affine();
         let commitment = Commitment::commit(&f);
-        let committee = Committee::new(y, &commitment, access.clone(), placement).unwrap();
+        let committee =
+            DecryptionCommittee::new(y, &commitment, access.clone(), placement).unwrap();
         let shares = f.shares(&Points::of(&access, placement));
         let (mut secrets, mut keys) = (BTreeMap::new(), BTreeMap::new());
         for party in access.parties().filter(|party| access.weight(*party) > 0) {

@@ -7,8 +7,8 @@ use crypto_core::commitment::Commitment;
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G2, Scalar};
 use crypto_core::elgamal::{
-    Ciphertext, Committee, DecryptionKey, DecryptionShare, Label, QuorumError, ShareError,
-    ValidCiphertext,
+    Ciphertext, DecryptionCommittee, DecryptionKey, DecryptionShare, Label, QuorumError,
+    ShareError, ValidCiphertext,
 };
 use crypto_core::generators;
 use crypto_core::polynomial::{Placement, Points, Polynomial};
@@ -96,7 +96,10 @@ fn encoded(scalars: &[Scalar]) -> Vec<String> {
 }
 
 /// Deals with the model's coefficients.
-fn deal(dealt: &Dealt, placement: Placement) -> (Committee, BTreeMap<Party, DecryptionKey>) {
+fn deal(
+    dealt: &Dealt,
+    placement: Placement,
+) -> (DecryptionCommittee, BTreeMap<Party, DecryptionKey>) {
     let mut rng = Replay::new(&dealt.draws);
     let secret = Secret::new(Scalar::random(&mut rng));
     let polynomial = Polynomial::random(dealt.t, &secret, &mut rng);
@@ -104,7 +107,7 @@ fn deal(dealt: &Dealt, placement: Placement) -> (Committee, BTreeMap<Party, Decr
     let access = Access::new(&dealt.weights).unwrap();
     let commitment = Commitment::<G2>::commit(&polynomial);
     let y = point(&dealt.key);
-    let committee = Committee::new(y, &commitment, access.clone(), placement).unwrap();
+    let committee = DecryptionCommittee::new(y, &commitment, access.clone(), placement).unwrap();
     assert_eq!(hex::encode(committee.key().y_hat().to_bytes()), dealt.key_hat);
     let public: Vec<_> =
         committee.share_keys().iter().map(|key| hex::encode(key.to_bytes())).collect();
@@ -120,7 +123,7 @@ fn deal(dealt: &Dealt, placement: Placement) -> (Committee, BTreeMap<Party, Decr
     (committee, keys)
 }
 
-fn encrypted(committee: &Committee, case: &Case) -> ValidCiphertext {
+fn encrypted(committee: &DecryptionCommittee, case: &Case) -> ValidCiphertext {
     let mut rng = Replay::new(&case.draws);
     let label = label(&case.label);
     let made = committee.key().encrypt(&label, &bytes(&case.plaintext), &mut rng).unwrap();
@@ -158,7 +161,7 @@ fn check(dealt: &Dealt, placement: Placement) {
 }
 
 fn refused_shares(
-    committee: &Committee,
+    committee: &DecryptionCommittee,
     (ciphertext, case): (&ValidCiphertext, &Case),
     shares: &BTreeMap<Party, DecryptionShare>,
 ) {

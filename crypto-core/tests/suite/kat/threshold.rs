@@ -10,7 +10,8 @@ use crypto_core::drand::RoundNumber;
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{
-    Committee, KeyShares, Message, Partial, PartialError, Purpose, QuorumError, Setup, Signer,
+    KeyShares, Message, Partial, PartialError, Purpose, QuorumError, Setup, Signer,
+    SigningCommittee,
 };
 use serde::Deserialize;
 
@@ -73,7 +74,7 @@ fn deal<V: Variant>(
     vector: &Vector,
     placement: Placement,
     purpose: Purpose,
-) -> (Committee<V>, Vec<Signer<V>>) {
+) -> (SigningCommittee<V>, Vec<Signer<V>>) {
     let mut rng = Replay::new(&vector.draws);
     let secret = Secret::new(Scalar::random(&mut rng));
     let polynomial = Polynomial::random(NonZeroU32::new(vector.t).unwrap(), &secret, &mut rng);
@@ -86,10 +87,10 @@ fn deal<V: Variant>(
     let expected: Vec<Scalar> = vector.shares.iter().map(|text| scalar(text)).collect();
     assert!(*shares.expose() == expected);
     let setup = Setup { access: access.clone(), threshold, placement, purpose };
-    let committee = Committee::<V>::from_commitment(setup.clone(), &commitment).unwrap();
+    let committee = SigningCommittee::<V>::from_commitment(setup.clone(), &commitment).unwrap();
     assert_eq!(encoded(committee.share_keys()), vector.public);
     let key = PublicKey::<V>::from_bytes(&bytes(&vector.key)).unwrap();
-    let same = Committee::from_share_keys(setup, &key, points(&vector.public)).unwrap();
+    let same = SigningCommittee::from_share_keys(setup, &key, points(&vector.public)).unwrap();
     assert_eq!(same.id(), committee.id());
     let holders = access.parties().filter(|party| access.weight(*party) > 0);
     let signer = |party| {

@@ -5,7 +5,7 @@ use crypto_core::access::{Access, Party, Threshold};
 use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::G2;
 use crypto_core::wvuf::{
-    AdmitError, BlindedKey, Committee, EvaluationKey, Input, KeyShares, Partial, PartialError,
+    AdmitError, BlindedKey, EvaluationKey, Input, KeyShares, Partial, PartialError, VufCommittee,
     audit, blind, combine,
 };
 use serde::Deserialize;
@@ -72,10 +72,10 @@ fn input(vector: &Vector, case: &Evaluated) -> Input {
     Input::new(&context(vector), Slot::new(case.slot.parse().unwrap()), value)
 }
 
-fn committee(vector: &Vector, path: &Path) -> Committee {
+fn committee(vector: &Vector, path: &Path) -> VufCommittee {
     let access = Access::new(&vector.weights).unwrap();
     let threshold = Threshold::new(path.t, access.total()).unwrap();
-    Committee::new(access, threshold, points::<G2>(&path.public)).unwrap()
+    VufCommittee::new(access, threshold, points::<G2>(&path.public)).unwrap()
 }
 
 fn partial(text: &str) -> Partial {
@@ -83,7 +83,7 @@ fn partial(text: &str) -> Partial {
 }
 
 /// Blinds anew with the model's factors and compares every byte.
-fn blinded(path: &Path, committee: &Committee) -> BTreeMap<Party, (EvaluationKey, BlindedKey)> {
+fn blinded(path: &Path, committee: &VufCommittee) -> BTreeMap<Party, (EvaluationKey, BlindedKey)> {
     let mut rng = Replay::new(&path.blinding);
     let mut keys = BTreeMap::new();
     for (party, shares) in &path.shares {

@@ -5,7 +5,7 @@ use crypto_core::access::Party;
 use crypto_core::bls::{MinSig, Variant};
 use crypto_core::curve::{Affine, Projective, Scalar};
 use crypto_core::polynomial::Placement;
-use crypto_core::threshold::{Partial, PartialError, QuorumError};
+use crypto_core::threshold::{MisuseError, Partial, PartialError, QuorumError};
 
 use super::fixture::{Dealt, HOLDERS, T, forged, message, parties, party, subsets, weight};
 
@@ -161,7 +161,7 @@ fn who_holds_nothing_or_is_nobody_does_not_count<V: Variant>(placement: Placemen
     for stranger in [1, 6, u32::MAX] {
         let mut all = dealt.partials(&HOLDERS, &message());
         all.insert(party(stranger), all[&party(2)].clone());
-        let error = QuorumError::NoShares { party: party(stranger) };
+        let error = QuorumError::Misuse(MisuseError::NoShares { party: party(stranger) });
         assert_eq!(committee.verify_all(&message(), all.clone()).unwrap_err(), error);
         assert_eq!(committee.optimistic(&message(), all.clone()).unwrap_err(), error);
         assert_eq!(committee.check_all(&message(), &all).unwrap_err(), error);

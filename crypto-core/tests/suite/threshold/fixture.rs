@@ -8,7 +8,9 @@ use crypto_core::commitment::Commitment;
 use crypto_core::curve::{Affine, Scalar};
 use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
-use crypto_core::threshold::{Committee, KeyShares, Message, Partial, Purpose, Setup, Signer};
+use crypto_core::threshold::{
+    KeyShares, Message, Partial, Purpose, Setup, Signer, SigningCommittee,
+};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -47,7 +49,7 @@ pub(crate) fn forged<V: Variant>(points: &[Affine<V::SignatureGroup>]) -> Partia
 }
 
 pub(crate) struct Dealt<V: Variant> {
-    pub(crate) committee: Committee<V>,
+    pub(crate) committee: SigningCommittee<V>,
     pub(crate) key: SecretKey,
     pub(crate) values: Vec<Scalar>,
     pub(crate) signers: BTreeMap<Party, Signer<V>>,
@@ -67,7 +69,7 @@ impl<V: Variant> Dealt<V> {
         let points = Points::of(&setup.access, setup.placement);
         let values = polynomial.shares(&points).expose().clone();
         let commitment = Commitment::commit(&polynomial);
-        let committee = Committee::from_commitment(setup, &commitment).unwrap();
+        let committee = SigningCommittee::from_commitment(setup, &commitment).unwrap();
         let access = committee.access().clone();
         let mut signers = BTreeMap::new();
         for party in access.parties().filter(|party| access.weight(*party) > 0) {

@@ -6,7 +6,7 @@ use crypto_core::curve::{Affine, Group, Projective, Scalar};
 use crypto_core::polynomial::{Placement, Points};
 use crypto_core::secret::Secret;
 use crypto_core::threshold::{
-    Committee, CommitteeError, KeyShareError, KeyShares, Partial, Purpose, Setup, Signer,
+    CommitteeError, KeyShareError, KeyShares, Partial, Purpose, Setup, Signer, SigningCommittee,
 };
 
 use super::fixture::{self, DOMAIN, Dealt, T, party, rng};
@@ -31,7 +31,7 @@ fn keys<G: Group>(values: &[Scalar]) -> Vec<Affine<G>> {
 
 fn share_keys_and_commitment_make_one_committee<V: Variant>(placement: Placement) {
     let dealt = Dealt::<V>::new(placement, 21);
-    let again = Committee::from_share_keys(
+    let again = SigningCommittee::from_share_keys(
         setup(placement),
         &dealt.committee.group_key(),
         keys(&dealt.values),
@@ -46,7 +46,7 @@ fn share_keys_of_a_higher_degree_are_refused<V: Variant>(placement: Placement) {
     let group = dealt.committee.group_key();
     let refused = Err(CommitteeError::Degree { t: T });
     let verdict = |group: &PublicKey<V>, shares: &[Affine<V::KeyGroup>]| {
-        Committee::from_share_keys(setup(placement), group, shares.to_vec()).map(|_| ())
+        SigningCommittee::from_share_keys(setup(placement), group, shares.to_vec()).map(|_| ())
     };
     let shares = keys::<V::KeyGroup>(&dealt.values);
     assert_eq!(verdict(&group, &shares), Ok(()));
@@ -78,19 +78,20 @@ fn a_committee_needs_parts_that_fit<V: Variant>(placement: Placement) {
     let need = 14;
     for got in [0, 13, 15] {
         let some: Vec<_> = shares.iter().copied().cycle().take(got).collect();
-        let verdict = Committee::from_share_keys(setup(placement), &group, some).map(|_| ());
+        let verdict = SigningCommittee::from_share_keys(setup(placement), &group, some).map(|_| ());
         assert_eq!(verdict, Err(CommitteeError::ShareKeys { got, need }));
     }
     for got in [13, 15] {
         let threshold = Threshold::new(T, got).unwrap();
         let setup = Setup { threshold, ..setup(placement) };
-        let verdict = Committee::from_share_keys(setup, &group, shares.clone()).map(|_| ());
+        let verdict = SigningCommittee::from_share_keys(setup, &group, shares.clone()).map(|_| ());
         assert_eq!(verdict, Err(CommitteeError::Threshold { got, need }));
     }
     for got in [T - 1, T + 1] {
         let coefficients = shares[..usize::try_from(got).unwrap()].to_vec();
         let commitment = Commitment::from_points(coefficients).unwrap();
-        let verdict = Committee::<V>::from_commitment(setup(placement), &commitment).map(|_| ());
+        let verdict =
+            SigningCommittee::<V>::from_commitment(setup(placement), &commitment).map(|_| ());
         assert_eq!(verdict, Err(CommitteeError::Commitment { got, need: T }));
     }
 }
@@ -100,7 +101,7 @@ fn the_identity_is_no_key<V: Variant>(placement: Placement) {
     // Of the right degree: zero everywhere.
     let zero = vec![Affine::identity(); usize::try_from(T).unwrap()];
     let zero = Commitment::from_points(zero).unwrap();
-    let verdict = Committee::<V>::from_commitment(setup(placement), &zero).map(|_| ());
+    let verdict = SigningCommittee::<V>::from_commitment(setup(placement), &zero).map(|_| ());
     assert_eq!(verdict, refused);
 }
 
@@ -116,7 +117,7 @@ fn a_share_of_zero_keeps_nobody_else_from_signing<V: Variant>(placement: Placeme
     let group = (Affine::<V::KeyGroup>::generator() * value(Scalar::ZERO)).to_affine();
     let group = PublicKey::from_bytes(group.to_bytes().as_ref()).unwrap();
     let committee =
-        Committee::<V>::from_share_keys(setup(placement), &group, keys(&values)).unwrap();
+        SigningCommittee::<V>::from_share_keys(setup(placement), &group, keys(&values)).unwrap();
     let partial = |at: u32| {
         let own = Secret::new(values[access.range(party(at))].to_vec());
         let signer = KeyShares::new(party(at), own).check(&committee).unwrap();
@@ -137,7 +138,7 @@ fn everything_is_in_the_digest<V: Variant>(placement: Placement) {
     let dealt = Dealt::<V>::new(placement, 26);
     let group = dealt.committee.group_key();
     let with = |setup, group: &PublicKey<V>, values: &[Scalar]| {
-        Committee::from_share_keys(setup, group, keys(values)).unwrap().id()
+        SigningCommittee::from_share_keys(setup, group, keys(values)).unwrap().id()
     };
     let id = |setup| with(setup, &group, &dealt.values);
     let own = id(setup(placement));

@@ -98,9 +98,9 @@ fn a_key_signs_nothing_but_its_purpose<V: Variant>(placement: Placement) {
     let verdict = partials[&party(0)].verify(committee, party(0), &disguised);
     assert_eq!(verdict, Err(PartialError::Purpose(wrong)));
     let verdict = committee.verify_all(&disguised, partials.clone());
-    assert_eq!(verdict.unwrap_err(), QuorumError::Purpose(wrong));
+    assert_eq!(verdict.unwrap_err(), QuorumError::from(wrong));
     let verdict = committee.check_all(&disguised, &partials);
-    assert_eq!(verdict.unwrap_err(), QuorumError::Purpose(wrong));
+    assert_eq!(verdict.unwrap_err(), QuorumError::from(wrong));
     let signature = committee
         .verify_all(&Message::round(RoundNumber::FIRST), partials.clone())
         .unwrap()
@@ -108,7 +108,7 @@ fn a_key_signs_nothing_but_its_purpose<V: Variant>(placement: Placement) {
     assert_eq!(committee.verify_result(&Message::round(RoundNumber::FIRST), &signature), Ok(()));
     assert!(committee.verify_result(&disguised, &signature).is_err());
     let verdict = committee.optimistic(&disguised, partials);
-    assert_eq!(verdict.unwrap_err(), QuorumError::Purpose(wrong));
+    assert_eq!(verdict.unwrap_err(), QuorumError::from(wrong));
 
     // And a key for one domain does nothing under another.
     let dealt = Dealt::<V>::new(placement, 5);

@@ -6,9 +6,9 @@ use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::wvuf::audit::{self, AuditError};
 use crypto_core::wvuf::{
-    AdmitError, AdmittedKey, BlindedKey, Combination, CombinationError, Committee, CommitteeError,
-    EvaluationKey, Input, InsertError, KeyShares, Partial, PartialError, Quorum, QuorumError,
-    SharedBlinding, blind, combine,
+    AdmitError, AdmittedKey, BlindedKey, Combination, CombinationError, CommitteeError,
+    EvaluationKey, Input, InsertError, KeyShares, NotAdmitted, Partial, PartialError, Quorum,
+    QuorumError, SharedBlinding, VufCommittee, blind, combine,
 };
 
 use rand_chacha::ChaCha20Rng;
@@ -384,14 +384,14 @@ fn partials_without_a_key_do_not_count() {
         all.insert(party(stranger), all[&party(0)]);
         let verdict = dealt.committee.verify_all(&input(), all.clone());
         let party = party(stranger);
-        assert_eq!(verdict.unwrap_err(), QuorumError::NotAdmitted { party });
+        assert_eq!(verdict.unwrap_err(), QuorumError::Misuse(NotAdmitted { party }));
         let verdict = dealt.committee.verify(party, &input(), &all[&party]);
         assert_eq!(verdict, Err(PartialError::NotAdmitted { party }));
     }
     // A member whose key has not been admitted counts for nothing either.
     let empty = fixture::committee(&dealt.public, SLOW);
     let verdict = empty.verify_all(&input(), partials(&dealt, &[0]));
-    assert_eq!(verdict.unwrap_err(), QuorumError::NotAdmitted { party: party(0) });
+    assert_eq!(verdict.unwrap_err(), QuorumError::Misuse(NotAdmitted { party: party(0) }));
     assert_eq!((empty.weight_of(party(0)), empty.admitted_weight()), (0, 0));
     assert_eq!(dealt.committee.admitted_weight(), WEIGHTS.iter().sum::<u32>());
 }
@@ -426,10 +426,10 @@ fn a_committee_needs_parts_that_fit() {
     let threshold = Threshold::new(SLOW, need).unwrap();
     let short = dealt.public[1..].to_vec();
     let got = short.len();
-    let verdict = Committee::new(access(), threshold, short).map(|_| ());
+    let verdict = VufCommittee::new(access(), threshold, short).map(|_| ());
     assert_eq!(verdict, Err(CommitteeError::PublicShares { got, need }));
     let other = Threshold::new(SLOW, need + 1).unwrap();
-    let verdict = Committee::new(access(), other, dealt.public.clone()).map(|_| ());
+    let verdict = VufCommittee::new(access(), other, dealt.public.clone()).map(|_| ());
     assert_eq!(verdict, Err(CommitteeError::Threshold { got: need + 1, need }));
 }
 
@@ -442,7 +442,7 @@ fn a_share_or_a_secret_that_everybody_knows_makes_no_committee() {
     let (access, need) = (Access::new(&WEIGHTS).unwrap(), WEIGHTS.iter().sum());
     let new = |t, public: &[G2Affine]| {
         let threshold = Threshold::new(t, need).unwrap();
-        Committee::new(access.clone(), threshold, public.to_vec()).map(|_| ())
+        VufCommittee::new(access.clone(), threshold, public.to_vec()).map(|_| ())
     };
     // All shares of party 2, which are one.
     let mut public = dealt.public.clone();
@@ -530,7 +530,7 @@ fn everything_is_in_the_digest() {
     let id = |weights: &[u32], t, public: &[G2Affine]| {
         let access = Access::new(weights).unwrap();
         let threshold = Threshold::new(t, access.total()).unwrap();
-        Committee::new(access, threshold, public.to_vec()).unwrap().id()
+        VufCommittee::new(access, threshold, public.to_vec()).unwrap().id()
     };
     let own = id(&WEIGHTS, SLOW, &dealt.public);
     assert_eq!(own, dealt.committee.id());

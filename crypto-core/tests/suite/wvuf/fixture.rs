@@ -6,7 +6,9 @@ use crypto_core::context::{ChainId, Context, EpochId, Slot};
 use crypto_core::curve::hazmat::{Gt, pairing};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use crypto_core::generators::{g_hat, h};
-use crypto_core::wvuf::{BlindedKey, Committee, EvaluationKey, Input, KeyShares, Partial, blind};
+use crypto_core::wvuf::{
+    BlindedKey, EvaluationKey, Input, KeyShares, Partial, VufCommittee, blind,
+};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -31,10 +33,10 @@ pub(crate) fn party(position: u32) -> Party {
     Party::new(position)
 }
 
-pub(crate) fn committee(public: &[G2Affine], t: u32) -> Committee {
+pub(crate) fn committee(public: &[G2Affine], t: u32) -> VufCommittee {
     let access = Access::new(&WEIGHTS).unwrap();
     let threshold = Threshold::new(t, access.total()).unwrap();
-    Committee::new(access, threshold, public.to_vec()).unwrap()
+    VufCommittee::new(access, threshold, public.to_vec()).unwrap()
 }
 
 /// Slot 7, without a value.
@@ -54,7 +56,7 @@ pub(crate) fn evaluate_in_the_clear(secret: &Scalar, input: &Input) -> Gt {
 
 /// One sharing, with all its secrets.
 pub(crate) struct Dealt {
-    pub(crate) committee: Committee,
+    pub(crate) committee: VufCommittee,
     pub(crate) public: Vec<G2Affine>,
     pub(crate) shares: BTreeMap<Party, Vec<G1Affine>>,
     pub(crate) keys: BTreeMap<Party, EvaluationKey>,

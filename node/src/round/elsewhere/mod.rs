@@ -114,7 +114,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stakes::StakeTable;
+    use lab::stakes::StakeTable;
     use std::path::Path;
 
     const TABLES: [&str; 10] = [

@@ -1,5 +1,7 @@
 // drand's published client in Go against a running devnet: go run . http://127.0.0.1:8787
 //
+// With -rounds it waits until there are so many.
+//
 // It takes round 1 for granted: it measures its endpoints' speed with it, and verifies a chain from it on.
 package main
 
@@ -8,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	nethttp "net/http"
 	"os"
@@ -39,15 +42,17 @@ func (e *endpoint) Get(ctx context.Context, round uint64) (drand.Result, error) 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := run(ctx, os.Args[1]); err != nil {
+	rounds := flag.Uint64("rounds", 3, "how many rounds there have to be")
+	flag.Parse()
+	if err := run(ctx, flag.Arg(0), *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println("go-clients is content")
 }
 
-func run(ctx context.Context, url string) error {
-	hash, err := there(ctx, url)
+func run(ctx context.Context, url string, rounds uint64) error {
+	hash, err := there(ctx, url, rounds)
 	if err != nil {
 		return err
 	}
@@ -60,10 +65,10 @@ func run(ctx context.Context, url string) error {
 	return nil
 }
 
-// there waits until the committee has made its key and some rounds are there; the chain's hash.
-func there(ctx context.Context, url string) ([]byte, error) {
+// there waits until the committee has made its key and so many rounds are there; the chain's hash.
+func there(ctx context.Context, url string, rounds uint64) ([]byte, error) {
 	var health struct{ Current uint64 }
-	for health.Current < 3 {
+	for health.Current < rounds {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

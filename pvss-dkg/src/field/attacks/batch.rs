@@ -12,7 +12,7 @@ use crate::field::layout::Layout;
 use crate::field::{Dealing, DealingError, verify, verify_all};
 use crate::fixture::{Committee, SLOW, as_dealer, party};
 use crate::proof::ProofError;
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 const FAULTS: usize = 9;
 
@@ -60,7 +60,7 @@ fn faulty(committee: &mut Committee, dealer: u32, fault: usize, sign: Scalar) ->
 
 fn expected(committee: &Committee, fault: usize) -> DealingError {
     match fault {
-        0 => DealingError::Degree { path: Path::Slow, threshold: SLOW },
+        0 => DealingError::Degree { path: SharePath::Slow, threshold: SLOW },
         1 | 3 => DealingError::Chunking,
         2 | 4 => DealingError::Sharing,
         5 => DealingError::Commitment,

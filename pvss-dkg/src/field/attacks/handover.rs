@@ -24,7 +24,7 @@ use crate::field::{
     verify,
 };
 use crate::fixture::{Committee, as_dealer, party, session, shape};
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 /// A committee with its key, and each party's shares of it.
 struct Epoch {
@@ -102,12 +102,13 @@ fn the_next_committee_holds_the_same_key() {
     let key = handover.key().unwrap();
     assert_eq!(key.public_key(), before.key.public_key());
     let access = after.config.shape().access().clone();
-    for (path, threshold) in [(Path::Slow, 4), (Path::Fast, 7)] {
+    for (path, threshold) in [(SharePath::Slow, 4), (SharePath::Fast, 7)] {
         let mut values = Vec::new();
         for to in access.parties() {
             let shares =
                 key.decrypt(&after.config, to, after.keys[to.index()].copy()).unwrap().shares;
-            let own = if path == Path::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
+            let own =
+                if path == SharePath::Slow { &shares.slow } else { shares.fast.as_ref().unwrap() };
             values.extend_from_slice(own.expose());
         }
         let indices: Vec<ShareIndex> =
@@ -119,8 +120,8 @@ fn the_next_committee_holds_the_same_key() {
     }
     // Shares before and after do not mix: they are of different polynomials.
     assert_ne!(
-        key.public_shares(Path::Slow).unwrap()[0],
-        before.key.public_shares(Path::Slow).unwrap()[0]
+        key.public_shares(SharePath::Slow).unwrap()[0],
+        before.key.public_shares(SharePath::Slow).unwrap()[0]
     );
 }
 
@@ -151,7 +152,7 @@ fn only_the_holder_deals_a_share_on_and_nothing_else() {
     let config = &after.config;
     let layout = Layout::new(config);
     let shape = config.shape();
-    let (slow, fast) = (shape.slow(), shape.threshold(Path::Fast));
+    let (slow, fast) = (shape.slow(), shape.threshold(SharePath::Fast));
     let sharing = Sharing::new(Secret::new(*share.expose()), slow, fast, rng);
     let witness = Witness::new(config, &layout, &sharing, rng);
     let digest = handover.before().digest;

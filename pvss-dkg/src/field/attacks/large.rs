@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crypto_core::curve::G1Affine;
 
 use super::{Cheat, dealt};
+use crate::accepted::Accepted;
 use crate::field::chunk::CHUNKS;
 use crate::field::large::{ChunkPlace, LargeChunk, LargeChunkError, RevealedMask, TooLarge};
 use crate::field::{Dealing, Key, verify};
 use crate::fixture::{Committee, party};
-use crate::shape::Path;
-use crate::verified::Verified;
+use crate::shape::SharePath;
 
 /// Who deals so, and to whom.
 pub(crate) const SLOW_DEALER: u32 = 5;
@@ -21,8 +21,8 @@ pub(crate) const CHUNK: usize = 6;
 /// An honest dealing of party 3 and a slow one, verified.
 pub(crate) struct Slow {
     pub(crate) committee: Committee,
-    pub(crate) honest: Arc<Verified<Dealing>>,
-    pub(crate) slow: Arc<Verified<Dealing>>,
+    pub(crate) honest: Arc<Accepted<Dealing>>,
+    pub(crate) slow: Arc<Accepted<Dealing>>,
 }
 
 impl Slow {
@@ -54,7 +54,7 @@ fn who_deals_a_large_chunk_is_shown_to_everybody_and_its_victim_has_its_share() 
     let [large] = opened.large.try_into().unwrap();
     let large: LargeChunk = large;
     assert_eq!(large.dealing().dealer(), party(SLOW_DEALER));
-    let (recipient, path) = (party(VICTIM), Path::Slow);
+    let (recipient, path) = (party(VICTIM), SharePath::Slow);
     let expected = TooLarge { recipient, path, share: 0, chunk: CHUNK };
     assert_eq!(large.verify(config), Ok(expected));
     // Nobody else was dealt anything large.
@@ -67,7 +67,7 @@ fn who_deals_a_large_chunk_is_shown_to_everybody_and_its_victim_has_its_share() 
 fn nothing_can_be_shown_of_an_honest_dealer() {
     let slow = Slow::new();
     let config = &slow.committee.config;
-    let check = |dealing: &Arc<Verified<Dealing>>, mask: RevealedMask| {
+    let check = |dealing: &Arc<Accepted<Dealing>>, mask: RevealedMask| {
         LargeChunk::new(Arc::clone(dealing), mask).verify(config)
     };
     let at = |item, chunk| ChunkPlace { item, chunk };

@@ -6,13 +6,13 @@ use crypto_core::bls::{Domain, MinSig, PublicKey};
 use crypto_core::curve::{G2Affine, Scalar};
 use crypto_core::polynomial::Placement;
 use crypto_core::secret::Secret;
-use crypto_core::threshold::{Committee as Signers, KeyShares, Message, Purpose, Setup};
+use crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee as Signers};
 
 use super::{Cheat, dealt, decrypted};
 use crate::field::chunk::split;
 use crate::field::{Key, verify};
 use crate::fixture::party;
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 const DOMAIN: Domain = Domain::new("pvss test");
 /// Who deals last; it holds four of eleven shares, where the slow path takes six.
@@ -35,7 +35,7 @@ fn a_share_cancelled_by_its_owner_does_not_stop_the_epoch() {
     let last = cheat.publish();
     let last = cheat.verify(last).unwrap();
     let key = Key::sum(&config, &[Arc::new(first), Arc::new(last)]).unwrap();
-    let public = key.public_shares(Path::Slow).unwrap();
+    let public = key.public_shares(SharePath::Slow).unwrap();
     assert_eq!(public[place], G2Affine::identity(), "the attack is real");
 
     let (access, threshold) = (config.shape().access().clone(), config.shape().slow());

@@ -18,7 +18,7 @@ use crate::protocol::{
     Collect, Effect, EpochKey, Evidence, EvidenceError, Fault, Input, Keygen, Keys, Misdeed,
     Output, Position, Role,
 };
-use crate::shape::Path;
+use crate::shape::SharePath;
 
 /// For each check of [`Evidence::verify`] what would pass without it.
 pub(super) fn tampered<C: Case>(_: Kind<C>) {
@@ -110,7 +110,7 @@ fn a_slow_dealer_is_accused_when_its_victim_opens() {
     let slow = Slow::new();
     let blank = Dkg::<field::Dealing>::new(Arc::clone(&slow.committee.config));
     let (fault, evidence, shares) = opened_by_the_victim(&slow, &blank);
-    let (recipient, path) = (Party::new(VICTIM), Path::Slow);
+    let (recipient, path) = (Party::new(VICTIM), SharePath::Slow);
     let misdeed = TooLarge { recipient, path, share: 0, chunk: CHUNK }.into();
     assert_eq!((&fault, shares), (&Fault { party: Party::new(SLOW_DEALER), misdeed }, 3));
 

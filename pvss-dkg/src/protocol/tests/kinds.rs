@@ -28,7 +28,7 @@ use crate::field::{self, Handover};
 use crate::fixture::shape;
 use crate::key::DecryptionKey;
 use crate::protocol::{Collect, EpochKey, Place, Role};
-use crate::shape::Path;
+use crate::shape::SharePath;
 use crate::{OtherPurpose, PurposeError};
 
 pub(super) type GroupKind = Dkg<Dealing>;
@@ -152,7 +152,8 @@ impl Case for GroupKind {
 
     fn check_shares(key: &EpochKey<Self::Element>, shares: &Shares, party: Party) {
         let range = key.shape().access().range(party);
-        for (path, own) in [(Path::Slow, &shares.slow), (Path::Fast, shares.fast.as_ref().unwrap())]
+        for (path, own) in
+            [(SharePath::Slow, &shares.slow), (SharePath::Fast, shares.fast.as_ref().unwrap())]
         {
             let public = &key.public_shares(path).unwrap()[range.clone()];
             assert_eq!(own.expose().len(), public.len());
@@ -175,7 +176,9 @@ fn check_field_shares(
     party: Party,
 ) {
     let range = key.shape().access().range(party);
-    for (path, own) in [(Path::Slow, &shares.slow), (Path::Fast, shares.fast.as_ref().unwrap())] {
+    for (path, own) in
+        [(SharePath::Slow, &shares.slow), (SharePath::Fast, shares.fast.as_ref().unwrap())]
+    {
         let public = &key.public_shares(path).unwrap()[range.clone()];
         assert_eq!(own.expose().len(), public.len());
         for (share, public) in own.expose().iter().zip(public) {

@@ -2,6 +2,7 @@
 //! with one key and shares of it, or all with the same reason, and none of them is ever accused.
 
 mod chain;
+mod either;
 mod evidence;
 mod faults;
 mod kinds;

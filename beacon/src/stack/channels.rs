@@ -1,0 +1,428 @@
+//! The channels of a stack, as a list of schemes: what is done to all of them, or to one.
+//!
+//! A list is a type: `(Bls, (MultiSig, (Decryption, ())))`. What belongs to one of its channels is a
+//! [`OneOf`], with as many [`Rest`](OneOf::Rest)s as there are channels before it. So a channel's number is
+//! its place, everything is dispatched statically, and another channel is another place at the end.
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::fmt::{self, Debug};
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use protocol::{Instant, Machine, Recipient, Slot, Value, View};
+
+use super::{Record, StackError};
+use crate::config::Config;
+use crate::epochs::{self, Epochs};
+use crate::event;
+use crate::job;
+use crate::schemes::Scheme;
+use crate::wire;
+
+/// A channel's place in its list, from 0. It is in every message and every record, so a list grows at its
+/// end.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
+)]
+pub struct Channel(u8);
+
+impl Channel {
+    /// The channel at this place.
+    #[must_use]
+    pub const fn new(place: u8) -> Self {
+        Self(place)
+    }
+
+    /// The byte that messages and records carry for this channel.
+    #[must_use]
+    pub const fn place(self) -> u8 {
+        self.0
+    }
+
+    /// The place behind; a stack refuses lists that have more of them than numbers.
+    const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "channel {}", self.0)
+    }
+}
+
+/// Something of one channel in a list: of the first, or of one behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneOf<First, Rest> {
+    /// Of the first channel.
+    First(First),
+    /// Of a later one.
+    Rest(Rest),
+}
+
+/// A job or a verdict with the epoch that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfEpoch<T> {
+    /// The epoch whose beacon wants the job done.
+    pub epoch: EpochId,
+    /// The job, or what came of it.
+    pub what: T,
+}
+
+/// What every channel hears of the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// This party is about to vote: see [`Input::Prefinalized`](crate::Input::Prefinalized).
+    Prefinalized {
+        /// The slot that becomes final if enough parties cast this vote.
+        slot: Slot,
+        /// The view in which the vote is cast.
+        view: View,
+        /// The value that the slot is then final with.
+        value: Value,
+    },
+    /// A slot is final: see [`Input::Finalized`](crate::Input::Finalized).
+    Finalized {
+        /// The slot that the engine knows to be final.
+        slot: Slot,
+        /// What it was finalized with; `None` if it was skipped.
+        value: Option<Value>,
+    },
+    /// This party is about to give up a view: see [`Input::Abandoned`](crate::Input::Abandoned).
+    Abandoned {
+        /// The view that its timeout or nullify is for.
+        view: View,
+    },
+    /// The time that [`wake_at`](protocol::Machine::wake_at) named has passed.
+    Tick,
+}
+
+/// What a channel wants done, beside its records.
+#[derive(Clone, Debug)]
+pub enum ChannelOutput<L: Channels> {
+    /// A message for other parties.
+    Send {
+        /// The recipients, by their numbers in the epoch.
+        to: Recipient<Party>,
+        /// The epoch of the slot that the message is about.
+        epoch: EpochId,
+        /// The message of one channel, not in an envelope yet.
+        message: L::Message,
+    },
+    /// A job to run outside of the machine.
+    Check(L::Job),
+    /// What is neither message nor job: a reveal, a fault, a refusal.
+    Of(L::Effect),
+}
+
+/// A list of schemes, each with a channel. Implemented for `()` and for `(S, L)` with a scheme `S` and a
+/// list `L`; nothing else needs to be one.
+pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
+    /// The channels themselves; `None` for each that this chain does without.
+    type Epochs: Debug;
+    /// A message of one channel.
+    type Message: Clone + Debug + Eq + Send + Sync;
+    /// Something that only one channel is told.
+    type Input: Clone + Debug;
+    /// What one channel wants done, beside records, messages and jobs.
+    type Effect: Clone + Debug;
+    /// What one channel goes on with in the next epoch.
+    type Config: Debug;
+    /// A job of one channel.
+    type Job: Clone + Debug + Send + Sync;
+    /// What came of it.
+    type Verdict: Clone + Debug + Eq + Send + Sync;
+
+    /// How many channels there are.
+    const COUNT: usize;
+
+    /// Tells every channel what happened.
+    fn tell(epochs: &mut Self::Epochs, now: Instant, event: Event);
+
+    /// Tells one channel; one that is not in use hears nothing.
+    fn handle(epochs: &mut Self::Epochs, now: Instant, input: Self::Input);
+
+    /// What the first channel that wants something wants next; the list begins at `channel`.
+    fn poll(
+        epochs: &mut Self::Epochs,
+        channel: Channel,
+    ) -> Option<protocol::Output<Record, ChannelOutput<Self>>>;
+
+    /// When the first of them wants to be told the time.
+    fn wake_at(epochs: &Self::Epochs) -> Option<Instant>;
+
+    /// The next committee of one channel.
+    ///
+    /// # Errors
+    /// If the channel is not in use, or the committee does not follow.
+    fn hand_over(
+        epochs: &mut Self::Epochs,
+        channel: Channel,
+        config: Self::Config,
+    ) -> Result<(), StackError>;
+
+    /// The next committees are without this party.
+    ///
+    /// # Errors
+    /// Of the first channel that cannot end there.
+    fn leave(epochs: &mut Self::Epochs, first: Slot) -> Result<(), StackError>;
+
+    /// The fewest records of all channels.
+    fn snapshot(epochs: &Self::Epochs, channel: Channel) -> Vec<Record>;
+
+    /// The public keys of each channel, of its next committee too.
+    fn public_keys(epochs: &Self::Epochs, next: Option<&Self::Config>) -> Vec<BTreeSet<Vec<u8>>>;
+
+    /// A message as its channel hears it.
+    fn received(from: Party, epoch: EpochId, message: Self::Message) -> Self::Input;
+
+    /// A verdict as its channel hears it.
+    fn checked(verdict: Self::Verdict) -> Self::Input;
+
+    /// The verdict of a job, computed without any channel's state.
+    fn run(job: &Self::Job) -> Self::Verdict;
+
+    /// Writes channel (1 byte) ‖ message.
+    ///
+    /// # Errors
+    /// The writer's.
+    fn write<W: Write>(message: &Self::Message, channel: Channel, writer: &mut W) -> IoResult<()>;
+
+    /// Reads the message of the channel at a place in this list.
+    ///
+    /// # Errors
+    /// If there is no such channel, or the message is none of it.
+    fn read<R: Read>(place: u8, reader: &mut R) -> IoResult<Self::Message>;
+}
+
+impl Channels for () {
+    type Epochs = ();
+    type Message = Infallible;
+    type Input = Infallible;
+    type Effect = Infallible;
+    type Config = Infallible;
+    type Job = Infallible;
+    type Verdict = Infallible;
+
+    const COUNT: usize = 0;
+
+    fn tell((): &mut (), _: Instant, _: Event) {}
+
+    fn handle((): &mut (), _: Instant, input: Infallible) {
+        match input {}
+    }
+
+    fn poll((): &mut (), _: Channel) -> Option<protocol::Output<Record, ChannelOutput<()>>> {
+        None
+    }
+
+    fn wake_at((): &()) -> Option<Instant> {
+        None
+    }
+
+    fn hand_over((): &mut (), _: Channel, config: Infallible) -> Result<(), StackError> {
+        match config {}
+    }
+
+    fn leave((): &mut (), _: Slot) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    fn snapshot((): &(), _: Channel) -> Vec<Record> {
+        Vec::new()
+    }
+
+    fn public_keys((): &(), _: Option<&Infallible>) -> Vec<BTreeSet<Vec<u8>>> {
+        Vec::new()
+    }
+
+    fn received(_: Party, _: EpochId, message: Infallible) -> Infallible {
+        match message {}
+    }
+
+    fn checked(verdict: Infallible) -> Infallible {
+        match verdict {}
+    }
+
+    fn run(job: &Infallible) -> Infallible {
+        match *job {}
+    }
+
+    fn write<W: Write>(message: &Infallible, _: Channel, _: &mut W) -> IoResult<()> {
+        match *message {}
+    }
+
+    fn read<R: Read>(_: u8, _: &mut R) -> IoResult<Infallible> {
+        Err(Error::new(ErrorKind::InvalidData, "no such channel"))
+    }
+}
+
+impl<S: Scheme, L: Channels> Channels for (S, L) {
+    type Epochs = (Option<Epochs<S>>, L::Epochs);
+    type Message = OneOf<wire::Message<S>, L::Message>;
+    type Input = OneOf<epochs::Input<S>, L::Input>;
+    type Effect = OneOf<epochs::Effect<S>, L::Effect>;
+    type Config = OneOf<Config<S>, L::Config>;
+    type Job = OneOf<OfEpoch<job::Job<S>>, L::Job>;
+    type Verdict = OneOf<OfEpoch<job::Verdict<S>>, L::Verdict>;
+
+    const COUNT: usize = 1 + L::COUNT;
+
+    fn tell((first, rest): &mut Self::Epochs, now: Instant, event: Event) {
+        if let Some(first) = first {
+            first.handle(now, heard(event));
+        }
+        L::tell(rest, now, event);
+    }
+
+    fn handle((first, rest): &mut Self::Epochs, now: Instant, input: Self::Input) {
+        match (input, first) {
+            (OneOf::First(input), Some(first)) => first.handle(now, input),
+            // Its peers' choice, and nothing to keep.
+            (OneOf::First(_), None) => {}
+            (OneOf::Rest(input), _) => L::handle(rest, now, input),
+        }
+    }
+
+    fn poll(
+        (first, rest): &mut Self::Epochs,
+        channel: Channel,
+    ) -> Option<protocol::Output<Record, ChannelOutput<Self>>> {
+        match first.as_mut().and_then(Machine::poll) {
+            Some(output) => Some(output.map(|record| Record { channel, record }, said)),
+            None => L::poll(rest, channel.next())
+                .map(|output| output.map(|record| record, ChannelOutput::behind)),
+        }
+    }
+
+    fn wake_at((first, rest): &Self::Epochs) -> Option<Instant> {
+        first.as_ref().and_then(Machine::wake_at).into_iter().chain(L::wake_at(rest)).min()
+    }
+
+    fn hand_over(
+        (first, rest): &mut Self::Epochs,
+        channel: Channel,
+        config: Self::Config,
+    ) -> Result<(), StackError> {
+        match config {
+            OneOf::First(config) => {
+                Ok(first.as_mut().ok_or(StackError::Unused(channel))?.hand_over(config)?)
+            }
+            OneOf::Rest(config) => L::hand_over(rest, channel.next(), config),
+        }
+    }
+
+    fn leave((first, rest): &mut Self::Epochs, slot: Slot) -> Result<(), StackError> {
+        if let Some(first) = first {
+            first.leave(slot)?;
+        }
+        L::leave(rest, slot)
+    }
+
+    fn snapshot((first, rest): &Self::Epochs, channel: Channel) -> Vec<Record> {
+        let records = first.iter().flat_map(Epochs::snapshot);
+        let records = records.map(|record| Record { channel, record });
+        records.chain(L::snapshot(rest, channel.next())).collect()
+    }
+
+    fn public_keys(
+        (first, rest): &Self::Epochs,
+        next: Option<&Self::Config>,
+    ) -> Vec<BTreeSet<Vec<u8>>> {
+        let mut keys = first.as_ref().map(Epochs::public_keys).unwrap_or_default();
+        let next = match next {
+            Some(OneOf::First(config)) => {
+                keys.extend(config.public_keys());
+                None
+            }
+            Some(OneOf::Rest(config)) => Some(config),
+            None => None,
+        };
+        let mut all = vec![keys];
+        all.extend(L::public_keys(rest, next));
+        all
+    }
+
+    fn received(from: Party, epoch: EpochId, message: Self::Message) -> Self::Input {
+        match message {
+            OneOf::First(message) => {
+                let message = epochs::Message { epoch, message };
+                OneOf::First(epochs::Input::Received { from, message })
+            }
+            OneOf::Rest(message) => OneOf::Rest(L::received(from, epoch, message)),
+        }
+    }
+
+    fn checked(verdict: Self::Verdict) -> Self::Input {
+        match verdict {
+            OneOf::First(OfEpoch { epoch, what }) => {
+                OneOf::First(epochs::Input::Checked { epoch, verdict: what })
+            }
+            OneOf::Rest(verdict) => OneOf::Rest(L::checked(verdict)),
+        }
+    }
+
+    fn run(job: &Self::Job) -> Self::Verdict {
+        match job {
+            OneOf::First(OfEpoch { epoch, what }) => {
+                OneOf::First(OfEpoch { epoch: *epoch, what: what.run() })
+            }
+            OneOf::Rest(job) => OneOf::Rest(L::run(job)),
+        }
+    }
+
+    fn write<W: Write>(message: &Self::Message, channel: Channel, writer: &mut W) -> IoResult<()> {
+        match message {
+            OneOf::First(message) => {
+                channel.serialize(writer)?;
+                message.serialize(writer)
+            }
+            OneOf::Rest(message) => L::write(message, channel.next(), writer),
+        }
+    }
+
+    fn read<R: Read>(place: u8, reader: &mut R) -> IoResult<Self::Message> {
+        match place.checked_sub(1) {
+            None => Ok(OneOf::First(wire::Message::deserialize_reader(reader)?)),
+            Some(place) => Ok(OneOf::Rest(L::read(place, reader)?)),
+        }
+    }
+}
+
+const fn heard<S: Scheme>(event: Event) -> epochs::Input<S> {
+    match event {
+        Event::Prefinalized { slot, view, value } => {
+            epochs::Input::Prefinalized { slot, view, value }
+        }
+        Event::Finalized { slot, value } => epochs::Input::Finalized { slot, value },
+        Event::Abandoned { view } => epochs::Input::Abandoned { view },
+        Event::Tick => epochs::Input::Tick,
+    }
+}
+
+fn said<S: Scheme, L: Channels>(effect: epochs::Effect<S>) -> ChannelOutput<(S, L)> {
+    match effect {
+        epochs::Effect::Of { epoch, effect: event::Effect::Send { to, message } } => {
+            ChannelOutput::Send { to, epoch, message: OneOf::First(message) }
+        }
+        epochs::Effect::Of { epoch, effect: event::Effect::Check(what) } => {
+            ChannelOutput::Check(OneOf::First(OfEpoch { epoch, what }))
+        }
+        other => ChannelOutput::Of(OneOf::First(other)),
+    }
+}
+
+impl<L: Channels> ChannelOutput<L> {
+    /// The same, where a channel stands before the list.
+    fn behind<S: Scheme>(self) -> ChannelOutput<(S, L)> {
+        match self {
+            Self::Send { to, epoch, message } => {
+                ChannelOutput::Send { to, epoch, message: OneOf::Rest(message) }
+            }
+            Self::Check(job) => ChannelOutput::Check(OneOf::Rest(job)),
+            Self::Of(effect) => ChannelOutput::Of(OneOf::Rest(effect)),
+        }
+    }
+}

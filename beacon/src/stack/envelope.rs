@@ -1,0 +1,104 @@
+//! What all channels say because of one event, in one message.
+use std::collections::BTreeMap;
+
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use protocol::Recipient;
+
+use super::channels::{Channel, Channels};
+use super::{Effect, Output};
+
+/// What leaves together: messages about slots of one epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope<L: Channels> {
+    epoch: EpochId,
+    messages: Vec<L::Message>,
+}
+
+impl<L: Channels> Envelope<L> {
+    /// The most messages of one envelope.
+    pub const MOST: usize = 16;
+
+    /// Whose slots it is about, and by which numbers its sender and recipients go.
+    #[must_use]
+    pub const fn epoch(&self) -> EpochId {
+        self.epoch
+    }
+
+    /// What is said; never nothing.
+    #[must_use]
+    pub fn messages(&self) -> &[L::Message] {
+        &self.messages
+    }
+
+    /// Puts messages about one epoch together; `None` if there are none, or too many.
+    #[must_use]
+    pub fn new(epoch: EpochId, messages: Vec<L::Message>) -> Option<Self> {
+        (1..=Self::MOST).contains(&messages.len()).then_some(Self { epoch, messages })
+    }
+
+    pub(super) fn one(epoch: EpochId, message: L::Message) -> Self {
+        Self { epoch, messages: vec![message] }
+    }
+
+    pub(super) fn into_messages(self) -> Vec<L::Message> {
+        self.messages
+    }
+}
+
+impl<L: Channels> BorshSerialize for Envelope<L> {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        self.epoch.serialize(writer)?;
+        // Never more than `MOST`.
+        u32::try_from(self.messages.len()).unwrap_or(u32::MAX).serialize(writer)?;
+        self.messages.iter().try_for_each(|message| L::write(message, Channel::new(0), writer))
+    }
+}
+
+impl<L: Channels> BorshDeserialize for Envelope<L> {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let epoch = EpochId::deserialize_reader(reader)?;
+        let count = u32::deserialize_reader(reader)?;
+        if !(1..=Self::MOST).contains(&usize::try_from(count).unwrap_or(usize::MAX)) {
+            return Err(Error::new(ErrorKind::InvalidData, "no envelope has so many messages"));
+        }
+        let messages = (0..count).map(|_| L::read(u8::deserialize_reader(reader)?, reader));
+        Ok(Self { epoch, messages: messages.collect::<IoResult<_>>()? })
+    }
+}
+
+/// Each message waits for the last one to the same parties: none is before a record that it was behind.
+pub(super) fn enveloped<L: Channels>(outputs: Vec<Output<L>>) -> impl Iterator<Item = Output<L>> {
+    let mut backwards: Vec<Output<L>> = Vec::with_capacity(outputs.len());
+    let mut open = BTreeMap::new();
+    for output in outputs.into_iter().rev() {
+        if let Output::Do(Effect::Send { to, envelope: Envelope { epoch, messages } }) = &output {
+            let last =
+                open.get(&(*epoch, place(*to))).and_then(|at: &usize| backwards.get_mut(*at));
+            if let Some(Output::Do(Effect::Send { envelope, .. })) = last
+                && envelope.messages.len() < Envelope::<L>::MOST
+            {
+                envelope.messages.extend(messages.iter().cloned());
+                continue;
+            }
+            open.insert((*epoch, place(*to)), backwards.len());
+        }
+        backwards.push(output);
+    }
+    backwards.into_iter().rev().map(|output| match output {
+        Output::Do(Effect::Send { to, mut envelope }) => {
+            envelope.messages.reverse();
+            Output::Do(Effect::Send { to, envelope })
+        }
+        other => other,
+    })
+}
+
+const fn place(to: Recipient<Party>) -> Option<Party> {
+    match to {
+        Recipient::All => None,
+        Recipient::One(party) => Some(party),
+    }
+}

@@ -1,0 +1,101 @@
+//! Values of threshold BLS: rounds of a beacon, each as drand's HTTP interface gives it.
+//!
+//! A round's signature is the group's on `SHA-256(round)`, its value is `SHA-256(signature)`. Whoever
+//! has the public key checks it with any client of `bls-unchained-g1-rfc9380`; here it is checked by
+//! [`crypto_core::drand`], all rounds in one batch.
+use std::num::NonZeroU32;
+
+use ::beacon::{Bls, Reveal};
+use crypto_core::bls::min_sig::{PublicKey, Signature};
+use crypto_core::drand::{ChainInfo, Round, RoundNumber, RoundsError, Schedule, Scheme};
+use serde::{Deserialize, Serialize};
+
+use super::{Hex, Kind, Unverified, mismatch};
+
+/// The file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rounds {
+    scheme: Kind,
+    public_key: Hex<PublicKey>,
+    rounds: Vec<Entry>,
+}
+
+/// One round, in drand's words.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    round: u64,
+    /// The value, 32 bytes.
+    randomness: String,
+    signature: Hex<Signature>,
+}
+
+impl Rounds {
+    /// Collects a run.
+    #[must_use]
+    pub fn new(key: PublicKey, reveals: &[&Reveal<Bls>]) -> Self {
+        let entry = |reveal: &&Reveal<Bls>| Entry {
+            // Verification says that there is no round 0.
+            round: reveal.round.map_or(0, RoundNumber::get),
+            randomness: hex::encode(reveal.randomness()),
+            signature: Hex(reveal.output),
+        };
+        Self {
+            scheme: Kind::Bls,
+            public_key: Hex(key),
+            rounds: reveals.iter().map(entry).collect(),
+        }
+    }
+
+    /// How many slots it has.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// Its slots, as they stand there.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.rounds.iter().map(|entry| entry.round).collect()
+    }
+
+    /// The group's public key.
+    #[must_use]
+    pub fn key(&self) -> String {
+        hex::encode(self.public_key.0.to_bytes())
+    }
+
+    /// Verifies every round. Costs two pairings, and a hash to the curve and a term of a sum for each.
+    ///
+    /// # Errors
+    /// The first round that does not hold.
+    pub fn verify(&self) -> Result<(), Unverified> {
+        let failed =
+            |round: u64, what: &dyn std::fmt::Display| Unverified(format!("round {round}: {what}"));
+        // When rounds are due, and the name that follows from it, play no role in a signature.
+        let schedule = Schedule { genesis_time: 0, period: NonZeroU32::MIN };
+        let key = self.public_key.0.to_bytes();
+        let chain = ChainInfo::new(Scheme::UnchainedG1Rfc9380, &key, schedule, [0; 32], "default")
+            .map_err(|error| Unverified(format!("public key: {error}")))?;
+        let mut rounds = Vec::with_capacity(self.rounds.len());
+        for entry in &self.rounds {
+            let number = RoundNumber::new(entry.round)
+                .ok_or_else(|| failed(entry.round, &"rounds count from one"))?;
+            let signature = entry.signature.0.to_bytes().to_vec();
+            rounds.push(Round { number, signature, previous: None, randomness: None });
+        }
+        let values = chain.verify_all(&rounds).map_err(|RoundsError { faults, .. }| {
+            let first = faults.iter().next();
+            let found = first.and_then(|(at, what)| Some((self.rounds.get(*at)?.round, what)));
+            match found {
+                Some((round, what)) => failed(round, what),
+                None => Unverified("the rounds are not the key's".to_owned()),
+            }
+        })?;
+        for (entry, value) in self.rounds.iter().zip(&values) {
+            mismatch(&entry.randomness, value.as_bytes(), "the signature gives")
+                .map_err(|what| failed(entry.round, &what))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! Values of the weighted VUF.
+//!
+//! They have no short public proof, so each travels with the partials that made it. The file holds, per
+//! path, who may evaluate (weights, threshold, public shares `Aⱼ` and blinded keys) and, per slot, value
+//! and partials. Its key digest says whose public shares they are.
+//!
+//! Elsewhere: the verification (`crypto_core::wvuf::audit`), which shares no code with what computed
+//! the values.
+use std::collections::BTreeMap;
+
+use ::beacon::{Path, Reveal, Wvuf};
+use crypto_core::access::Party;
+use crypto_core::context::{ChainId, Context, EpochId, Slot};
+use crypto_core::curve::G2Affine;
+use crypto_core::wvuf::{BlindedKey, Partial, VufCommittee, audit};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use validator::scheme::PerPath;
+
+use super::{Hex, Kind, Unverified, mismatch};
+
+/// The file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluations {
+    scheme: Kind,
+    chain: Hex<ChainId>,
+    epoch: u64,
+    evaluators: Evaluators,
+    slots: Vec<Entry>,
+}
+
+/// Who may evaluate, on both paths.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Evaluators {
+    weights: Vec<u32>,
+    slow: Keys,
+    fast: Option<Keys>,
+}
+
+/// Who may evaluate on one path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    threshold: u32,
+    public_shares: Vec<Hex<G2Affine>>,
+    blinded: BTreeMap<u32, Hex<BlindedKey>>,
+}
+
+/// One slot's value and how it came about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    slot: u64,
+    /// The value, 32 bytes.
+    randomness: String,
+    path: PathName,
+    partials: BTreeMap<u32, Hex<Partial>>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PathName {
+    Slow,
+    Fast,
+}
+
+impl Evaluations {
+    /// Collects a run.
+    #[must_use]
+    pub fn new(
+        context: Context,
+        committees: &PerPath<VufCommittee>,
+        reveals: &[&Reveal<Wvuf>],
+    ) -> Self {
+        Self {
+            scheme: Kind::Wvuf,
+            chain: Hex(context.chain),
+            epoch: context.epoch.get(),
+            evaluators: Evaluators::new(committees),
+            slots: reveals.iter().map(|reveal| Entry::new(reveal)).collect(),
+        }
+    }
+
+    /// How many slots it has.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Its slots, as they stand there.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.slots.iter().map(|entry| entry.slot).collect()
+    }
+
+    /// How many parties it names.
+    pub(super) fn parties(&self) -> usize {
+        self.evaluators.weights.len()
+    }
+
+    /// The digest of who may evaluate and of how many it takes: weights, thresholds and public shares
+    /// of both paths. Without the thresholds in it, one partial and a threshold of one would make a
+    /// value of the same key.
+    #[must_use]
+    pub fn key_digest(&self) -> String {
+        let Evaluators { weights, slow, fast } = &self.evaluators;
+        let mut hash = Sha256::new_with_prefix(b"PREFINAL-V1-NODE-CHRONICLE-KEY");
+        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes();
+        hash.update(count(weights.len()));
+        weights.iter().for_each(|weight| hash.update(weight.to_be_bytes()));
+        for keys in [Some(slow), fast.as_ref()].into_iter().flatten() {
+            hash.update(keys.threshold.to_be_bytes());
+            hash.update(count(keys.public_shares.len()));
+            keys.public_shares.iter().for_each(|share| hash.update(share.0.to_bytes()));
+        }
+        hex::encode(hash.finalize())
+    }
+
+    /// Verifies every value: each key share by share, each partial alone, and the value from all
+    /// partials that are there. Costs two pairings per share and three per partial.
+    ///
+    /// # Errors
+    /// The first key, partial or value that does not hold.
+    pub fn verify(&self) -> Result<(), Unverified> {
+        let context = Context { chain: self.chain.0, epoch: EpochId::new(self.epoch) };
+        let slow = self.evaluators.audit(&self.evaluators.slow, "slow")?;
+        let fast = self.evaluators.fast.as_ref();
+        let fast = fast.map(|keys| self.evaluators.audit(keys, "fast")).transpose()?;
+        if let Some(fast) = &fast {
+            slow.check_other_path(fast).map_err(|error| Unverified(format!("keys: {error}")))?;
+        }
+        for entry in &self.slots {
+            let failed =
+                |what: &dyn std::fmt::Display| Unverified(format!("slot {}: {what}", entry.slot));
+            let audit = match entry.path {
+                PathName::Slow => &slow,
+                PathName::Fast => {
+                    fast.as_ref().ok_or_else(|| failed(&"came by a path that has no keys"))?
+                }
+            };
+            let partials = by_party(&entry.partials);
+            let output = audit
+                .evaluate(&context, Slot::new(entry.slot), None, &partials)
+                .map_err(|error| failed(&error))?;
+            let computed = output.randomness();
+            mismatch(&entry.randomness, &computed, "the partials give")
+                .map_err(|what| failed(&what))?;
+        }
+        Ok(())
+    }
+}
+
+impl Evaluators {
+    fn new(committees: &PerPath<VufCommittee>) -> Self {
+        let keys = |committee: &VufCommittee| Keys {
+            threshold: committee.threshold().t().get(),
+            public_shares: committee.public().iter().copied().map(Hex).collect(),
+            blinded: by_number(committee.keys()),
+        };
+        Self {
+            weights: committees.slow.access().weights(),
+            slow: keys(&committees.slow),
+            fast: committees.fast.as_ref().map(keys),
+        }
+    }
+
+    fn audit(&self, keys: &Keys, path: &str) -> Result<audit::Audit, Unverified> {
+        let public: Vec<G2Affine> = keys.public_shares.iter().map(|share| share.0).collect();
+        audit::keys(&self.weights, keys.threshold, &public, &by_party(&keys.blinded))
+            .map_err(|error| Unverified(format!("keys of the {path} path: {error}")))
+    }
+}
+
+impl Entry {
+    fn new(reveal: &Reveal<Wvuf>) -> Self {
+        Self {
+            slot: reveal.slot.get(),
+            randomness: hex::encode(reveal.randomness()),
+            path: match reveal.path {
+                Path::Slow | Path::Tight => PathName::Slow,
+                Path::Fast => PathName::Fast,
+            },
+            partials: by_number(&reveal.proof),
+        }
+    }
+}
+
+fn by_number<T: Clone>(map: &BTreeMap<Party, T>) -> BTreeMap<u32, Hex<T>> {
+    map.iter().map(|(party, one)| (party.get(), Hex(one.clone()))).collect()
+}
+
+fn by_party<T: Clone>(map: &BTreeMap<u32, Hex<T>>) -> BTreeMap<Party, T> {
+    map.iter().map(|(number, one)| (Party::new(*number), one.0.clone())).collect()
+}

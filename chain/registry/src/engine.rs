@@ -1,0 +1,96 @@
+//! The engines that programs know, in one place: their names, and which keys each signs with.
+//!
+//! To add an engine is to add its crate, a [`Name`], an implementation of [`Listed`], and a line in
+//! [`types!`](crate::types).
+
+use ::jolteon::Jolteon;
+use crypto_core::bls::min_sig;
+use crypto_core::verified::Verified;
+use engine::{Launch, Member, Past};
+use malachite::Malachite;
+
+use validator::StartError;
+use validator::setup::{Identity, Setup};
+
+/// Which engine a committee runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Name {
+    /// Jolteon with order votes, the reference engine
+    #[default]
+    Jolteon,
+    /// Malachite, the Tendermint of circlefin/malachite
+    Malachite,
+}
+
+/// An engine whose keys a set-up and an identity have.
+pub trait Listed: Launch {
+    /// Whether its slots take milliseconds on one machine and wait for no job: unpaced they leave behind
+    /// the parties that still open their shares, and then the jobs that compute values.
+    const OUTRUNS_JOBS: bool;
+
+    /// All members of the set-up, each with the key that this engine verifies.
+    ///
+    /// # Errors
+    /// If a member has no such key.
+    fn members(setup: &Setup) -> Result<Vec<Member<Self::PublicKey>>, StartError>;
+
+    /// What this party signs with.
+    ///
+    /// # Errors
+    /// If the identity has no such key.
+    fn key(identity: &Identity) -> Result<Self::SecretKey, StartError>;
+
+    /// An engine of this party that goes on where its records end.
+    ///
+    /// # Errors
+    /// If the engine refuses its configuration or its records.
+    fn begin(
+        setup: &Setup,
+        identity: &Identity,
+        records: Vec<Self::Record>,
+    ) -> Result<(Self, Past), StartError> {
+        let config = engine::Config {
+            context: setup.context,
+            me: identity.me,
+            members: Self::members(setup)?,
+            timeout: setup.timeout,
+            pace: setup.pace,
+            max_block_bytes: setup.max_block_bytes,
+        };
+        let started = Self::start(config, Self::key(identity)?, records);
+        started.map_err(|error| StartError::Engine(error.to_string()))
+    }
+}
+
+impl Listed for Jolteon {
+    const OUTRUNS_JOBS: bool = false;
+
+    fn members(setup: &Setup) -> Result<Vec<Member<Verified<min_sig::PublicKey>>>, StartError> {
+        Ok(setup.members.clone())
+    }
+
+    fn key(identity: &Identity) -> Result<min_sig::SecretKey, StartError> {
+        let signer = identity.signer.to_secret_bytes();
+        min_sig::SecretKey::from_secret_bytes(&signer)
+            .map_err(|error| StartError::Engine(error.to_string()))
+    }
+}
+
+/// It signs with a key of its own, on another curve, that each identity draws from its seed.
+impl Listed for Malachite {
+    const OUTRUNS_JOBS: bool = true;
+
+    fn members(setup: &Setup) -> Result<Vec<Member<malachite::PublicKey>>, StartError> {
+        let members = setup.members.iter().zip(&setup.ed25519);
+        let member = |(member, key): (&Member<_>, &[u8; 32])| {
+            let key = malachite::PublicKey::from_bytes(*key);
+            let key = key.map_err(|error| StartError::Engine(error.to_string()))?;
+            Ok(Member { key, stake: member.stake })
+        };
+        members.map(member).collect()
+    }
+
+    fn key(identity: &Identity) -> Result<malachite::SecretKey, StartError> {
+        Ok(malachite::SecretKey::from_seed(*identity.ed25519().expose()))
+    }
+}

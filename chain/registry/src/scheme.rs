@@ -1,0 +1,68 @@
+//! The schemes that programs know, by their names.
+//!
+//! To add a scheme is to add what it computes (`beacon`), what its keys need ([`Keyed`]), a [`Name`], an
+//! implementation of [`Named`], and a line in [`types!`](crate::types).
+use std::fmt;
+
+use ::beacon::Reveal;
+pub use ::beacon::{Bls, Wvuf};
+use crypto_core::context::Context;
+use validator::scheme::{Keyed, PerPath};
+
+use crate::chronicle::{Chronicle, Evaluations, Rounds};
+
+/// Which scheme a committee runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Name {
+    /// Threshold BLS: values are rounds that every drand client verifies
+    #[default]
+    Bls,
+    /// The weighted verifiable unpredictable function: one point from each party, whatever its weight
+    Wvuf,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bls => "bls",
+            Self::Wvuf => "wvuf",
+        })
+    }
+}
+
+/// A scheme that programs know.
+pub trait Named: Keyed {
+    /// The name by which [`types!`](crate::types) picks it.
+    const NAME: Name;
+
+    /// Values with what it takes to verify them.
+    fn chronicle(
+        context: Context,
+        committees: &PerPath<Self::Committee>,
+        reveals: &[&Reveal<Self>],
+    ) -> Chronicle;
+}
+
+impl Named for Bls {
+    const NAME: Name = Name::Bls;
+
+    fn chronicle(
+        _: Context,
+        committees: &PerPath<Self::Committee>,
+        reveals: &[&Reveal<Self>],
+    ) -> Chronicle {
+        Chronicle::Bls(Rounds::new(committees.slow.group_key(), reveals))
+    }
+}
+
+impl Named for Wvuf {
+    const NAME: Name = Name::Wvuf;
+
+    fn chronicle(
+        context: Context,
+        committees: &PerPath<Self::Committee>,
+        reveals: &[&Reveal<Self>],
+    ) -> Chronicle {
+        Chronicle::Wvuf(Evaluations::new(context, committees, reveals))
+    }
+}

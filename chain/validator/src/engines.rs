@@ -1,0 +1,138 @@
+//! The engine of this epoch, that of the epoch before, and what came early for the next.
+//!
+//! The engine before has ended ([`crate::term`]) and answers parties that are behind, until the next epoch
+//! ends. Messages that come before this party has crossed the boundary wait for its engine, a bounded
+//! number for each peer.
+use std::collections::BTreeMap;
+
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use engine::{Engine, Input, Output, Pace, Past};
+use protocol::{Instant, Slot};
+
+use crate::early::Early;
+use crate::setup::{Identity, Setup};
+use crate::term::Term;
+use crate::words::{Begin, StartError};
+
+/// The engines of this epoch and of those beside it.
+pub(crate) struct Engines<E: Engine> {
+    begin: Begin<E>,
+    current: EpochId,
+    terms: BTreeMap<EpochId, Term<E>>,
+    /// Records of engines that have not begun in this life.
+    promised: BTreeMap<EpochId, Vec<E::Record>>,
+    pub(crate) early: Early<E::Message>,
+}
+
+impl<E: Engine> Engines<E> {
+    /// None yet; `current` is the chain's first epoch.
+    pub(crate) fn new(
+        begin: Begin<E>,
+        current: EpochId,
+        promised: BTreeMap<EpochId, Vec<E::Record>>,
+    ) -> Self {
+        Self { begin, current, terms: BTreeMap::new(), promised, early: Early::default() }
+    }
+
+    pub(crate) const fn current(&self) -> EpochId {
+        self.current
+    }
+
+    /// Makes the engine of an epoch that begins with this slot, if there is none; what it told the world
+    /// in an earlier life, in the chain's slots.
+    pub(crate) fn make(
+        &mut self,
+        setup: &Setup,
+        identity: &Identity,
+        first: Slot,
+    ) -> Result<Past, StartError> {
+        let epoch = setup.context.epoch;
+        if self.terms.contains_key(&epoch) {
+            return Ok(Past::default());
+        }
+        let records = self.promised.remove(&epoch).unwrap_or_default();
+        // Rounds go on being due at their times.
+        let pace = Pace { before: first.get().saturating_sub(1), ..setup.pace };
+        let setup = Setup { pace, ..setup.clone() };
+        let (engine, past) = (self.begin)(&setup, identity, records)?;
+        let term = Term::new(engine, first);
+        let released = past.released.into_iter();
+        let past = Past {
+            abandoned: past.abandoned.map(|view| term.view(view)),
+            released: released.map(|(slot, value)| (term.slot(slot), value)).collect(),
+        };
+        self.terms.insert(epoch, term);
+        Ok(past)
+    }
+
+    /// The epoch begins with this slot, and all before it are final here.
+    pub(crate) fn enter(&mut self, now: Instant, epoch: EpochId, first: Slot) {
+        let over = std::mem::replace(&mut self.current, epoch);
+        self.terms.retain(|one, _| *one >= over);
+        if let Some(term) = self.terms.get_mut(&over) {
+            term.end(first);
+        }
+        self.handle(now, epoch, Input::Start);
+        for (from, message) in std::mem::take(&mut self.early).into_messages() {
+            self.handle(now, epoch, Input::Received { from, message });
+        }
+    }
+
+    /// A quorum has left the epoch before this one.
+    pub(crate) fn quieten_before(&mut self) {
+        self.terms.range_mut(..self.current).for_each(|(_, term)| term.quieten());
+    }
+
+    /// For the engine of that epoch, if it is here.
+    pub(crate) fn handle(&mut self, now: Instant, epoch: EpochId, input: Input<E>) {
+        if let Some(term) = self.terms.get_mut(&epoch) {
+            term.handle(now, input);
+        }
+    }
+
+    pub(crate) fn received(
+        &mut self,
+        now: Instant,
+        epoch: EpochId,
+        from: Party,
+        message: E::Message,
+    ) {
+        if epoch != self.current.next() {
+            return self.handle(now, epoch, Input::Received { from, message });
+        }
+        self.early.keep(from, message);
+    }
+
+    /// As [`Engine::carry`], for the engine that was polled last.
+    pub(crate) fn carry(&mut self, epoch: EpochId, partial: Vec<u8>) -> Result<(), Vec<u8>> {
+        match self.terms.get_mut(&epoch) {
+            Some(term) => term.carry(partial),
+            None => Err(partial),
+        }
+    }
+
+    /// A deadline passed.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        for (_, term) in self.terms.range_mut(..=self.current) {
+            term.handle(now, Input::Tick);
+        }
+    }
+
+    pub(crate) fn set_limit(&mut self, limit: Option<Slot>) {
+        if let Some(term) = self.terms.get_mut(&self.current) {
+            term.set_limit(limit);
+        }
+    }
+
+    /// The engine that has ended has an answer, or this epoch's wants something done.
+    pub(crate) fn poll(&mut self) -> Option<(EpochId, Output<E>)> {
+        let begun = self.terms.range_mut(..=self.current);
+        begun.into_iter().find_map(|(epoch, term)| Some((*epoch, term.poll()?)))
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        let begun = self.terms.range(..=self.current);
+        begun.into_iter().filter_map(|(_, term)| term.wake_at()).min()
+    }
+}

@@ -1,0 +1,81 @@
+//! Threshold BLS over dealings with field elements: a party that has opened its shares signs. The first
+//! committee makes the key, all later ones are handed the same one.
+use std::sync::Arc;
+
+use ::beacon::{Binding, Bls, Slot};
+use crypto_core::access::Party;
+use crypto_core::bls::MinSig;
+use crypto_core::bls::min_sig::{PublicKey, Signature};
+use crypto_core::threshold::SigningCommittee;
+use pvss_dkg::field::{Handover, HandoverError, Key, Shares};
+use pvss_dkg::protocol::{EpochKey, Field, FieldDealings};
+use pvss_dkg::{Config, Dkg};
+
+use super::{Admissions, Before, Fixed, Keyed, Opened};
+use crate::setup::{Identity, Setup};
+
+impl Keyed for Bls {
+    type Collect = FieldDealings;
+    type Shares = Shares;
+
+    fn collect(
+        config: Arc<Config>,
+        before: Option<&Before<Self>>,
+    ) -> Result<FieldDealings, HandoverError> {
+        let Some(before) = before else { return Ok(Dkg::new(config).into()) };
+        Ok(Handover::new(config, before.key.key.predecessor())?.into())
+    }
+
+    fn held(before: Option<&Before<Self>>) -> Option<Arc<Shares>> {
+        before.and_then(|before| before.shares.clone())
+    }
+
+    fn fix(key: &Arc<EpochKey<Field>>, sum: &Arc<Key>) -> Result<Fixed<Self>, String> {
+        let committees =
+            key.signing(Bls::purpose(Binding::Slot)).map_err(|error| error.to_string())?;
+        Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
+    }
+
+    /// The first value is round 1, as drand's clients expect.
+    fn binding(first: Slot) -> Binding {
+        Binding::Rounds { first }
+    }
+
+    fn dealers(sum: &Key) -> Vec<Party> {
+        sum.dealers().collect()
+    }
+
+    fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
+        let opened =
+            key.sum.decrypt(&setup.keygen, identity.me, identity.decryption(setup.context.epoch));
+        Ok(opened.map_err(|error| error.to_string())?.shares)
+    }
+
+    fn open(
+        _: &Setup,
+        identity: &Identity,
+        key: &Fixed<Self>,
+        shares: &Arc<Shares>,
+    ) -> Result<Opened<Self>, String> {
+        let keys = shares.signing(identity.me, &key.committees);
+        let keys = keys.map_err(|error| error.to_string())?;
+        Ok(Opened { keys, transaction: None, shares: Some(Arc::clone(shares)) })
+    }
+
+    fn keys_bytes(_: usize, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn admit_all(_: &Setup, transactions: &[Arc<[u8]>], _: &Fixed<Self>) -> Admissions<Self> {
+        // Refused by their length before.
+        transactions.iter().map(|_| Err("nobody has keys to publish".to_owned())).collect()
+    }
+
+    fn public_key(committee: &SigningCommittee<MinSig>) -> Option<PublicKey> {
+        Some(committee.group_key())
+    }
+
+    fn signature(output: &Signature) -> Option<Signature> {
+        Some(*output)
+    }
+}

@@ -1,0 +1,338 @@
+//! The engine of one epoch, on the chain's line of slots.
+//!
+//! Each epoch has its own engine, which counts its slots from 1 and knows nothing of others. The
+//! chain counts on:
+//!
+//! ```text
+//!  chain     1  2 … b−2  b−1 │ b  b+1 …
+//!  engine e  1  2 … b−2  b−1 │ (parked)          base 0
+//!  engine e+1                │ 1  2   …          base b−1
+//! ```
+//! Slot and view `s` of an engine are slot and view `base + s` of the chain.
+//!
+//! **Nothing of a slot from `b` on is ever said under epoch e.** Where `b` lies follows from what was
+//! ordered, and a party may still be judging that. As long as it is, the boundary may lie at a *limit*: a
+//! prefinalization from there on is not told, so that its slot takes the slow path, and finalizations from
+//! there on wait on record with the validator. A view from there on that was given up is told as the last view below the limit, which it
+//! gives up as well; the rest of it is told when the limit has moved.
+//!
+//! **An engine that has ended** goes on: the last votes of its epoch may have reached this party alone, and
+//! the others need it to get there. Its events from the boundary on are ignored, and it proposes nothing
+//! new. Once a quorum has left the epoch it is *quiet*: it answers parties that are behind, but of what it
+//! wants sent only messages to one party leave, and it has no deadlines. That brings a party that is behind
+//! as far as its engine asks, which may be short of the boundary; the rest it is told by its peers
+//! ([`crate::vouch`]).
+use std::collections::VecDeque;
+
+use engine::{Effect, Engine, Input, Output};
+use protocol::{Instant, Recipient, Slot, View};
+
+/// An engine with its place on the chain's line of slots.
+pub struct Term<E: Engine> {
+    engine: E,
+    /// The chain's slot before the engine's first.
+    base: u64,
+    /// Nothing from this slot on may be told yet.
+    limit: Option<Slot>,
+    /// Where the next epoch begins, once all before is final here.
+    end: Option<Slot>,
+    /// Whether a quorum has left the epoch.
+    quiet: bool,
+    /// The latest view that was given up, and how much of that was told.
+    abandoned: Option<View>,
+    told: Option<View>,
+    /// What was held and is free now.
+    free: VecDeque<Effect<E>>,
+}
+
+impl<E: Engine> Term<E> {
+    /// An engine whose first slot is this one of the chain.
+    #[must_use]
+    pub const fn new(engine: E, first: Slot) -> Self {
+        Self {
+            engine,
+            base: first.get().saturating_sub(1),
+            limit: None,
+            end: None,
+            quiet: false,
+            abandoned: None,
+            told: None,
+            free: VecDeque::new(),
+        }
+    }
+
+    /// The chain's slot for one of the engine.
+    #[must_use]
+    pub const fn slot(&self, own: Slot) -> Slot {
+        own.after(self.base)
+    }
+
+    /// The chain's view for one of the engine.
+    #[must_use]
+    pub const fn view(&self, own: View) -> View {
+        View::new(self.slot(own.slot), own.attempt)
+    }
+
+    /// Whether this engine only answers.
+    #[must_use]
+    pub const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Takes an input of the engine. One that has ended gets no transactions, a quiet one no deadlines.
+    pub fn handle(&mut self, now: Instant, input: Input<E>) {
+        let idle = match input {
+            Input::Submit(_) => self.end.is_some(),
+            Input::Tick => self.quiet,
+            _ => false,
+        };
+        if !idle {
+            self.engine.handle(now, input);
+        }
+    }
+
+    /// See [`Engine::carry`]; the votes of a quiet engine do not leave.
+    ///
+    /// # Errors
+    /// The bytes, if they have to travel on their own.
+    pub fn carry(&mut self, partial: Vec<u8>) -> Result<(), Vec<u8>> {
+        if self.quiet { Err(partial) } else { self.engine.carry(partial) }
+    }
+
+    /// When the engine wants to be handled again.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Instant> {
+        if self.quiet { None } else { self.engine.wake_at() }
+    }
+
+    /// From this slot on nothing may be released; everywhere, if there is none.
+    pub fn set_limit(&mut self, limit: Option<Slot>) {
+        self.limit = limit;
+        self.tell_abandoned();
+    }
+
+    /// The next epoch begins with this slot, and all before it are final here.
+    pub fn end(&mut self, first: Slot) {
+        self.end = Some(first);
+        self.limit = None;
+        self.free.clear();
+    }
+
+    /// A quorum has left the epoch.
+    pub const fn quieten(&mut self) {
+        self.quiet = true;
+    }
+
+    /// The next thing to do, in the chain's slots and views.
+    pub fn poll(&mut self) -> Option<Output<E>> {
+        loop {
+            if let Some(effect) = self.free.pop_front() {
+                return Some(Output::Do(effect));
+            }
+            let effect = match self.engine.poll()? {
+                Output::Do(effect) => effect,
+                record => return Some(record),
+            };
+            if let Some(effect) = self.place(effect) {
+                return Some(Output::Do(effect));
+            }
+        }
+    }
+
+    /// The effect on the chain's line, if it may be told now.
+    fn place(&mut self, effect: Effect<E>) -> Option<Effect<E>> {
+        match effect {
+            Effect::Send { to: Recipient::All, .. } if self.quiet => None,
+            Effect::Prefinalized { slot, view, value } => {
+                let (slot, view) = (self.slot(slot), self.view(view));
+                let may = self.is_below(slot) && self.is_below(view.slot);
+                may.then_some(Effect::Prefinalized { slot, view, value })
+            }
+            Effect::Finalized { slot, block } => {
+                let slot = self.slot(slot);
+                let may = self.end.is_none_or(|end| slot < end);
+                may.then_some(Effect::Finalized { slot, block })
+            }
+            Effect::Abandoned { view } => {
+                self.abandoned = self.abandoned.max(Some(self.view(view)));
+                self.tell_abandoned();
+                None
+            }
+            effect => Some(effect),
+        }
+    }
+
+    /// Below the boundary, or where it may lie.
+    fn is_below(&self, slot: Slot) -> bool {
+        self.end.or(self.limit).is_none_or(|end| slot < end)
+    }
+
+    /// Tells as much of what was given up as lies below the limit, if that is news.
+    fn tell_abandoned(&mut self) {
+        let Some(abandoned) = self.abandoned else { return };
+        let last = self
+            .end
+            .or(self.limit)
+            .map(|end| View::new(Slot::new(end.get().saturating_sub(1)), u32::MAX));
+        let view = last.map_or(abandoned, |last| abandoned.min(last));
+        if self.told < Some(view) {
+            self.told = Some(view);
+            self.free.push_back(Effect::Abandoned { view });
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::convert::Infallible;
+
+    use engine::{Block, Quorum};
+    use protocol::{Party, Value};
+
+    use super::*;
+
+    /// Says what it is told to say.
+    #[derive(Default)]
+    struct Script {
+        says: VecDeque<Output<Self>>,
+        heard: Vec<&'static str>,
+    }
+
+    impl Engine for Script {
+        type Message = u8;
+        type Record = u8;
+        type Job = Infallible;
+        type Verdict = Infallible;
+
+        const FAST_ATTEMPT: Option<u32> = Some(0);
+        const QUORUM: Quorum = Quorum::BYZANTINE;
+
+        fn handle(&mut self, _: Instant, input: Input<Self>) {
+            self.heard.push(match input {
+                Input::Start => "start",
+                Input::Received { .. } => "received",
+                Input::Submit(_) => "submit",
+                Input::Checked(_) => "checked",
+                Input::Tick => "tick",
+            });
+        }
+
+        fn poll(&mut self) -> Option<Output<Self>> {
+            self.says.pop_front()
+        }
+
+        fn wake_at(&self) -> Option<Instant> {
+            Some(Instant::START)
+        }
+    }
+
+    const VALUE: Value = Value::new([7; 32]);
+
+    fn finalized(slot: u64) -> Effect<Script> {
+        let block = Some(Block { value: VALUE, transactions: Vec::new() });
+        Effect::Finalized { slot: Slot::new(slot), block }
+    }
+
+    fn prefinalized(slot: u64) -> Effect<Script> {
+        let slot = Slot::new(slot);
+        Effect::Prefinalized { slot, view: View::new(slot, 0), value: VALUE }
+    }
+
+    fn abandoned(slot: u64, attempt: u32) -> Effect<Script> {
+        Effect::Abandoned { view: View::new(Slot::new(slot), attempt) }
+    }
+
+    fn send(to: Recipient<Party>) -> Effect<Script> {
+        Effect::Send { to, message: 1 }
+    }
+
+    /// What is heard of the engine, in short.
+    fn heard(term: &mut Term<Script>, says: Vec<Effect<Script>>) -> Vec<String> {
+        term.engine.says.extend(says.into_iter().map(Output::Do));
+        let word = |output| match output {
+            Output::Keep(_) | Output::Note(_) => "record".to_owned(),
+            Output::Do(Effect::Finalized { slot, .. }) => format!("final {}", slot.get()),
+            Output::Do(Effect::Prefinalized { slot, view, .. }) => {
+                format!("pre {} in {}", slot.get(), view.slot.get())
+            }
+            Output::Do(Effect::Abandoned { view }) => match view.attempt {
+                u32::MAX => format!("gave up all of {}", view.slot.get()),
+                attempt => format!("gave up {}.{attempt}", view.slot.get()),
+            },
+            Output::Do(Effect::Send { to: Recipient::All, .. }) => "to all".to_owned(),
+            Output::Do(Effect::Send { to: Recipient::One(_), .. }) => "to one".to_owned(),
+            Output::Do(_) => "else".to_owned(),
+        };
+        std::iter::from_fn(|| term.poll()).map(word).collect()
+    }
+
+    fn term(first: u64) -> Term<Script> {
+        Term::new(Script::default(), Slot::new(first))
+    }
+
+    #[test]
+    fn an_engine_of_a_later_epoch_counts_on() {
+        let says = || vec![prefinalized(1), finalized(1), abandoned(2, 3), finalized(2)];
+        let first = ["pre 1 in 1", "final 1", "gave up 2.3", "final 2"];
+        assert_eq!(heard(&mut term(1), says()), first);
+        let later = ["pre 40 in 40", "final 40", "gave up 41.3", "final 41"];
+        assert_eq!(heard(&mut term(40), says()), later);
+    }
+
+    #[test]
+    fn from_the_limit_on_nothing_is_released_until_it_moves() {
+        let mut term = term(11);
+        term.set_limit(Some(Slot::new(13)));
+        let says = vec![finalized(2), prefinalized(2), prefinalized(3), finalized(3)];
+        assert_eq!(heard(&mut term, says), ["final 12", "pre 12 in 12", "final 13"]);
+        // A vote for a later block that implies an earlier slot is a vote of the later view.
+        let (slot, view) = (Slot::new(2), View::new(Slot::new(3), 0));
+        let implied = Effect::Prefinalized { slot, view, value: VALUE };
+        assert_eq!(heard(&mut term, vec![implied]), [""; 0]);
+        term.set_limit(None);
+        assert_eq!(heard(&mut term, vec![prefinalized(4)]), ["pre 14 in 14"]);
+    }
+
+    #[test]
+    fn a_view_beyond_the_limit_gives_up_all_below_at_once_and_the_rest_later() {
+        let mut term = term(1);
+        term.set_limit(Some(Slot::new(5)));
+        assert_eq!(heard(&mut term, vec![abandoned(3, 0)]), ["gave up 3.0"]);
+        let all = vec![abandoned(7, 1), abandoned(6, 0)];
+        assert_eq!(heard(&mut term, all), ["gave up all of 4"]);
+        // Before anything is said of the slots that are free now.
+        assert_eq!(heard(&mut term, vec![prefinalized(6)]), [""; 0]);
+        term.set_limit(None);
+        assert_eq!(heard(&mut term, vec![prefinalized(7)]), ["gave up 7.1", "pre 7 in 7"]);
+    }
+
+    #[test]
+    fn an_engine_that_has_ended_goes_on_until_a_quorum_has_left() {
+        let mut term = term(1);
+        let one = Recipient::One(Party::new(2));
+        term.set_limit(Some(Slot::new(3)));
+        term.end(Slot::new(3));
+        let says = || {
+            let sends = vec![send(Recipient::All), send(one)];
+            let events = vec![prefinalized(3), finalized(4), abandoned(5, 0), abandoned(6, 0)];
+            sends.into_iter().chain(events).collect()
+        };
+        assert_eq!(heard(&mut term, says()), ["to all", "to one", "gave up all of 2"]);
+        assert!(term.wake_at().is_some());
+        term.quieten();
+        assert_eq!(heard(&mut term, says()), ["to one"]);
+        assert_eq!((term.is_quiet(), term.wake_at()), (true, None));
+        assert_eq!(term.carry(vec![1]), Err(vec![1]));
+        term.engine.says.push_back(Output::Keep(9));
+        assert_eq!(heard(&mut term, vec![]), ["record"]);
+        for input in [
+            Input::Tick,
+            Input::Submit(vec![1]),
+            Input::Received { from: Party::new(2), message: 1 },
+        ] {
+            term.handle(Instant::START, input);
+        }
+        assert_eq!(term.engine.heard, ["received"]);
+    }
+}

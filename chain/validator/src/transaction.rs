@@ -1,0 +1,161 @@
+//! What the key generation puts into blocks: dealings, then, for the weighted VUF, blinded keys.
+//!
+//! Blinded keys are signed, so that who publishes them is known before any point is looked at. That
+//! nobody else made them is shown by the proof that each carries (`crypto_core::wvuf`).
+//! A dealing is in an envelope that its dealer signed.
+//!
+//! ```text
+//! kind (1 byte) ‖ epoch that it is for (8 bytes, big-endian) ‖ body
+//! ```
+//! While one committee hands over to the next, blocks carry transactions of two key generations; each takes
+//! its own and leaves the others alone.
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::bls::min_sig;
+use crypto_core::context::EpochId;
+use crypto_core::wvuf::BlindedKey;
+
+use crate::setup::{Identity, Setup};
+
+const KEYS: min_sig::Domain = min_sig::Domain::new("node blinded keys");
+
+/// Bytes of the header: kind and epoch.
+const HEADER: usize = 1 + 8;
+
+/// A party's blinded keys, one per path, each with a blinding factor of its own.
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
+pub struct SignedKeys {
+    /// Whose.
+    pub party: Party,
+    /// For the slow path, or the only one.
+    pub slow: BlindedKey,
+    /// For the fast path.
+    pub fast: Option<BlindedKey>,
+    signature: min_sig::Signature,
+}
+
+/// What a transaction is; its first byte. The body is decoded in a job, for its points have
+/// to be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 0: a dealing of the kind that the scheme takes, in its envelope (`pvss_dkg::protocol`).
+    Dealing,
+    /// 1: [`SignedKeys`] in Borsh.
+    Keys,
+}
+
+impl Kind {
+    /// Looks at the first byte.
+    #[must_use]
+    pub fn of(transaction: &[u8]) -> Option<Self> {
+        Self::split(transaction).map(|(kind, ..)| kind)
+    }
+
+    /// Kind, epoch and body.
+    #[must_use]
+    pub fn split(transaction: &[u8]) -> Option<(Self, EpochId, &[u8])> {
+        let (kind, rest) = transaction.split_first()?;
+        let (epoch, body) = rest.split_first_chunk()?;
+        let kind = match kind {
+            0 => Self::Dealing,
+            1 => Self::Keys,
+            _ => return None,
+        };
+        Some((kind, EpochId::new(u64::from_be_bytes(*epoch)), body))
+    }
+
+    fn head(self, epoch: EpochId, body: &[u8]) -> Vec<u8> {
+        let kind = match self {
+            Self::Dealing => 0,
+            Self::Keys => 1,
+        };
+        [&[kind], epoch.get().to_be_bytes().as_slice(), body].concat()
+    }
+}
+
+/// What is behind the header, if the kind is the expected one.
+///
+/// # Errors
+/// If it is another.
+pub fn body(transaction: &[u8], expected: Kind) -> Result<&[u8], String> {
+    match Kind::split(transaction) {
+        Some((kind, _, body)) if kind == expected => Ok(body),
+        other => {
+            Err(format!("{:?} where {expected:?} were expected", other.map(|(kind, ..)| kind)))
+        }
+    }
+}
+
+/// The transaction that carries a dealing.
+#[must_use]
+pub fn dealing(epoch: EpochId, encoded: &[u8]) -> Vec<u8> {
+    Kind::Dealing.head(epoch, encoded)
+}
+
+/// The transaction that carries a party's keys.
+#[must_use]
+pub fn keys(epoch: EpochId, keys: &SignedKeys) -> Vec<u8> {
+    // Writing into memory does not fail.
+    Kind::Keys.head(epoch, &borsh::to_vec(keys).unwrap_or_default())
+}
+
+/// The exact length of that transaction for a party of `weight`; none for a party without shares,
+/// which has no keys to publish.
+#[must_use]
+pub fn keys_bytes(weight: usize, paths: usize) -> Option<usize> {
+    // Header, party, whether there is a fast path, signature; per path one key.
+    let path = weight.checked_mul(48)?.checked_add(BlindedKey::OVERHEAD)?;
+    if weight == 0 { None } else { path.checked_mul(paths)?.checked_add(HEADER + 4 + 1 + 48) }
+}
+
+impl SignedKeys {
+    /// Signs the keys for the session.
+    #[must_use]
+    pub fn new(
+        setup: &Setup,
+        identity: &Identity,
+        slow: BlindedKey,
+        fast: Option<BlindedKey>,
+    ) -> Self {
+        let statement = statement(setup, identity.me, &slow, fast.as_ref());
+        let signature = identity.signer.sign(KEYS, &statement);
+        Self { party: identity.me, slow, fast, signature }
+    }
+
+    /// Whose keys an encoded transaction claims to be, before anything in it is checked.
+    #[must_use]
+    pub fn claimed_party(transaction: &[u8]) -> Option<Party> {
+        borsh::from_slice(transaction.get(HEADER..HEADER + 4)?).ok()
+    }
+
+    /// Checks that the party itself published these keys for this session.
+    ///
+    /// # Errors
+    /// If there is no such member, or the signature is not its own.
+    pub fn verify(&self, setup: &Setup) -> Result<(), KeysError> {
+        let member = setup.members.get(self.party.index());
+        let member = member.ok_or(KeysError::NotMember(self.party))?;
+        let statement = statement(setup, self.party, &self.slow, self.fast.as_ref());
+        self.signature
+            .verify(member.key.get(), KEYS, &statement)
+            .map_err(|_| KeysError::Signature(self.party))
+    }
+}
+
+/// Why blinded keys are nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeysError {
+    /// The committee has no such party.
+    #[error("{0} is not of this committee")]
+    NotMember(Party),
+    /// Somebody else published them, or they are of another session.
+    #[error("the signature on the blinded keys is not {0}'s")]
+    Signature(Party),
+}
+
+fn statement(setup: &Setup, party: Party, slow: &BlindedKey, fast: Option<&BlindedKey>) -> Vec<u8> {
+    let parts = (setup.keygen.digest(), party, slow, fast);
+    // Writing into memory does not fail.
+    borsh::to_vec(&parts).unwrap_or_default()
+}

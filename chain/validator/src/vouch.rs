@@ -1,0 +1,343 @@
+//! What others say is final, for a party that is behind a boundary.
+//!
+//! When the last slot of an epoch is final at most parties, they leave its engine. A party that is
+//! behind finds nobody any more that votes with it. Its peers tell it what their engines finalized. Less stake than
+//! [`Quorum::faulty_below`](engine::Quorum) is faulty, so what more stake than that says has been said by an
+//! honest party, whose engine decided it; all engines decide the same.
+//!
+//! One slot at a time, the next one in order, and of each peer its last answer: memory is bounded by one
+//! block for each peer.
+//!
+//! A party asks when it has heard of a later epoch for a while and has not got there by its engine's own
+//! messages (`CatchUp`). Answers come from memory: of the last slots, and of no more than their bytes allow.
+use std::collections::{BTreeMap, BTreeSet};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Block, Quorum};
+use protocol::{Instant, Party, Slot};
+use weighted_rounding::Stake;
+
+use crate::setup::Setup;
+
+/// How many slots are remembered for parties that are behind.
+const SLOTS: usize = 4096;
+/// And how many bytes of transactions in them.
+const BYTES: usize = 64 << 20;
+/// What a transaction costs beside its bytes: an empty one is not free.
+const OVERHEAD: usize = 32;
+
+/// Collects what peers say of the next slot.
+#[derive(Debug)]
+pub struct Vouchers {
+    stakes: Vec<Stake>,
+    /// What must be exceeded.
+    faulty: Stake,
+    next: Slot,
+    said: BTreeMap<Party, Option<Block>>,
+}
+
+impl Vouchers {
+    /// For the committee with these stakes, of which at most `faulty` may lie; `next` is the first slot
+    /// that is not final here.
+    #[must_use]
+    pub const fn new(stakes: Vec<Stake>, faulty: Stake, next: Slot) -> Self {
+        Self { stakes, faulty, next, said: BTreeMap::new() }
+    }
+
+    /// The slot to ask for.
+    #[must_use]
+    pub const fn next(&self) -> Slot {
+        self.next
+    }
+
+    /// All before this slot is final here, however that came.
+    pub fn advance(&mut self, next: Slot) {
+        if next > self.next {
+            self.next = next;
+            self.said.clear();
+        }
+    }
+
+    /// Takes what a peer says of a slot; what that makes final, the slot it was asked for and no other.
+    #[must_use]
+    pub fn take(&mut self, from: Party, slot: Slot, block: Option<Block>) -> Option<Option<Block>> {
+        let has_stake = self.stakes.get(from.index()).is_some_and(|stake| *stake > Stake::ZERO);
+        if slot != self.next || !has_stake {
+            return None;
+        }
+        self.said.insert(from, block.clone());
+        let same = self.said.iter().filter(|(_, said)| **said == block);
+        let stakes = same.filter_map(|(party, _)| self.stakes.get(party.index()));
+        // The total of all stakes does not overflow, so neither does this.
+        let stake = stakes.fold(Stake::ZERO, |sum, one| sum.checked_add(*one).unwrap_or(sum));
+        if stake <= self.faulty {
+            return None;
+        }
+        self.advance(slot.next());
+        Some(block)
+    }
+}
+
+/// The stakes that an epoch's engine counts.
+#[derive(Debug)]
+struct Committee {
+    stakes: Vec<Stake>,
+    quorum: Quorum,
+}
+
+impl Committee {
+    fn new(setup: &Setup, quorum: Quorum) -> Self {
+        Self { stakes: setup.members.iter().map(|member| member.stake).collect(), quorum }
+    }
+
+    fn total(&self) -> Stake {
+        sum(self.stakes.iter().copied())
+    }
+
+    fn stake(&self, parties: &BTreeSet<Party>) -> Stake {
+        sum(parties.iter().filter_map(|party| self.stakes.get(party.index()).copied()))
+    }
+}
+
+/// The total of all stakes does not overflow: the engine has counted it.
+fn sum(mut stakes: impl Iterator<Item = Stake>) -> Stake {
+    stakes.try_fold(Stake::ZERO, Stake::checked_add).unwrap_or(Stake::new(u128::MAX))
+}
+
+/// When to ask, what to answer, and what comes of answers.
+#[derive(Debug)]
+pub(crate) struct CatchUp {
+    vouchers: Vouchers,
+    committee: Committee,
+    /// That of the epoch before.
+    before: Option<Committee>,
+    /// How long a later epoch is heard of before peers are asked, and between two questions.
+    patience: Duration,
+    ask_at: Option<Instant>,
+    /// Whether answers are expected, and of how many bytes of transactions at most.
+    asked: bool,
+    longest: usize,
+    order: BTreeMap<Slot, Option<Block>>,
+    bytes: usize,
+    /// What each peer was answered last, and when.
+    answered: BTreeMap<Party, (Slot, Instant)>,
+}
+
+impl CatchUp {
+    pub(crate) fn new(setup: &Setup, quorum: Quorum) -> Self {
+        Self {
+            vouchers: vouchers(setup, quorum, Slot::new(1)),
+            committee: Committee::new(setup, quorum),
+            before: None,
+            patience: setup.timeout,
+            ask_at: None,
+            asked: false,
+            longest: setup.max_block_bytes,
+            order: BTreeMap::new(),
+            bytes: 0,
+            answered: BTreeMap::new(),
+        }
+    }
+
+    /// The next epoch is the current one, and begins with this slot.
+    pub(crate) fn enter(&mut self, setup: &Setup, quorum: Quorum, first: Slot) {
+        self.vouchers = vouchers(setup, quorum, first);
+        let committee = Committee::new(setup, quorum);
+        self.before = Some(std::mem::replace(&mut self.committee, committee));
+        (self.ask_at, self.asked) = (None, false);
+    }
+
+    /// A peer is in a later epoch, or says so: as long as that is heard, and no longer, peers are asked.
+    pub(crate) fn hears_of_later(&mut self, now: Instant) {
+        self.ask_at.get_or_insert(now + self.patience);
+    }
+
+    /// Whether one of them is honest, in this epoch.
+    pub(crate) fn is_more_than_faulty(&self, parties: &BTreeSet<Party>) -> bool {
+        self.committee.stake(parties) > self.committee.quorum.faulty(self.committee.total())
+    }
+
+    /// Whether they were a quorum of the epoch before.
+    pub(crate) fn is_quorum_before(&self, parties: &BTreeSet<Party>) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|before| before.stake(parties) >= before.quorum.of(before.total()))
+    }
+
+    /// When to ask, unless what would be answered has to wait.
+    pub(crate) fn asks_at(&self, limit: Option<Slot>) -> Option<Instant> {
+        self.ask_at.filter(|_| limit.is_some_and(|limit| self.vouchers.next() < limit))
+    }
+
+    /// The slot to ask for now.
+    pub(crate) fn ask(&mut self, now: Instant, limit: Option<Slot>) -> Option<Slot> {
+        self.asks_at(limit).filter(|at| *at <= now)?;
+        (self.ask_at, self.asked) = (None, true);
+        Some(self.vouchers.next())
+    }
+
+    /// What is final in the slot here, if that is remembered: for each peer once, and again after a while,
+    /// for an answer is much longer than its question.
+    pub(crate) fn answer(&mut self, now: Instant, to: Party, slot: Slot) -> Option<Option<Block>> {
+        let block = self.order.get(&slot)?;
+        if let Some((last, at)) = self.answered.get(&to)
+            && slot <= *last
+            && now < *at + self.patience
+        {
+            return None;
+        }
+        self.answered.insert(to, (slot, now));
+        Some(block.clone())
+    }
+
+    /// As [`Vouchers::take`], if anything was asked. The next slot is asked for at once.
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        from: Party,
+        slot: Slot,
+        block: Option<Block>,
+    ) -> Option<Option<Block>> {
+        let of = |block: &Block| block.transactions.iter().map(|one| one.len()).sum();
+        if !self.asked || block.as_ref().map_or(0, of) > self.longest {
+            return None;
+        }
+        let block = self.vouchers.take(from, slot, block)?;
+        self.ask_at = Some(now);
+        Some(block)
+    }
+
+    /// The slot is final here.
+    pub(crate) fn ordered(&mut self, slot: Slot, block: Option<Block>) {
+        self.vouchers.advance(slot.next());
+        self.bytes = self.bytes.saturating_add(size(block.as_ref()));
+        self.order.insert(slot, block);
+        while self.order.len() > SLOTS || self.bytes > BYTES {
+            let Some((_, oldest)) = self.order.pop_first() else { return };
+            self.bytes = self.bytes.saturating_sub(size(oldest.as_ref()));
+        }
+    }
+}
+
+fn vouchers(setup: &Setup, quorum: Quorum, next: Slot) -> Vouchers {
+    let committee = Committee::new(setup, quorum);
+    let faulty = quorum.faulty(committee.total());
+    Vouchers::new(committee.stakes, faulty, next)
+}
+
+fn size(block: Option<&Block>) -> usize {
+    let of = |one: &Arc<[u8]>| one.len().saturating_add(OVERHEAD);
+    block.map_or(0, |block| block.transactions.iter().map(of).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Value;
+    use weighted_rounding::Ratio;
+
+    use crate::setup::{Algorithm, Plan, found};
+
+    use super::*;
+
+    fn block(name: u8) -> Option<Block> {
+        let transactions = vec![[name; 3].as_slice().into()];
+        Some(Block { value: Value::new([name; 32]), transactions })
+    }
+
+    fn vouchers() -> Vouchers {
+        let stakes = [40, 30, 20, 10, 0].map(Stake::new).to_vec();
+        Vouchers::new(stakes, Stake::new(33), Slot::new(7))
+    }
+
+    fn take(
+        to: &mut Vouchers,
+        from: u32,
+        slot: u64,
+        block: Option<Block>,
+    ) -> Option<Option<Block>> {
+        to.take(Party::new(from), Slot::new(slot), block)
+    }
+
+    #[test]
+    fn more_stake_than_may_be_faulty_has_to_say_the_same() {
+        let mut peers = vouchers();
+        assert_eq!(take(&mut peers, 1, 7, block(1)), None);
+        // Twice the same party, another block, the same name with something else in it, no stake.
+        assert_eq!(take(&mut peers, 1, 7, block(1)), None);
+        assert_eq!(take(&mut peers, 2, 7, block(2)), None);
+        let other = Block { transactions: Vec::new(), ..block(1).into_iter().next().expect("one") };
+        assert_eq!(take(&mut peers, 2, 7, Some(other)), None);
+        assert_eq!(take(&mut peers, 4, 7, block(1)), None);
+        assert_eq!(take(&mut peers, 9, 7, block(1)), None);
+        assert_eq!(take(&mut peers, 3, 7, block(1)), Some(block(1)));
+        assert_eq!(peers.next(), Slot::new(8));
+        // A skipped slot is one as well.
+        assert_eq!(take(&mut peers, 0, 8, None), Some(None));
+    }
+
+    #[test]
+    fn nobody_is_believed_who_was_not_asked_and_nobody_is_asked_without_need() {
+        let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE);
+        let (setup, _) = found(&plan.expect("four"), 1).expect("a committee");
+        let mut one = CatchUp::new(&setup, Quorum::BYZANTINE);
+        let at = |seconds| Instant::at(Duration::from_secs(seconds));
+        let limit = Some(Slot::new(2));
+        let take =
+            |one: &mut CatchUp, from| one.take(at(9), Party::new(from), Slot::new(1), block(1));
+        assert_eq!((take(&mut one, 0), take(&mut one, 1)), (None, None), "nothing was asked");
+        assert_eq!((one.ask(at(9), limit), one.asks_at(limit)), (None, None));
+        one.hears_of_later(at(10));
+        one.hears_of_later(at(11));
+        // The set-up's patience from the first time on, and not before what is asked for may be said.
+        assert_eq!((one.ask(at(11), limit), one.asks_at(limit)), (None, Some(at(12))));
+        assert_eq!(one.ask(at(12), Some(Slot::new(1))), None);
+        assert_eq!(one.ask(at(12), limit), Some(Slot::new(1)));
+        assert_eq!(one.asks_at(limit), None, "once, unless a later epoch is heard of again");
+        assert_eq!((take(&mut one, 0), take(&mut one, 1)), (None, Some(block(1))));
+    }
+
+    #[test]
+    fn a_peer_that_asks_again_and_again_is_answered_once_in_a_while() {
+        let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE);
+        let (setup, _) = found(&plan.expect("four"), 1).expect("a committee");
+        let mut one = CatchUp::new(&setup, Quorum::BYZANTINE);
+        (1..=3).for_each(|slot| one.ordered(Slot::new(slot.into()), block(slot)));
+        let mut ask = |seconds, from, slot| {
+            let now = Instant::at(Duration::from_secs(seconds));
+            one.answer(now, Party::new(from), Slot::new(slot)).is_some()
+        };
+        assert!(ask(1, 0, 1) && !ask(1, 0, 1) && !ask(2, 0, 1) && ask(2, 1, 1));
+        assert!(ask(2, 0, 2), "the next slot at once");
+        assert!(!ask(2, 0, 1) && ask(4, 0, 1), "what was lost on its way, after the patience");
+        assert!(!ask(9, 0, 4), "nothing is final there");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_in_bytes_and_slots() {
+        let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE);
+        let (setup, _) = found(&plan.expect("four"), 1).expect("a committee");
+        let mut one = CatchUp::new(&setup, Quorum::BYZANTINE);
+        let large = |name| {
+            let transactions = vec![vec![0_u8; BYTES / 4 - OVERHEAD].into()];
+            Some(Block { value: Value::new([name; 32]), transactions })
+        };
+        (1..=6).for_each(|slot| one.ordered(Slot::new(slot.into()), large(slot)));
+        let known = |one: &CatchUp, slot| one.order.contains_key(&Slot::new(slot));
+        assert_eq!((known(&one, 2), known(&one, 3), known(&one, 6)), (false, true, true));
+        (7..=u64::try_from(SLOTS).expect("few") + 7)
+            .for_each(|slot| one.ordered(Slot::new(slot), None));
+        assert_eq!((known(&one, 7), known(&one, 8)), (false, true));
+    }
+
+    #[test]
+    fn only_the_slot_that_was_asked_for_counts() {
+        let mut peers = vouchers();
+        assert_eq!(take(&mut peers, 0, 6, block(1)), None);
+        assert_eq!(take(&mut peers, 0, 8, block(1)), None);
+        assert_eq!(take(&mut peers, 1, 7, block(1)), None);
+        peers.advance(Slot::new(8));
+        assert_eq!(take(&mut peers, 3, 7, block(1)), None);
+        assert_eq!(take(&mut peers, 3, 8, block(1)), None, "what was said of 7 says nothing of 8");
+    }
+}

@@ -1,0 +1,225 @@
+//! What goes into a validator and what comes out of it.
+use std::sync::Arc;
+
+use ::beacon::{ConfigError, FinalityError, Slot, Value, epochs};
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use engine::{Block, Engine, Past, Work};
+use protocol::Recipient;
+
+use crate::keygen::{self, KeygenError, Progress};
+use crate::scheme::{AdmittedKeys, Keyed, PerPath};
+use crate::setup::{Identity, Setup};
+
+/// What validators send each other.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub enum Message<S: Keyed, M> {
+    /// Between engines of an epoch.
+    Engine(EpochId, M),
+    /// Between beacons of an epoch.
+    Beacon(EpochId, #[borsh(bound(serialize = "", deserialize = ""))] ::beacon::Message<S>),
+    /// The sender hears of a later epoch, and misses what is final in this slot.
+    Ask {
+        /// The first slot that is not final at the sender.
+        slot: Slot,
+    },
+    /// The answer: what is final at the sender.
+    Final {
+        /// The slot that was asked for.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Block>,
+    },
+}
+
+/// What is durable before what follows it leaves.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub enum Record<R> {
+    /// Written by the engine of an epoch.
+    Engine(EpochId, R),
+    /// Written by the generation of an epoch's key.
+    Keygen(EpochId, pvss_dkg::protocol::Record),
+    /// Written by the beacon of an epoch.
+    Beacon(EpochId, ::beacon::Record),
+    /// What an epoch's engine ordered, or peers vouched for: every slot before there is a beacon to remember it, every slot on which the next
+    /// committee may depend, and every transaction.
+    Ordered {
+        /// The engine's epoch. What it finalized behind the epoch's end counts for nothing.
+        epoch: EpochId,
+        /// The slot, as the chain counts over all epochs.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Value>,
+        /// The block's transactions, in their order.
+        transactions: Vec<Arc<[u8]>>,
+    },
+}
+
+/// Work for a pool.
+pub enum Job<S: Keyed, J> {
+    /// Signatures of an epoch's engine.
+    Engine(EpochId, J),
+    /// Dealings and keys of the epoch that the set-up is for.
+    Keygen(Arc<Setup>, keygen::Job<S>),
+    /// Partials of an epoch's beacon.
+    Beacon(EpochId, ::beacon::Job<S>),
+}
+
+/// What came of a [`Job`], with the epoch that it was for.
+pub enum Verdict<S: Keyed, V> {
+    /// Signatures of an epoch's engine were checked.
+    Engine(EpochId, V),
+    /// Dealings were made or checked, or keys opened.
+    Keygen(EpochId, keygen::Verdict<S>),
+    /// Partials were checked and combined.
+    Beacon(EpochId, ::beacon::Verdict<S>),
+}
+
+/// What happens to a validator.
+pub enum Input<S: Keyed, E: Engine> {
+    /// The driver is ready.
+    Start,
+    /// A peer's message, from an authenticated link.
+    Received {
+        /// The party at the other end of the link.
+        from: Party,
+        /// The message, which nobody has looked into yet.
+        message: Message<S, E::Message>,
+    },
+    /// A job that was asked for has ended.
+    Checked(Verdict<S, E::Verdict>),
+    /// The time of `wake_at` has come.
+    Tick,
+}
+
+/// What a validator wants done, in this order.
+pub type Output<S, E> = protocol::Output<Record<<E as Engine>::Record>, Effect<S, E>>;
+
+/// What a validator wants done, its records aside.
+pub enum Effect<S: Keyed, E: Engine> {
+    /// Send this over authenticated links.
+    Send {
+        /// One party, or all others.
+        to: Recipient<Party>,
+        /// What they are to receive.
+        message: Message<S, E::Message>,
+    },
+    /// Run this and bring the verdict back.
+    Run(Job<S, E::Job>),
+    /// For logs, statistics and checkers.
+    Tell(Event<S>),
+}
+
+/// What an observer may want to know.
+#[derive(Clone, Debug)]
+pub enum Event<S: Keyed> {
+    /// One more dealing counts for a key that is being made.
+    Dealing {
+        /// The epoch that the key is for.
+        epoch: EpochId,
+        /// How many do by now.
+        dealings: usize,
+        /// What they lack, or that they make a key.
+        progress: Progress,
+    },
+    /// An epoch's keys suffice.
+    Ready {
+        /// The epoch that the keys are for.
+        epoch: EpochId,
+        /// Its first slot with a value.
+        first_slot: Slot,
+        /// The public side of each path: what an outside verifier needs.
+        committees: Box<PerPath<S::Committee>>,
+    },
+    /// A party's keys came when values were being revealed already.
+    Admitted(EpochId, Arc<AdmittedKeys<S>>),
+    /// A slot is final.
+    Finalized {
+        /// The slot, as the chain counts over all epochs.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Value>,
+    },
+    /// A slot has its value.
+    Revealed(Box<::beacon::Reveal<S>>),
+    /// A peer did wrong, in words.
+    Accused {
+        /// The peer, by its number in every epoch.
+        party: Party,
+        /// The check that failed.
+        fault: String,
+    },
+    /// A slot was skipped or the beacon switched off: it has no value.
+    Skipped(Slot),
+    /// A transaction did not count, or an event of the engine released nothing; in words.
+    Refused(String),
+    /// This validator cannot go on: it does nothing more, and its run has failed.
+    Halted(HaltError),
+}
+
+/// Why a validator does not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The engine refuses its configuration or its records; in words.
+    #[error("the engine does not start: {0}")]
+    Engine(String),
+    /// The key generation's records are not its own, or the key before cannot be handed over.
+    #[error(transparent)]
+    Keygen(#[from] KeygenError),
+}
+
+/// Why a validator that was running cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HaltError {
+    /// Thresholds cannot be held against the stake that makes a value final.
+    #[error("no measure for the thresholds: {0}")]
+    Finality(#[from] FinalityError),
+    /// What the keys and the set-up amount to makes no beacon.
+    #[error("the beacon refuses its configuration: {0}")]
+    Config(#[from] ConfigError),
+    /// The next committee's keys do not follow on this one's.
+    #[error("the beacon refuses the next epoch: {0}")]
+    Handover(epochs::HandoverError),
+    /// The engine left a slot out.
+    #[error("the engine finalizes {slot}, expected {expected}")]
+    Gap {
+        /// The slot that it finalized.
+        slot: Slot,
+        /// The first that is not final here.
+        expected: Slot,
+    },
+    /// The next epoch's engine or key generation does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+impl From<epochs::HandoverError> for HaltError {
+    fn from(error: epochs::HandoverError) -> Self {
+        match error {
+            epochs::HandoverError::Config(error) => Self::Config(error),
+            error => Self::Handover(error),
+        }
+    }
+}
+
+/// How this party's engine of an epoch starts, and goes on where its records of that epoch end.
+///
+/// # Errors
+/// If the engine refuses its configuration or its records.
+pub type Begin<E> =
+    fn(&Setup, &Identity, Vec<<E as Engine>::Record>) -> Result<(E, Past), StartError>;
+
+impl<S: Keyed, J: Work> Job<S, J> {
+    /// Does the work; see the parts for what is secret in it.
+    #[must_use]
+    pub fn run(&self, identity: &Identity) -> Verdict<S, J::Verdict> {
+        match self {
+            Self::Engine(epoch, job) => Verdict::Engine(*epoch, job.run()),
+            Self::Keygen(setup, job) => {
+                Verdict::Keygen(setup.context.epoch, job.run(setup, identity))
+            }
+            Self::Beacon(epoch, job) => Verdict::Beacon(*epoch, job.run()),
+        }
+    }
+}

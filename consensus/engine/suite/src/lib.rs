@@ -1,0 +1,76 @@
+//! What every consensus engine must keep, as plays in the simulator.
+//!
+//! An engine's tests name its keys and read its messages ([`Sample`]), and list the laws:
+//!
+//! ```ignore
+//! struct Mine;
+//! impl engine_suite::Sample for Mine { /* keys, statements */ }
+//! engine_suite::laws!(Mine);
+//! ```
+//!
+//! A law is a play with a committee in a situation: late starts, crashes behind any effect, parted links,
+//! twins with one key, noise. In each of them a [`Watch`] holds all that an engine promises against
+//! everything that it does, and the first [`Violation`] names the slot and the parties:
+//!
+//! | promise                                                                   | violation |
+//! |---------------------------------------------------------------------------|-----------|
+//! | two parties never finalize different blocks in a slot                     | `Disagreement`, `Contents` |
+//! | every slot, ascending, none left out                                      | `Order` |
+//! | a transaction is ordered once, and each is ordered                        | `Repeated`, `Unordered` |
+//! | what a quorum has prefinalized in the fast attempt is what becomes final  | `Leaked` |
+//! | a quorum prefinalizes before anything is final                            | `Early` |
+//! | a vote is announced before it leaves, and durable                         | `Unannounced`, `Forgotten` |
+//! | a timeout or nil vote is announced before it leaves, and ends its view     | `Unabandoned`, `Abandoned` |
+//! | one value of a slot in the fast attempt; each value in one slot            | `TwoValues`, `Mixed` |
+//! | a restart repeats what was said and tells what votes carried              | `Equivocated`, `TwoPasts`, `Untold`, `Invented` |
+//! | what a vote takes comes out at the others as it is, or is given back      | `Altered`, `Foreign`, `Lost` |
+//! | the declared quorum of stake finalizes, one unit less does not            | `Outvoted`, `Stalled`, `Unreachable` |
+//! | it goes on: after a late start, a crash, when links heal                  | `Stalled` |
+//! | strangers are not believed, the honest not accused, nobody is impatient   | `Believed`, `Slander`, `Impatient`, `Refused` |
+#![forbid(unsafe_code)]
+
+mod event;
+mod host;
+pub mod laws;
+mod noise;
+mod play;
+mod sample;
+mod violation;
+mod watch;
+
+pub use event::{Carriage, Event, Partial};
+pub use host::{Act, Actor, Committee, Host};
+pub use laws::{Failure, Verdict};
+pub use play::{Play, Script};
+pub use sample::{JobOf, MessageOf, Sample, Statement, VerdictOf};
+pub use violation::Violation;
+pub use watch::{Terms, Watch};
+
+/// One test for each law, on one sample.
+#[macro_export]
+macro_rules! laws {
+    ($sample:expr) => {
+        $crate::laws!(
+            $sample;
+            where_all_is_well
+            slots_that_are_open_at_once_do_not_mix
+            a_party_that_starts_late_catches_up
+            a_crash_anywhere_breaks_no_promise
+            all_may_crash_at_once
+            it_goes_on_when_links_heal
+            a_party_with_two_faces_splits_nobody
+            noise_changes_nothing
+            strangers_are_not_believed
+            the_declared_quorum_is_counted
+            stake_decides_and_heads_do_not
+        );
+    };
+    ($sample:expr; $($law:ident)*) => {
+        $(
+            #[test]
+            fn $law() -> $crate::Verdict {
+                $crate::laws::$law(&$sample)
+            }
+        )*
+    };
+}

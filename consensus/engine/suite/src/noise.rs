@@ -1,0 +1,63 @@
+//! What a faulty party says that has no plan.
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use protocol::Party;
+use sim::Seat;
+use sim::rule::{Letter, Rule, Scene};
+
+use crate::host::Overheard;
+
+/// A third of what leaves has some bits changed, a third is what somebody else said before, and some of it
+/// goes to the wrong party.
+pub(crate) struct Noise<M> {
+    overheard: Overheard<M>,
+}
+
+impl<M> Noise<M> {
+    pub(crate) const fn new(overheard: Overheard<M>) -> Self {
+        Self { overheard }
+    }
+}
+
+impl<M: Clone + BorshSerialize + BorshDeserialize> Rule<M> for Noise<M> {
+    fn outgoing(
+        &mut self,
+        scene: &mut Scene<'_>,
+        mut letter: Letter<M>,
+        leaves: &mut Vec<Letter<M>>,
+    ) {
+        match scene.dice.below(6) {
+            0 | 1 => {
+                let Some(message) = changed(scene, &letter.message) else { return };
+                letter.message = message;
+            }
+            2 | 3 => {
+                let overheard = self.overheard.borrow();
+                let count = u64::try_from(overheard.len()).unwrap_or(0);
+                let at = usize::try_from(scene.dice.below(count)).unwrap_or(0);
+                let said: Option<&(Party, M)> = overheard.get(at);
+                if let Some((_, message)) = said {
+                    leaves.push(Letter { message: message.clone(), ..letter.clone() });
+                }
+            }
+            4 => {
+                letter.to =
+                    Seat::new(u32::try_from(scene.dice.below(scene.seats.into())).unwrap_or(0))
+            }
+            _ => {}
+        }
+        leaves.push(letter);
+    }
+}
+
+/// With one to three bits flipped; `None` if nobody could read it.
+fn changed<M: BorshSerialize + BorshDeserialize>(scene: &mut Scene<'_>, message: &M) -> Option<M> {
+    let mut bytes = borsh::to_vec(message).ok()?;
+    for _ in 0..=scene.dice.below(3) {
+        let count = u64::try_from(bytes.len()).ok()?;
+        let at = usize::try_from(scene.dice.below(count)).ok()?;
+        let bit = scene.dice.below(8);
+        *bytes.get_mut(at)? ^= 1 << bit;
+    }
+    borsh::from_slice(&bytes).ok()
+}

@@ -1,0 +1,45 @@
+//! What the checks of one configuration have accepted says so by its type.
+
+use std::ops::Deref;
+
+/// A dealing or an aggregate that passed every check under one [`Config`](crate::Config); the private
+/// fields are the proof. It is made by [`verify`](crate::verify()),
+/// [`Aggregate::verify`](crate::Aggregate::verify) and by adding checked values.
+///
+/// ```compile_fail,E0451
+/// # fn forge(dealing: pvss_dkg::Dealing) -> pvss_dkg::Accepted<pvss_dkg::Dealing> {
+/// pvss_dkg::Accepted { value: dealing, config: [0; 32] }
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted<T> {
+    value: T,
+    config: [u8; 32],
+}
+
+impl<T> Accepted<T> {
+    /// `config` is the digest of the configuration that the caller has just checked against.
+    pub(crate) const fn new(value: T, config: [u8; 32]) -> Self {
+        Self { value, config }
+    }
+
+    /// The digest of the configuration under which the value was checked.
+    #[must_use]
+    pub const fn config_digest(&self) -> &[u8; 32] {
+        &self.config
+    }
+
+    /// The value, no longer marked as checked.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T> Deref for Accepted<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}

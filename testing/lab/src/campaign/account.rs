@@ -1,0 +1,217 @@
+//! What must hold of an execution in the arena, from what was noted of it.
+//!
+//! | checked     | how                                                                                |
+//! |-------------|------------------------------------------------------------------------------------|
+//! | agreement   | one block for each slot, one output for each slot                                    |
+//! | total order | slots are final and revealed in one order, from the first on, none left out          |
+//! | validity    | the output verifies under the public keys; a slot without output has none due        |
+//! | accusations | nobody honest is accused by anybody honest                                           |
+//! | secrecy     | see below                                                                            |
+//!
+//! **Secrecy.** The adversary has the shares of all faulty parties and every partial that an honest party
+//! has sent to anybody. For each path, slot and value in the input it is known at every moment which
+//! parties these are. Once they reach the threshold, somebody could have computed the output: then the slot
+//! must be final, and with this value if it is in the input. Nothing is read off a beacon or an engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ::beacon::{Binding, Path, Reveal, Slot, Value};
+use crypto_core::access::Party;
+use sim::{Note, Seat, check};
+
+use super::arena::Seen;
+use super::forge::Forge;
+use super::hand::Hand;
+use super::member::Terms;
+use super::permissive::FIRST;
+use crate::check::{Summary, TotalOrder, Violation, check_accusations};
+use crate::finality::Finality;
+use crate::legible::Act;
+
+/// What an execution is judged by.
+pub(super) struct Account<'a, S: Forge> {
+    pub(super) terms: &'a Terms,
+    pub(super) hand: &'a Hand<S>,
+    pub(super) stakes: Vec<u128>,
+    pub(super) faulty: &'a BTreeSet<Party>,
+    /// Whose seat each seat is.
+    pub(super) parties: &'a dyn Fn(Seat) -> Party,
+    pub(super) notes: &'a [Note<Seen<S>>],
+}
+
+/// Whose partials of what have left.
+type Released = BTreeMap<(Path, Slot, Option<Value>), BTreeSet<Party>>;
+
+impl<S: Forge> Account<'_, S> {
+    /// Checks everything.
+    pub(super) fn check(&self) -> Result<Summary, Violation> {
+        self.check_agreement()?;
+        self.check_order()?;
+        check_accusations(self.honest(), self.faulty, |seen| match seen {
+            Seen::Accused(party, fault) => Some((*party, fault)),
+            _ => None,
+        })?;
+        self.check_secrecy()?;
+        let values = self.check_values()?;
+        Ok(Summary::of(values, self.reveals().map(|reveal| reveal.path)))
+    }
+
+    fn honest(&self) -> impl Iterator<Item = &Note<Seen<S>>> {
+        self.notes.iter().filter(|note| !self.faulty.contains(&(self.parties)(note.seat)))
+    }
+
+    fn reveals(&self) -> impl Iterator<Item = &Reveal<S>> {
+        self.honest().filter_map(|note| match &note.event {
+            Seen::Revealed(reveal) => Some(&**reveal),
+            _ => None,
+        })
+    }
+
+    fn check_agreement(&self) -> Result<(), Violation> {
+        let blocks = check::agreement(self.honest(), |seen| match seen {
+            Seen::Finalized(slot, block) => Some((*slot, *block)),
+            _ => None,
+        });
+        blocks.map_err(|error| Violation::Agreement(error.to_string()))?;
+        let values = check::agreement(self.honest(), |seen| match seen {
+            Seen::Revealed(reveal) => {
+                Some((reveal.slot, (reveal.value, hex::encode(S::randomness(&reveal.output)))))
+            }
+            _ => None,
+        });
+        values.map(drop).map_err(|error| Violation::Agreement(error.to_string()))
+    }
+
+    fn check_order(&self) -> Result<(), Violation> {
+        let mut order = TotalOrder::default();
+        for note in self.honest() {
+            match &note.event {
+                Seen::Finalized(slot, _) => order.finalized(note.seat, *slot, FIRST)?,
+                Seen::Revealed(reveal) => order.revealed(note.seat, reveal.slot, FIRST)?,
+                Seen::Skipped(slot) => order.revealed(note.seat, *slot, FIRST)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check_secrecy(&self) -> Result<(), Violation> {
+        let mut finality = Finality::new(self.stakes.clone(), self.faulty.clone());
+        let mut released = Released::new();
+        for path in self.hand.committees.keys() {
+            self.look_at_shares(*path)?;
+        }
+        for note in self.notes {
+            let party = (self.parties)(note.seat);
+            match &note.event {
+                Seen::Act(Act::Ballot(ballot)) => finality.take(party, ballot),
+                _ if self.faulty.contains(&party) => {}
+                Seen::Released(path, slot, value) => {
+                    let what = (*path, *slot, *value);
+                    released.entry(what).or_default().insert(party);
+                    self.look(&finality, &released, what).map_err(|what| {
+                        let at = note.at.since_start();
+                        let what = format!("at {at:?}, when {party} sends a partial: {what}");
+                        Violation::Secrecy(what)
+                    })?;
+                }
+                // Final with anything: an output has no value with it, or was checked as a partial.
+                Seen::Shown(slot) if !finality.permits(*slot, None) => {
+                    let what = format!("{party} shows the output of {slot}, which is not final");
+                    return Err(Violation::Secrecy(what));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the adversary has of an input.
+    fn weight(&self, path: Path, honest: Option<&BTreeSet<Party>>) -> Option<(u128, u128)> {
+        let committee = self.hand.committees.get(&path)?;
+        // Of honest parties only notes of partials are taken, so nobody is counted twice.
+        let parties = honest.into_iter().flatten().chain(self.faulty);
+        let got = parties.map(|party| S::holding(committee, *party)).sum();
+        Some((got, S::threshold(committee)))
+    }
+
+    /// What the faulty parties hold alone.
+    fn look_at_shares(&self, path: Path) -> Result<(), Violation> {
+        match self.weight(path, None) {
+            Some((got, need)) if got >= need => {
+                let what = format!(
+                    "the faulty parties hold {got} shares of the {path} path, {need} reconstruct"
+                );
+                Err(Violation::Secrecy(what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn look(
+        &self,
+        finality: &Finality,
+        released: &Released,
+        (path, slot, value): (Path, Slot, Option<Value>),
+    ) -> Result<(), String> {
+        let honest = released.get(&(path, slot, value));
+        let Some((got, need)) = self.weight(path, honest) else { return Ok(()) };
+        // Without rule 1 the view is in the input, and nobody knows which value it is about.
+        let bound = value.filter(|_| self.terms.binding == Binding::Value);
+        if got < need || finality.permits(slot, bound) {
+            return Ok(());
+        }
+        let value = value.map(|value| format!(" for {value}")).unwrap_or_default();
+        let last = match finality.decided(slot) {
+            Some(Some(other)) => format!("is final with {other}"),
+            Some(None) => "is skipped".to_owned(),
+            None => "is not final".to_owned(),
+        };
+        Err(format!(
+            "the adversary holds {got} shares of {slot}{value} on the {path} path, {need} \
+             reconstruct, and the slot {last}"
+        ))
+    }
+
+    /// Every slot's output, verified from what one party shows of it.
+    fn check_values(&self) -> Result<usize, Violation> {
+        let mut shown: BTreeMap<Slot, &Reveal<S>> = BTreeMap::new();
+        for reveal in self.reveals() {
+            shown.entry(reveal.slot).or_insert(reveal);
+        }
+        let mut outputs = BTreeSet::new();
+        for (slot, reveal) in &shown {
+            let fails = |why: &str| Violation::Validity(format!("output of {slot}: {why}"));
+            let committee = self.hand.committees.get(&reveal.path);
+            let committee = committee.ok_or_else(|| fails("by a path that is not in use"))?;
+            let input = S::input(&self.terms.context, self.terms.binding, *slot, reveal.bound);
+            let input = input.ok_or_else(|| fails("of nothing"))?;
+            let proof = S::show(&reveal.output, &reveal.proof);
+            S::check_shown(committee, &input, &proof).map_err(|error| fails(&error.to_string()))?;
+            outputs.insert(S::randomness(&reveal.output));
+        }
+        if outputs.len() < shown.len() {
+            return Err(Violation::Validity("two slots have one value".to_owned()));
+        }
+        self.check_skipped()?;
+        Ok(shown.len())
+    }
+
+    /// A slot has no output if it was skipped, where inputs have values.
+    fn check_skipped(&self) -> Result<(), Violation> {
+        let finals = self.honest().filter_map(|note| match &note.event {
+            Seen::Finalized(slot, block) => Some((*slot, *block)),
+            _ => None,
+        });
+        let finals: BTreeMap<Slot, Option<Value>> = finals.collect();
+        let without = self.honest().find_map(|note| match &note.event {
+            Seen::Skipped(slot)
+                if self.terms.binding == Binding::Slot || finals.get(slot) != Some(&None) =>
+            {
+                Some(format!("{slot} has no value at {}", note.seat))
+            }
+            _ => None,
+        });
+        without.map_or(Ok(()), |what| Err(Violation::Validity(what)))
+    }
+}

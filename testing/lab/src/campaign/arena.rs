@@ -1,0 +1,318 @@
+//! Any engine with any function, and keys that were dealt before: most of a campaign.
+//!
+//! | engine     | what makes something final, and is noted                          | signatures            |
+//! |------------|-------------------------------------------------------------------|-----------------------|
+//! | Jolteon    | its promises when they are on the disk; votes and proposals        | real, each checked once |
+//! | Malachite  | precommits when they are on the disk                               | real                  |
+//! | permissive | votes when they are on the disk                                    | none                  |
+//!
+//! What was noted is all that the verdict rests on (`account`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ::beacon::{Path, Reveal, Scheme, Slot, Value};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use protocol::{Instant, Machine};
+use sim::{Dice, Host, Note, Seat, Step};
+
+use super::execution::{Kept, Place, Playable, WORK, Watcher};
+use super::forge::Forge;
+use super::hand::Hand;
+use super::member::{self, Effect, Input, Member, Output, Post, Record, Terms, Told};
+use super::permissive::{self, FIRST, Permissive, World};
+use super::vice::Mail;
+use crate::finality::Ballot;
+use crate::known::CheckedPartials;
+use crate::legible::{Act, Legible, partial_in};
+use crate::lives::Lives;
+use crate::seating::Seating;
+use engine::{Engine, Past};
+
+/// What is noted of a run.
+#[derive(Clone, Debug)]
+pub(super) enum Seen<S: Scheme> {
+    Act(Act),
+    Finalized(Slot, Option<Value>),
+    Revealed(Box<Reveal<S>>),
+    /// No value is due.
+    Skipped(Slot),
+    Accused(Party, String),
+    /// A partial has left, for anybody.
+    Released(Path, Slot, Option<Value>),
+    /// An output has left.
+    Shown(Slot),
+}
+
+impl Legible for Permissive {
+    type Memo = ();
+
+    fn written(_: Party, record: &permissive::Record) -> Option<Act> {
+        Some(match record {
+            permissive::Record::Cast(cast) => Act::Ballot(Ballot::Cast(cast.clone())),
+            permissive::Record::GaveUp(view) => Act::GaveUp(*view),
+        })
+    }
+
+    fn sent((): &(), _: &[u8; 32]) -> Option<Act> {
+        None
+    }
+
+    fn run((): &mut (), job: &Self::Job) -> Self::Verdict {
+        match *job {}
+    }
+}
+
+/// Starts a party's engine behind its records.
+pub(super) type Start<E> =
+    Box<dyn Fn(Party, Vec<<E as Engine>::Record>) -> Result<(E, Past), String>>;
+
+/// The host.
+pub(super) struct Arena<E: Legible, S: Forge> {
+    pub(super) terms: Terms,
+    pub(super) hand: Arc<Hand<S>>,
+    pub(super) start: Start<E>,
+    pub(super) seating: Seating,
+    pub(super) faulty: Vec<Party>,
+    /// What names of blocks depend on.
+    pub(super) blocks: [u8; 32],
+    pub(super) world: Option<Arc<Mutex<World>>>,
+    pub(super) memo: E::Memo,
+    pub(super) known: CheckedPartials<S>,
+    /// Why a party has not booted.
+    pub(super) broken: Option<String>,
+    pub(super) lives: Lives,
+}
+
+/// A member, unless it did not boot.
+pub(super) struct Seated<E: Engine, S: Scheme>(Option<Member<E, S>>);
+
+impl<E: Engine, S: Scheme> Machine for Seated<E, S> {
+    type Input = Input<E, S>;
+    type Record = Record<E::Record>;
+    type Effect = Effect<E, S>;
+
+    fn handle(&mut self, now: Instant, input: Input<E, S>) {
+        if let Some(member) = &mut self.0 {
+            member.handle(now, input);
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<E, S>> {
+        self.0.as_mut()?.poll()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.0.as_ref()?.wake_at()
+    }
+}
+
+impl<E: Legible, S: Forge> Arena<E, S> {
+    fn member(
+        &mut self,
+        seat: Seat,
+        records: &[Record<E::Record>],
+    ) -> Result<Member<E, S>, String> {
+        let (party, life) = (self.seating.party(seat), self.lives.begin(seat));
+        let engine = records.iter().filter_map(|record| match record {
+            Record::Engine(record) => Some(record.clone()),
+            Record::Beacon(_) => None,
+        });
+        let started = (self.start)(party, engine.collect())?;
+        let beacon = records.iter().filter_map(|record| match record {
+            Record::Beacon(record) => Some(*record),
+            Record::Engine(_) => None,
+        });
+        let carries = !self.faulty.contains(&party);
+        let own = (party, &*self.hand);
+        let past = Told { life, records: beacon.collect() };
+        let member = Member::new(&self.terms, own, started, past, carries);
+        member.map_err(|error| format!("{party}: {error}"))
+    }
+
+    fn note_sent(&mut self, from: Party, post: &Post<E, S>, step: &mut Step<'_, Self>) {
+        match post {
+            Post::Engine(message) => {
+                E::see(&mut self.memo, from, message);
+                let act = E::sent(message, &self.blocks);
+                act.into_iter().for_each(|act| step.note(Seen::Act(act)));
+                // Also when it is sent again, by a party that does not know whether it was.
+                if let Some(message) = partial_in::<S, E>(message) {
+                    self.note_beacon(from, &message, step);
+                }
+            }
+            Post::Beacon(message) => self.note_beacon(from, message, step),
+        }
+    }
+
+    fn note_beacon(
+        &mut self,
+        from: Party,
+        message: &::beacon::Message<S>,
+        step: &mut Step<'_, Self>,
+    ) {
+        self.known.see(from, message);
+        match message {
+            ::beacon::Message::Partial { path, slot, value, .. } => {
+                step.note(Seen::Released(*path, *slot, *value));
+            }
+            ::beacon::Message::Shown { slot, .. } => step.note(Seen::Shown(*slot)),
+            _ => {}
+        }
+    }
+}
+
+impl<E: Legible, S: Forge> Host for Arena<E, S> {
+    type Machine = Seated<E, S>;
+    type Message = Arc<Post<E, S>>;
+    type Job = Job<E, S>;
+    type Verdict = Verdict<E, S>;
+    type Event = Seen<S>;
+
+    fn boot(&mut self, seat: Seat, records: &[Record<E::Record>]) -> Self::Machine {
+        match self.member(seat, records) {
+            Ok(member) => Seated(Some(member)),
+            Err(why) => {
+                self.broken.get_or_insert(why);
+                Seated(None)
+            }
+        }
+    }
+
+    fn first_input(&mut self, _: Seat) -> Option<Input<E, S>> {
+        Some(Input::Start)
+    }
+
+    fn received(&mut self, _: Seat, from: Seat, post: &Self::Message) -> Input<E, S> {
+        Input::Received(self.seating.party(from), Arc::clone(post))
+    }
+
+    fn checked(&mut self, _: Seat, verdict: Self::Verdict) -> Input<E, S> {
+        match verdict {
+            Verdict::Engine(verdict) => Input::Engine(verdict),
+            Verdict::Beacon(verdict) => Input::Beacon(verdict),
+        }
+    }
+
+    fn tick(&mut self, _: Seat) -> Input<E, S> {
+        Input::Tick
+    }
+
+    fn writes(&mut self, record: &Record<E::Record>, step: &mut Step<'_, Self>) {
+        if let Record::Engine(record) = record {
+            let me = self.seating.party(step.seat());
+            E::written(me, record).into_iter().for_each(|act| step.note(Seen::Act(act)));
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect<E, S>, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send(to, post) => {
+                let from = self.seating.party(step.seat());
+                self.note_sent(from, &post, step);
+                self.seating.post(to, post, step);
+            }
+            Effect::RunEngine(job) => step.run(Job::Engine(job)),
+            Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
+            Effect::Finalized(slot, value) => step.note(Seen::Finalized(slot, value)),
+            Effect::Revealed(reveal) => step.note(Seen::Revealed(reveal)),
+            Effect::Skipped(slot) => step.note(Seen::Skipped(slot)),
+            Effect::Accused(party, fault) => step.note(Seen::Accused(party, fault)),
+        }
+    }
+
+    fn run(&mut self, _: Seat, job: Self::Job) -> (Self::Verdict, Duration) {
+        let verdict = match job {
+            Job::Engine(job) => Verdict::Engine(E::run(&mut self.memo, &job)),
+            Job::Beacon(job) => Verdict::Beacon(self.known.run(&job)),
+        };
+        (verdict, WORK)
+    }
+}
+
+/// Work for a lane.
+pub(super) enum Job<E: Engine, S: Scheme> {
+    Engine(E::Job),
+    Beacon(::beacon::Job<S>),
+}
+
+/// What came of it.
+pub(super) enum Verdict<E: Engine, S: Scheme> {
+    Engine(E::Verdict),
+    Beacon(::beacon::Verdict<S>),
+}
+
+impl<E: Legible, S: Forge> Mail<S> for Arc<Post<E, S>> {
+    fn beacon(&self) -> Option<&::beacon::Message<S>> {
+        match &**self {
+            Post::Beacon(message) => Some(message),
+            Post::Engine(_) => None,
+        }
+    }
+
+    fn epoch(&self) -> EpochId {
+        validator::setup::FIRST
+    }
+
+    fn from_beacon(_: EpochId, message: ::beacon::Message<S>) -> Self {
+        Self::new(Post::Beacon(message))
+    }
+
+    fn junk(_: EpochId, dice: &mut Dice) -> Option<Self> {
+        E::junk(dice).map(|message| Self::new(Post::Engine(message)))
+    }
+}
+
+impl<E: Legible, S: Forge> Playable for Arena<E, S> {
+    type Scheme = S;
+
+    fn seating(&self) -> &Seating {
+        &self.seating
+    }
+
+    fn kept(machine: &Seated<E, S>) -> Option<Kept> {
+        machine.0.as_ref().map(|member| Kept::by(member.beacon()))
+    }
+
+    fn place(event: &Seen<S>) -> Option<Place> {
+        Some(match event {
+            Seen::Finalized(slot, value) => Place::Finalized(*slot, *value),
+            Seen::Revealed(reveal) => Place::Revealed(reveal.slot),
+            Seen::Skipped(slot) => Place::Revealed(*slot),
+            _ => return None,
+        })
+    }
+
+    fn whisper(_: Party, bytes: Vec<u8>) -> Input<E, S> {
+        member::Input::Submit(bytes)
+    }
+
+    fn watcher(&self) -> Watcher<Self> {
+        let (world, seating) = (self.world.clone(), self.seating.clone());
+        Box::new(move |note: &Note<Seen<S>>| {
+            let Some(world) = &world else { return };
+            let party = seating.party(note.seat);
+            let mut world = world.lock().unwrap_or_else(PoisonError::into_inner);
+            match &note.event {
+                Seen::Act(Act::Ballot(Ballot::Cast(cast))) => world.cast(party, cast),
+                Seen::Act(Act::GaveUp(view)) => world.gave_up(party, *view),
+                _ => {}
+            }
+        })
+    }
+
+    fn heal(&mut self) {
+        if let Some(world) = &self.world {
+            world.lock().unwrap_or_else(PoisonError::into_inner).heal();
+        }
+    }
+
+    fn first(&self) -> Option<Slot> {
+        Some(FIRST)
+    }
+
+    fn broken(&self) -> Option<String> {
+        self.broken.as_ref().map(|why| format!("does not boot: {why}"))
+    }
+}

@@ -1,0 +1,331 @@
+//! Thousands of executions under attack, each from its seed.
+//!
+//! | module       | what                                                                        |
+//! |--------------|-----------------------------------------------------------------------------|
+//! | `draw`       | what happens in an execution, drawn from its seed                             |
+//! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
+//! | `execution`  | one execution from its beginning to its end                                   |
+//! | `arena`      | any engine with any function: `member`, one party; `account`, what must hold   |
+//! | `permissive` | an engine that does all that Definition 5 allows                              |
+//! | `ideal`      | the ideal threshold function, without a curve                                  |
+//! | `breach`     | a beacon without one rule of its contract                                      |
+//! | `board`      | committees with keys that they generated; `hand`, `table`: who plays with them |
+//! | `validators` | whole validators on Jolteon, which go on from these                            |
+//! | `tally`      | what was done                                                                |
+//!
+//! Engine and function are drawn apart from the script, so that an execution has one script whatever it
+//! is played with:
+//!
+//! | function | drawn      | engine                                                        |
+//! |----------|------------|---------------------------------------------------------------|
+//! | ideal    | 49 of 50   | permissive 38 of 40; Jolteon, Malachite one each               |
+//! | real     | 1 of 50    | permissive, Malachite, Jolteon (the whole validator) alike      |
+//!
+//! What must hold is in `account` and [`super::check`]; that everybody reveals after the network has
+//! healed, and how much is kept, in `execution`. Executions run side by side on all cores, and none depends
+//! on another: the seed of one that fails plays it again, event by event.
+
+mod account;
+mod arena;
+mod board;
+mod breach;
+mod draw;
+mod execution;
+mod forge;
+mod hand;
+mod ideal;
+mod member;
+mod permissive;
+mod table;
+mod tally;
+mod validators;
+mod vice;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use ::beacon::contract::Rule;
+use ::beacon::{Bls, Wvuf};
+use sim::Dice;
+use weighted_rounding::{Ratio, Stake};
+
+use self::board::{Board, Layout};
+use self::draw::Draw;
+pub use self::execution::Played;
+use self::forge::Forge;
+use self::ideal::Ideal;
+use self::table::{Game, Table};
+pub use self::tally::{Count, Kind, Tally};
+use super::check::Violation;
+use super::committee::Knowledge;
+use crate::failure::Failure;
+use crate::stakes::StakeTable;
+use registry::Named;
+
+/// One in so many executions has a real function.
+const REAL: u64 = 50;
+
+/// Which engine an execution is played on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EngineName {
+    /// Jolteon with order votes
+    Jolteon,
+    /// Malachite, the Tendermint of circlefin/malachite
+    Malachite,
+    /// One that does all that Definition 5 of the paper allows
+    Permissive,
+}
+
+/// What the parties of an execution evaluate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Function {
+    /// The ideal threshold function: bookkeeping, no curve
+    Ideal,
+    /// Threshold BLS
+    Bls,
+    /// The weighted verifiable unpredictable function
+    Wvuf,
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jolteon => "jolteon",
+            Self::Malachite => "malachite",
+            Self::Permissive => "permissive",
+        })
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ideal => "ideal",
+            Self::Bls => "bls",
+            Self::Wvuf => "wvuf",
+        })
+    }
+}
+
+/// What a campaign is asked for.
+pub struct Order {
+    /// The first seed.
+    pub first: u64,
+    /// How many.
+    pub executions: u64,
+    /// `None` draws it from the seed.
+    pub engine: Option<EngineName>,
+    /// `None` draws it from the seed.
+    pub function: Option<Function>,
+    /// What is left out of the contract; the first violation ends the campaign then.
+    pub without: Option<Rule>,
+    /// Whose largest holders play; `None` plays the built-in committees.
+    pub table: Option<StakeTable>,
+    /// The stake that the fast path needs to reconstruct.
+    pub fast: Ratio,
+    /// Whether whole validators hand over to a second epoch on the way, to the same committee: with other
+    /// stakes the faulty could be too many in one of them.
+    pub handover: bool,
+}
+
+/// What is made when it is first played.
+type Late<T> = OnceLock<Result<T, Failure>>;
+
+/// All committees, with the keys of every function.
+struct Hall<'a> {
+    layouts: &'a [Layout],
+    handover: bool,
+    ideal: Vec<Late<Table<Ideal>>>,
+    bls: Vec<Late<Real<Bls>>>,
+    wvuf: Vec<Late<Real<Wvuf>>>,
+}
+
+/// Keys that were generated.
+struct Real<S: Forge + Named> {
+    board: Board<S>,
+    table: Table<S>,
+}
+
+/// What one thread knows of values.
+#[derive(Default)]
+struct Player {
+    bls: BTreeMap<usize, Knowledge<Bls>>,
+    wvuf: BTreeMap<usize, Knowledge<Wvuf>>,
+}
+
+impl<S: Forge + Named> Real<S> {
+    fn new(layout: &Layout, handover: bool) -> Result<Self, Failure> {
+        let board = Board::new(layout, handover)?;
+        let table = Table::of_board(&board)?;
+        Ok(Self { board, table })
+    }
+
+    /// What is known of the committee's values goes in, by its number, and comes out.
+    fn play(
+        &self,
+        game: Game,
+        draw: &Draw,
+        known: &mut BTreeMap<usize, Knowledge<S>>,
+    ) -> Result<Played, Failure> {
+        if game.engine != EngineName::Jolteon || game.without.is_some() {
+            // The keys are for inputs without a value.
+            return self.table.play(game, draw, false);
+        }
+        let knowledge = known.remove(&draw.board).unwrap_or_default();
+        let (played, knowledge) = validators::play(game.seed, draw, &self.board, knowledge)?;
+        known.insert(draw.board, knowledge);
+        Ok(played)
+    }
+}
+
+fn late<'a, T>(
+    made: &'a [Late<T>],
+    layouts: &[Layout],
+    number: usize,
+    make: impl FnOnce(&Layout) -> Result<T, Failure>,
+) -> Result<&'a T, Failure> {
+    let missing = || Failure::bad_input(format_args!("no committee {number}"));
+    let (layout, cell) = layouts.get(number).zip(made.get(number)).ok_or_else(missing)?;
+    cell.get_or_init(|| make(layout)).as_ref().map_err(Failure::bad_input)
+}
+
+impl<'a> Hall<'a> {
+    fn new(layouts: &'a [Layout], handover: bool) -> Self {
+        fn empty<T>(layouts: &[Layout]) -> Vec<Late<T>> {
+            layouts.iter().map(|_| OnceLock::new()).collect()
+        }
+        let (ideal, bls, wvuf) = (empty(layouts), empty(layouts), empty(layouts));
+        Self { layouts, handover, ideal, bls, wvuf }
+    }
+
+    fn play(
+        &self,
+        game: Game,
+        function: Function,
+        draw: &Draw,
+        player: &mut Player,
+    ) -> Result<Played, Failure> {
+        let (layouts, board) = (self.layouts, draw.board);
+        match function {
+            Function::Ideal => {
+                late(&self.ideal, layouts, board, Table::ideal)?.play(game, draw, true)
+            }
+            Function::Bls => {
+                late(&self.bls, layouts, board, |layout| Real::new(layout, self.handover))?.play(
+                    game,
+                    draw,
+                    &mut player.bls,
+                )
+            }
+            Function::Wvuf => {
+                late(&self.wvuf, layouts, board, |layout| Real::new(layout, self.handover))?.play(
+                    game,
+                    draw,
+                    &mut player.wvuf,
+                )
+            }
+        }
+    }
+}
+
+/// Who follows a campaign, from many threads.
+pub trait Watch: Sync {
+    /// An execution ended; they come in no order.
+    fn played(&self, game: (EngineName, Function), seed: u64, played: &Played);
+
+    /// Whether nobody wants to know more.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+impl Order {
+    /// Plays all executions, on all cores; what did not hold in one is in what is told of it.
+    ///
+    /// # Errors
+    /// Committees that cannot be made.
+    pub fn run(&self, watch: &impl Watch) -> Result<(), Failure> {
+        let layouts = Layout::all(self.table.as_ref(), self.fast)?;
+        self.play_all(&layouts, watch)
+    }
+
+    fn play_all(&self, layouts: &[Layout], watch: &impl Watch) -> Result<(), Failure> {
+        let stakes: Vec<Vec<Stake>> = layouts.iter().map(|one| one.stakes().to_vec()).collect();
+        let hall = Hall::new(layouts, self.handover);
+        let (next, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let failed = Mutex::new(Ok(()));
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let work = || {
+            let mut player = Player::default();
+            while !over.load(Ordering::Relaxed) && !watch.is_over() {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= self.executions {
+                    return;
+                }
+                let seed = self.first.wrapping_add(number);
+                match self.play_one(seed, &stakes, &hall, &mut player) {
+                    Ok((kind, played)) => {
+                        watch.played(kind, seed, &played);
+                        if self.without.is_some() && played.outcome.is_err() {
+                            over.store(true, Ordering::Relaxed);
+                        }
+                    }
+                    Err(failure) => {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Err(failure);
+                        over.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..threads).for_each(|_| drop(scope.spawn(work)));
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn play_one(
+        &self,
+        seed: u64,
+        stakes: &[Vec<Stake>],
+        hall: &Hall<'_>,
+        player: &mut Player,
+    ) -> Result<((EngineName, Function), Played), Failure> {
+        let drawn = kind_of(seed);
+        let kind = (self.engine.unwrap_or(drawn.0), self.function.unwrap_or(drawn.1));
+        let game = Game { seed, engine: kind.0, without: self.without };
+        let draw = Draw::new(seed, stakes);
+        let play = AssertUnwindSafe(|| hall.play(game, kind.1, &draw, player));
+        // What panics is a violation like any other, and the others are still played.
+        let played = catch_unwind(play).unwrap_or_else(|_| {
+            let outcome = Err(Violation::Liveness("the execution ends in a panic".to_owned()));
+            let (tally, took) = (Tally::default(), Duration::ZERO);
+            Ok(Played { outcome, tally, most_kept: 0, took, fingerprint: seed })
+        })?;
+        Ok((kind, played))
+    }
+}
+
+/// Drawn apart from everything else, so that an execution has the same script with each.
+fn kind_of(seed: u64) -> (EngineName, Function) {
+    let mut dice = Dice::new(!seed);
+    if dice.below(REAL) > 0 {
+        let engine = match dice.below(40) {
+            0 => EngineName::Jolteon,
+            1 => EngineName::Malachite,
+            _ => EngineName::Permissive,
+        };
+        return (engine, Function::Ideal);
+    }
+    let function = if dice.below(2) == 0 { Function::Bls } else { Function::Wvuf };
+    let engine = match dice.below(3) {
+        0 => EngineName::Jolteon,
+        1 => EngineName::Malachite,
+        _ => EngineName::Permissive,
+    };
+    (engine, function)
+}

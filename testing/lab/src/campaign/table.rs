@@ -1,0 +1,202 @@
+//! Keys and engines that an execution in the arena is played with.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ::beacon::Binding;
+use ::beacon::contract::Rule;
+use crypto_core::access::Party;
+use engine::Pace;
+use jolteon::Jolteon;
+use malachite::Malachite;
+
+use super::EngineName;
+use super::account::Account;
+use super::arena::{Arena, Start};
+use super::board::{Board, KEYS, Layout};
+use super::draw::Draw;
+use super::execution::{Bounds, Played, ROUND, Stage};
+use super::forge::Forge;
+use super::hand::Hand;
+use super::ideal::Ideal;
+use super::member::Terms;
+use super::permissive::{Permissive, Style, World};
+use crate::failure::Failure;
+use crate::known::CheckedPartials;
+use crate::legible::Legible;
+use crate::lives::Lives;
+use crate::seating::Seating;
+use engine::{Engine, Past};
+use registry::Listed;
+use registry::Named;
+use validator::setup::{self, Identity, Setup};
+
+/// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
+const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(120), events: 500_000 };
+
+/// A committee whose keys were dealt.
+pub(super) struct Table<S: Forge> {
+    setup: Arc<Setup>,
+    identities: Arc<[Arc<Identity>]>,
+    hand: Arc<Hand<S>>,
+    bounds: Bounds,
+}
+
+/// What an execution is drawn to be, beside its script.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Game {
+    pub(super) seed: u64,
+    pub(super) engine: EngineName,
+    /// What is left out of the contract.
+    pub(super) without: Option<Rule>,
+}
+
+impl Table<Ideal> {
+    /// Tokens for everybody.
+    pub(super) fn ideal(layout: &Layout) -> Result<Self, Failure> {
+        let (setup, identities) = setup::found(&layout.plan, KEYS).map_err(Failure::bad_input)?;
+        let hand = Ideal::hand(&layout.plan, layout.algorithm);
+        Ok(Self::new(&setup, identities.into_iter().map(Arc::new), hand))
+    }
+}
+
+impl<S: Forge + Named> Table<S> {
+    /// What a key generation gave.
+    pub(super) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
+        let identities = board.ground.identities().iter().cloned();
+        Ok(Self::new(board.ground.setup(), identities, Hand::of_board(board)?))
+    }
+}
+
+impl<S: Forge> Table<S> {
+    fn new(setup: &Setup, identities: impl Iterator<Item = Arc<Identity>>, hand: Hand<S>) -> Self {
+        let setup = Setup { timeout: ROUND, pace: Pace::NONE, ..setup.clone() };
+        Self {
+            setup: Arc::new(setup),
+            identities: identities.collect(),
+            hand: Arc::new(hand),
+            bounds: BOUNDS,
+        }
+    }
+
+    fn stakes(&self) -> Vec<u128> {
+        self.setup.members.iter().map(|member| member.stake.get()).collect()
+    }
+
+    /// Starts an engine behind its records, as a validator does.
+    fn start<E: Listed>(&self) -> Start<E> {
+        let (setup, identities) = (Arc::clone(&self.setup), Arc::clone(&self.identities));
+        Box::new(move |party: Party, records| {
+            let identity = identities.get(party.index());
+            let identity = identity.ok_or_else(|| format!("{party} is nobody"))?;
+            E::begin(&setup, identity, records).map_err(|error| error.to_string())
+        })
+    }
+
+    fn terms<E: Engine>(
+        &self,
+        binding: Binding,
+        declared: Option<u32>,
+        without: Option<Rule>,
+    ) -> Result<Terms, Failure> {
+        let finality = self.setup.finality(E::QUORUM).map_err(Failure::bad_input)?;
+        Ok(Terms { context: self.setup.context, binding, declared, finality, without })
+    }
+
+    /// Plays one execution. `values` says whether the keys are for inputs that have values.
+    pub(super) fn play(&self, game: Game, draw: &Draw, values: bool) -> Result<Played, Failure> {
+        let Game { seed, engine, without } = game;
+        match engine {
+            EngineName::Jolteon => {
+                let terms = self.terms::<Jolteon>(Binding::Slot, Jolteon::FAST_ATTEMPT, without)?;
+                self.play_on::<Jolteon>(seed, draw, terms, (self.start::<Jolteon>(), None))
+            }
+            EngineName::Malachite => {
+                let terms =
+                    self.terms::<Malachite>(Binding::Slot, Malachite::FAST_ATTEMPT, without)?;
+                self.play_on::<Malachite>(seed, draw, terms, (self.start::<Malachite>(), None))
+            }
+            EngineName::Permissive => {
+                let mut style = Style::draw(seed);
+                if !values {
+                    style.binding = Binding::Slot;
+                }
+                let world = World::new(style, seed, self.stakes(), &draw.faulty());
+                let world = Arc::new(Mutex::new(world));
+                let terms = self.terms::<Permissive>(style.binding, style.declared(), without)?;
+                let told = Arc::clone(&world);
+                let start: Start<Permissive> =
+                    Box::new(move |party, _| Ok((Permissive::new(party, &told), Past::default())));
+                self.play_on::<Permissive>(seed, draw, terms, (start, Some(world)))
+            }
+        }
+    }
+
+    fn play_on<E: Legible>(
+        &self,
+        seed: u64,
+        draw: &Draw,
+        terms: Terms,
+        (start, world): (Start<E>, Option<Arc<Mutex<World>>>),
+    ) -> Result<Played, Failure> {
+        let committee = jolteon::Replicas::new(&self.setup.context, self.setup.members.clone());
+        let committee = committee.map_err(Failure::bad_input)?;
+        let parties = (0..).map(Party::new).take(self.setup.members.len());
+        let host = Arena::<E, S> {
+            terms: terms.clone(),
+            hand: Arc::clone(&self.hand),
+            start,
+            seating: Seating::new(parties.chain(draw.twins())),
+            faulty: draw.faulty().into_iter().collect(),
+            blocks: *committee.context(),
+            world,
+            memo: E::Memo::default(),
+            known: CheckedPartials::default(),
+            broken: None,
+            lives: Lives::default(),
+        };
+        let mut stage = Stage::new(seed, draw, host, self.bounds)?;
+        let outcome = stage.run().and_then(|()| {
+            let host = stage.simulation.host();
+            let account = Account {
+                terms: &terms,
+                hand: &self.hand,
+                stakes: self.stakes(),
+                faulty: stage.faulty(),
+                parties: &|seat| host.seating.party(seat),
+                notes: stage.simulation.notes(),
+            };
+            account.check()
+        });
+        Ok(stage.played(outcome))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weighted_rounding::{Ratio, Stake};
+
+    use super::*;
+    use crate::check::{Summary, Violation};
+    use validator::setup::Algorithm;
+
+    #[test]
+    fn an_execution_that_cannot_end_is_a_violation() {
+        let stakes = vec![Stake::new(1); 4];
+        let layout = Layout::new(stakes.clone(), Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        let mut table = Table::ideal(&layout).unwrap();
+        let draw = Draw::new(1, &[stakes]);
+        let game = Game { seed: 1, engine: EngineName::Permissive, without: None };
+        let play = |table: &Table<Ideal>| -> Result<Summary, Violation> {
+            table.play(game, &draw, true).unwrap().outcome
+        };
+        assert!(play(&table).is_ok());
+        for bounds in
+            [Bounds { patience: Duration::ZERO, ..BOUNDS }, Bounds { events: 500, ..BOUNDS }]
+        {
+            table.bounds = bounds;
+            let violation = play(&table).unwrap_err();
+            assert!(matches!(violation, Violation::Liveness(_)), "{bounds:?}: {violation}");
+        }
+    }
+}

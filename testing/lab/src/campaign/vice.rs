@@ -1,0 +1,280 @@
+//! What Byzantine parties do: rules between their honest machine and the network.
+//!
+//! | vice        | what                                                                              |
+//! |-------------|-----------------------------------------------------------------------------------|
+//! | `Mute`      | says nothing, from some time on                                                   |
+//! | `Withhold`  | keeps its partials from some, or all of its messages                              |
+//! | `TwoFaced`  | tells some the right partial and others a wrong one, or the same ones both         |
+//! | `Wrong`     | sends partials of another slot or path, or points that are nobody's                |
+//! | `Cancel`    | with its accomplices, adds to its points what the others subtract from theirs       |
+//! | `Flood`     | partials, requests and transactions without end, for slots far ahead               |
+//! | `Replay`    | sends again what it has sent long ago                                              |
+//! | `Delay`     | keeps everybody waiting as long as a round allows                                  |
+//! | `Twins`     | runs twice: two honest machines with one key, each for a part of the others         |
+//! | `Forget`    | crashes and comes back without its disk                                            |
+//!
+//! Twins equivocate with proposals, votes, order votes and timeouts, all of them properly signed and
+//! each consistent with what its half of the world saw. `Twins` and `Forget` are not rules: they are
+//! set up in `execution`.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::beacon::{Path, Scheme, Slot, Value};
+use jolteon::Jolteon;
+use protocol::Instant;
+use sim::rule::{Letter, Rule, Scene};
+use sim::{Chance, Dice, Seat};
+
+use super::forge::Forge;
+use super::tally::{Kind, Tally};
+use crate::legible::Legible;
+use crate::machine::MessageOf;
+use crypto_core::context::EpochId;
+use registry::Named;
+use validator::Message;
+use validator::setup::FIRST;
+
+/// Letters that a replaying party remembers.
+const REMEMBERED: usize = 256;
+
+/// How often a flood comes, and a replay.
+const PERIOD: Duration = Duration::from_millis(300);
+
+/// What one does.
+#[derive(Clone, Debug)]
+pub(super) enum Vice {
+    Mute { from: Instant },
+    Withhold { from: BTreeSet<Seat>, all: bool },
+    TwoFaced { to: BTreeSet<Seat>, both: bool },
+    Wrong,
+    Cancel { adds: bool },
+    Flood { until: Instant },
+    Replay { until: Instant },
+    Delay { most: Duration },
+    Twins { side: BTreeSet<Seat> },
+    Forget { at: Instant, back: Duration },
+}
+
+impl Vice {
+    /// How the report counts it.
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Self::Mute { .. } => Kind::Mute,
+            Self::Withhold { .. } => Kind::Withhold,
+            Self::TwoFaced { .. } => Kind::TwoFaced,
+            Self::Wrong => Kind::Wrong,
+            Self::Cancel { .. } => Kind::Cancel,
+            Self::Flood { .. } => Kind::Flood,
+            Self::Replay { .. } => Kind::Replay,
+            Self::Delay { .. } => Kind::Delay,
+            Self::Twins { .. } => Kind::Twins,
+            Self::Forget { .. } => Kind::Forget,
+        }
+    }
+}
+
+/// What parties send each other, as far as a vice looks into it.
+pub(super) trait Mail<S: Scheme>: Clone + 'static {
+    /// What a beacon says to others.
+    fn beacon(&self) -> Option<&::beacon::Message<S>>;
+
+    /// The epoch that it is of.
+    fn epoch(&self) -> EpochId;
+
+    /// A beacon's message.
+    fn from_beacon(epoch: EpochId, message: ::beacon::Message<S>) -> Self;
+
+    /// Something for the engine that says nothing; `None` if the engine listens to nobody.
+    fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self>;
+}
+
+impl<S: Named> Mail<S> for Arc<MessageOf<S>> {
+    fn beacon(&self) -> Option<&::beacon::Message<S>> {
+        match &**self {
+            Message::Beacon(_, message) => Some(message),
+            Message::Engine(..) | Message::Ask { .. } | Message::Final { .. } => None,
+        }
+    }
+
+    fn epoch(&self) -> EpochId {
+        match **self {
+            Message::Beacon(epoch, _) | Message::Engine(epoch, _) => epoch,
+            Message::Ask { .. } | Message::Final { .. } => FIRST,
+        }
+    }
+
+    fn from_beacon(epoch: EpochId, message: ::beacon::Message<S>) -> Self {
+        Self::new(Message::Beacon(epoch, message))
+    }
+
+    fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self> {
+        Jolteon::junk(dice).map(|message| Self::new(Message::Engine(epoch, message)))
+    }
+}
+
+/// One vice of one seat.
+pub(super) struct Sinner<S: Forge, M> {
+    vice: Vice,
+    tally: Rc<RefCell<Tally>>,
+    /// The last partial of each path, with its slot and what else is in its input.
+    own: BTreeMap<Path, (Slot, Option<Value>, S::Partial)>,
+    sent: VecDeque<M>,
+    /// Of what left last.
+    epoch: EpochId,
+    due: Instant,
+}
+
+impl<S: Forge, M: Mail<S>> Sinner<S, M> {
+    pub(super) fn new(vice: Vice, tally: &Rc<RefCell<Tally>>) -> Self {
+        let due = Instant::at(PERIOD);
+        let (own, sent) = (BTreeMap::new(), VecDeque::new());
+        Self { vice, tally: Rc::clone(tally), own, sent, epoch: FIRST, due }
+    }
+
+    fn count(&self, times: u64) {
+        self.tally.borrow_mut().add(self.vice.kind(), times);
+    }
+
+    /// A partial that is not this party's of this slot and path.
+    fn wrong(&self, scene: &mut Scene<'_>, path: Path, slot: Slot, own: &S::Partial) -> S::Partial {
+        let other = if path == Path::Fast { Path::Slow } else { Path::Fast };
+        let stale = self.own.get(&path).filter(|(last, ..)| *last != slot);
+        let crossed = self.own.get(&other);
+        let instead = match scene.dice.below(3) {
+            0 => stale.map(|(.., partial)| partial.clone()),
+            1 => crossed.map(|(.., partial)| partial.clone()),
+            _ => None,
+        };
+        instead.unwrap_or_else(|| S::shifted(own, 1 + scene.dice.below(1000), true))
+    }
+
+    /// What leaves in place of a partial.
+    fn partials(
+        &self,
+        scene: &mut Scene<'_>,
+        to: Seat,
+        (path, slot, own): (Path, Slot, &S::Partial),
+    ) -> Vec<S::Partial> {
+        match &self.vice {
+            Vice::TwoFaced { to: fooled, both } if fooled.contains(&to) => {
+                let wrong = self.wrong(scene, path, slot, own);
+                if *both { vec![own.clone(), wrong] } else { vec![wrong] }
+            }
+            Vice::Wrong => vec![self.wrong(scene, path, slot, own)],
+            // By the slot alone, so that the sum over the accomplices is what it should be.
+            Vice::Cancel { adds } => vec![S::shifted(own, 1 + slot.get(), *adds)],
+            _ => vec![own.clone()],
+        }
+    }
+
+    fn flood(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
+        let mut messages: Vec<M> = M::junk(self.epoch, scene.dice).into_iter().collect();
+        for (path, (last, value, partial)) in &self.own {
+            for _ in 0..8 {
+                // Inside of the window, behind it, and past.
+                let slot = match scene.dice.below(3) {
+                    0 => last.after(scene.dice.below(64)),
+                    1 => last.after(scene.dice.below(1 << 20)),
+                    _ => Slot::new(scene.dice.below(last.get() + 1)),
+                };
+                let (path, partial) = (*path, partial.clone());
+                let (value, request) = (*value, ::beacon::Message::Request { slot });
+                let message = ::beacon::Message::Partial { path, slot, value, partial };
+                messages.extend([message, request].map(|one| M::from_beacon(self.epoch, one)));
+            }
+        }
+        for message in messages {
+            for to in (0..scene.seats).map(Seat::new).filter(|to| *to != scene.seat) {
+                self.count(1);
+                let message = message.clone();
+                leaves.push(Letter { to, message, delay: Duration::ZERO });
+            }
+        }
+    }
+
+    fn replay(&self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
+        let most = u64::try_from(self.sent.len()).unwrap_or(0);
+        for _ in 0..most.min(16) {
+            let place = usize::try_from(scene.dice.below(most)).unwrap_or(0);
+            let to = Seat::new(u32::try_from(scene.dice.below(scene.seats.into())).unwrap_or(0));
+            if let Some(message) = self.sent.get(place).filter(|_| to != scene.seat) {
+                self.count(1);
+                leaves.push(Letter { to, message: message.clone(), delay: Duration::ZERO });
+            }
+        }
+    }
+
+    /// What is done about any letter; `None` if it does not leave.
+    fn pass(&self, scene: &mut Scene<'_>, mut letter: Letter<M>) -> Option<Letter<M>> {
+        let beacon = letter.message.beacon();
+        let partial = matches!(beacon, Some(::beacon::Message::Partial { .. }));
+        let dropped = match &self.vice {
+            Vice::Mute { from } => scene.now >= *from,
+            Vice::Withhold { from, all } => from.contains(&letter.to) && (*all || partial),
+            Vice::Twins { side } => !side.contains(&letter.to),
+            _ => false,
+        };
+        if dropped {
+            self.count(1);
+            return None;
+        }
+        if let Vice::Delay { most } = &self.vice
+            && scene.dice.happens(Chance::percent(50))
+        {
+            self.count(1);
+            letter.delay += scene.dice.duration(*most / 2, *most);
+        }
+        Some(letter)
+    }
+}
+
+impl<S: Forge, M: Mail<S>> Rule<M> for Sinner<S, M> {
+    fn outgoing(&mut self, scene: &mut Scene<'_>, letter: Letter<M>, leaves: &mut Vec<Letter<M>>) {
+        if self.sent.len() >= REMEMBERED {
+            self.sent.pop_front();
+        }
+        if matches!(self.vice, Vice::Replay { .. }) {
+            self.sent.push_back(letter.message.clone());
+        }
+        self.epoch = letter.message.epoch();
+        let Some(letter) = self.pass(scene, letter) else { return };
+        let Some(::beacon::Message::Partial { path, slot, value, partial }) =
+            letter.message.beacon()
+        else {
+            return leaves.push(letter);
+        };
+        let (path, slot, value) = (*path, *slot, *value);
+        let told = self.partials(scene, letter.to, (path, slot, partial));
+        if told.as_slice() != std::slice::from_ref(partial) {
+            self.count(1);
+        }
+        self.own.insert(path, (slot, value, partial.clone()));
+        for partial in told {
+            let message = ::beacon::Message::Partial { path, slot, value, partial };
+            let message = M::from_beacon(self.epoch, message);
+            leaves.push(Letter { message, ..letter.clone() });
+        }
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        match self.vice {
+            Vice::Flood { until } | Vice::Replay { until } => {
+                Some(self.due).filter(|due| *due < until)
+            }
+            _ => None,
+        }
+    }
+
+    fn wake(&mut self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
+        self.due = self.due + PERIOD;
+        match self.vice {
+            Vice::Flood { .. } => self.flood(scene, leaves),
+            Vice::Replay { .. } => self.replay(scene, leaves),
+            _ => {}
+        }
+    }
+}

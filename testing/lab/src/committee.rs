@@ -1,0 +1,388 @@
+//! The committee in the simulator: real machines, real cryptography, computed once.
+//!
+//! One host for the latency experiments, the campaign and the tests. Whether a vote or a partial is
+//! valid, and what a slot's value is, does not depend on who asks; the first who asks computes it:
+//!
+//! | work                        | looked up under                                             |
+//! |-----------------------------|-------------------------------------------------------------|
+//! | work of the engine          | what [`Legible`] says                                       |
+//! | partials into a value       | each partial alone; any quorum of valid ones gives one value |
+//! | keys and dealings           | see [`Ground`]                                              |
+//!
+//! A seat is a party, unless the party is a Byzantine one with more seats than one (twins): these have
+//! one key and hear the same messages.
+//!
+//! Work is charged as [`Prices`] say, and what parties do is noted as [`Seen`].
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use protocol::{Instant, Recipient};
+use sim::{Host, Seat, Step};
+
+pub use super::ground::Ground;
+use super::prices::Bill;
+pub use super::prices::Prices;
+pub use super::seen::Seen;
+use crate::failure::Failure;
+use crate::known::CheckedPartials;
+use crate::legible::{Legible, partial_in};
+use crate::lives::Lives;
+use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
+use crate::seating::Seating;
+use engine::Work;
+use jolteon::Jolteon;
+use registry::{Listed, Named};
+use validator::keygen;
+use validator::setup::{FIRST, Identity, Setup};
+use validator::{Effect, Input, Job, Message, Record, Validator, Verdict};
+use validator::{Event, HaltError, StartError};
+
+/// What a Byzantine seat makes of its own key generation.
+pub type Tamper<S> = Box<dyn Fn(&keygen::Job<S>, keygen::Verdict<S>) -> keygen::Verdict<S>>;
+
+/// What an erring driver sends beside a message: so that checkers can be shown to bite.
+pub type Slip<S, E = Jolteon> = Box<dyn FnMut(Seat, &MessageOf<S, E>) -> Option<MessageOf<S, E>>>;
+
+/// Told of each message that arrives: when, where, from whom.
+pub type Watch<S, E = Jolteon> = Box<dyn FnMut(Instant, Seat, Seat, &MessageOf<S, E>)>;
+
+/// An engine that experiments run on.
+pub trait Subject: Legible + Listed {}
+impl<E: Legible + Listed> Subject for E {}
+
+/// Votes, certificates and partials that were seen and checked.
+pub struct Knowledge<S: Named, E: Legible = Jolteon> {
+    engines: BTreeMap<EpochId, E::Memo>,
+    partials: BTreeMap<EpochId, CheckedPartials<S>>,
+}
+
+// Derived, it would ask for defaults of what is in it.
+impl<S: Named, E: Legible> Default for Knowledge<S, E> {
+    fn default() -> Self {
+        Self { engines: BTreeMap::new(), partials: BTreeMap::new() }
+    }
+}
+
+impl<S: Named, E: Legible> Knowledge<S, E> {
+    /// What is as true in the next run of the same committee: values of slots do not depend on blocks. Keys
+    /// of later epochs do.
+    #[must_use]
+    pub fn for_next_run(self) -> Self {
+        let mut partials = self.partials;
+        partials.retain(|epoch, _| *epoch == FIRST);
+        Self { partials, ..Self::default() }
+    }
+}
+
+/// What the host knows of an epoch.
+struct Term {
+    setup: Arc<Setup>,
+    /// What names of blocks depend on.
+    context: [u8; 32],
+}
+
+impl Term {
+    fn new(setup: Arc<Setup>) -> Result<Self, StartError> {
+        let engine = jolteon::Replicas::new(&setup.context, setup.members.clone());
+        let engine = engine.map_err(|error| StartError::Engine(error.to_string()))?;
+        Ok(Self { context: *engine.context(), setup })
+    }
+}
+
+/// The host: what the machines' outputs do.
+pub struct ValidatorHost<S: Named, E: Subject = Jolteon> {
+    ground: Arc<Ground<S>>,
+    setup: Arc<Setup>,
+    terms: BTreeMap<EpochId, Term>,
+    seating: Seating,
+    prices: Prices,
+    /// `None`: every seat checks everything itself.
+    knowledge: Option<Knowledge<S, E>>,
+    /// Byzantine seats of the key generation.
+    pub tampers: BTreeMap<Seat, Tamper<S>>,
+    /// What goes wrong in drivers.
+    pub slip: Option<Slip<S, E>>,
+    /// Told of each message that arrives: for those who measure links.
+    pub watch: Option<Watch<S, E>>,
+    lives: Lives,
+    /// The first party that cannot go on, and why.
+    halted: Option<(Party, HaltError)>,
+}
+
+impl<S: Named, E: Subject> ValidatorHost<S, E> {
+    /// A host whose seats are the parties, in their order. `setup` is the ground's, or differs from it
+    /// in what no key depends on.
+    ///
+    /// # Errors
+    /// If the engine refuses the committee.
+    pub fn new(ground: Arc<Ground<S>>, setup: Setup, prices: Prices) -> Result<Self, StartError> {
+        let seating = Seating::new(ground.identities().iter().map(|identity| identity.me));
+        for identity in ground.identities().iter().take(1) {
+            drop(<E as Listed>::begin(&setup, identity, Vec::new())?);
+        }
+        let setup = Arc::new(setup);
+        Ok(Self {
+            ground,
+            terms: BTreeMap::from([(setup.context.epoch, Term::new(Arc::clone(&setup))?)]),
+            setup,
+            seating,
+            prices,
+            knowledge: Some(Knowledge::default()),
+            tampers: BTreeMap::new(),
+            slip: None,
+            watch: None,
+            lives: Lives::default(),
+            halted: None,
+        })
+    }
+
+    /// Starts from what is known of an earlier run, or lets every seat check everything itself.
+    #[must_use]
+    pub fn knowing(mut self, knowledge: Option<Knowledge<S, E>>) -> Self {
+        self.knowledge = knowledge;
+        self
+    }
+
+    /// One more seat for each of these parties, behind the seats that there are.
+    #[must_use]
+    pub fn with_twins(mut self, of: impl IntoIterator<Item = Party>) -> Self {
+        self.seating.extend(of);
+        self
+    }
+
+    /// How many seats there are.
+    #[must_use]
+    pub fn seats(&self) -> u32 {
+        self.seating.count()
+    }
+
+    /// Whose seat it is.
+    #[must_use]
+    pub fn party(&self, seat: Seat) -> Party {
+        self.seating.party(seat)
+    }
+
+    pub(crate) const fn seating(&self) -> &Seating {
+        &self.seating
+    }
+
+    /// The committee's keys, and what was computed with them so far.
+    #[must_use]
+    pub const fn ground(&self) -> &Arc<Ground<S>> {
+        &self.ground
+    }
+
+    /// The set-ups of the epochs that have begun in this run, or whose keys are being made.
+    #[must_use]
+    pub fn setups(&self) -> BTreeMap<EpochId, Arc<Setup>> {
+        self.terms.iter().map(|(epoch, term)| (*epoch, Arc::clone(&term.setup))).collect()
+    }
+
+    /// Takes note of an epoch.
+    fn learn(&mut self, setup: &Arc<Setup>) {
+        if let Entry::Vacant(place) = self.terms.entry(setup.context.epoch)
+            && let Ok(term) = Term::new(Arc::clone(setup))
+        {
+            place.insert(term);
+        }
+    }
+
+    /// The set-up of this run.
+    #[must_use]
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Whether all parties go on.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn check_halted(&self) -> Result<(), Failure> {
+        self.halted.as_ref().map_or(Ok(()), |(party, why)| Err(Failure::halted(*party, why)))
+    }
+
+    /// What was checked, for another run.
+    #[must_use]
+    pub fn into_knowledge(self) -> Option<Knowledge<S, E>> {
+        self.knowledge
+    }
+
+    fn identity(&self, seat: Seat) -> Arc<Identity> {
+        let found = self.ground.identities().get(self.party(seat).index());
+        found.map_or_else(|| unreachable!("every seat has a party"), Arc::clone)
+    }
+
+    fn bill(&self, epoch: EpochId) -> Bill<'_> {
+        let setup = self.terms.get(&epoch).map_or(&self.setup, |term| &term.setup);
+        Bill { prices: self.prices, scheme: S::NAME, shape: setup.keygen.shape() }
+    }
+
+    fn run_engine(&mut self, epoch: EpochId, job: &E::Job) -> E::Verdict {
+        match &mut self.knowledge {
+            Some(Knowledge { engines, .. }) => E::run(engines.entry(epoch).or_default(), job),
+            None => job.run(),
+        }
+    }
+
+    fn run_keygen(&self, seat: Seat, setup: &Setup, job: &keygen::Job<S>) -> keygen::Verdict<S> {
+        let verdict = self.ground.run(setup, &self.identity(seat), job);
+        match self.tampers.get(&seat) {
+            Some(tamper) => tamper(job, verdict),
+            None => verdict,
+        }
+    }
+
+    fn post(&mut self, to: Recipient<Party>, message: MessageOf<S, E>, step: &mut Step<'_, Self>) {
+        self.note_sent(&message, step);
+        self.seating.post(to, message, step);
+    }
+
+    fn note_sent(&mut self, message: &MessageOf<S, E>, step: &mut Step<'_, Self>) {
+        let from = self.party(step.seat());
+        match message {
+            Message::Beacon(epoch, message) => self.note_beacon(from, *epoch, message, step),
+            Message::Ask { .. } | Message::Final { .. } => {}
+            Message::Engine(epoch, message) => {
+                if let Some(Knowledge { engines, .. }) = &mut self.knowledge {
+                    E::see(engines.entry(*epoch).or_default(), from, message);
+                }
+                let context = self.terms.get(epoch).map(|term| term.context);
+                let act = context.and_then(|context| E::sent(message, &context));
+                act.into_iter().for_each(|act| step.note(Seen::Act(*epoch, act)));
+                if let Some(message) = partial_in::<S, E>(message) {
+                    self.note_beacon(from, *epoch, &message, step);
+                }
+            }
+        }
+    }
+
+    fn note_beacon(
+        &mut self,
+        from: Party,
+        epoch: EpochId,
+        message: &::beacon::Message<S>,
+        step: &mut Step<'_, Self>,
+    ) {
+        if let Some(Knowledge { partials, .. }) = &mut self.knowledge {
+            partials.entry(epoch).or_default().see(from, message);
+        }
+        Seen::said(epoch, message).into_iter().for_each(|seen| step.note(seen));
+    }
+}
+
+/// The epoch that a message is of.
+const fn epoch_of<S: Named, E: Subject>(message: &MessageOf<S, E>) -> Option<EpochId> {
+    match message {
+        Message::Engine(epoch, _) | Message::Beacon(epoch, _) => Some(*epoch),
+        Message::Ask { .. } | Message::Final { .. } => None,
+    }
+}
+
+impl<S: Named, E: Subject> Host for ValidatorHost<S, E> {
+    type Machine = Validator<S, E>;
+    type Message = Arc<MessageOf<S, E>>;
+    type Job = JobOf<S, E>;
+    type Verdict = VerdictOf<S, E>;
+    type Event = Seen<S>;
+
+    fn boot(&mut self, seat: Seat, records: &[RecordOf<E>]) -> Validator<S, E> {
+        let life = self.lives.begin(seat);
+        let validator = Validator::new(
+            Arc::clone(&self.setup),
+            self.identity(seat),
+            life,
+            records.to_vec(),
+            <E as Listed>::begin,
+        );
+        validator.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
+    }
+
+    fn first_input(&mut self, _: Seat) -> Option<Input<S, E>> {
+        Some(Input::Start)
+    }
+
+    fn arrives(&mut self, now: Instant, at: Seat, from: Seat, message: &Arc<MessageOf<S, E>>) {
+        if let Some(watch) = &mut self.watch {
+            watch(now, at, from, message);
+        }
+    }
+
+    fn received(&mut self, _: Seat, from: Seat, message: &Arc<MessageOf<S, E>>) -> Input<S, E> {
+        Input::Received { from: self.party(from), message: Message::clone(message) }
+    }
+
+    fn checked(&mut self, _: Seat, verdict: VerdictOf<S, E>) -> Input<S, E> {
+        Input::Checked(verdict)
+    }
+
+    fn tick(&mut self, _: Seat) -> Input<S, E> {
+        Input::Tick
+    }
+
+    fn input_cost(&mut self, _: Seat, input: &Input<S, E>) -> Duration {
+        let Input::Received { message, .. } = input else { return Duration::ZERO };
+        epoch_of::<S, E>(message)
+            .map_or(Duration::ZERO, |epoch| self.bill(epoch).input::<S, E>(input))
+    }
+
+    fn writes(&mut self, record: &RecordOf<E>, step: &mut Step<'_, Self>) {
+        if let Record::Engine(epoch, record) = record {
+            let act = E::written(self.party(step.seat()), record);
+            act.into_iter().for_each(|act| step.note(Seen::Act(*epoch, act)));
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect<S, E>, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send { to, message } => {
+                if let Some(epoch) = epoch_of::<S, E>(&message) {
+                    let party = self.party(step.seat());
+                    step.spend(self.bill(epoch).message::<S, E>(party, &message));
+                }
+                let slip = self.slip.as_mut().and_then(|slip| slip(step.seat(), &message));
+                self.post(to, message, step);
+                if let Some(slip) = slip {
+                    self.post(Recipient::All, slip, step);
+                }
+            }
+            Effect::Run(job) => {
+                if let Job::Keygen(setup, _) = &job {
+                    self.learn(setup);
+                }
+                step.run(job);
+            }
+            Effect::Tell(event) => {
+                if let Event::Halted(why) = &event {
+                    self.halted.get_or_insert((self.party(step.seat()), why.clone()));
+                }
+                Seen::told(event).into_iter().for_each(|seen| step.note(seen));
+            }
+        }
+    }
+
+    fn run(&mut self, seat: Seat, job: JobOf<S, E>) -> (VerdictOf<S, E>, Duration) {
+        match job {
+            Job::Engine(epoch, job) => (
+                Verdict::Engine(epoch, self.run_engine(epoch, &job)),
+                self.bill(epoch).engine::<E>(&job),
+            ),
+            Job::Keygen(setup, job) => {
+                let cost = self.bill(setup.context.epoch).keygen(self.party(seat), &job);
+                let verdict = self.run_keygen(seat, &setup, &job);
+                (Verdict::Keygen(setup.context.epoch, verdict), cost)
+            }
+            Job::Beacon(epoch, job) => {
+                let verdict = match &mut self.knowledge {
+                    Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(&job),
+                    None => job.run(),
+                };
+                (Verdict::Beacon(epoch, verdict), self.bill(epoch).beacon(&job))
+            }
+        }
+    }
+}

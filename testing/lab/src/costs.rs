@@ -1,0 +1,428 @@
+//! What cryptography costs in virtual time.
+//!
+//! The primitives that no result can avoid are measured once, at the start; every operation is
+//! charged for the primitives that it takes. So one run charges the same price for the same work
+//! whatever else the machine is doing, and all parties are charged although each result is computed
+//! once. With `--costs` from an earlier run the same seed gives the same run.
+//!
+//! | operation                     | primitives                                                         |
+//! |-------------------------------|--------------------------------------------------------------------|
+//! | sign a vote                   | hash to 𝔾₁, multiplication in 𝔾₁                                    |
+//! | check a multi-signature       | hash to 𝔾₁, 2 Miller loops, final exponentiation                    |
+//! | weighted VUF: evaluate        | hash to 𝔾₂ once a slot and path, multiplication in 𝔾₂                |
+//! | check and combine `k` partials of `w` shares | per partial: a short multiplication in 𝔾₁ and 2 Miller loops; per share a term of an MSM; 2 final exponentiations; the Miller loops alone are spread |
+//! | threshold BLS: evaluate       | hash to 𝔾₁ once a slot and path, multiplication in 𝔾₁ for each share |
+//! | combine `w` shares, check the result | a sum of `w` products in 𝔾₁; hash to 𝔾₁, 2 Miller loops, final exponentiation |
+//! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
+//!
+//! A term of a sum costs less the more terms there are, half as much among thousands as among dozens, so
+//! it is measured in sums of several lengths; and Miller loops by two and by many, for some processors
+//! compute eight at a time. What is independent per partial or per share is spread over the party's
+//! cores, as feature `parallel` does it. Elsewhere: what is charged when (`prices`), what is really
+//! computed (`committee`, `ground`).
+
+use std::hint::black_box;
+use std::iter::successors;
+use std::time::{Duration, Instant};
+
+use crypto_core::curve::hazmat::{
+    MillerLoop, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128,
+};
+use crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag};
+use ed25519_consensus::SigningKey;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use registry::scheme::Name;
+
+/// Chunks of a share that is dealt as a field element.
+const CHUNKS: u64 = 16;
+/// Terms of the sums whose costs are measured.
+const LENGTHS: [u16; 3] = [64, 512, LONGEST];
+const LONGEST: u16 = 2048;
+/// Fewer terms of a sum, or pairings of a product, are not worth a core of their own.
+const LEAST_SUM: u64 = 32;
+const LEAST_PRODUCT: u64 = 8;
+
+/// How much of something is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    /// In which scheme.
+    pub(crate) scheme: Name,
+    /// For, or of, how many parties that hold shares.
+    pub(crate) parties: u64,
+    /// How many shares they hold on one path.
+    pub(crate) shares: u64,
+    /// On how many paths.
+    pub(crate) paths: u64,
+    /// Most shares of one party of the committee on one path.
+    pub(crate) heaviest: u64,
+    /// Cores to spread it over.
+    pub(crate) cores: u64,
+}
+
+/// Nanoseconds of one term of a sum of products, by the length of the sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Term([u64; LENGTHS.len()]);
+
+impl Term {
+    /// The least of several rounds for each length.
+    fn measure<G: Group>() -> Self {
+        let next = |sum: &Projective<G>| Some(sum.double() + Affine::generator());
+        let points = successors(Some(Projective::identity()), next).take(LONGEST.into());
+        let points = Projective::batch_to_affine(&points.collect::<Vec<_>>());
+        let scalars: Vec<Scalar> = (1..=LONGEST).map(|at| secret(at.into())).collect();
+        Self(LENGTHS.map(|length| {
+            let terms = usize::from(length);
+            time(terms, || vartime_msm(points.get(..terms).unwrap_or(&points), &scalars))
+        }))
+    }
+
+    /// Of a sum of so many terms: on the line between the lengths beside it.
+    fn among(self, terms: u64) -> u64 {
+        let Self(costs) = self;
+        let known = LENGTHS.map(u64::from).into_iter().zip(costs);
+        let mut before = None;
+        for (length, cost) in known {
+            if terms <= length {
+                let Some((from, at_from)) = before else { return cost };
+                let rise = i128::from(cost) - i128::from(at_from);
+                let part = rise * i128::from(terms - from) / i128::from(length - from);
+                return u64::try_from(i128::from(at_from) + part).unwrap_or(u64::MAX);
+            }
+            before = Some((length, cost));
+        }
+        before.map_or(0, |(_, cost)| cost)
+    }
+
+    /// Nanoseconds of a sum of so many terms on so many cores, as the curves' feature `parallel` cuts it.
+    fn sum(self, terms: u64, cores: u64) -> u64 {
+        let longest = match terms / LEAST_SUM {
+            0 | 1 => terms,
+            _ => terms.div_ceil(cores.max(1)).max(LEAST_SUM),
+        };
+        longest * self.among(longest)
+    }
+}
+
+/// Primitive costs in nanoseconds on one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// Signing with Ed25519; nothing in files from before it was measured.
+    #[serde(default)]
+    pub(crate) ed25519_sign: u64,
+    /// Checking an Ed25519 signature; the same.
+    #[serde(default)]
+    pub(crate) ed25519_verify: u64,
+    /// Multiplication in 𝔾₁ by a secret.
+    pub(crate) g1_multiplication: u64,
+    /// Multiplication in 𝔾₂ by a secret.
+    pub(crate) g2_multiplication: u64,
+    /// Hash to 𝔾₁.
+    pub(crate) g1_hash: u64,
+    /// Hash to 𝔾₂.
+    pub(crate) g2_hash: u64,
+    /// Decoding with subgroup check in 𝔾₁.
+    pub(crate) g1_decode: u64,
+    /// Decoding with subgroup check in 𝔾₂.
+    pub(crate) g2_decode: u64,
+    /// One Miller loop of a product of two.
+    pub(crate) miller_loop: u64,
+    /// One Miller loop of a product of 64.
+    pub(crate) miller_loop_of_many: u64,
+    /// One final exponentiation.
+    pub(crate) final_exponentiation: u64,
+    /// One term of a multi-scalar multiplication in 𝔾₁, 255-bit scalars, among 64, 512 and 2048.
+    pub(crate) g1_term: Term,
+    /// The same in 𝔾₂.
+    pub(crate) g2_term: Term,
+    /// Multiplication in 𝔾₁ by 128 public bits.
+    pub(crate) g1_short: u64,
+}
+
+impl Work {
+    /// Levels of a dealing with field elements: as many as the shares of the heaviest party.
+    const fn levels(self) -> u64 {
+        self.heaviest * self.paths
+    }
+}
+
+impl Costs {
+    /// Measures them; takes about two seconds. Each is the least of several rounds, as what disturbs a
+    /// measurement only ever adds to it.
+    ///
+    /// # Errors
+    /// If there is no thread to be had.
+    pub fn measure() -> Result<Self, Failure> {
+        on_one_thread(Self::measured)
+    }
+
+    fn measured() -> Self {
+        const TERMS: usize = 64;
+        let scalars: Vec<Scalar> = (1..=64).map(secret).collect();
+        let g1: Vec<G1Affine> =
+            scalars.iter().map(|s| (G1Affine::generator() * s).to_affine()).collect();
+        let g2: Vec<G2Affine> =
+            scalars.iter().map(|s| (G2Affine::generator() * s).to_affine()).collect();
+        let (one, two) = (G1Affine::generator(), G2Affine::generator());
+        let (encoded1, encoded2) = (one.to_bytes(), two.to_bytes());
+        let scalar = secret(7);
+        let short = [u128::MAX - 7];
+        let terms = || g1.iter().copied().zip(g2.iter().copied());
+        let product = MillerLoop::from_terms(terms());
+        let signer = SigningKey::from([7; 32]);
+        let (signed, checker) = (signer.sign(b"calibration"), signer.verification_key());
+        Self {
+            ed25519_sign: time(1, || signer.sign(b"calibration")),
+            ed25519_verify: time(1, || checker.verify(&signed, b"calibration")),
+            g1_multiplication: time(1, || one * scalar),
+            g2_multiplication: time(1, || two * scalar),
+            g1_hash: time(1, || hash_to_g1(b"calibration", Tag::new(b"PREFINAL-CALIBRATION"))),
+            g2_hash: time(1, || hash_to_g2(b"calibration", Tag::new(b"PREFINAL-CALIBRATION"))),
+            g1_decode: time(1, || G1Affine::from_bytes(&encoded1)),
+            g2_decode: time(1, || G2Affine::from_bytes(&encoded2)),
+            miller_loop: time(2, || MillerLoop::from_terms(terms().take(2))),
+            miller_loop_of_many: time(TERMS, || MillerLoop::from_terms(terms())),
+            final_exponentiation: time(1, || product.final_exponentiation()),
+            g1_term: Term::measure::<G1>(),
+            g2_term: Term::measure::<G2>(),
+            g1_short: time(1, || vartime_msm_128(&[one], &short)),
+        }
+    }
+
+    /// Signing a vote, an order vote or a timeout.
+    #[must_use]
+    pub(crate) fn sign(&self) -> Duration {
+        nanos(self.g1_hash + self.g1_multiplication)
+    }
+
+    /// One signature with Ed25519.
+    pub(crate) fn ed25519_sign(&self) -> Duration {
+        nanos(self.ed25519_sign)
+    }
+
+    /// Checking one of these.
+    pub(crate) fn ed25519_verify(&self) -> Duration {
+        nanos(self.ed25519_verify)
+    }
+
+    /// Checking one multi-signature.
+    #[must_use]
+    pub(crate) fn check_signature(&self) -> Duration {
+        nanos(self.g1_hash + 2 * self.miller_loop + self.final_exponentiation)
+    }
+
+    /// One partial: the slot's input is hashed for it.
+    #[must_use]
+    pub(crate) fn evaluate(&self, work: Work) -> Duration {
+        nanos(match work.scheme {
+            Name::Bls => self.g1_hash + work.shares * self.g1_multiplication,
+            Name::Wvuf => self.g2_hash + self.g2_multiplication,
+        })
+    }
+
+    /// Decoding one partial.
+    #[must_use]
+    pub(crate) fn decode(&self, work: Work) -> Duration {
+        nanos(match work.scheme {
+            Name::Bls => work.shares * self.g1_decode,
+            Name::Wvuf => self.g2_decode,
+        })
+    }
+
+    /// Combining partials, and checking them or the result.
+    #[must_use]
+    pub(crate) fn combine(&self, work: Work) -> Duration {
+        let Work { parties, shares, cores, .. } = work;
+        nanos(match work.scheme {
+            Name::Bls => self.g1_term.sum(shares, cores) + self.check_signature_nanos(),
+            Name::Wvuf => {
+                let sums = parties * self.g1_short + shares * self.g1_term.among(shares);
+                let serial =
+                    self.g2_hash + self.miller_loop_of_many + 2 * self.final_exponentiation;
+                let parts = cores.min(parties / LEAST_PRODUCT).max(1);
+                sums + serial + 2 * parties.div_ceil(parts) * self.miller_loop_of_many
+            }
+        })
+    }
+
+    /// What depends on the set of parties alone: bases of the weighted VUF. Coefficients are additions
+    /// and multiplications of numbers, which cost nothing beside points.
+    #[must_use]
+    pub(crate) fn foresee(&self, work: Work) -> Duration {
+        nanos(match work.scheme {
+            Name::Bls => 0,
+            Name::Wvuf => work.shares * self.g1_term.among(work.shares),
+        })
+    }
+
+    /// What one partial's terms take when it is combined as it comes. With threshold BLS this is not
+    /// spread: a sum of few terms is one core's work.
+    #[must_use]
+    pub(crate) fn add(&self, work: Work) -> Duration {
+        let Work { parties, shares, cores, .. } = work;
+        nanos(match work.scheme {
+            Name::Bls => self.g1_term.sum(shares, 1),
+            Name::Wvuf => {
+                let pairings = parties * (self.g1_short + 2 * self.miller_loop_of_many);
+                pairings / cores.clamp(1, 2) + self.g1_term.sum(shares, 1)
+            }
+        })
+    }
+
+    /// Making a dealing. Group elements: `V̂`, `R` and the two factors of `C` for each share. Field
+    /// elements: `V̂` for each share, a multiplication for each of its chunks and of those of a level,
+    /// and about 210 for the masks.
+    #[must_use]
+    pub(crate) fn deal(&self, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        let spread = match work.scheme {
+            Name::Bls => {
+                let chunks = CHUNKS * (shares + work.levels());
+                shares * self.g2_multiplication + (chunks + 210) * self.g1_multiplication
+            }
+            Name::Wvuf => shares * (3 * self.g1_multiplication + self.g2_multiplication),
+        };
+        nanos(spread / work.cores.max(1))
+    }
+
+    /// Decoding and checking a dealing.
+    #[must_use]
+    pub(crate) fn judge(&self, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        let spread = match work.scheme {
+            Name::Bls => {
+                // A term of a sum for each chunk, by half in length; two in 𝔾₂ for each share.
+                let chunks = CHUNKS * (shares + work.levels());
+                let per_share = self.g2_decode + 2 * self.g2_term.among(shares);
+                chunks * (self.g1_decode + self.g1_term.among(chunks) / 2) + shares * per_share
+            }
+            Name::Wvuf => {
+                // Two terms in 𝔾₂, one of them of half the length: the product, and the proof of all
+                // shares.
+                let (g1_term, g2_term) = (self.g1_term.among(shares), self.g2_term.among(shares));
+                let g2_terms = g2_term + g2_term / 2;
+                let per_share = 2 * (self.g1_decode + g1_term) + self.g2_decode + g2_terms;
+                shares * per_share + work.parties * self.miller_loop_of_many
+            }
+        };
+        let serial = self.final_exponentiation + self.check_signature_nanos();
+        nanos(spread / work.cores.max(1) + serial)
+    }
+
+    /// Adding `dealings` dealings up. An addition is about a 380th of a multiplication: 255 doublings
+    /// and half as many additions make one. With threshold BLS the degree of the sum is tested once
+    /// more, a term in 𝔾₂ for each share.
+    #[must_use]
+    pub(crate) fn sum(&self, dealings: u64, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        nanos(match work.scheme {
+            Name::Bls => {
+                let tested = self.g2_term.among(shares);
+                shares * (dealings * self.g2_multiplication / 380 + tested)
+            }
+            Name::Wvuf => {
+                let multiplications = 2 * self.g1_multiplication + self.g2_multiplication;
+                dealings * shares * multiplications / 380
+            }
+        })
+    }
+
+    /// Decrypting own shares and making keys of them: out of the sum, or out of each of the `dealings`,
+    /// chunk by chunk. Finding a chunk in the table takes less than its multiplication.
+    #[must_use]
+    pub(crate) fn open(&self, dealings: u64, work: Work) -> Duration {
+        let shares = work.shares * work.paths;
+        nanos(match work.scheme {
+            Name::Bls => {
+                let chunks = dealings * shares * CHUNKS * 2 * self.g1_multiplication;
+                let compared = (dealings + 1) * shares * self.g2_multiplication;
+                (chunks + compared) / work.cores.max(1)
+            }
+            Name::Wvuf => (2 * shares + work.paths) * self.g1_multiplication + self.g1_hash,
+        })
+    }
+
+    /// Decoding and admitting blinded keys.
+    #[must_use]
+    pub(crate) fn admit(&self, work: Work) -> Duration {
+        let Work { parties, shares, paths, cores, .. } = work;
+        let terms = self.g1_term.among(shares) + self.g2_term.among(shares);
+        let per_share = self.g1_decode + terms;
+        let spread = paths * (shares * per_share + parties * self.miller_loop_of_many)
+            + parties * self.check_signature_nanos();
+        nanos(spread / cores.max(1) + paths * self.final_exponentiation)
+    }
+
+    fn check_signature_nanos(&self) -> u64 {
+        self.g1_hash + 2 * self.miller_loop + self.final_exponentiation
+    }
+}
+
+/// Where there are more, the curves would take them, and prices are spread over cores afterwards.
+#[cfg(feature = "parallel")]
+fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    Ok(pool.map_err(Failure::bad_input)?.install(work))
+}
+
+#[cfg(not(feature = "parallel"))]
+fn on_one_thread<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+    Ok(work())
+}
+
+fn nanos(count: u64) -> Duration {
+    Duration::from_nanos(count)
+}
+
+/// A scalar of full length.
+fn secret(number: u64) -> Scalar {
+    let [.., high, low] = number.to_be_bytes();
+    let wide: [u8; 64] = std::array::from_fn(|at| if at % 2 == 0 { high } else { low ^ 0xa5 });
+    Scalar::from_wide(&wide)
+}
+
+/// Nanoseconds per unit, the least of several rounds; what takes milliseconds is not repeated in one.
+fn time<T>(units: usize, mut work: impl FnMut() -> T) -> u64 {
+    const ROUNDS: u32 = 12;
+    let repeats = if units > 64 { 1 } else { 8 };
+    let mut least = Duration::MAX;
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        for _ in 0..repeats {
+            black_box(work());
+        }
+        least = least.min(started.elapsed() / repeats);
+    }
+    u64::try_from(least.as_nanos()).unwrap_or(u64::MAX) / u64::try_from(units.max(1)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERM: Term = Term([400, 200, 100]);
+
+    #[test]
+    fn a_term_costs_as_measured_and_between_what_was_measured() {
+        for (terms, cost) in
+            [(0, 400), (64, 400), (288, 300), (512, 200), (1280, 150), (2048, 100), (9000, 100)]
+        {
+            assert_eq!(TERM.among(terms), cost, "among {terms}");
+        }
+        assert_eq!(Term([100, 200, 400]).among(288), 150, "where more costs more");
+    }
+
+    #[test]
+    fn sums_are_cut_for_cores_while_the_parts_are_worth_it() {
+        assert_eq!(TERM.sum(512, 1), 512 * 200);
+        assert_eq!(TERM.sum(512, 4), 128 * TERM.among(128));
+        for terms in [64, 95, 124, 512] {
+            assert_eq!(TERM.sum(terms, 1000), 32 * 400, "{terms}: only the last part has fewer");
+        }
+        assert_eq!(TERM.sum(63, 32), 63 * 400);
+        assert_eq!(TERM.sum(0, 32), 0);
+    }
+}

@@ -1,0 +1,146 @@
+//! A committee's keys, and what its key generation has computed so far.
+//!
+//! Parties of one committee compute the same things over and over, and so do thousands of runs of one
+//! committee. The first who asks computes, everybody is charged (`prices`). What is looked up is what
+//! the work depends on, never who asks:
+//!
+//! | work                    | looked up under          |
+//! |-------------------------|--------------------------|
+//! | a party's dealings      | the party                |
+//! | a party's shares        | the party and the key    |
+//!
+//! What depends on nobody's secret is in [`Once`]; votes and partials, which differ from run to
+//! run, are with the host in [`crate::committee`].
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::beacon::{Reveal, Slot};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use crypto_core::drand::RoundNumber;
+use pvss_dkg::field::HandoverError;
+use pvss_dkg::protocol;
+
+use crate::memo::Memo;
+use crate::once::Once;
+use registry::Named;
+use validator::keygen::{self, Job, Verdict};
+use validator::rota::Rota;
+use validator::scheme::{Fixed, Keyed, Opened};
+use validator::setup::{self, Identity, Plan, PlanError, Setup};
+
+/// Keys of all parties, and what they have computed so far.
+pub struct Ground<S: Named> {
+    setup: Setup,
+    identities: Vec<Arc<Identity>>,
+    dealt: Memo<(Party, EpochId), Dealt>,
+    once: Once<S>,
+    decrypted: Memo<(Party, [u8; 32]), Decrypted<S>>,
+    verified: Mutex<Verified>,
+}
+
+type Dealt = Result<Vec<Vec<u8>>, HandoverError>;
+type Decrypted<S> = Result<Arc<<S as Keyed>::Shares>, String>;
+/// Values by key, slot and round.
+type Verified = BTreeMap<([u8; 32], Slot, Option<RoundNumber>), [u8; 32]>;
+
+impl<S: Named> Ground<S> {
+    /// Draws everybody's keys from the seed.
+    ///
+    /// # Errors
+    /// If the plan's parts do not fit together.
+    pub fn new(plan: &Plan, seed: u64) -> Result<Self, PlanError> {
+        let (setup, identities) = setup::found(plan, seed)?;
+        Ok(Self {
+            setup,
+            identities: identities.into_iter().map(Arc::new).collect(),
+            dealt: Memo::default(),
+            once: Once::default(),
+            decrypted: Memo::default(),
+            verified: Mutex::default(),
+        })
+    }
+
+    /// The same chain with committees that follow: of `later` plans one an epoch, named every so many slots.
+    ///
+    /// # Errors
+    /// As [`Rota::chain`].
+    pub fn followed_by(self, later: &[Plan], every: NonZeroU64) -> Result<Self, PlanError> {
+        let identities = self.identities.iter().map(|identity| &**identity);
+        let setup = Rota::chain(self.setup, later, identities, every)?;
+        Ok(Self { setup, ..self })
+    }
+
+    /// What all parties know.
+    #[must_use]
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// What each party knows, in their order.
+    #[must_use]
+    pub fn identities(&self) -> &[Arc<Identity>] {
+        &self.identities
+    }
+
+    /// Makes all dealings, on as many threads as there are cores: runs side by side would come to each
+    /// at the same time, and one would wait for the other.
+    pub fn deal(&self) {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        std::thread::scope(|scope| {
+            for first in 0..threads {
+                scope.spawn(move || {
+                    for identity in self.identities.iter().skip(first).step_by(threads) {
+                        drop(self.dealt(&self.setup, identity));
+                    }
+                });
+            }
+        });
+    }
+
+    /// What a party that has decrypted its shares under this key makes of them.
+    ///
+    /// # Errors
+    /// If they cannot be decrypted.
+    pub fn open(
+        &self,
+        setup: &Setup,
+        identity: &Identity,
+        key: &Fixed<S>,
+    ) -> Result<Opened<S>, String> {
+        let shares = self.decrypted.get((identity.me, *key.key.name()), || {
+            S::decrypt(setup, identity, key).map(Arc::new)
+        })?;
+        S::open(setup, identity, key, &shares)
+    }
+
+    /// Whether this was verified from public data before: a value depends on nothing but the
+    /// key, the slot and the round as which it is counted.
+    pub(crate) fn is_verified(&self, key: &[u8; 32], reveal: &Reveal<S>) -> bool {
+        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        verified.get(&(*key, reveal.slot, reveal.round)) == Some(&reveal.randomness())
+    }
+
+    pub(crate) fn note_verified(&self, key: [u8; 32], reveal: &Reveal<S>) {
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        verified.insert((key, reveal.slot, reveal.round), reveal.randomness());
+    }
+
+    /// What a job gives. `setup` is that of the run, which may differ in what no key depends on.
+    #[must_use]
+    pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
+        match job {
+            Job::Dealings(protocol::Job::Deal { .. }) => {
+                Verdict::Dealings(protocol::Verdict::Dealt(self.dealt(setup, identity)))
+            }
+            Job::Open { key } => Verdict::Opened(self.open(setup, identity, key)),
+            job => self.once.run(setup, identity, job),
+        }
+    }
+
+    fn dealt(&self, setup: &Setup, identity: &Identity) -> Dealt {
+        self.dealt.get((identity.me, setup.context.epoch), || keygen::deal::<S>(setup, identity))
+    }
+}

@@ -1,0 +1,238 @@
+//! The paper's latency experiment: how long values are awaited on each path.
+//!
+//! One committee runs more than once with one seed and one key: with the slow path alone (Algorithm
+//! 1), with both paths (Algorithm 3). What one run has computed the other need not.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::beacon::{Foresights, Path, Slot};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use protocol::Instant;
+use sim::{Network, Note, Seat, Simulation, Stop};
+
+use super::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
+use crate::failure::Failure;
+use crate::waits::Waits;
+use registry::Named;
+use validator::setup::{Algorithm, FIRST};
+
+/// Virtual time after which a run has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// What a slot takes at least, on an engine that waits for no job.
+const INSTANT: Duration = Duration::from_millis(1);
+
+/// Notes that are kept at a time: the proofs in them would fill the memory.
+const KEPT: u64 = 4096;
+
+/// What was noted of a part of a run.
+type Notes<S> = Vec<Note<Seen<S>>>;
+
+/// One committee in one place, to be run more than once.
+pub struct Experiment<S: Named> {
+    /// The committee's keys, and what runs have computed with them so far.
+    pub ground: Arc<Ground<S>>,
+    /// What work is charged.
+    pub prices: Prices,
+    /// The links between the parties.
+    pub network: Network,
+    /// Cores of each party.
+    pub cores: std::num::NonZeroU32,
+    /// Seed of the simulation: whatever varies on the links follows from it.
+    pub seed: u64,
+    /// How many slots get a value.
+    pub slots: u64,
+}
+
+/// What a run showed.
+#[derive(Default)]
+pub struct Outcome {
+    /// The wait of each party for each slot, in the order in which values came.
+    pub rows: Vec<Row>,
+    /// The same, without whose they are.
+    pub waits: Waits,
+    /// How many values came by the fast path.
+    pub by_fast_path: usize,
+    /// Virtual time from the start to the first value.
+    pub first_value: Duration,
+    /// Mean virtual time from one final slot to the next, as the first party saw it.
+    pub slot_time: Duration,
+    /// How often a party combined the set that it expected.
+    pub foresights: Foresights,
+    finalized: BTreeMap<(Slot, Party), Instant>,
+    values: BTreeMap<Slot, [u8; 32]>,
+    /// Where a key begins that was made in this run: its values are this run's.
+    own_key: Option<Slot>,
+    /// Where each epoch begins.
+    pub epochs: BTreeMap<EpochId, Slot>,
+}
+
+/// One party's wait for one slot.
+pub struct Row {
+    /// The slot whose value was awaited.
+    pub slot: Slot,
+    /// The party that waited.
+    pub party: Party,
+    /// The path that was first.
+    pub path: Path,
+    /// From finality to the value.
+    pub wait: Duration,
+}
+
+impl<S: Named> Experiment<S> {
+    /// A simulation of the committee, before its first event.
+    pub(crate) fn stage<E: Subject>(
+        &self,
+        choice: Algorithm,
+    ) -> Result<Simulation<ValidatorHost<S, E>>, Failure> {
+        let mut setup = self.ground.setup().clone();
+        setup.fast_after = if choice == Algorithm::Slow { u64::MAX } else { 0 };
+        if E::OUTRUNS_JOBS {
+            // Where links take no time its slots would take none, and no job would ever end.
+            setup.pace.pause = setup.pace.pause.max(INSTANT);
+        }
+        let host = ValidatorHost::<S, E>::new(Arc::clone(&self.ground), setup, self.prices)
+            .map_err(Failure::bad_input)?;
+        let mut world = sim::Setup::new(host.seats(), self.seed, self.network.clone());
+        world.cores = self.cores;
+        Simulation::new(host, world).map_err(Failure::bad_input)
+    }
+
+    /// One run: with the slow path alone, or as the ground was dealt.
+    ///
+    /// # Errors
+    /// If parties disagree or do not finish.
+    pub fn run<E: Subject>(&self, choice: Algorithm) -> Result<Outcome, Failure> {
+        self.play(self.stage::<E>(choice)?)
+    }
+
+    /// Runs the slow path alone and both paths, on two threads that share what they compute.
+    ///
+    /// # Errors
+    /// If parties disagree or do not finish.
+    pub fn both<E: Subject>(&self) -> Result<(Outcome, Outcome), Failure> {
+        // What the engine refuses, it refuses before the keys are made.
+        drop(self.stage::<E>(Algorithm::Slow)?);
+        self.ground.deal();
+        std::thread::scope(|scope| {
+            let slow = scope.spawn(|| self.run::<E>(Algorithm::Slow));
+            let fast = self.run::<E>(Algorithm::Fast);
+            let slow = slow
+                .join()
+                .map_err(|_| Failure::Disagreement("the slow run ended in a panic".to_owned()))?;
+            Ok((slow?, fast?))
+        })
+    }
+
+    /// Runs a simulation until every party has its values. `take` gets what is noted in portions, each with
+    /// how many values parties have by then, and may end the run.
+    pub(crate) fn watch<E: Subject>(
+        &self,
+        simulation: &mut Simulation<ValidatorHost<S, E>>,
+        mut take: impl FnMut(Notes<S>, u64) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<(), Failure> {
+        let wanted = self.slots.saturating_mul(u64::from(simulation.host().seats()));
+        let (mut seen, mut stop) = (0_u64, Stop::Watcher);
+        while seen < wanted && stop == Stop::Watcher {
+            let mut noted = 0_u64;
+            stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
+                seen += u64::from(matches!(note.event, Seen::Revealed(_)));
+                noted += 1;
+                let halted = matches!(note.event, Seen::Halted(_));
+                let enough = seen >= wanted || noted >= KEPT || halted;
+                if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            simulation.host().check_halted()?;
+            if take(simulation.take_notes(), seen)?.is_break() {
+                return Ok(());
+            }
+        }
+        if seen < wanted {
+            let what = format!("{seen} of {wanted} values after {stop:?}");
+            return Err(Failure::Disagreement(what));
+        }
+        Ok(())
+    }
+
+    /// Runs a simulation until every party has its values.
+    pub(crate) fn play<E: Subject>(
+        &self,
+        mut simulation: Simulation<ValidatorHost<S, E>>,
+    ) -> Result<Outcome, Failure> {
+        let mut outcome = Outcome::default();
+        self.watch(&mut simulation, |notes, _| {
+            notes.iter().try_for_each(|note| outcome.take(note))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        outcome.waits = outcome.rows.iter().map(|row| row.wait).collect();
+        outcome.slot_time = outcome.mean_slot_time();
+        for seat in (0..simulation.host().seats()).map(Seat::new) {
+            let beacon = simulation.machine(seat).and_then(|machine| machine.beacon());
+            let one = beacon.map(::beacon::Beacon::foresights).unwrap_or_default();
+            outcome.foresights.guessed += one.guessed;
+            outcome.foresights.right += one.right;
+        }
+        Ok(outcome)
+    }
+}
+
+impl Outcome {
+    fn take<S: Named>(&mut self, note: &Note<Seen<S>>) -> Result<(), Failure> {
+        let party = Party::new(note.seat.get());
+        let wrong = |what: String| Err(Failure::Disagreement(format!("{party}: {what}")));
+        match &note.event {
+            Seen::Finalized(slot, _) => drop(self.finalized.insert((*slot, party), note.at)),
+            Seen::Revealed(reveal) => {
+                let (slot, path, randomness) = (reveal.slot, reveal.path, reveal.randomness());
+                if *self.values.entry(slot).or_insert(randomness) != randomness {
+                    return wrong(format!("{slot} gets another value"));
+                }
+                if self.rows.is_empty() {
+                    self.first_value = note.at.since_start();
+                }
+                self.by_fast_path += usize::from(path == Path::Fast);
+                let at = self.finalized.get(&(slot, party)).copied().unwrap_or(note.at);
+                self.rows.push(Row { slot, party, path, wait: note.at.since(at) });
+            }
+            Seen::Ready { epoch, first, committees } => {
+                self.epochs.insert(*epoch, *first);
+                if *epoch != FIRST && S::public_key(&committees.slow).is_none() {
+                    self.own_key = Some(self.own_key.map_or(*first, |known| known.min(*first)));
+                }
+            }
+            // With inputs that have no value no slot is without an output.
+            Seen::Skipped(slot) => return wrong(format!("{slot} has no value")),
+            Seen::Accused(party, fault) => return wrong(format!("accuses {party}: {fault}")),
+            Seen::Refused(why) => return wrong(why.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether two runs with one key gave every slot the same value.
+    ///
+    /// # Errors
+    /// [`Failure::Disagreement`], with the first slot that differs.
+    pub fn compare(&self, other: &Self) -> Result<(), Failure> {
+        let end = self.own_key.into_iter().chain(other.own_key).min();
+        let common = self.values.iter().filter(|(slot, _)| end.is_none_or(|end| **slot < end));
+        for (slot, value) in common {
+            if other.values.get(slot).is_some_and(|other| other != value) {
+                return Err(Failure::Disagreement(format!("{slot} differs between the paths")));
+            }
+        }
+        Ok(())
+    }
+
+    fn mean_slot_time(&self) -> Duration {
+        let at = |slot: &Slot| self.finalized.get(&(*slot, Party::new(0))).copied();
+        let mut slots = self.values.keys();
+        let ends = slots.next().and_then(at).zip(slots.next_back().and_then(at));
+        let gaps = u32::try_from(self.values.len()).unwrap_or(u32::MAX).saturating_sub(1).max(1);
+        ends.map_or(Duration::ZERO, |(first, last)| last.since(first) / gaps)
+    }
+}

@@ -1,0 +1,257 @@
+//! Engines whose votes can be read: what experiments and checkers ask of an engine beside its protocol.
+//!
+//! To add an engine to the experiments is to say here what its messages and records count for, and what
+//! they cost.
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ::beacon::{Function, Slot, Value, View};
+use crypto_core::access::Party;
+use engine::Engine;
+use jolteon::Jolteon;
+use malachite::{Malachite, NilOrVal, VoteType};
+use sim::Dice;
+
+use crate::costs::Costs;
+use crate::finality::{Ballot, Cast};
+use crate::known::CheckedVotes;
+
+/// What a party does when it writes or sends something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// It counts towards finality.
+    Ballot(Ballot),
+    /// The party will not prefinalize in this view or an earlier one.
+    GaveUp(View),
+}
+
+/// An engine whose votes can be read.
+pub trait Legible: Engine {
+    /// What need not be computed twice in one execution.
+    type Memo: Default + Send;
+
+    /// What a party does when this is on its disk.
+    fn written(me: Party, record: &Self::Record) -> Option<Act>;
+
+    /// What a party does when this leaves it. `context` is what names of blocks depend on.
+    fn sent(message: &Self::Message, context: &[u8; 32]) -> Option<Act>;
+
+    /// What a vote carries; `None` if nothing.
+    fn carried(_: &Self::Message) -> Option<&[u8]> {
+        None
+    }
+
+    /// Takes note of a message on its way.
+    fn see(_: &mut Self::Memo, _: Party, _: &Self::Message) {}
+
+    /// Does the work, unless somebody has.
+    fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict;
+
+    /// Something to a peer that says nothing; `None` if the engine listens to nobody.
+    fn junk(_: &mut Dice) -> Option<Self::Message> {
+        None
+    }
+
+    /// What a message is called, and of which slot it is; `None` for what only helps a peer.
+    fn kind(_: &Self::Message) -> Option<(&'static str, Slot)> {
+        None
+    }
+
+    /// Whether it is the vote that makes a value final once enough parties have cast it.
+    fn is_last_vote(_: &Self::Message) -> bool {
+        false
+    }
+
+    /// What it costs to sign a message.
+    fn signing(_: &Costs, _: &Self::Message) -> Duration {
+        Duration::ZERO
+    }
+
+    /// What it costs to take a message in: decoding, and what is not left to jobs.
+    fn receiving(_: &Costs, _: &Self::Message) -> Duration {
+        Duration::ZERO
+    }
+
+    /// What a job costs.
+    fn working(_: &Costs, _: &Self::Job) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// The partial in a vote, if there is one.
+pub(crate) fn partial_in<S: Function, E: Legible>(
+    message: &E::Message,
+) -> Option<::beacon::Message<S>> {
+    borsh::from_slice(E::carried(message)?).ok()
+}
+
+/// Votes, and verdicts on anything else: they are the same for all parties.
+#[derive(Default)]
+pub struct Judged {
+    votes: CheckedVotes,
+    claims: BTreeMap<jolteon::Fingerprint, jolteon::Verdict>,
+}
+
+impl Legible for Jolteon {
+    type Memo = Judged;
+
+    /// A party prefinalizes when the promise behind its order vote is durable.
+    fn written(_: Party, record: &jolteon::Record) -> Option<Act> {
+        match record {
+            jolteon::Record::Safety(promises) => {
+                let round = promises.safety.last_ordered().get();
+                Some(Act::Ballot(Ballot::Promised(round)))
+            }
+            _ => None,
+        }
+    }
+
+    fn sent(message: &jolteon::Message, context: &[u8; 32]) -> Option<Act> {
+        Some(match message {
+            jolteon::Message::Vote(vote) => {
+                let block = Value::new(vote.block.to_bytes());
+                Act::Ballot(Ballot::Voted { round: vote.round.get(), block })
+            }
+            jolteon::Message::Proposal(proposal) => {
+                let block = Value::new(proposal.block.id(context).to_bytes());
+                let (round, parent) = (proposal.block.round(), proposal.block.parent_round());
+                let (round, parent) = (round.get(), parent.get());
+                Act::Ballot(Ballot::Proposed { round, parent, block })
+            }
+            jolteon::Message::Timeout(timeout) => {
+                Act::GaveUp(View::new(Slot::new(timeout.round.get()), 0))
+            }
+            _ => return None,
+        })
+    }
+
+    fn see(memo: &mut Judged, from: Party, message: &jolteon::Message) {
+        memo.votes.see(from, message);
+    }
+
+    fn run(Judged { votes, claims }: &mut Judged, job: &jolteon::Job) -> jolteon::Verdict {
+        if matches!(job.work(), jolteon::Work::Votes { .. }) {
+            return votes.run(job);
+        }
+        claims.entry(job.fingerprint()).or_insert_with(|| votes.run(job)).clone()
+    }
+
+    /// Transactions of random bytes, which no part of a validator reads.
+    fn junk(dice: &mut Dice) -> Option<jolteon::Message> {
+        let junk = (0..8).map(|_| {
+            let bytes: Vec<u8> = dice.below(u64::MAX).to_be_bytes().repeat(40);
+            jolteon::Transaction::new(bytes)
+        });
+        Some(jolteon::Message::Transactions(junk.collect()))
+    }
+
+    fn kind(message: &jolteon::Message) -> Option<(&'static str, Slot)> {
+        let (kind, round) = match message {
+            jolteon::Message::Proposal(proposal) => ("proposal", proposal.block.round()),
+            jolteon::Message::Vote(vote) => ("vote", vote.round),
+            jolteon::Message::OrderVote(vote) => ("order-vote", vote.qc.round),
+            jolteon::Message::Timeout(timeout) => ("timeout", timeout.round),
+            _ => return None,
+        };
+        Some((kind, Slot::new(round.get())))
+    }
+
+    fn is_last_vote(message: &jolteon::Message) -> bool {
+        matches!(message, jolteon::Message::OrderVote(_))
+    }
+
+    fn signing(costs: &Costs, message: &jolteon::Message) -> Duration {
+        if message.is_signed() { costs.sign() } else { Duration::ZERO }
+    }
+
+    /// A signature of 𝔾₁ is in most messages.
+    fn receiving(costs: &Costs, _: &jolteon::Message) -> Duration {
+        Duration::from_nanos(costs.g1_decode)
+    }
+
+    fn working(costs: &Costs, job: &jolteon::Job) -> Duration {
+        let checks = match job.work() {
+            jolteon::Work::Claims(claims) => u32::try_from(claims.len()).unwrap_or(u32::MAX),
+            _ => 1,
+        };
+        costs.check_signature() * checks
+    }
+}
+
+/// Its messages are checked when they come.
+impl Legible for Malachite {
+    type Memo = ();
+
+    /// Its own precommit, which it counts from then on, whether it leaves or not.
+    fn written(me: Party, record: &malachite::Record) -> Option<Act> {
+        match record {
+            malachite::Record::Entry { entry: malachite::Entry::Vote(vote), .. }
+                if vote.message.voter == malachite::Address::new(me) =>
+            {
+                precommit(&vote.message)
+            }
+            _ => None,
+        }
+    }
+
+    fn sent(message: &malachite::Message, _: &[u8; 32]) -> Option<Act> {
+        let malachite::Message::Vote(vote) = message else { return None };
+        precommit(&vote.message)
+    }
+
+    fn carried(message: &malachite::Message) -> Option<&[u8]> {
+        let malachite::Message::Vote(vote) = message else { return None };
+        let extension = vote.message.extension.as_ref()?;
+        Some(extension.message.as_slice()).filter(|partial| !partial.is_empty())
+    }
+
+    fn run((): &mut (), job: &Self::Job) -> Self::Verdict {
+        match *job {}
+    }
+
+    fn kind(message: &malachite::Message) -> Option<(&'static str, Slot)> {
+        let (kind, height) = match message {
+            malachite::Message::Proposal(proposal) => ("proposal", proposal.message.height),
+            malachite::Message::Vote(vote) => match vote.message.kind {
+                VoteType::Prevote => ("prevote", vote.message.height),
+                VoteType::Precommit => ("precommit", vote.message.height),
+            },
+            _ => return None,
+        };
+        Some((kind, Slot::new(height.get())))
+    }
+
+    fn is_last_vote(message: &malachite::Message) -> bool {
+        matches!(message, malachite::Message::Vote(vote)
+            if vote.message.kind == VoteType::Precommit && vote.message.value != NilOrVal::Nil)
+    }
+
+    fn signing(costs: &Costs, message: &malachite::Message) -> Duration {
+        costs.ed25519_sign() * signatures(message)
+    }
+
+    fn receiving(costs: &Costs, message: &malachite::Message) -> Duration {
+        costs.ed25519_verify() * signatures(message)
+    }
+}
+
+/// How many signatures of their own make a message: of a vote, and of what it carries.
+fn signatures(message: &malachite::Message) -> u32 {
+    match message {
+        malachite::Message::Proposal(_) => 1,
+        malachite::Message::Vote(vote) => 1 + u32::from(vote.message.extension.is_some()),
+        _ => 0,
+    }
+}
+
+fn precommit(vote: &malachite::Vote) -> Option<Act> {
+    let view = View::new(Slot::new(vote.height.get()), vote.round.as_u32()?);
+    match (vote.kind, vote.value) {
+        (VoteType::Precommit, NilOrVal::Val(block)) => {
+            let value = Value::new(block.to_bytes());
+            Some(Act::Ballot(Ballot::Cast(Cast { view, value, implied: Vec::new() })))
+        }
+        (VoteType::Precommit, NilOrVal::Nil) => Some(Act::GaveUp(view)),
+        (VoteType::Prevote, _) => None,
+    }
+}

@@ -1,0 +1,255 @@
+//! A seeded run, event by event, for those who analyse it elsewhere.
+//!
+//! The committee, the engine, the links and the prices are those of the latency experiment. Nothing is
+//! printed and nothing is written: events go to the caller in portions, in the order of virtual time.
+//! The same order gives the same events, unless costs are measured.
+//!
+//! Elsewhere: who asks (the Python package), the experiment with its summary (`latency`).
+
+use std::cell::RefCell;
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use ::beacon::Path;
+use ::beacon::{Bls, Wvuf};
+use jolteon::Jolteon;
+use sim::{Jitter, Network};
+use weighted_rounding::{Ratio, Stake};
+
+use super::committee::{Ground, Prices, Seen};
+use super::costs::Costs;
+use super::latency::Experiment;
+use crate::failure::Failure;
+use crate::finality::Ballot;
+use crate::legible::{Act, Legible};
+use crate::machine::MessageOf;
+use crate::place::place;
+use registry::{Named, scheme::Name};
+use validator::Message;
+use validator::setup::{Algorithm, Plan};
+
+/// What cryptography costs in virtual time.
+#[derive(Clone, Debug)]
+pub enum Charge {
+    /// Nothing: the network alone.
+    Nothing,
+    /// What it costs here and now.
+    Measured,
+    /// What an earlier run measured, as JSON.
+    Given(String),
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Of the parties, in their order.
+    pub stakes: Vec<Stake>,
+    /// Regions in which they are placed in turn; `all` or `none` alone, as for the command.
+    pub regions: Vec<String>,
+    /// What is evaluated.
+    pub scheme: Name,
+    /// On which paths.
+    pub algorithm: Algorithm,
+    /// The stake that the fast path may need.
+    pub fast: Ratio,
+    /// How many slots get a value.
+    pub slots: u64,
+    /// Of everything that is drawn.
+    pub seed: u64,
+    /// How far a link's delay strays, in percent.
+    pub jitter: u8,
+    /// Cores of each party.
+    pub cores: NonZeroU32,
+    /// What cryptography costs.
+    pub charge: Charge,
+    /// Whether each message that arrives is an event.
+    pub messages: bool,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, in virtual time.
+    pub at: Duration,
+    /// To whom, by position.
+    pub party: u32,
+    /// What: `ready`, `proposed`, `voted`, `released`, `finalized`, `revealed`, `skipped`, `timed-out`,
+    /// or of messages that arrived `proposal`, `vote`, `order-vote`, `timeout`, `partial`.
+    pub kind: &'static str,
+    /// In which slot; rounds of the engine are slots.
+    pub slot: u64,
+    /// Of a partial or value, by which path.
+    pub path: Option<Path>,
+    /// Of a message, from whom.
+    pub from: Option<u32>,
+}
+
+/// Runs the order; `take` gets the events in portions, with how many slots every party has the value
+/// of, and may end the run.
+///
+/// # Errors
+/// A committee, region or cost that makes no sense; parties that disagree or do not finish.
+pub fn observe(
+    order: &Order,
+    take: &mut dyn FnMut(Vec<Event>, u64) -> ControlFlow<()>,
+) -> Result<(), Failure> {
+    match order.scheme {
+        Name::Bls => run::<Bls>(order, take),
+        Name::Wvuf => run::<Wvuf>(order, take),
+    }
+}
+
+fn experiment<S: Named>(order: &Order) -> Result<Experiment<S>, Failure> {
+    let plan = Plan::new(order.stakes.clone(), order.algorithm, order.fast);
+    let plan = plan.map_err(Failure::bad_input)?;
+    let network = match place(&order.regions, plan.parties(), order.seed)? {
+        Some(placement) => Network::placed(placement, Jitter::Percent(order.jitter)),
+        None => Network::constant(Duration::ZERO),
+    };
+    let costs = match &order.charge {
+        Charge::Nothing => None,
+        Charge::Measured => Some(Costs::measure()?),
+        Charge::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
+    };
+    let prices = costs.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
+    let ground = Ground::new(&plan, order.seed).map_err(Failure::bad_input)?;
+    Ok(Experiment {
+        ground: Arc::new(ground),
+        prices,
+        network,
+        cores: order.cores,
+        seed: order.seed,
+        slots: order.slots,
+    })
+}
+
+fn run<S: Named>(
+    order: &Order,
+    take: &mut dyn FnMut(Vec<Event>, u64) -> ControlFlow<()>,
+) -> Result<(), Failure> {
+    let experiment = experiment::<S>(order)?;
+    let mut simulation = experiment.stage::<Jolteon>(order.algorithm)?;
+    let seats = u64::from(simulation.host().seats());
+    let arrived: Rc<RefCell<Vec<Event>>> = Rc::default();
+    if order.messages {
+        let arrived = Rc::clone(&arrived);
+        simulation.host_mut().watch = Some(Box::new(move |now, at, from, message| {
+            if let Some((kind, slot, path)) = received(message) {
+                let (at, from) = (now.since_start(), (at.get(), Some(from.get())));
+                let event = Event { at, party: from.0, kind, slot, path, from: from.1 };
+                arrived.borrow_mut().push(event);
+            }
+        }));
+    }
+    experiment.watch(&mut simulation, |notes, revealed| {
+        let mut events = arrived.take();
+        for note in notes {
+            let (at, party) = (note.at.since_start(), note.seat.get());
+            if let Some((kind, slot, path)) = told(&note.event, party)? {
+                events.push(Event { at, party, kind, slot, path, from: None });
+            }
+        }
+        // Stable: at one instant what arrived comes before what it brought about.
+        events.sort_by_key(|event| event.at);
+        Ok(take(events, revealed / seats.max(1)))
+    })
+}
+
+type What = (&'static str, u64, Option<Path>);
+
+fn received<S: Named>(message: &MessageOf<S>) -> Option<What> {
+    match message {
+        Message::Beacon(_, ::beacon::Message::Partial { path, slot, .. }) => {
+            Some(("partial", slot.get(), Some(*path)))
+        }
+        Message::Engine(_, message) => {
+            let (kind, slot) = Jolteon::kind(message)?;
+            Some((kind, slot.get(), None))
+        }
+        Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => None,
+    }
+}
+
+fn told<S: Named>(event: &Seen<S>, party: u32) -> Result<Option<What>, Failure> {
+    let wrong = |what: &str| Err(Failure::Disagreement(format!("party {party}: {what}")));
+    Ok(Some(match event {
+        Seen::Ready { first, .. } => ("ready", first.get(), None),
+        Seen::Act(_, Act::Ballot(Ballot::Proposed { round, .. })) => ("proposed", *round, None),
+        Seen::Act(_, Act::Ballot(Ballot::Voted { round, .. })) => ("voted", *round, None),
+        Seen::Act(_, Act::GaveUp(view)) => ("timed-out", view.slot.get(), None),
+        Seen::Released(_, path, slot) => ("released", slot.get(), Some(*path)),
+        Seen::Finalized(slot, _) => ("finalized", slot.get(), None),
+        Seen::Revealed(reveal) => ("revealed", reveal.slot.get(), Some(reveal.path)),
+        Seen::Skipped(slot) => ("skipped", slot.get(), None),
+        Seen::Accused(whom, fault) => return wrong(&format!("accuses {whom}: {fault}")),
+        Seen::Refused(why) => return wrong(why),
+        _ => return Ok(None),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(order: &Order) -> Vec<Event> {
+        let mut all = Vec::new();
+        observe(order, &mut |events, _| {
+            all.extend(events);
+            ControlFlow::Continue(())
+        })
+        .expect("good order");
+        all
+    }
+
+    fn order(algorithm: Algorithm) -> Order {
+        Order {
+            stakes: [4, 3, 2, 2, 1].map(Stake::new).to_vec(),
+            regions: vec!["all".to_owned()],
+            scheme: Name::Bls,
+            algorithm,
+            fast: Ratio::FIVE_SIXTHS,
+            slots: 3,
+            seed: 7,
+            jitter: 5,
+            cores: NonZeroU32::MIN,
+            charge: Charge::Nothing,
+            messages: true,
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_events_in_their_order() {
+        let fast = events(&order(Algorithm::Fast));
+        assert_eq!(fast, events(&order(Algorithm::Fast)));
+        assert!(fast.is_sorted_by_key(|event| event.at));
+        let count = |kind| fast.iter().filter(|event| event.kind == kind).count();
+        assert!(count("revealed") >= 15 && count("finalized") >= 15 && count("partial") > 0);
+        let other = Order { seed: 8, ..order(Algorithm::Fast) };
+        assert_ne!(fast, events(&other));
+        // Nobody gets a partial before it was sent.
+        for partial in fast.iter().filter(|event| event.kind == "partial") {
+            let sent = fast.iter().any(|event| {
+                let same = (event.slot, event.path) == (partial.slot, partial.path);
+                let sender = Some(event.party) == partial.from;
+                event.kind == "released" && same && sender && event.at <= partial.at
+            });
+            assert!(sent, "{partial:?}");
+        }
+        let slow = events(&order(Algorithm::Slow));
+        assert!(slow.iter().all(|event| event.path != Some(Path::Fast)));
+    }
+
+    #[test]
+    fn the_caller_may_end_a_run() {
+        let order = Order { slots: u64::MAX, ..order(Algorithm::Fast) };
+        let mut portions = 0;
+        let ended = observe(&order, &mut |_, _| {
+            portions += 1;
+            ControlFlow::Break(())
+        });
+        assert!(ended.is_ok() && portions == 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! What all parties of this process would compute alike, computed once.
+//!
+//! Each of `n` parties checks each of up to `n` dealings, adds them up and checks each published key: the
+//! same work on the same bytes, whose outcome depends on nobody's secret. In one process the first party
+//! that asks computes and the others get what they would have got; dealings that were checked are then in
+//! memory once and not `n` times. What a party does with its own secrets, it does itself: dealing, opening
+//! its shares, signing.
+//!
+//! | work                  | looked up under                                                    |
+//! |-----------------------|--------------------------------------------------------------------|
+//! | a dealing's judgement | the signed statement, which has the dealing's hash, and what is asked |
+//! | a sum of dealings     | the session, and who dealt                                         |
+//! | who evaluates         | the key's name                                                     |
+//! | published keys        | the transaction and the key                                        |
+//!
+//! What else the simulator's parties would compute alike is in [`crate::committee`].
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pvss_dkg::AggregateError;
+use pvss_dkg::protocol::{self, Collect, Judged, Place};
+use sha2::{Digest, Sha256};
+
+use validator::keygen::{self, Job, Verdict};
+use validator::scheme::{AdmittedKeys, Fixed, Keyed, Sum};
+use validator::setup::{Identity, Setup};
+
+use crate::memo::Memo;
+
+type Name = [u8; 32];
+type Judgement<S> = Judged<<<S as Keyed>::Collect as Collect>::Dealing>;
+type Total<S> = Result<Arc<Sum<S>>, AggregateError>;
+type Admission<S> = Result<Arc<AdmittedKeys<S>>, String>;
+
+/// What was computed.
+pub struct Once<S: Keyed> {
+    judged: Memo<Name, Judgement<S>>,
+    summed: Memo<(Name, BTreeSet<Place>), Total<S>>,
+    fixed: Memo<Name, Result<Arc<Fixed<S>>, String>>,
+    admitted: Memo<(Name, Name), Admission<S>>,
+}
+
+impl<S: Keyed> Default for Once<S> {
+    fn default() -> Self {
+        Self {
+            judged: Memo::default(),
+            summed: Memo::default(),
+            fixed: Memo::default(),
+            admitted: Memo::default(),
+        }
+    }
+}
+
+impl<S: Keyed> Once<S> {
+    /// What a job of the key generation gives to this party.
+    #[must_use]
+    pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
+        match job {
+            Job::Dealings(job) => Verdict::Dealings(self.run_dealings(setup, identity, job)),
+            Job::Fix { key, sum } => {
+                let fix = || S::fix(key, sum).map(Arc::new);
+                Verdict::Fixed(self.fixed.get(*key.name(), fix))
+            }
+            Job::HandOver { .. } | Job::Open { .. } => job.run(setup, identity),
+            Job::Admit { transactions, key } => {
+                let admit = |transaction| self.admit(setup, transaction, key);
+                Verdict::Admitted(transactions.iter().map(admit).collect())
+            }
+        }
+    }
+
+    fn run_dealings(
+        &self,
+        setup: &Setup,
+        identity: &Identity,
+        job: &protocol::Job<S::Collect>,
+    ) -> protocol::Verdict<S::Collect> {
+        match job {
+            protocol::Job::Judge { blank, claims } => {
+                let judged = claims.iter().map(|claim| {
+                    let name = Sha256::digest(claim.question()).into();
+                    self.judged.get(name, || claim.judge(&**blank))
+                });
+                protocol::Verdict::Judged(judged.collect())
+            }
+            protocol::Job::Sum { counted } => {
+                let sum = || counted.sum().map(Arc::new);
+                protocol::Verdict::Summed(
+                    self.summed.get((counted.session(), counted.places()), sum),
+                )
+            }
+            job => keygen::run_dealings::<S>(job, setup, identity, None),
+        }
+    }
+
+    /// One by one: a batch gives what judging one by one would.
+    fn admit(&self, setup: &Setup, transaction: &Arc<[u8]>, key: &Fixed<S>) -> Admission<S> {
+        let name = (*key.key.name(), Sha256::digest(transaction).into());
+        self.admitted.get(name, || {
+            let mut one = S::admit_all(setup, std::slice::from_ref(transaction), key);
+            one.pop().unwrap_or_else(|| Err("nothing was admitted".to_owned()))
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! Where the parties of an experiment are.
+use sim::{Geography, Placement};
+
+use crate::failure::Failure;
+
+/// Regions by name, `all` or `none`.
+///
+/// # Errors
+/// A region that nobody knows, with the list of those that are known.
+pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Placement>, Failure> {
+    let names: Vec<&str> = regions.iter().map(String::as_str).collect();
+    let names = match names.as_slice() {
+        ["none"] => return Ok(None),
+        ["all"] => sim::GLOBAL.to_vec(),
+        _ => names,
+    };
+    let geography = Geography::aws().map_err(Failure::bad_input)?;
+    let seats = u32::try_from(parties).map_err(Failure::bad_input)?;
+    Placement::dealt(&geography, seats, &names, seed)
+        .map(Some)
+        .map_err(|error| Failure::bad_input(format_args!("--regions: {error}")))
+}

@@ -1,0 +1,175 @@
+//! What each piece of a validator's work is charged in virtual time.
+//!
+//! Measured prices count primitives (`costs`) for the work that a message, an input or a job takes;
+//! flat prices are for tests and for seeing the network alone.
+//!
+//! Elsewhere: what is really computed (`ground`, `host`).
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crypto_core::access::Party;
+use pvss_dkg::protocol;
+use pvss_dkg::{Shape, SharePath};
+
+use super::costs::{Costs, Work};
+use crate::legible::Legible;
+use crate::machine::MessageOf;
+use registry::{Named, scheme::Name};
+use validator::keygen;
+use validator::{Input, Message};
+
+/// Where prices come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Prices {
+    /// A job of the engine takes so long, one of the beacon twice, one of the key generation ten times
+    /// as long; handling a message takes nothing.
+    Flat(Duration),
+    /// What was measured, spread over the cores of each party.
+    Measured {
+        /// Of primitives.
+        costs: Costs,
+        /// Of each party.
+        cores: NonZeroU32,
+    },
+}
+
+impl Prices {
+    /// Nothing takes time: the network alone.
+    pub const FREE: Self = Self::Flat(Duration::ZERO);
+}
+
+/// Prices for one committee.
+#[derive(Clone, Copy)]
+pub(crate) struct Bill<'a> {
+    pub(crate) prices: Prices,
+    pub(crate) scheme: Name,
+    pub(crate) shape: &'a Shape,
+}
+
+impl Bill<'_> {
+    /// Decoding a partial; what the engine does when it takes a message in.
+    pub(crate) fn input<S: Named, E: Legible>(&self, input: &Input<S, E>) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
+        match input {
+            Input::Received { from, message: Message::Engine(_, message) } => {
+                let partial = E::carried(message).map(|_| costs.decode(self.own(*from)));
+                E::receiving(&costs, message) + partial.unwrap_or_default()
+            }
+            Input::Received { from, message: Message::Beacon(..) } => costs.decode(self.own(*from)),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Signing or evaluating what is sent.
+    pub(crate) fn message<S: Named, E: Legible>(
+        &self,
+        sender: Party,
+        message: &MessageOf<S, E>,
+    ) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
+        match message {
+            Message::Engine(_, message) => {
+                let partial = E::carried(message).map(|_| costs.evaluate(self.own(sender)));
+                E::signing(&costs, message) + partial.unwrap_or_default()
+            }
+            Message::Beacon(_, ::beacon::Message::Partial { .. }) => {
+                costs.evaluate(self.own(sender))
+            }
+            Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn engine<E: Legible>(&self, job: &E::Job) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return self.flat(1) };
+        E::working(&costs, job)
+    }
+
+    pub(crate) fn beacon<S: Named>(&self, job: &::beacon::Job<S>) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return self.flat(2) };
+        let access = self.shape.access();
+        let work = |parties: &BTreeSet<Party>| {
+            let shares = parties.iter().map(|party| u64::from(access.weight(*party))).sum();
+            self.work(u64::try_from(parties.len()).unwrap_or(u64::MAX), shares)
+        };
+        let parties = job.work().parties();
+        // What was worked through ahead was paid for then.
+        let left = &parties - job.prepared();
+        match job.work() {
+            ::beacon::Work::Foresee(_) => costs.foresee(work(&parties)),
+            ::beacon::Work::Prepare(_) => costs.add(work(&left)),
+            _ => costs.combine(work(&left)),
+        }
+    }
+
+    pub(crate) fn keygen<S: Named>(&self, party: Party, job: &keygen::Job<S>) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return self.flat(10) };
+        let (holders, shares) = self.holders();
+        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+        match job {
+            keygen::Job::Dealings(protocol::Job::Deal { .. }) => {
+                costs.deal(self.work(holders, shares))
+            }
+            keygen::Job::Dealings(protocol::Job::Judge { claims, .. }) => {
+                let many = u32::try_from(claims.len()).unwrap_or(u32::MAX);
+                costs.judge(self.work(holders, shares)) * many
+            }
+            keygen::Job::Dealings(protocol::Job::Sum { counted }) => {
+                let many = count(protocol::Collect::places(&**counted).len());
+                costs.sum(many, self.work(holders, shares))
+            }
+            keygen::Job::Open { key } => {
+                costs.open(count(S::dealers(&key.sum).len()), self.own(party))
+            }
+            keygen::Job::Admit { transactions, .. } => {
+                let many = count(transactions.len());
+                // On average a key has its share of the shares.
+                costs.admit(self.work(many, (shares * many).div_ceil(holders.max(1))))
+            }
+            keygen::Job::HandOver { job: protocol::Job::Deal { places, .. }, .. } => {
+                let many = u32::try_from(places.len()).unwrap_or(u32::MAX);
+                costs.deal(self.work(holders, shares)) * many
+            }
+            keygen::Job::Dealings(_) | keygen::Job::HandOver { .. } | keygen::Job::Fix { .. } => {
+                Duration::ZERO
+            }
+        }
+    }
+
+    fn flat(&self, times: u32) -> Duration {
+        match self.prices {
+            Prices::Flat(unit) => unit * times,
+            Prices::Measured { .. } => Duration::ZERO,
+        }
+    }
+
+    /// Holders and shares of one path.
+    fn holders(&self) -> (u64, u64) {
+        let access = self.shape.access();
+        let holders = access.weights().iter().filter(|weight| **weight > 0).count();
+        (u64::try_from(holders).unwrap_or(0), access.total().into())
+    }
+
+    /// Work for so many parties and shares in this committee.
+    fn work(&self, parties: u64, shares: u64) -> Work {
+        let heaviest = self.shape.access().weights().into_iter().max().unwrap_or(0);
+        let cores = match self.prices {
+            Prices::Flat(_) => 1,
+            Prices::Measured { cores, .. } => cores.get().into(),
+        };
+        Work {
+            scheme: self.scheme,
+            parties,
+            shares,
+            paths: 1 + u64::from(self.shape.threshold(SharePath::Fast).is_some()),
+            heaviest: heaviest.into(),
+            cores,
+        }
+    }
+
+    /// Work of one party for its shares.
+    fn own(&self, party: Party) -> Work {
+        self.work(1, self.shape.access().weight(party).into())
+    }
+}

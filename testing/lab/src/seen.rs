@@ -1,0 +1,78 @@
+//! What is noted of a run: what parties tell, and what leaves them.
+//!
+//! Checkers read these notes and nothing else, so that no verdict rests on a beacon's own state.
+
+use std::sync::Arc;
+
+use ::beacon::{Path, Reveal, Slot, Value};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+
+use crate::legible::Act;
+use registry::Named;
+use validator::scheme::{AdmittedKeys, PerPath};
+use validator::{Event, HaltError};
+
+/// One thing that was told or has left.
+#[derive(Clone, Debug)]
+pub enum Seen<S: Named> {
+    /// An epoch's keys suffice at the party; values follow from `first` on.
+    Ready {
+        /// The epoch that the keys are for.
+        epoch: EpochId,
+        /// The epoch's first slot with a value.
+        first: Slot,
+        /// The committee of each path: who may evaluate, and the keys that check partials.
+        committees: Box<PerPath<S::Committee>>,
+    },
+    /// A party's keys came when values were being revealed already.
+    Admitted(EpochId, Arc<AdmittedKeys<S>>),
+    /// A slot is final; `None` if it was skipped.
+    Finalized(Slot, Option<Value>),
+    /// A slot has its value.
+    Revealed(Box<Reveal<S>>),
+    /// A slot was skipped and has no value.
+    Skipped(Slot),
+    /// A peer did wrong.
+    Accused(Party, String),
+    /// Something did not count.
+    Refused(String),
+    /// A party cannot go on: the run has failed.
+    Halted(HaltError),
+    /// A party has voted, proposed or given up, in an epoch's engine and its slots.
+    Act(EpochId, Act),
+    /// A partial has left, for whomever.
+    Released(EpochId, Path, Slot),
+    /// An output has left, for whomever.
+    Shown(EpochId, Slot),
+}
+
+impl<S: Named> Seen<S> {
+    /// What a party tells.
+    pub(crate) fn told(event: Event<S>) -> Option<Self> {
+        Some(match event {
+            Event::Dealing { .. } => return None,
+            Event::Ready { epoch, first_slot, committees } => {
+                Self::Ready { epoch, first: first_slot, committees }
+            }
+            Event::Admitted(epoch, keys) => Self::Admitted(epoch, keys),
+            Event::Finalized { slot, block } => Self::Finalized(slot, block),
+            Event::Revealed(reveal) => Self::Revealed(reveal),
+            Event::Accused { party, fault } => Self::Accused(party, fault),
+            Event::Skipped(slot) => Self::Skipped(slot),
+            Event::Refused(why) => Self::Refused(why),
+            Event::Halted(why) => Self::Halted(why),
+        })
+    }
+
+    /// What is seen of the beacon's messages.
+    pub(crate) fn said(epoch: EpochId, message: &::beacon::Message<S>) -> Option<Self> {
+        match message {
+            ::beacon::Message::Partial { path, slot, .. } => {
+                Some(Self::Released(epoch, *path, *slot))
+            }
+            ::beacon::Message::Shown { slot, .. } => Some(Self::Shown(epoch, *slot)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Stake tables: CSV with a column `stake` of whole numbers.
+//!
+//! Other columns, such as `address`, play no role. Lines that begin with `#` say where the numbers come
+//! from; a byte order mark, as spreadsheets write it, is skipped. The file `-` is stdin. Everything that is wrong with a table
+//! is found here and named with file, line and value, so that nothing behind this module has to ask
+//! again: a [`StakeTable`] has at least two holders with stake, and its order is the file's.
+//!
+//! Elsewhere: what a stake is (`weighted_rounding`), who takes part ([`crate::committee`]).
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use weighted_rounding::Stake;
+
+/// The table that `devnet` and `simulate` use when none is named.
+const EMBEDDED: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");
+const EMBEDDED_NAME: &str = "aptos_mainnet_129.csv (embedded)";
+
+/// How stdin is asked for, and what it is called in messages.
+const STDIN: &str = "-";
+const STDIN_NAME: &str = "stdin";
+
+/// Larger than any real table by far (the largest of ours has 42 920 holders in 0.5 MB), small
+/// enough that a wrong path cannot eat the memory.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The stakes of a file, in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StakeTable {
+    name: String,
+    stakes: Vec<u64>,
+}
+
+/// Why a stake table cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StakesError {
+    /// The file is not there or not readable.
+    #[error("{name}: {source}")]
+    Read {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// More bytes than any table has.
+    #[error("{name}: more than {MAX_BYTES} bytes, this is no stake table")]
+    TooLarge {
+        /// The file.
+        name: String,
+    },
+    /// The first line that is no comment is no header with one column `stake`.
+    #[error("{name}:{line}: expected a header with one column `stake`, got `{got}`")]
+    Header {
+        /// The table.
+        name: String,
+        /// One-based line.
+        line: u64,
+        /// What stands there.
+        got: String,
+    },
+    /// A line is not one whole number.
+    #[error("{name}:{line}: `{got}` is not a stake: {why}")]
+    Entry {
+        /// The table.
+        name: String,
+        /// One-based line.
+        line: u64,
+        /// What stands there.
+        got: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// No entry at all.
+    #[error("{name}: no stakes in the table")]
+    Empty {
+        /// The table.
+        name: String,
+    },
+    /// Nobody has stake.
+    #[error("{name}: all {entries} stakes are 0")]
+    AllZero {
+        /// The table.
+        name: String,
+        /// How many entries there are.
+        entries: usize,
+    },
+    /// Nothing to share.
+    #[error(
+        "{name}:{line}: the holder of {stake} has all the stake, there is nobody to share a secret with"
+    )]
+    OneHolder {
+        /// The table.
+        name: String,
+        /// One-based line.
+        line: u64,
+        /// The holder's stake.
+        stake: u64,
+    },
+}
+
+impl StakeTable {
+    /// The stakes of Aptos mainnet's 129 validators, as shipped with the command.
+    ///
+    /// # Errors
+    /// None in a released binary: the table is part of it and a test reads it.
+    pub fn embedded() -> Result<Self, StakesError> {
+        Self::parse(EMBEDDED_NAME, EMBEDDED)
+    }
+
+    /// Reads a table from a file.
+    ///
+    /// # Errors
+    /// Every variant of [`StakesError`].
+    pub fn read(path: &Path) -> Result<Self, StakesError> {
+        if path == Path::new(STDIN) {
+            return Self::read_from(io::stdin().lock(), STDIN_NAME);
+        }
+        let file = File::open(path)
+            .map_err(|source| StakesError::Read { name: path.display().to_string(), source })?;
+        Self::read_from(file, &path.display().to_string())
+    }
+
+    fn read_from(source: impl Read, name: &str) -> Result<Self, StakesError> {
+        let mut text = String::new();
+        source
+            .take(MAX_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(|source| StakesError::Read { name: name.to_owned(), source })?;
+        if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_BYTES {
+            return Err(StakesError::TooLarge { name: name.to_owned() });
+        }
+        Self::parse(name, &text)
+    }
+
+    /// Reads a table from its text; `name` stands in the errors.
+    ///
+    /// # Errors
+    /// Every variant of [`StakesError`] but those of reading the file.
+    pub fn parse(name: &str, text: &str) -> Result<Self, StakesError> {
+        let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+        let mut records = lines
+            .map(|(number, line)| (number, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .map(|(number, line)| Line::read(name, number, line));
+        let header =
+            records.next().ok_or_else(|| StakesError::Empty { name: name.to_owned() })??;
+        let column = header.stake_column(name)?;
+        let entries: Vec<(u64, u64)> = records
+            .map(|record| record?.stake(name, column, header.fields.len()))
+            .collect::<Result<_, _>>()?;
+        let name = || name.to_owned();
+        if entries.is_empty() {
+            return Err(StakesError::Empty { name: name() });
+        }
+        let mut holders = entries.iter().filter(|(_, stake)| *stake > 0);
+        match (holders.next(), holders.next()) {
+            (None, _) => Err(StakesError::AllZero { name: name(), entries: entries.len() }),
+            (Some(&(line, stake)), None) => {
+                Err(StakesError::OneHolder { name: name(), line, stake })
+            }
+            _ => Ok(Self { name: name(), stakes: entries.into_iter().map(|(_, s)| s).collect() }),
+        }
+    }
+
+    /// What the table is called in messages: its file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many entries it has, zeros included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.stakes.len()
+    }
+
+    /// Never: an empty table is refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.stakes.is_empty()
+    }
+
+    /// All stakes, in the file's order.
+    #[must_use]
+    pub fn stakes(&self) -> Vec<Stake> {
+        self.stakes.iter().map(|&stake| Stake::new(stake.into())).collect()
+    }
+
+    /// The `count` largest stakes, largest first; `None` if the table has fewer with stake.
+    #[must_use]
+    pub fn largest(&self, count: usize) -> Option<Vec<Stake>> {
+        let mut sorted: Vec<u64> = self.stakes.iter().copied().filter(|&stake| stake > 0).collect();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let largest = sorted.get(..count)?;
+        Some(largest.iter().map(|&stake| Stake::new(stake.into())).collect())
+    }
+
+    /// How many entries have stake.
+    #[must_use]
+    pub fn holders(&self) -> usize {
+        self.stakes.iter().filter(|&&stake| stake > 0).count()
+    }
+}
+
+/// A line of the file that is neither empty nor a comment.
+struct Line {
+    number: u64,
+    fields: csv::StringRecord,
+}
+
+impl Line {
+    fn read(name: &str, number: u64, text: &str) -> Result<Self, StakesError> {
+        let mut reader = csv::ReaderBuilder::new();
+        let reader = reader.has_headers(false).trim(csv::Trim::All).buffer_capacity(text.len());
+        let fields = reader.from_reader(text.as_bytes()).into_records().next().transpose();
+        let fields = fields
+            .map_err(|error| StakesError::Read { name: name.to_owned(), source: error.into() })?;
+        Ok(Self { number, fields: fields.unwrap_or_default() })
+    }
+
+    fn shown(&self) -> String {
+        shortened(&self.fields.iter().collect::<Vec<_>>().join(","))
+    }
+
+    /// Where the stakes stand.
+    fn stake_column(&self, name: &str) -> Result<usize, StakesError> {
+        let mut columns = (0..).zip(&self.fields).filter(|(_, field)| *field == "stake");
+        match (columns.next(), columns.next()) {
+            (Some((column, _)), None) => Ok(column),
+            _ => Err(StakesError::Header {
+                name: name.to_owned(),
+                line: self.number,
+                got: self.shown(),
+            }),
+        }
+    }
+
+    /// The line's number and its stake.
+    fn stake(&self, name: &str, column: usize, columns: usize) -> Result<(u64, u64), StakesError> {
+        let entry = |got: String, why| StakesError::Entry {
+            name: name.to_owned(),
+            line: self.number,
+            got,
+            why,
+        };
+        match self.fields.get(column) {
+            Some(field) if self.fields.len() == columns => parse_stake(field)
+                .map(|stake| (self.number, stake))
+                .map_err(|why| entry(shortened(field), why)),
+            _ if columns == 1 => Err(entry(self.shown(), "expected one whole number")),
+            _ => Err(entry(self.shown(), "the header has another number of columns")),
+        }
+    }
+}
+
+fn parse_stake(text: &str) -> Result<u64, &'static str> {
+    use std::num::IntErrorKind;
+    if text.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit())) {
+        return Err("a stake is not negative");
+    }
+    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "larger than 2^64 - 1",
+        _ => "expected one whole number",
+    })
+}
+
+/// A line of a file that is no table may be long or binary; the message shows its beginning.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let shown: String = text.chars().take(SHOWN).flat_map(char::escape_default).collect();
+    if text.chars().count() > SHOWN { format!("{shown}...") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        StakeTable::parse("t.csv", text).expect_err("bad table").to_string()
+    }
+
+    #[test]
+    fn the_embedded_table_is_aptos_mainnet() {
+        let table = StakeTable::embedded().expect("shipped");
+        assert_eq!(table.len(), 129);
+        let total: u128 = table.stakes().iter().map(|stake| stake.get()).sum();
+        assert_eq!(total, 8_546_825_655_426_651_200);
+    }
+
+    #[test]
+    fn every_bad_table_is_named_with_line_and_value() {
+        assert_eq!(error(""), "t.csv: no stakes in the table");
+        assert_eq!(error("# only\n# comments\n"), "t.csv: no stakes in the table");
+        assert_eq!(error("stake\n"), "t.csv: no stakes in the table");
+        assert_eq!(
+            error("#\n7\n8\n"),
+            "t.csv:2: expected a header with one column `stake`, got `7`"
+        );
+        assert_eq!(
+            error("stake,address,stake\n7,a,8\n"),
+            "t.csv:1: expected a header with one column `stake`, got `stake,address,stake`"
+        );
+        assert_eq!(
+            error("address,stake\n0xab,5\n0xcd\n"),
+            "t.csv:3: `0xcd` is not a stake: the header has another number of columns"
+        );
+        assert_eq!(error("stake\n0\n0\n"), "t.csv: all 2 stakes are 0");
+        assert_eq!(
+            error("stake\n5\n-3\n"),
+            "t.csv:3: `-3` is not a stake: a stake is not negative"
+        );
+        assert_eq!(
+            error("stake\n5\nmany\n"),
+            "t.csv:3: `many` is not a stake: expected one whole number"
+        );
+        assert_eq!(
+            error("stake\n5\n1.5\n"),
+            "t.csv:3: `1.5` is not a stake: expected one whole number"
+        );
+        assert_eq!(
+            error("stake\n18446744073709551616\n"),
+            "t.csv:2: `18446744073709551616` is not a stake: larger than 2^64 - 1"
+        );
+        assert!(
+            error("stake\n0\n9\n0\n").starts_with("t.csv:3: the holder of 9 has all the stake")
+        );
+    }
+
+    #[test]
+    fn stakes_are_found_beside_other_columns_and_behind_a_byte_order_mark() {
+        let stakes = |text| StakeTable::parse("t.csv", text).expect("good").stakes;
+        assert_eq!(stakes("\u{feff}stake\r\n5\r\n6\r\n"), [5, 6]);
+        assert_eq!(
+            stakes("\u{feff}# who\naddress, stake ,\"name, city\"\n0xab,5,\"a, b\"\n0xcd, 6,c\n"),
+            [5, 6]
+        );
+    }
+
+    #[test]
+    fn a_long_or_binary_line_is_shortened() {
+        let message = error(&format!("stake\n{}\u{1b}[31m\n", "x".repeat(30)));
+        assert!(message.contains("\\u{1b}"), "{message}");
+        assert!(error(&format!("stake\n{}\n", "9".repeat(4000))).len() < 200);
+    }
+
+    #[test]
+    fn the_largest_come_first_and_zeros_never() {
+        let table = StakeTable::parse("t.csv", "stake\n1\n0\n3\n2\n").expect("good");
+        let stakes: Vec<u128> = table.largest(2).expect("two").iter().map(|s| s.get()).collect();
+        assert_eq!(stakes, [3, 2]);
+        assert!(table.largest(4).is_none());
+    }
+}

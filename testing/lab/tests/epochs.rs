@@ -1,0 +1,338 @@
+//! Committee after committee in the simulator, on both engines and in both schemes: the whole validator,
+//! whose engines, keys and beacons change while the chain runs.
+//!
+//! | claim                                                                    | how                           |
+//! |--------------------------------------------------------------------------|-------------------------------|
+//! | three committees follow one another without a gap, and agree             | stakes move, two join, two leave |
+//! | a party that crashes anywhere goes on                                    | disks cut at many records     |
+//! | a party that was cut off at the boundary is told what is final           | a partition across it         |
+//! | who deals the key on falsely is left out                                 | dealings with a changed byte  |
+//! | a committee that is over has no say                                      | its partials, for later slots |
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use beacon::{Bls, Path, Slot, Wvuf};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use lab::check::Trial;
+use lab::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
+use lab::machine::MessageOf;
+use protocol::Instant;
+use pvss_dkg::protocol as dkg;
+use registry::scheme::Name;
+use registry::{Jolteon, Malachite, Named};
+use sim::{Blocked, Disk, Network, Note, Partition, Seat, Simulation, Stop, Window};
+use validator::Message;
+use validator::keygen::{Job, Verdict};
+use validator::rota::Rota;
+use validator::setup::{Algorithm, Plan, Setup};
+use weighted_rounding::{Ratio, Stake};
+
+/// Of some 100 in each epoch. Parties 5 and 6 join, 4 and 3 leave.
+const STAKES: [[u128; 7]; 3] =
+    [[30, 25, 20, 15, 10, 0, 0], [28, 24, 21, 16, 0, 11, 0], [27, 26, 20, 0, 0, 14, 13]];
+/// The next committee is named in this slot, and in twice that: a party that is behind by more than an
+/// epoch finds nobody any more that answers for it.
+const EVERY: NonZeroU64 = NonZeroU64::new(80).unwrap();
+const DELAY: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Values that every party has to reveal in the last epoch.
+const VALUES: u64 = 3;
+
+/// Keys, and what key generation computes, are the same in every run.
+trait Lab: Named {
+    fn ground() -> Arc<Ground<Self>>;
+}
+
+impl Lab for Bls {
+    fn ground() -> Arc<Ground<Self>> {
+        static GROUND: LazyLock<Arc<Ground<Bls>>> = LazyLock::new(found);
+        Arc::clone(&GROUND)
+    }
+}
+
+impl Lab for Wvuf {
+    fn ground() -> Arc<Ground<Self>> {
+        static GROUND: LazyLock<Arc<Ground<Wvuf>>> = LazyLock::new(found);
+        Arc::clone(&GROUND)
+    }
+}
+
+fn found<S: Named>() -> Arc<Ground<S>> {
+    Arc::new(Ground::new(&plan(0), 1).unwrap())
+}
+
+fn plan(epoch: usize) -> Plan {
+    let stakes = STAKES[epoch].map(Stake::new).to_vec();
+    Plan::new(stakes, Algorithm::Fast, Ratio::new(84, 100).unwrap()).unwrap()
+}
+
+fn rota<S: Named>(ground: &Ground<S>) -> Setup {
+    let mut setup = ground.setup().clone();
+    setup.timeout = Duration::from_millis(600);
+    let identities = ground.identities().iter().map(|identity| &**identity);
+    Rota::chain(setup, &[plan(1), plan(2)], identities, EVERY).unwrap()
+}
+
+struct Run<S: Lab, E: Subject> {
+    simulation: Simulation<ValidatorHost<S, E>>,
+    faulty: BTreeSet<Party>,
+}
+
+fn stage<S: Lab, E: Subject>(network: Network, faulty: &[u32]) -> Run<S, E> {
+    let ground = S::ground();
+    let setup = rota(&ground);
+    let host = ValidatorHost::new(ground, setup, Prices::Flat(Duration::from_millis(1))).unwrap();
+    let simulation = Simulation::new(host, sim::Setup::new(7, 1, network)).unwrap();
+    Run { simulation, faulty: faulty.iter().copied().map(Party::new).collect() }
+}
+
+fn calm() -> Network {
+    Network::constant(DELAY)
+}
+
+/// Where epochs begin, and which slots each seat has revealed.
+#[derive(Default)]
+struct Progress {
+    first: BTreeMap<EpochId, Slot>,
+    revealed: BTreeMap<Seat, BTreeSet<Slot>>,
+}
+
+impl Progress {
+    fn see<S: Named>(&mut self, note: &Note<Seen<S>>) {
+        match &note.event {
+            Seen::Ready { epoch, first, .. } => drop(self.first.insert(*epoch, *first)),
+            Seen::Revealed(reveal) => {
+                self.revealed.entry(note.seat).or_default().insert(reveal.slot);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the seat has all values, from the first of the chain to some of the last epoch.
+    fn has(&self, seat: Seat) -> bool {
+        let ends = (self.first.get(&EpochId::new(0)), self.first.get(&EpochId::new(2)));
+        let (Some(first), Some(last)) = ends else { return false };
+        let revealed = self.revealed.get(&seat);
+        let has = |slot| revealed.is_some_and(|revealed| revealed.contains(&Slot::new(slot)));
+        (first.get()..last.get() + VALUES).all(has)
+    }
+}
+
+impl<S: Lab, E: Subject> Run<S, E> {
+    fn progress(&self) -> Progress {
+        let mut progress = Progress::default();
+        self.simulation.notes().iter().for_each(|note| progress.see(note));
+        progress
+    }
+
+    /// Runs until these seats have all values, and checks what must hold.
+    fn finish(&mut self, seats: impl IntoIterator<Item = u32>) {
+        let mut waiting: BTreeSet<Seat> = seats.into_iter().map(Seat::new).collect();
+        let mut progress = self.progress();
+        waiting.retain(|seat| !progress.has(*seat));
+        if !waiting.is_empty() {
+            let stop = self.simulation.run_watching(Instant::at(PATIENCE), |note| {
+                progress.see(note);
+                waiting.retain(|seat| !progress.has(*seat));
+                if waiting.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            let last: Vec<_> =
+                progress.revealed.iter().map(|(seat, slots)| (seat, slots.last())).collect();
+            let first = &progress.first;
+            assert_eq!(stop, Stop::Watcher, "{waiting:?} of {first:?}: {last:?}");
+        }
+        self.check();
+    }
+
+    /// What must hold of every run; secrecy, as Jolteon's votes are counted.
+    fn check(&self) {
+        let host = self.simulation.host();
+        host.check_halted().unwrap();
+        let trial = Trial {
+            ground: host.ground(),
+            setups: &host.setups(),
+            parties: &|seat| Party::new(seat.get()),
+            faulty: &self.faulty,
+            before: &[],
+            notes: self.simulation.notes(),
+        };
+        trial.check().unwrap();
+    }
+
+    /// How often honest parties refuse something, by the reason.
+    fn refusals(&self) -> BTreeMap<String, usize> {
+        let mut refusals = BTreeMap::new();
+        for note in self.simulation.notes() {
+            if let Seen::Refused(why) = &note.event {
+                *refusals.entry(why.clone()).or_default() += 1;
+            }
+        }
+        refusals
+    }
+}
+
+fn committees_follow<S: Lab, E: Subject>() {
+    let mut run = stage::<S, E>(calm(), &[]);
+    run.finish(0..7);
+    let first = run.progress().first;
+    // Named in slot 80 and 160 at the earliest, and each epoch has slots.
+    assert!(first[&EpochId::new(1)] > Slot::new(80) && first[&EpochId::new(2)] > Slot::new(80));
+    assert_eq!(run.refusals(), BTreeMap::new());
+    let early = run.simulation.notes().iter().filter_map(|note| match &note.event {
+        Seen::Revealed(reveal) if reveal.path == Path::Fast => Some(reveal.slot),
+        _ => None,
+    });
+    // The fast path works in every epoch.
+    let early: BTreeSet<Slot> = early.collect();
+    for (epoch, first) in &first {
+        let end = first.after(4);
+        assert!(early.range(*first..end).next().is_some(), "{epoch} of {early:?}");
+    }
+}
+
+fn crashes_anywhere<S: Lab, E: Subject>() {
+    let mut steady = stage::<S, E>(calm(), &[]);
+    steady.finish(0..7);
+    // One stays, one joins, one leaves.
+    for seat in [0, 5, 3].map(Seat::new) {
+        let records = u64::try_from(steady.simulation.records(seat).len()).unwrap();
+        let step = usize::try_from(records / 2).unwrap();
+        for crash in (1 + u64::from(seat.get())..records).step_by(step) {
+            let mut run = stage::<S, E>(calm(), &[]);
+            run.simulation.crash_after_records(seat, crash).unwrap();
+            loop {
+                let until = run.simulation.now() + Duration::from_millis(5);
+                assert!(until < Instant::at(PATIENCE), "{seat} crashes at record {crash}");
+                run.simulation.run(until);
+                if run.simulation.machine(seat).is_none() {
+                    break;
+                }
+            }
+            let back = run.simulation.now() + Duration::from_millis(400);
+            run.simulation.restart(seat, back, Disk::Kept).unwrap();
+            run.finish(0..7);
+        }
+    }
+}
+
+fn is_told_what_is_final<S: Lab, E: Subject>() {
+    let mut steady = stage::<S, E>(calm(), &[]);
+    steady.finish(0..7);
+    let at = |slot: Slot| {
+        let mut notes = steady.simulation.notes().iter();
+        let is = |note: &&Note<Seen<S>>| {
+            note.seat == Seat::new(0)
+                && matches!(note.event, Seen::Finalized(one, _) if one == slot)
+        };
+        notes.find(is).unwrap().at
+    };
+    let boundary = steady.progress().first[&EpochId::new(1)];
+    let [from, until] = [Slot::new(boundary.get() - 4), boundary.after(2)].map(at);
+    let told = Rc::new(Cell::new(0_u32));
+    // From shortly before the boundary to shortly behind it: one that leaves, one that joins.
+    for seat in [4, 5].map(Seat::new) {
+        let mut network = Network::constant(DELAY);
+        network = network.with_partition(Partition {
+            window: Window::new(from, until),
+            groups: vec![BTreeSet::from([seat])],
+            blocked: Blocked::Dropped,
+        });
+        let mut run = stage::<S, E>(network, &[]);
+        let seen = Rc::clone(&told);
+        run.simulation.host_mut().watch =
+            Some(Box::new(move |_, to, _, message: &MessageOf<S, E>| {
+                if to == seat && matches!(message, Message::Final { .. }) {
+                    seen.set(seen.get() + 1);
+                }
+            }));
+        run.finish(0..7);
+    }
+    // With the VUF the engine runs on beyond the boundary while keys are opened, and what it answers later
+    // may be enough.
+    assert!(told.get() > 0 || S::NAME == Name::Wvuf, "they are behind, and nobody tells them");
+}
+
+fn false_dealings<S: Lab, E: Subject>() {
+    let mut run = stage::<S, E>(calm(), &[1]);
+    let dealt = Rc::new(Cell::new(false));
+    let done = Rc::clone(&dealt);
+    let tamper = move |job: &Job<S>, verdict: Verdict<S>| match (job.is_deal(), verdict) {
+        (true, Verdict::Dealings(dkg::Verdict::Dealt(Ok(mut envelopes)))) => {
+            done.set(true);
+            // Inside of the dealing; the envelope stays one.
+            envelopes.iter_mut().for_each(|envelope| {
+                let middle = envelope.len() / 2;
+                envelope[middle] ^= 1;
+            });
+            Verdict::Dealings(dkg::Verdict::Dealt(Ok(envelopes)))
+        }
+        (_, verdict) => verdict,
+    };
+    run.simulation.host_mut().tampers.insert(Seat::new(1), Box::new(tamper));
+    run.finish([0, 2, 3, 4, 5, 6]);
+    assert!(dealt.get());
+}
+
+fn the_old_have_no_say<S: Lab, E: Subject>() {
+    let mut run = stage::<S, E>(calm(), &[4]);
+    let said = Rc::new(Cell::new(0_u32));
+    let count = Rc::clone(&said);
+    // Party 4 is in the first committee only: its last partial goes on, for slots of others.
+    let mut last = None;
+    run.simulation.host_mut().slip = Some(Box::new(move |seat, message| {
+        if let (4, Message::Beacon(_, beacon::Message::Partial { path, slot, partial, value })) =
+            (seat.get(), message)
+        {
+            last = Some((*path, *slot, partial.clone(), *value));
+        }
+        let (path, slot, partial, value) = last.clone()?;
+        count.set(count.get() + 1);
+        let ahead = u64::from(count.get() % 40);
+        let epoch = EpochId::new(u64::from(count.get() % 3));
+        (seat.get() == 4).then(|| {
+            let slot = slot.after(ahead);
+            Message::Beacon(epoch, beacon::Message::Partial { path, slot, value, partial })
+        })
+    }));
+    run.finish([0, 1, 2, 3, 5, 6]);
+    assert!(said.get() > 40, "{}", said.get());
+}
+
+macro_rules! on_each_engine {
+    ($($test:ident)*) => {
+        mod jolteon {
+            $(mod $test {
+                #[test] fn bls() { super::super::$test::<crate::Bls, crate::Jolteon>(); }
+                #[test] fn wvuf() { super::super::$test::<crate::Wvuf, crate::Jolteon>(); }
+            })*
+        }
+        mod malachite {
+            $(mod $test {
+                #[test] fn bls() { super::super::$test::<crate::Bls, crate::Malachite>(); }
+                #[test] fn wvuf() { super::super::$test::<crate::Wvuf, crate::Malachite>(); }
+            })*
+        }
+    };
+}
+
+on_each_engine! {
+    committees_follow
+    crashes_anywhere
+    is_told_what_is_final
+    false_dealings
+    the_old_have_no_say
+}
