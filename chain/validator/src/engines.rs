@@ -39,8 +39,7 @@ impl<E: Engine> Engines<E> {
         self.current
     }
 
-    /// Makes the engine of an epoch that begins with this slot, if there is none; what it told the world
-    /// in an earlier life, in the chain's slots.
+    /// Makes the engine of an epoch that begins with this slot.
     pub(crate) fn make(
         &mut self,
         setup: &Setup,
@@ -48,9 +47,6 @@ impl<E: Engine> Engines<E> {
         first: Slot,
     ) -> Result<Past, StartError> {
         let epoch = setup.context.epoch;
-        if self.terms.contains_key(&epoch) {
-            return Ok(Past::default());
-        }
         let records = self.promised.remove(&epoch).unwrap_or_default();
         // Rounds go on being due at their times.
         let pace = Pace { before: first.get().saturating_sub(1), ..setup.pace };

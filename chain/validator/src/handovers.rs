@@ -185,14 +185,21 @@ impl<S: Keyed> Handovers<S> {
         self.boundary().filter(|_| is_next)
     }
 
-    /// The next epoch is the current one, if all slots before it are final; its set-up. What this party had
-    /// of the key before to deal on is gone then. To be asked behind each slot and behind each verdict, for
-    /// the boundary may be known only when the slot before it is final already.
-    pub fn cross(&mut self) -> Option<Arc<Setup>> {
-        let boundary = self.boundary().filter(|boundary| *boundary <= self.last.next())?;
-        let Next { setup, keygen, .. } = self.next.take()?;
-        self.current = Stage { setup: Arc::clone(&setup), keygen: keygen?, first: Some(boundary) };
-        Some(setup)
+    /// The next committee and its first slot, if all slots before are final. To be asked behind each slot
+    /// and behind each verdict, for the boundary may be known only when the slot before it is final already.
+    #[must_use]
+    pub fn crossing(&self) -> Option<(Arc<Setup>, Slot)> {
+        let first = self.boundary().filter(|boundary| *boundary <= self.last.next())?;
+        Some((Arc::clone(&self.next.as_ref()?.setup), first))
+    }
+
+    /// The next epoch is the current one, if all slots before it are final. What this party had of the key
+    /// before to deal on is gone then.
+    pub fn cross(&mut self) {
+        let Some((_, first)) = self.crossing() else { return };
+        if let Some(Next { setup, keygen: Some(keygen), .. }) = self.next.take() {
+            self.current = Stage { setup, keygen, first: Some(first) };
+        }
     }
 
     /// Where the current epoch begins.

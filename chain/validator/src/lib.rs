@@ -17,6 +17,7 @@
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | key generation after key generation, and where epochs begin     |
+//! | [`participant`] | everything around an engine, for chains that have their own     |
 //! | [`rota`]        | committees that follow one another as it was decided at the start |
 //! | [`scheme`]      | what threshold BLS and the weighted VUF need for that           |
 //! | [`term`]        | the engine of one epoch, on the chain's line of slots           |
@@ -34,6 +35,7 @@ mod early;
 mod engines;
 pub mod handovers;
 pub mod keygen;
+pub mod participant;
 pub mod rota;
 pub mod scheme;
 pub mod setup;

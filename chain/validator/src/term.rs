@@ -11,10 +11,10 @@
 //! Slot and view `s` of an engine are slot and view `base + s` of the chain.
 //!
 //! **Nothing of a slot from `b` on is ever said under epoch e.** Where `b` lies follows from what was
-//! ordered, and a party may still be judging that. As long as it is, the boundary may lie at a *limit*: a
-//! prefinalization from there on is not told, so that its slot takes the slow path, and finalizations from
-//! there on wait on record with the validator. A view from there on that was given up is told as the last view below the limit, which it
-//! gives up as well; the rest of it is told when the limit has moved.
+//! ordered, and a party may still be judging that. As long as it is, the boundary may lie at a *limit*, and
+//! what is said of slots from there on is for the participant to hold back ([`crate::participant`]). A view
+//! from there on that was given up is told as the last view below the limit, which it gives up as well; the
+//! rest of it is told when the limit has moved.
 //!
 //! **An engine that has ended** goes on: the last votes of its epoch may have reached this party alone, and
 //! the others need it to get there. Its events from the boundary on are ignored, and it proposes nothing
@@ -32,7 +32,7 @@ pub struct Term<E: Engine> {
     engine: E,
     /// The chain's slot before the engine's first.
     base: u64,
-    /// Nothing from this slot on may be told yet.
+    /// Where the next epoch may begin.
     limit: Option<Slot>,
     /// Where the next epoch begins, once all before is final here.
     end: Option<Slot>,
@@ -105,7 +105,7 @@ impl<E: Engine> Term<E> {
         if self.quiet { None } else { self.engine.wake_at() }
     }
 
-    /// From this slot on nothing may be released; everywhere, if there is none.
+    /// From this slot on the next epoch may begin; nowhere, if there is none.
     pub fn set_limit(&mut self, limit: Option<Slot>) {
         self.limit = limit;
         self.tell_abandoned();
@@ -145,7 +145,7 @@ impl<E: Engine> Term<E> {
             Effect::Send { to: Recipient::All, .. } if self.quiet => None,
             Effect::Prefinalized { slot, view, value } => {
                 let (slot, view) = (self.slot(slot), self.view(view));
-                let may = self.is_below(slot) && self.is_below(view.slot);
+                let may = self.end.is_none_or(|end| slot < end && view.slot < end);
                 may.then_some(Effect::Prefinalized { slot, view, value })
             }
             Effect::Finalized { slot, block } => {
@@ -160,11 +160,6 @@ impl<E: Engine> Term<E> {
             }
             effect => Some(effect),
         }
-    }
-
-    /// Below the boundary, or where it may lie.
-    fn is_below(&self, slot: Slot) -> bool {
-        self.end.or(self.limit).is_none_or(|end| slot < end)
     }
 
     /// Tells as much of what was given up as lies below the limit, if that is news.
@@ -281,20 +276,6 @@ mod tests {
     }
 
     #[test]
-    fn from_the_limit_on_nothing_is_released_until_it_moves() {
-        let mut term = term(11);
-        term.set_limit(Some(Slot::new(13)));
-        let says = vec![finalized(2), prefinalized(2), prefinalized(3), finalized(3)];
-        assert_eq!(heard(&mut term, says), ["final 12", "pre 12 in 12", "final 13"]);
-        // A vote for a later block that implies an earlier slot is a vote of the later view.
-        let (slot, view) = (Slot::new(2), View::new(Slot::new(3), 0));
-        let implied = Effect::Prefinalized { slot, view, value: VALUE };
-        assert_eq!(heard(&mut term, vec![implied]), [""; 0]);
-        term.set_limit(None);
-        assert_eq!(heard(&mut term, vec![prefinalized(4)]), ["pre 14 in 14"]);
-    }
-
-    #[test]
     fn a_view_beyond_the_limit_gives_up_all_below_at_once_and_the_rest_later() {
         let mut term = term(1);
         term.set_limit(Some(Slot::new(5)));
@@ -302,7 +283,6 @@ mod tests {
         let all = vec![abandoned(7, 1), abandoned(6, 0)];
         assert_eq!(heard(&mut term, all), ["gave up all of 4"]);
         // Before anything is said of the slots that are free now.
-        assert_eq!(heard(&mut term, vec![prefinalized(6)]), [""; 0]);
         term.set_limit(None);
         assert_eq!(heard(&mut term, vec![prefinalized(7)]), ["gave up 7.1", "pre 7 in 7"]);
     }

@@ -8,7 +8,8 @@ use crypto_core::context::EpochId;
 use engine::{Block, Engine, Past, Work};
 use protocol::Recipient;
 
-use crate::keygen::{self, KeygenError, Progress};
+use crate::keygen::{KeygenError, Progress};
+use crate::participant;
 use crate::scheme::{AdmittedKeys, Keyed, PerPath};
 use crate::setup::{Identity, Setup};
 
@@ -38,42 +39,24 @@ pub enum Message<S: Keyed, M> {
 pub enum Record<R> {
     /// Written by the engine of an epoch.
     Engine(EpochId, R),
-    /// Written by the generation of an epoch's key.
-    Keygen(EpochId, pvss_dkg::protocol::Record),
-    /// Written by the beacon of an epoch.
-    Beacon(EpochId, ::beacon::Record),
-    /// What an epoch's engine ordered, or peers vouched for: every slot before there is a beacon to remember it, every slot on which the next
-    /// committee may depend, and every transaction.
-    Ordered {
-        /// The engine's epoch. What it finalized behind the epoch's end counts for nothing.
-        epoch: EpochId,
-        /// The slot, as the chain counts over all epochs.
-        slot: Slot,
-        /// Its block; `None` if it was skipped.
-        block: Option<Value>,
-        /// The block's transactions, in their order.
-        transactions: Vec<Arc<[u8]>>,
-    },
+    /// Written by what stands around it.
+    Participant(participant::Record),
 }
 
 /// Work for a pool.
 pub enum Job<S: Keyed, J> {
     /// Signatures of an epoch's engine.
     Engine(EpochId, J),
-    /// Dealings and keys of the epoch that the set-up is for.
-    Keygen(Arc<Setup>, keygen::Job<S>),
-    /// Partials of an epoch's beacon.
-    Beacon(EpochId, ::beacon::Job<S>),
+    /// Dealings, keys and partials.
+    Participant(participant::Job<S>),
 }
 
-/// What came of a [`Job`], with the epoch that it was for.
+/// What came of a [`Job`].
 pub enum Verdict<S: Keyed, V> {
     /// Signatures of an epoch's engine were checked.
     Engine(EpochId, V),
-    /// Dealings were made or checked, or keys opened.
-    Keygen(EpochId, keygen::Verdict<S>),
-    /// Partials were checked and combined.
-    Beacon(EpochId, ::beacon::Verdict<S>),
+    /// Dealings were made or checked, keys opened, or partials combined.
+    Participant(participant::Verdict<S>),
 }
 
 /// What happens to a validator.
@@ -216,10 +199,7 @@ impl<S: Keyed, J: Work> Job<S, J> {
     pub fn run(&self, identity: &Identity) -> Verdict<S, J::Verdict> {
         match self {
             Self::Engine(epoch, job) => Verdict::Engine(*epoch, job.run()),
-            Self::Keygen(setup, job) => {
-                Verdict::Keygen(setup.context.epoch, job.run(setup, identity))
-            }
-            Self::Beacon(epoch, job) => Verdict::Beacon(*epoch, job.run()),
+            Self::Participant(job) => Verdict::Participant(job.run(identity)),
         }
     }
 }

@@ -110,7 +110,8 @@ impl<S: Keyed> Node<S> {
 
     fn cross(&mut self) {
         let boundary = self.handovers.boundary();
-        if self.handovers.cross().is_some() {
+        if self.handovers.crossing().is_some() {
+            self.handovers.cross();
             self.boundaries.push(boundary.unwrap().get());
         }
     }

@@ -326,8 +326,8 @@ async fn start<S: Named, E: Listed>(
     for (identity, journal) in identities.into_iter().map(Arc::new).zip(journals) {
         let life = life(used)?;
         let validator = Journaled::open(journal, |records| {
-            let (setup, identity) = (Arc::clone(&setup), Arc::clone(&identity));
-            Validator::<S, E>::new(setup, identity, life, records, E::begin)
+            let identity = Arc::clone(&identity);
+            Validator::<S, E>::new(&setup, identity, life, records, E::begin)
         });
         let validator = validator
             .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;

@@ -28,6 +28,7 @@ use lab::once::Once;
 use registry::Listed;
 use registry::Named;
 use validator::keygen::Progress;
+use validator::participant;
 use validator::setup::Identity;
 use validator::{Effect, Event, Input, Job, Message, Verdict};
 
@@ -180,7 +181,9 @@ impl<S: Named, E: Engine> Task<S, E> {
         let (verdicts, shared) = (self.verdicts.clone(), Arc::clone(&self.shared));
         let identity = Arc::clone(&self.identity);
         let dealt_for = match &job {
-            Job::Keygen(setup, job) if job.is_deal() => Some(setup.context.epoch.get()),
+            Job::Participant(participant::Job::Keygen(setup, job)) if job.is_deal() => {
+                Some(setup.context.epoch.get())
+            }
             _ => None,
         };
         let work = move || {
@@ -230,8 +233,10 @@ fn compute<S: Named, J: Work>(
     identity: &Identity,
     job: &Job<S, J>,
 ) -> Verdict<S, J::Verdict> {
-    let Job::Keygen(setup, job) = job else { return job.run(identity) };
+    let Job::Participant(participant::Job::Keygen(setup, job)) = job else {
+        return job.run(identity);
+    };
     let verdict = shared.once.run(setup, identity, job);
     shared.jobs.fetch_add(1, Ordering::Relaxed);
-    Verdict::Keygen(setup.context.epoch, verdict)
+    Verdict::Participant(participant::Verdict::Keygen(setup.context.epoch, verdict))
 }

@@ -38,6 +38,7 @@ use engine::Work;
 use jolteon::Jolteon;
 use registry::{Listed, Named};
 use validator::keygen;
+use validator::participant;
 use validator::setup::{FIRST, Identity, Setup};
 use validator::{Effect, Input, Job, Message, Record, Validator, Verdict};
 use validator::{Event, HaltError, StartError};
@@ -293,7 +294,7 @@ impl<S: Named, E: Subject> Host for ValidatorHost<S, E> {
     fn boot(&mut self, seat: Seat, records: &[RecordOf<E>]) -> Validator<S, E> {
         let life = self.lives.begin(seat);
         let validator = Validator::new(
-            Arc::clone(&self.setup),
+            &self.setup,
             self.identity(seat),
             life,
             records.to_vec(),
@@ -351,7 +352,7 @@ impl<S: Named, E: Subject> Host for ValidatorHost<S, E> {
                 }
             }
             Effect::Run(job) => {
-                if let Job::Keygen(setup, _) = &job {
+                if let Job::Participant(participant::Job::Keygen(setup, _)) = &job {
                     self.learn(setup);
                 }
                 step.run(job);
@@ -371,17 +372,19 @@ impl<S: Named, E: Subject> Host for ValidatorHost<S, E> {
                 Verdict::Engine(epoch, self.run_engine(epoch, &job)),
                 self.bill(epoch).engine::<E>(&job),
             ),
-            Job::Keygen(setup, job) => {
+            Job::Participant(participant::Job::Keygen(setup, job)) => {
                 let cost = self.bill(setup.context.epoch).keygen(self.party(seat), &job);
                 let verdict = self.run_keygen(seat, &setup, &job);
-                (Verdict::Keygen(setup.context.epoch, verdict), cost)
+                let verdict = participant::Verdict::Keygen(setup.context.epoch, verdict);
+                (Verdict::Participant(verdict), cost)
             }
-            Job::Beacon(epoch, job) => {
+            Job::Participant(participant::Job::Beacon(epoch, job)) => {
                 let verdict = match &mut self.knowledge {
                     Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(&job),
                     None => job.run(),
                 };
-                (Verdict::Beacon(epoch, verdict), self.bill(epoch).beacon(&job))
+                let verdict = participant::Verdict::Beacon(epoch, verdict);
+                (Verdict::Participant(verdict), self.bill(epoch).beacon(&job))
             }
         }
     }

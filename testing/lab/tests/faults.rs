@@ -28,6 +28,7 @@ use pvss_dkg::protocol;
 use sim::rule::{self, Letter};
 use sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
 use validator::Record;
+use validator::participant::Record as Kept;
 use validator::setup::{Algorithm, FIRST};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -130,18 +131,20 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
             Record::Engine(_, jolteon::Record::Safety(_)) => 0,
             Record::Engine(_, jolteon::Record::Block(_)) => 1,
             Record::Engine(_, jolteon::Record::Finalized { .. }) => 2,
-            Record::Ordered { .. } => 3,
-            Record::Beacon(_, beacon::Record::Released { .. }) => 4,
-            Record::Beacon(_, beacon::Record::Finalized { .. }) => 5,
-            Record::Beacon(_, beacon::Record::Revealed { .. }) => 6,
-            Record::Beacon(
-                _,
-                beacon::Record::Abandoned { .. }
-                | beacon::Record::Switched(_)
-                | beacon::Record::WasOff { .. },
-            ) => 7,
-            Record::Keygen(_, protocol::Record::Dealt { .. }) => 8,
-            Record::Keygen(..) => 9,
+            Record::Participant(record) => match record {
+                Kept::Ordered { .. } => 3,
+                Kept::Beacon(_, beacon::Record::Released { .. }) => 4,
+                Kept::Beacon(_, beacon::Record::Finalized { .. }) => 5,
+                Kept::Beacon(_, beacon::Record::Revealed { .. }) => 6,
+                Kept::Beacon(
+                    _,
+                    beacon::Record::Abandoned { .. }
+                    | beacon::Record::Switched(_)
+                    | beacon::Record::WasOff { .. },
+                ) => 7,
+                Kept::Keygen(_, protocol::Record::Dealt { .. }) => 8,
+                Kept::Keygen(..) => 9,
+            },
         };
         // Of each kind one in the middle.
         let mut places: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
@@ -239,7 +242,7 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
             Seen::Released(_, Path::Fast, slot) => Some(*slot),
             _ => None,
         });
-        let released = |record: &RecordOf| matches!(record, Record::Beacon(_, beacon::Record::Released { slot: one, .. }) if *one == slot);
+        let released = |record: &RecordOf| matches!(record, Record::Participant(Kept::Beacon(_, beacon::Record::Released { slot: one, .. })) if *one == slot);
         let records = run.simulation.records(crashing);
         let count = (1..).zip(records).find(|(_, record)| released(record)).unwrap().0;
         let mut scene = scene();

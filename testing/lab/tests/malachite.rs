@@ -33,6 +33,7 @@ use protocol::Instant;
 use registry::Listed;
 use sim::rule::{self, Letter};
 use sim::{Disk, Network, Note, Seat, Simulation};
+use validator::participant::Record as Kept;
 use validator::setup::{Algorithm, Plan, Setup};
 use weighted_rounding::{Ratio, Stake};
 
@@ -296,8 +297,9 @@ fn after_a_crash_the_same_extension_leaves_and_the_same_values_come() {
         _ => false,
     };
     // The vote is the record of the release; there is no other.
-    let separate =
-        |record: &Record| matches!(record, Record::Beacon(_, beacon::Record::Released { .. }));
+    let separate = |record: &Record| {
+        matches!(record, Record::Participant(Kept::Beacon(_, beacon::Record::Released { .. })))
+    };
     assert!(!all.iter().any(separate));
     let votes: Vec<usize> = (0..all.len()).filter(|at| own(&all[*at])).collect();
     assert!(votes.len() >= 5);

@@ -1,0 +1,591 @@
+//! Everything that a party does around an engine: key generations, handovers and beacons, epoch after epoch.
+//!
+//! ```text
+//!              ordered transactions ────► keygen ── keys of an epoch ──┐
+//!  engine ───► prefinalized · finalized · abandoned ──────────────────► beacon ─► value
+//!              ◄── transactions, early partials, the next committee ────┘
+//! ```
+//! It knows no engine. A host that has one tells it what the engine says, in this order: that a vote is
+//! about to be cast, that a slot is final, that a view is given up. [`Validator`](crate::Validator) is such a
+//! host, with an engine that begins again in each epoch ([`Line::Renewed`]); a chain whose engine goes
+//! through all epochs is another ([`Line::Continuous`]).
+//!
+//! Where an epoch begins follows from what was ordered, and a party may still be judging that. Until it
+//! has, nothing is released early for slots that may lie behind the boundary, and what is final there
+//! waits, on record.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use ::beacon::{Beacon, Life, Slot, Value, View, epochs};
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use engine::{Block, Past, Quorum};
+use protocol::{Instant, Machine, Recipient};
+
+use crate::beacons::{Beacons, Origin};
+use crate::handovers::Handovers;
+use crate::keygen::{self, KeygenError};
+use crate::scheme::{Fixed, Keyed};
+use crate::setup::{Identity, Setup};
+use crate::words::{Event, HaltError, StartError};
+
+/// What is durable before what follows it leaves.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub enum Record {
+    /// Written by the generation of an epoch's key.
+    Keygen(EpochId, pvss_dkg::protocol::Record),
+    /// Written by the beacon of an epoch.
+    Beacon(EpochId, ::beacon::Record),
+    /// What was ordered: every slot before there is a beacon to remember it, every slot on which the next
+    /// committee may depend, and every transaction.
+    Ordered {
+        /// The epoch that this party was in. Where each epoch has an engine of its own, what that finalized
+        /// behind the epoch's end counts for nothing.
+        epoch: EpochId,
+        /// The slot, as the chain counts over all epochs.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Value>,
+        /// The block's transactions, in their order.
+        transactions: Vec<Arc<[u8]>>,
+    },
+}
+
+/// Work for a pool.
+pub enum Job<S: Keyed> {
+    /// Dealings and keys of the epoch that the set-up is for.
+    Keygen(Arc<Setup>, keygen::Job<S>),
+    /// Partials of an epoch's beacon.
+    Beacon(EpochId, ::beacon::Job<S>),
+}
+
+/// What came of a [`Job`], with the epoch that it was for.
+pub enum Verdict<S: Keyed> {
+    /// Dealings were made or checked, or keys opened.
+    Keygen(EpochId, keygen::Verdict<S>),
+    /// Partials were checked and combined.
+    Beacon(EpochId, ::beacon::Verdict<S>),
+}
+
+/// What happens to a participant.
+pub enum Input<S: Keyed> {
+    /// The host is ready.
+    Start,
+    /// The engine is about to vote: as [`beacon::Input::Prefinalized`](::beacon::Input::Prefinalized).
+    Prefinalized {
+        /// The slot that becomes final if enough parties cast this vote.
+        slot: Slot,
+        /// Where the vote is cast.
+        view: View,
+        /// The value that the slot is then final with.
+        value: Value,
+    },
+    /// The engine finalized a slot. It may say so again, and leaves none out.
+    Finalized {
+        /// The slot.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Block>,
+    },
+    /// The engine is about to give up a view.
+    Abandoned {
+        /// The view.
+        view: View,
+    },
+    /// What the engine of this epoch told the world in an earlier life: the answer to [`Effect::Prepare`].
+    Prepared(EpochId, Past),
+    /// A peer's message, from an authenticated link.
+    Received {
+        /// The peer.
+        from: Party,
+        /// What it sent.
+        message: epochs::Message<S>,
+    },
+    /// A job that was asked for has ended.
+    Checked(Verdict<S>),
+    /// The time of `wake_at` has come.
+    Tick,
+}
+
+/// What a participant wants done, in this order.
+pub type Output<S> = protocol::Output<Record, Effect<S>>;
+
+/// What a participant wants done, its records aside.
+pub enum Effect<S: Keyed> {
+    /// The committee of an epoch is known, and its first slot. An engine that begins again with each epoch
+    /// is to be made now; one that goes on learns whose votes count. Nothing of that epoch is done before
+    /// [`Input::Prepared`].
+    Prepare {
+        /// What the committee agrees on.
+        setup: Arc<Setup>,
+        /// The first slot of its epoch.
+        first: Slot,
+    },
+    /// All slots before this epoch are final and done with.
+    Enter {
+        /// What its committee agrees on.
+        setup: Arc<Setup>,
+        /// Its first slot.
+        first: Slot,
+    },
+    /// The engine is to order this, sooner or later: if it may lose it, again.
+    Submit {
+        /// The epoch that it is for; it is of no use once a later one has begun.
+        epoch: EpochId,
+        /// The transaction.
+        transaction: Vec<u8>,
+    },
+    /// A slot is final, and counts.
+    Ordered {
+        /// The slot.
+        slot: Slot,
+        /// Its block; `None` if it was skipped.
+        block: Option<Block>,
+    },
+    /// Send this over authenticated links.
+    Send {
+        /// One party, or all others.
+        to: Recipient<Party>,
+        /// What they are to receive.
+        message: epochs::Message<S>,
+    },
+    /// Run this and bring the verdict back.
+    Run(Job<S>),
+    /// For logs, statistics and checkers.
+    Tell(Event<S>),
+}
+
+/// How the chain's engine goes through epochs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Each epoch has an engine of its own: what one finalizes behind its epoch's end does not count.
+    Renewed,
+    /// One engine orders the slots of all epochs.
+    Continuous,
+}
+
+/// The engine that a participant works for.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The stake that makes a value final.
+    pub quorum: Quorum,
+    /// The attempt at a slot whose votes release partials; `None` if the engine cannot tell, or may not.
+    pub fast_attempt: Option<u32>,
+    /// How the engine goes through epochs.
+    pub line: Line,
+    /// What the first epoch's engine told the world in an earlier life.
+    pub past: Past,
+}
+
+/// Key generations, handovers and beacons of one party, through all epochs of a chain.
+pub struct Participant<S: Keyed> {
+    line: Line,
+    current: EpochId,
+    handovers: Handovers<S>,
+    beacons: Beacons<S>,
+    /// The last epoch that the host was told to prepare for, and whether it has.
+    announced: EpochId,
+    prepared: bool,
+    /// The keys of an epoch that the host prepares for.
+    keys: Option<(Arc<Setup>, keygen::Epoch<S>)>,
+    /// What is on record as ordered, until it is known to lie before the boundary.
+    past: VecDeque<Ordered>,
+    /// The last slot that was ordered: the engine may report it again after a crash, and what did not
+    /// count the first time must not count the second.
+    last: Slot,
+    halted: bool,
+    outputs: VecDeque<Output<S>>,
+}
+
+/// A slot that the engine finalized when the party was in that epoch.
+struct Ordered {
+    epoch: EpochId,
+    slot: Slot,
+    block: Option<Block>,
+}
+
+impl<S: Keyed> Participant<S> {
+    /// A participant of a chain whose first epoch has this set-up. It goes on where its records end; there
+    /// are none in its first life, for which its journal was made.
+    ///
+    /// # Errors
+    /// If the records are not this party's.
+    pub fn new(
+        setup: &Arc<Setup>,
+        identity: &Identity,
+        life: Life,
+        records: Vec<Record>,
+        host: Host,
+    ) -> Result<Self, KeygenError> {
+        let (me, first) = (identity.me, setup.context.epoch);
+        let mut dealt: BTreeMap<EpochId, Vec<_>> = BTreeMap::new();
+        let (mut released, mut past) = (Vec::new(), VecDeque::new());
+        for record in records {
+            match record {
+                Record::Keygen(epoch, record) => dealt.entry(epoch).or_default().push(record),
+                Record::Beacon(epoch, record) => released.push(epochs::Record { epoch, record }),
+                Record::Ordered { epoch, slot, block, transactions } => {
+                    let block = block.map(|value| Block { value, transactions });
+                    past.push_back(Ordered { epoch, slot, block });
+                }
+            }
+        }
+        let Host { quorum, fast_attempt, line, past: told } = host;
+        let origin = Origin { me, life, fast_attempt, quorum };
+        let mut participant = Self {
+            line,
+            current: first,
+            handovers: Handovers::new(Arc::clone(setup), me, dealt)?,
+            beacons: Beacons::new(origin, first, released),
+            announced: first,
+            prepared: false,
+            keys: None,
+            past,
+            last: Slot::new(0),
+            halted: false,
+            outputs: VecDeque::new(),
+        };
+        participant.prepared(Instant::START, first, told);
+        Ok(participant)
+    }
+
+    /// The current epoch's key, once it is fixed.
+    #[must_use]
+    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+        self.handovers.key()
+    }
+
+    /// The beacon of the last epoch whose keys this party has.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Beacon<S>> {
+        self.beacons.newest()
+    }
+
+    /// The beacon of an epoch, while it runs.
+    #[must_use]
+    pub fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
+        self.beacons.beacon(epoch)
+    }
+
+    /// The epoch that this party is in.
+    #[must_use]
+    pub const fn epoch(&self) -> EpochId {
+        self.current
+    }
+
+    /// The last slot that is final and known to lie before a boundary.
+    #[must_use]
+    pub const fn last(&self) -> Slot {
+        self.last
+    }
+
+    /// From this slot on the next epoch may begin, as far as is known. `None` if there is no succession.
+    #[must_use]
+    pub fn limit(&self) -> Option<Slot> {
+        self.handovers.limit()
+    }
+
+    /// Whether finalized slots wait for the boundary to be known.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        !self.past.is_empty()
+    }
+
+    fn effect(&mut self, effect: Effect<S>) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
+    fn note(&mut self, event: Event<S>) {
+        self.effect(Effect::Tell(event));
+    }
+
+    /// The keys of the next epoch are refused: there is no way on.
+    fn halt(&mut self, why: impl Into<HaltError>) {
+        if !self.halted {
+            self.halted = true;
+            self.note(Event::Halted(why.into()));
+        }
+    }
+
+    /// Carries outputs from part to part until all are at rest, and slots from the record to the parts.
+    fn settle(&mut self, now: Instant) {
+        self.advance(now);
+        while !self.halted
+            && let Some(Ordered { slot, block, .. }) = self.next_past()
+        {
+            self.order(now, slot, block);
+        }
+    }
+
+    /// The next slot on record, unless it may lie behind a boundary.
+    fn next_past(&mut self) -> Option<Ordered> {
+        let limit = self.handovers.limit();
+        let (line, current) = (self.line, self.current);
+        self.past.pop_front_if(|past| {
+            let counts = line == Line::Continuous || past.epoch == current;
+            counts && limit.is_none_or(|limit| past.slot < limit)
+        })
+    }
+
+    /// Lets key generations, beacons and the boundary follow what was ordered and judged.
+    fn advance(&mut self, now: Instant) {
+        loop {
+            self.drain_keygen(now);
+            self.begin_beacons(now);
+            self.drain_beacon();
+            let Some((setup, first)) = self.handovers.crossing() else { return };
+            if self.halted || !self.prepare(&setup, first) {
+                return;
+            }
+            self.handovers.cross();
+            self.current = setup.context.epoch;
+            if self.line == Line::Renewed {
+                self.past.retain(|past| past.epoch >= setup.context.epoch);
+            }
+            self.effect(Effect::Enter { setup, first });
+        }
+    }
+
+    /// Whether the host has prepared for an epoch; it is told to, once.
+    fn prepare(&mut self, setup: &Arc<Setup>, first: Slot) -> bool {
+        let epoch = setup.context.epoch;
+        if self.announced < epoch {
+            (self.announced, self.prepared) = (epoch, false);
+            self.effect(Effect::Prepare { setup: Arc::clone(setup), first });
+        }
+        self.prepared || epoch < self.announced
+    }
+
+    fn prepared(&mut self, now: Instant, epoch: EpochId, past: Past) {
+        if self.prepared || epoch != self.announced {
+            return;
+        }
+        self.prepared = true;
+        for (slot, value) in past.released {
+            self.beacons.remember(epoch, slot, value);
+        }
+        if let Some(view) = past.abandoned {
+            self.beacons.tell(now, epochs::Input::Abandoned { view });
+        }
+    }
+
+    /// Nothing is released early for a slot whose epoch is not known.
+    fn prefinalized(&mut self, now: Instant, slot: Slot, view: View, value: Value) {
+        let limit = self.handovers.limit();
+        if limit.is_none_or(|limit| slot < limit && view.slot < limit) {
+            self.beacons.tell(now, epochs::Input::Prefinalized { slot, view, value });
+        }
+    }
+
+    /// Puts what is final on record before it is known whether it lies before the boundary: the engine says
+    /// it once, and after a crash not again.
+    fn finalized(&mut self, slot: Slot, block: Option<Block>) {
+        let value = block.as_ref().map(|block| block.value);
+        if slot <= self.last {
+            return self.note(Event::Finalized { slot, block: value });
+        }
+        let known = self.past.back().map_or(self.last, |past| past.slot);
+        if slot <= known {
+            return;
+        }
+        let transactions = block.as_ref().map(|block| block.transactions.clone());
+        let transactions = transactions.unwrap_or_default();
+        let decides = self.handovers.limit().is_some();
+        if decides && slot != known.next() {
+            return self.halt(HaltError::Gap { slot, expected: known.next() });
+        }
+        let epoch = self.current;
+        // Without keys nobody else remembers the slot; with them the beacon does.
+        if decides || self.beacons.awaits(slot) || !transactions.is_empty() {
+            let record = Record::Ordered { epoch, slot, block: value, transactions };
+            self.outputs.push_back(Output::Keep(record));
+        }
+        self.past.push_back(Ordered { epoch, slot, block });
+    }
+
+    /// The slot is final, and on record.
+    fn order(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
+        self.last = slot;
+        let value = block.as_ref().map(|block| block.value);
+        self.note(Event::Finalized { slot, block: value });
+        self.beacons.tell(now, epochs::Input::Finalized { slot, value });
+        if let Err(error) = self.handovers.ordered(slot, block.as_ref()) {
+            return self.halt(StartError::from(error));
+        }
+        self.effect(Effect::Ordered { slot, block });
+        self.advance(now);
+    }
+
+    fn drain_keygen(&mut self, now: Instant) {
+        while let Some((epoch, output)) = self.handovers.poll() {
+            let effect = match output.split(|record| Record::Keygen(epoch, record)) {
+                Ok(effect) => effect,
+                Err(record) => {
+                    self.outputs.push_back(record);
+                    continue;
+                }
+            };
+            match effect {
+                keygen::Effect::Run(job) => {
+                    let setup = self.handovers.setup(epoch).map(Arc::clone);
+                    let job = setup.map(|setup| Effect::Run(Job::Keygen(setup, job)));
+                    job.into_iter().for_each(|job| self.effect(job));
+                }
+                keygen::Effect::Accused(fault) => {
+                    let (party, fault) = (fault.party, fault.misdeed.to_string());
+                    self.note(Event::Accused { party, fault });
+                }
+                keygen::Effect::Submit(transaction) => {
+                    self.effect(Effect::Submit { epoch, transaction });
+                }
+                keygen::Effect::Dealing { dealings, progress } => {
+                    self.note(Event::Dealing { epoch, dealings, progress });
+                }
+                keygen::Effect::Refused(why) => self.note(Event::Refused(why)),
+                // What follows from it is looked up where a beacon begins.
+                keygen::Effect::Ready { .. } => {}
+                keygen::Effect::Late(keys) => {
+                    self.note(Event::Admitted(epoch, Arc::clone(&keys)));
+                    let setup = self.handovers.setup(epoch).map(Arc::clone);
+                    let setup = setup.into_iter();
+                    setup.for_each(|setup| self.beacons.admit(now, &setup, &keys));
+                }
+            }
+        }
+    }
+
+    /// Begins the beacons whose keys suffice by now and whose epochs the host has prepared for.
+    fn begin_beacons(&mut self, now: Instant) {
+        while !self.halted {
+            let epoch = self.beacons.awaited();
+            if let Some(first) = self.handovers.first_of(epoch) {
+                self.beacons.set_boundary(first);
+            }
+            if self.keys.is_none() {
+                let setup = self.handovers.setup(epoch).map(Arc::clone);
+                self.keys = setup.zip(self.handovers.take_epoch(epoch));
+            }
+            let Some((setup, keys)) = self.keys.take() else { return };
+            if !self.prepare(&setup, Slot::new(keys.first_slot)) {
+                self.keys = Some((setup, keys));
+                return;
+            }
+            if let Err(error) = self.begin_beacon(now, &setup, keys) {
+                return self.halt(error);
+            }
+        }
+    }
+
+    /// The keys suffice: the beacon takes over what happened before it was there.
+    fn begin_beacon(
+        &mut self,
+        now: Instant,
+        setup: &Setup,
+        keys: keygen::Epoch<S>,
+    ) -> Result<(), HaltError> {
+        let (epoch, first_slot) = (setup.context.epoch, Slot::new(keys.first_slot));
+        let committees = Box::new(keys.committees.clone());
+        let backlog = self.beacons.begin(setup, keys)?;
+        self.note(Event::Ready { epoch, first_slot, committees });
+        backlog.inputs(epoch).for_each(|input| self.beacons.tell(now, input));
+        Ok(())
+    }
+
+    fn drain_beacon(&mut self) {
+        while let Some(output) = self.beacons.poll() {
+            let output =
+                output.map(|epochs::Record { epoch, record }| Record::Beacon(epoch, record), told);
+            self.outputs.extend(output.transpose());
+        }
+    }
+
+    fn checked(&mut self, now: Instant, verdict: Verdict<S>) {
+        match verdict {
+            Verdict::Keygen(epoch, verdict) => {
+                if let Err(error) = self.handovers.checked(epoch, verdict) {
+                    self.halt(StartError::from(error));
+                }
+            }
+            Verdict::Beacon(epoch, verdict) => {
+                self.beacons.tell(now, epochs::Input::Checked { epoch, verdict });
+            }
+        }
+    }
+}
+
+impl<S: Keyed> Machine for Participant<S> {
+    type Input = Input<S>;
+    type Record = Record;
+    type Effect = Effect<S>;
+
+    fn handle(&mut self, now: Instant, input: Input<S>) {
+        if self.halted {
+            return;
+        }
+        match input {
+            Input::Start => {}
+            Input::Prefinalized { slot, view, value } => self.prefinalized(now, slot, view, value),
+            Input::Finalized { slot, block } => self.finalized(slot, block),
+            Input::Abandoned { view } => {
+                self.beacons.tell(now, epochs::Input::Abandoned { view });
+            }
+            Input::Prepared(epoch, past) => self.prepared(now, epoch, past),
+            Input::Received { from, message } => {
+                self.beacons.tell(now, epochs::Input::Received { from, message });
+            }
+            Input::Checked(verdict) => self.checked(now, verdict),
+            Input::Tick => self.beacons.tell(now, epochs::Input::Tick),
+        }
+        self.settle(now);
+    }
+
+    fn poll(&mut self) -> Option<Output<S>> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.beacons.wake_at().filter(|_| !self.halted)
+    }
+}
+
+/// What is told of a beacon's effect, if anything.
+fn told<S: Keyed>(effect: epochs::Effect<S>) -> Option<Effect<S>> {
+    // Normal: an epoch is over, or a slot before the first with a value is final.
+    let epochs::Effect::Of { epoch, effect } = effect else { return None };
+    Some(match effect {
+        ::beacon::Effect::Send { to, message } => {
+            Effect::Send { to, message: epochs::Message { epoch, message } }
+        }
+        ::beacon::Effect::Check(job) => Effect::Run(Job::Beacon(epoch, job)),
+        ::beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
+        ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
+            Effect::Tell(Event::Skipped(slot))
+        }
+        ::beacon::Effect::Accuse { party, fault } => {
+            Effect::Tell(Event::Accused { party, fault: fault.to_string() })
+        }
+        // A participant keeps no archive.
+        ::beacon::Effect::Lookup { .. } => return None,
+        // Normal: the fast path is off, the slot is not beaconed, a view was given up.
+        ::beacon::Effect::Refused(::beacon::Refusal::Withheld(_)) => return None,
+        ::beacon::Effect::Refused(refusal) => Effect::Tell(Event::Refused(refusal.to_string())),
+    })
+}
+
+impl<S: Keyed> Job<S> {
+    /// Does the work; see the parts for what is secret in it.
+    #[must_use]
+    pub fn run(&self, identity: &Identity) -> Verdict<S> {
+        match self {
+            Self::Keygen(setup, job) => {
+                Verdict::Keygen(setup.context.epoch, job.run(setup, identity))
+            }
+            Self::Beacon(epoch, job) => Verdict::Beacon(*epoch, job.run()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests;
