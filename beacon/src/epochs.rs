@@ -362,7 +362,7 @@ impl<S: Scheme> Epochs<S> {
     ) -> Result<(), HandoverError> {
         self.check(&config)?;
         let (epoch, first) = (config.context.epoch, config.first);
-        let newest = self.newest().ok_or(HandoverError::NoEpoch)?;
+        let newest = self.newest_term().ok_or(HandoverError::NoEpoch)?;
         let inherited: Vec<wire::Record> =
             newest.beacon.snapshot().into_iter().filter(lasts).collect();
         let own = records.iter().filter(|it| it.epoch == epoch).map(|it| it.record);
@@ -395,13 +395,31 @@ impl<S: Scheme> Epochs<S> {
     #[must_use]
     pub fn head(&self) -> Slot {
         let current = self.terms.values().find(|term| !term.is_finished());
-        current.or_else(|| self.newest()).map_or(Slot::new(0), |term| term.beacon.head())
+        current.or_else(|| self.newest_term()).map_or(Slot::new(0), |term| term.beacon.head())
     }
 
     /// The beacon of an epoch, as long as it is here.
     #[must_use]
     pub fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
         self.terms.get(&epoch).map(|term| &term.beacon)
+    }
+
+    /// The newest epoch.
+    #[must_use]
+    pub fn newest(&self) -> EpochId {
+        self.terms.last_key_value().map_or(EpochId::new(0), |(epoch, _)| *epoch)
+    }
+
+    /// How many bytes a message of each party has at most, in each epoch that is here.
+    #[must_use]
+    pub fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize> {
+        let of = |(epoch, term): (&EpochId, &Term<S>)| {
+            let epoch = *epoch;
+            let longest = term.beacon.longest_messages().into_iter();
+            // The epoch is in front of each.
+            longest.map(move |(party, bytes)| ((epoch, party), bytes.saturating_add(8)))
+        };
+        self.terms.iter().flat_map(of).collect()
     }
 
     /// The fewest records that restore what must not be forgotten.
@@ -423,7 +441,7 @@ impl<S: Scheme> Epochs<S> {
         self.terms.keys().copied().collect()
     }
 
-    fn newest(&self) -> Option<&Term<S>> {
+    fn newest_term(&self) -> Option<&Term<S>> {
         self.terms.values().next_back()
     }
 
@@ -441,7 +459,7 @@ impl<S: Scheme> Epochs<S> {
     }
 
     fn check_boundary(&self, first: Slot) -> Result<(), HandoverError> {
-        let newest = self.newest().ok_or(HandoverError::NoEpoch)?;
+        let newest = self.newest_term().ok_or(HandoverError::NoEpoch)?;
         if let Some(end) = newest.end.filter(|end| *end != first) {
             return Err(HandoverError::Ended { end, first });
         }
@@ -532,7 +550,7 @@ impl<S: Scheme> Epochs<S> {
 
     /// A beacon without early releases need not remember this, but its successor may.
     fn abandoned(&mut self, now: Instant, view: View) {
-        let news = self.newest().is_some_and(|term| term.beacon.gave_up() < Some(view));
+        let news = self.newest_term().is_some_and(|term| term.beacon.gave_up() < Some(view));
         let said = self.outputs.len();
         self.tell_all(now, &event::Input::Abandoned { view });
         let durable =

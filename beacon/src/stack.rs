@@ -47,16 +47,18 @@
 mod channels;
 mod envelope;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
+use crypto_core::context::EpochId;
 use protocol::{Instant, Machine, Recipient, Slot};
 
 use self::envelope::enveloped;
 use crate::epochs::{self, HandoverError};
 
-pub use self::channels::{Channel, ChannelOutput, Channels, Event, OfEpoch, OneOf};
+pub use self::channels::{AnyEpochs, Channel, ChannelOutput, Channels, Event, OfEpoch, OneOf};
 pub use self::envelope::Envelope;
 
 /// The most channels of a list: a channel's number is a byte.
@@ -182,7 +184,8 @@ impl<L: Channels> Machine for Stack<L> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        L::wake_at(&self.channels)
+        let each = L::each(&self.channels).into_iter().flatten();
+        each.filter_map(AnyEpochs::wake_at).min()
     }
 }
 
@@ -232,7 +235,39 @@ impl<L: Channels> Stack<L> {
     /// The fewest records that restore what must not be forgotten.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Record> {
-        L::snapshot(&self.channels, Channel::new(0))
+        let each = (0..).map(Channel::new).zip(L::each(&self.channels));
+        let of = |(channel, epochs): (Channel, Option<&dyn AnyEpochs>)| {
+            let records = epochs.map(AnyEpochs::snapshot).unwrap_or_default().into_iter();
+            records.map(move |record| Record { channel, record })
+        };
+        each.flat_map(of).collect()
+    }
+
+    /// The first slot of which a channel that is in use has not said its last.
+    #[must_use]
+    pub fn head(&self) -> Slot {
+        let each = L::each(&self.channels).into_iter().flatten();
+        each.map(AnyEpochs::head).min().unwrap_or(Slot::new(0))
+    }
+
+    /// The newest epoch of all channels.
+    #[must_use]
+    pub fn newest(&self) -> EpochId {
+        let each = L::each(&self.channels).into_iter().flatten();
+        each.map(AnyEpochs::newest).max().unwrap_or(EpochId::new(0))
+    }
+
+    /// How many bytes an envelope of each party has at most, in each epoch that is here.
+    #[must_use]
+    pub fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize> {
+        let mut longest: BTreeMap<_, usize> = BTreeMap::new();
+        for epochs in L::each(&self.channels).into_iter().flatten() {
+            for (peer, bytes) in epochs.longest_messages() {
+                let most = longest.entry(peer).or_default();
+                *most = (*most).max(Envelope::<L>::bytes_of(bytes));
+            }
+        }
+        longest
     }
 
     /// Takes what the channels want done, and puts into one envelope what goes to the same parties.
@@ -290,12 +325,16 @@ fn check_keys<L: Channels>(
     channels: &L::Epochs,
     next: Option<&L::Config>,
 ) -> Result<(), StackError> {
-    let keys = L::public_keys(channels, next);
-    for (ones, first) in keys.iter().zip(0..) {
-        for (others, second) in keys.iter().zip(0..).skip(usize::from(first) + 1) {
+    let each = L::each(channels).into_iter();
+    let keys = each.map(|epochs| epochs.map(AnyEpochs::public_keys).unwrap_or_default());
+    let mut keys: BTreeMap<Channel, _> = (0..).map(Channel::new).zip(keys).collect();
+    if let Some((channel, next)) = next.map(|next| L::public_keys(next, Channel::new(0))) {
+        keys.entry(channel).or_default().extend(next);
+    }
+    for (first, ones) in &keys {
+        for (second, others) in keys.range((Excluded(first), Unbounded)) {
             if !ones.is_disjoint(others) {
-                let (first, second) = (Channel::new(first), Channel::new(second));
-                return Err(StackError::SharedKey { first, second });
+                return Err(StackError::SharedKey { first: *first, second: *second });
             }
         }
     }

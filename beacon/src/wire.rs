@@ -126,4 +126,10 @@ impl<S: Function> Message<S> {
             Self::AskHead { .. } | Self::Head { .. } => None,
         }
     }
+
+    /// Whether it is a partial that leaves with the vote for this slot.
+    #[must_use]
+    pub fn is_early(&self, at: Slot) -> bool {
+        matches!(self, Self::Partial { path: Path::Fast | Path::Tight, slot, .. } if *slot == at)
+    }
 }

@@ -1,5 +1,4 @@
 //! The callbacks.
-use protocol::Recipient;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -8,14 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use async_channel::Receiver;
-use beacon::{
-    Beacon, Config, ConfigError, Content, Effect, Input, LateKey, Message, Path, Record, Scheme,
-    Slot, Switch, Value, View,
-};
+use beacon::{Record, Slot, Value, View};
 use crypto_core::access::Party;
 use journal::{Journal, JournalError, Journaled, OpenError};
 
-use crate::event::{Event, MessageError, Stopped};
+use crate::driven::Driven;
+use crate::error::{MessageError, Stopped};
 use crate::pool::Pool;
 use crate::shared::Shared;
 
@@ -64,13 +61,13 @@ impl Default for Options {
 
 /// Why a driver does not start.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum StartError {
+pub enum StartError<E> {
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The configuration contradicts itself.
+    /// The machine refuses its configuration or its records.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Machine(E),
     /// The reader is so far behind that the journal has forgotten what it lacks.
     #[error("{next} is to be revealed again, the journal goes back to {oldest:?} only")]
     Forgotten {
@@ -100,62 +97,63 @@ pub struct Figures {
     pub head: Slot,
 }
 
-/// A beacon that is called from threads and tasks. Clones are handles of one beacon; when the last is
-/// gone, so is the beacon, and the stream of its events ends.
-pub struct Driver<S: Scheme> {
-    shared: Arc<Shared<S>>,
-    /// How many bytes of each may wait.
-    members: Arc<BTreeMap<Party, usize>>,
+/// A machine that is called from threads and tasks: a [`Beacon`](beacon::Beacon), a
+/// [`Stack`](beacon::stack::Stack), or one with key generation. Clones are handles of one machine; when the
+/// last is gone, so is the machine, and the stream of its effects ends.
+pub struct Driver<M: Driven> {
+    shared: Arc<Shared<M>>,
 }
 
-impl<S: Scheme> Clone for Driver<S> {
+impl<M: Driven> Clone for Driver<M> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), members: Arc::clone(&self.members) }
+        Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<S: Scheme> fmt::Debug for Driver<S> {
+impl<M: Driven> fmt::Debug for Driver<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").field("members", &self.members.len()).finish_non_exhaustive()
+        f.debug_struct("Driver").finish_non_exhaustive()
     }
 }
 
-impl<S: Scheme> Driver<S> {
-    /// Starts a beacon that goes on where its journal ends. The events are read by
-    /// `recv().await`, by `recv_blocking()`, or as a `Stream`; what the last life had to say once more
-    /// is among them already.
+impl<M: Driven> Driver<M> {
+    /// Starts a machine that goes on where its journal ends: `build` makes it of the records there. Its
+    /// effects are read by `recv().await`, by `recv_blocking()`, or as a `Stream`, in the order in which
+    /// they are to be carried out, and each when the records before it are durable; what the last life had
+    /// to say once more is among them already. Jobs are not: they run on the pool.
     ///
     /// # Errors
-    /// If the journal cannot be read, the configuration contradicts itself, or [`Options::read`] lies
-    /// before what the journal knows.
-    pub fn start(
-        config: Config<S>,
+    /// If the journal cannot be read, the machine refuses to start, or [`Options::read`] lies before what
+    /// the journal knows.
+    pub fn start<E>(
+        build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
         journal: impl Journal + Send + 'static,
         pool: impl Pool,
         options: Options,
-    ) -> Result<(Self, Receiver<Event<S>>), StartError> {
+    ) -> Result<(Self, Receiver<M::Effect>), StartError<E>> {
         let journal: Box<dyn Journal + Send> = Box::new(journal);
         let machine = Journaled::open(journal, |records| {
-            Ok::<_, StartError>(Beacon::new(config, &unread(records, options.read)?)?)
+            build(unread::<M, E>(records, options.read)?).map_err(StartError::Machine)
         });
-        let machine = machine.map_err(|error| match error {
+        let mut machine = machine.map_err(|error| match error {
             OpenError::Journal(error) => StartError::Journal(error),
             OpenError::Machine(error) => error,
         })?;
-        let machine = machine.shortened(options.shorten.get(), Beacon::snapshot);
-        let members = Arc::new(members(machine.machine(), options.per_peer_bytes));
-        let (sender, events) = async_channel::unbounded();
+        if let Some(summary) = M::SUMMARY {
+            machine = machine.shortened(options.shorten.get(), summary);
+        }
+        let (sender, effects) = async_channel::unbounded();
         let shared = Arc::new(Shared::new(machine, Box::new(pool), sender, options));
         match shared.urgent(|running| shared.begin(running)) {
             Err(Stopped::Journal(error)) => Err(StartError::Journal(error)),
             // Nobody could have asked it to stop yet.
-            _ => Ok((Self { shared, members }, events)),
+            _ => Ok((Self { shared }, effects)),
         }
     }
 
     /// This party is about to vote for the value, and enough such votes in this view make it final.
-    /// Gives the partial that belongs into the vote's envelope; its record is durable. `None` if
-    /// nothing may leave early, and why is among the events.
+    /// Gives the message that belongs into the vote's envelope; its record is durable. `None` if
+    /// nothing may leave early, and why is among the effects.
     ///
     /// Call it before the vote is sent; with a journal in the engine's own log, after the vote is
     /// entered there, so that one write makes both durable.
@@ -167,17 +165,16 @@ impl<S: Scheme> Driver<S> {
         slot: Slot,
         view: View,
         value: Value,
-    ) -> Result<Option<Message<S>>, Stopped> {
+    ) -> Result<Option<M::Message>, Stopped> {
         self.shared.urgent(|running| {
             let mut early = None;
-            self.shared.step(running, Input::Prefinalized { slot, view, value }, |effect| {
-                match effect {
-                    Effect::Send { to: Recipient::All, message } if is_early(&message, slot) => {
-                        early = Some(message);
-                        None
-                    }
-                    other => Some(other),
+            let input = M::prefinalized(slot, view, value);
+            self.shared.step(running, input, |effect| match M::early(effect, slot) {
+                Ok(message) => {
+                    early = Some(message);
+                    None
                 }
+                Err(other) => Some(other),
             })?;
             Ok(early)
         })
@@ -187,8 +184,8 @@ impl<S: Scheme> Driver<S> {
     ///
     /// # Errors
     /// [`Stopped`]: tell it again in the next life.
-    pub fn on_finalize(&self, slot: Slot, value: Option<Value>) -> Result<(), Stopped> {
-        self.tell(Input::Finalized { slot, value })
+    pub fn on_finalize(&self, slot: Slot, block: Option<M::Block>) -> Result<(), Stopped> {
+        self.tell(M::finalized(slot, block))
     }
 
     /// This party is about to sign a timeout or nullify for this view.
@@ -197,41 +194,24 @@ impl<S: Scheme> Driver<S> {
     /// [`Stopped`], and then nothing may be signed: after a restart the partial might leave that the
     /// signature rules out.
     pub fn on_view_abandoned(&self, view: View) -> Result<(), Stopped> {
-        self.tell(Input::Abandoned { view })
+        self.tell(M::abandoned(view))
     }
 
-    /// A party's key came after the start.
+    /// Everything else that the machine takes: a late key, a switch, a slot's content.
     ///
     /// # Errors
-    /// [`Stopped`]
-    pub fn on_key(&self, path: Path, key: LateKey<S>) -> Result<(), Stopped> {
-        self.tell(Input::Admitted { path, key })
+    /// [`Stopped`]. What the machine refuses comes back as an effect.
+    pub fn tell(&self, input: M::Input) -> Result<(), Stopped> {
+        self.shared.urgent(|running| self.shared.step(running, input, Some))
     }
 
-    /// The chain or the operator switches the beacon, or its fast path, off or on.
+    /// A call on the machine that it answers at once, as [`Stack::hand_over`](beacon::stack::Stack::hand_over).
+    /// What follows from it is durable when this returns.
     ///
     /// # Errors
-    /// [`Stopped`]
-    pub fn on_switch(&self, switch: Switch) -> Result<(), Stopped> {
-        self.tell(Input::Switch(switch))
-    }
-
-    /// The chain had switched these slots off, and the engine told that they are final before anybody
-    /// knew. [`Event::Off`] reports them in their turn.
-    ///
-    /// # Errors
-    /// [`Stopped`]
-    pub fn on_was_off(&self, first: Slot, last: Slot) -> Result<(), Stopped> {
-        self.tell(Input::WasOff { first, last })
-    }
-
-    /// What is in a slot's value, for a scheme that needs more of it than its hash: best before the value
-    /// is prefinalized, and after a restart again for what has no output yet.
-    ///
-    /// # Errors
-    /// [`Stopped`]. A content that is not the slot's comes back as [`Event::Refused`].
-    pub fn on_content(&self, content: Content<S>) -> Result<(), Stopped> {
-        self.tell(Input::Content(content))
+    /// [`Stopped`], and then nothing was called.
+    pub fn change<T>(&self, act: impl FnOnce(&mut M) -> T) -> Result<T, Stopped> {
+        self.shared.urgent(|running| self.shared.change(running, act))
     }
 
     /// A peer's message, over a link that authenticates the peer. Never waits.
@@ -239,14 +219,11 @@ impl<S: Scheme> Driver<S> {
     /// # Errors
     /// If the sender is not of the committee, or the message is dropped, or nothing is taken any more.
     /// That it is dropped is no reason to end a link, much less the engine: see [`MessageError`].
-    pub fn on_message(&self, from: Party, message: Message<S>) -> Result<(), MessageError> {
-        let Some(&limit) = self.members.get(&from) else {
-            return Err(MessageError::NotMember { from, members: self.members.len() });
-        };
+    pub fn on_message(&self, from: Party, message: M::Message) -> Result<(), MessageError> {
         if let Some(why) = self.shared.stopped() {
             return Err(why.into());
         }
-        let taken = self.shared.inbox.message(from, message, limit);
+        let taken = self.shared.inbox.message(from, message);
         self.shared.work();
         taken
     }
@@ -297,48 +274,36 @@ impl<S: Scheme> Driver<S> {
     pub fn shut_down(&self) -> Result<(), Stopped> {
         self.shared.shut_down()
     }
-
-    fn tell(&self, input: Input<S>) -> Result<(), Stopped> {
-        self.shared.urgent(|running| self.shared.step(running, input, Some))
-    }
-}
-
-fn is_early<S: Scheme>(message: &Message<S>, at: Slot) -> bool {
-    matches!(message, Message::Partial { path: Path::Fast | Path::Tight, slot, .. } if *slot == at)
-}
-
-/// The parties, which are the same on all paths, and how many bytes of each may wait.
-fn members<S: Scheme>(beacon: &Beacon<S>, bytes: usize) -> BTreeMap<Party, usize> {
-    let keys = beacon.keys();
-    let committee = [Path::Slow, Path::Tight].iter().find_map(|path| keys.committee(*path));
-    let count = committee.map_or(0, S::parties);
-    let parties = (0..).map(Party::new).take(count);
-    parties.map(|party| (party, bytes.max(beacon.longest_message(party)))).collect()
 }
 
 /// The records as if nothing had been revealed after the last slot that was read.
-fn unread(records: Vec<Record>, read: Option<Slot>) -> Result<Vec<Record>, StartError> {
+fn unread<M: Driven, E>(
+    mut records: Vec<M::Record>,
+    read: Option<Slot>,
+) -> Result<Vec<M::Record>, StartError<E>> {
     let Some(read) = read else { return Ok(records) };
-    let next = read.next();
-    let finals = || {
-        records.iter().filter_map(|record| match record {
-            Record::Finalized { slot, .. } => Some(*slot),
-            _ => None,
-        })
-    };
-    let revealed = records.iter().filter_map(|record| match record {
-        Record::Revealed { slot } => Some(*slot),
-        _ => None,
-    });
-    // One that is missing would hold up all after it.
-    let last = revealed.max().unwrap_or(read);
-    let known: BTreeSet<Slot> = finals().filter(|slot| (next..=last).contains(slot)).collect();
-    if u64::try_from(known.len()) != Ok(last.get().saturating_sub(read.get())) {
-        return Err(StartError::Forgotten { next, oldest: finals().min() });
+    let (mut finals, mut heads) = (BTreeMap::<u8, BTreeSet<Slot>>::new(), BTreeMap::new());
+    for record in &mut records {
+        match M::beacon_record(record) {
+            Some((channel, Record::Finalized { slot, .. })) => {
+                finals.entry(channel).or_default().insert(*slot);
+            }
+            Some((channel, Record::Revealed { slot })) => {
+                let last = heads.entry(channel).or_insert(*slot);
+                *last = (*last).max(*slot);
+                *slot = (*slot).min(read);
+            }
+            _ => {}
+        }
     }
-    let shown = |record| match record {
-        Record::Revealed { slot } => Record::Revealed { slot: slot.min(read) },
-        other => other,
-    };
-    Ok(records.into_iter().map(shown).collect())
+    let next = read.next();
+    for (channel, last) in heads {
+        // One that is missing would hold up all after it.
+        let finals = finals.remove(&channel).unwrap_or_default();
+        let known = finals.range(next..).filter(|slot| **slot <= last).count();
+        if u64::try_from(known) != Ok(last.get().saturating_sub(read.get())) {
+            return Err(StartError::Forgotten { next, oldest: finals.first().copied() });
+        }
+    }
+    Ok(records)
 }

@@ -7,21 +7,22 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use beacon::{Message, Scheme, Verdict};
 use crypto_core::access::Party;
+use crypto_core::context::EpochId;
 
-use crate::event::MessageError;
+use crate::driven::Driven;
+use crate::error::MessageError;
 use crate::jobs::{Number, Ordered};
 
 /// Something for the machine.
-pub(crate) enum Letter<S: Scheme> {
-    Verdict(Number, Verdict<S>),
-    Message(Party, Message<S>),
+pub(crate) enum Letter<M: Driven> {
+    Verdict(Number, M::Verdict),
+    Message(Party, M::Message),
 }
 
 /// The queues, each step under a lock of its own that nobody holds for long.
-pub(crate) struct Inbox<S: Scheme> {
-    queues: Mutex<Queues<S>>,
+pub(crate) struct Inbox<M: Driven> {
+    queues: Mutex<Queues<M>>,
     /// How many messages of one peer may wait.
     per_peer: usize,
 }
@@ -33,22 +34,24 @@ struct Waiting {
     bytes: usize,
 }
 
-struct Waiter<S: Scheme> {
+struct Waiter<M: Driven> {
     from: Party,
-    message: Message<S>,
+    message: M::Message,
     bytes: usize,
 }
 
-struct Queues<S: Scheme> {
-    verdicts: VecDeque<(Number, Verdict<S>)>,
+struct Queues<M: Driven> {
+    verdicts: VecDeque<(Number, M::Verdict)>,
     lost: Vec<Number>,
-    jobs: VecDeque<Ordered<S>>,
-    messages: VecDeque<Waiter<S>>,
-    waiting: BTreeMap<Party, Waiting>,
+    jobs: VecDeque<Ordered<M>>,
+    messages: VecDeque<Waiter<M>>,
+    waiting: BTreeMap<(EpochId, Party), Waiting>,
+    /// Who may send, and how many bytes of each may wait.
+    rooms: BTreeMap<(EpochId, Party), usize>,
     dropped: u64,
 }
 
-impl<S: Scheme> Inbox<S> {
+impl<M: Driven> Inbox<M> {
     pub(crate) fn new(per_peer: usize) -> Self {
         let queues = Queues {
             verdicts: VecDeque::new(),
@@ -56,27 +59,35 @@ impl<S: Scheme> Inbox<S> {
             jobs: VecDeque::new(),
             messages: VecDeque::new(),
             waiting: BTreeMap::new(),
+            rooms: BTreeMap::new(),
             dropped: 0,
         };
         Self { queues: Mutex::new(queues), per_peer }
     }
 
     /// Nothing in here panics halfway, so a poisoned lock hides nothing broken.
-    fn queues(&self) -> MutexGuard<'_, Queues<S>> {
+    fn queues(&self) -> MutexGuard<'_, Queues<M>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Who may send from now on, and how many bytes of each may wait.
+    pub(crate) fn set_rooms(&self, rooms: BTreeMap<(EpochId, Party), usize>) {
+        let mut queues = self.queues();
+        queues.waiting.retain(|peer, waiting| waiting.messages > 0 || rooms.contains_key(peer));
+        queues.rooms = rooms;
+    }
+
     /// Takes a message, unless its sender's places or bytes are taken.
-    pub(crate) fn message(
-        &self,
-        from: Party,
-        message: Message<S>,
-        limit: usize,
-    ) -> Result<(), MessageError> {
+    pub(crate) fn message(&self, from: Party, message: M::Message) -> Result<(), MessageError> {
         // Counting bytes does not fail.
         let got = borsh::object_length(&message).unwrap_or(usize::MAX);
+        let peer = (M::epoch_of(&message), from);
         let mut queues = self.queues();
-        let Waiting { messages, bytes } = queues.waiting.get(&from).copied().unwrap_or_default();
+        let Some(&limit) = queues.rooms.get(&peer) else {
+            let members = queues.rooms.keys().filter(|(epoch, _)| *epoch == peer.0).count();
+            return Err(MessageError::NotMember { from, members });
+        };
+        let Waiting { messages, bytes } = queues.waiting.get(&peer).copied().unwrap_or_default();
         let sum = bytes.saturating_add(got);
         if messages >= self.per_peer || sum > limit {
             queues.dropped = queues.dropped.saturating_add(1);
@@ -87,12 +98,12 @@ impl<S: Scheme> Inbox<S> {
             });
         }
         let waiting = Waiting { messages: messages.saturating_add(1), bytes: sum };
-        queues.waiting.insert(from, waiting);
+        queues.waiting.insert(peer, waiting);
         queues.messages.push_back(Waiter { from, message, bytes: got });
         Ok(())
     }
 
-    pub(crate) fn verdict(&self, number: Number, verdict: Verdict<S>) {
+    pub(crate) fn verdict(&self, number: Number, verdict: M::Verdict) {
         self.queues().verdicts.push_back((number, verdict));
     }
 
@@ -100,11 +111,11 @@ impl<S: Scheme> Inbox<S> {
         self.queues().lost.push(number);
     }
 
-    pub(crate) fn job(&self, job: Ordered<S>) {
+    pub(crate) fn job(&self, job: Ordered<M>) {
         self.queues().jobs.push_back(job);
     }
 
-    pub(crate) fn take_job(&self) -> Option<Ordered<S>> {
+    pub(crate) fn take_job(&self) -> Option<Ordered<M>> {
         self.queues().jobs.pop_front()
     }
 
@@ -113,7 +124,7 @@ impl<S: Scheme> Inbox<S> {
     }
 
     /// The next thing for the machine: verdicts first, messages only if there is room.
-    pub(crate) fn take(&self, room: bool) -> Option<Letter<S>> {
+    pub(crate) fn take(&self, room: bool) -> Option<Letter<M>> {
         let mut queues = self.queues();
         if let Some((number, verdict)) = queues.verdicts.pop_front() {
             return Some(Letter::Verdict(number, verdict));
@@ -122,7 +133,7 @@ impl<S: Scheme> Inbox<S> {
             return None;
         }
         let Waiter { from, message, bytes } = queues.messages.pop_front()?;
-        if let Some(waiting) = queues.waiting.get_mut(&from) {
+        if let Some(waiting) = queues.waiting.get_mut(&(M::epoch_of(&message), from)) {
             waiting.messages = waiting.messages.saturating_sub(1);
             waiting.bytes = waiting.bytes.saturating_sub(bytes);
         }

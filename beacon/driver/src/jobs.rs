@@ -9,40 +9,41 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use beacon::{Job, Scheme};
 use protocol::Instant;
+
+use crate::driven::Driven;
 
 /// Of a job, in the order in which they were handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Number(u64);
 
 /// A job for the pool.
-pub(crate) struct Ordered<S: Scheme> {
+pub(crate) struct Ordered<M: Driven> {
     pub(crate) number: Number,
-    pub(crate) job: Arc<Job<S>>,
+    pub(crate) job: Arc<M::Job>,
 }
 
 /// Jobs without a verdict.
-pub(crate) struct Jobs<S: Scheme> {
-    out: BTreeMap<Number, Out<S>>,
+pub(crate) struct Jobs<M: Driven> {
+    out: BTreeMap<Number, Out<M>>,
     next: u64,
     patience: Duration,
     pause: Duration,
     repeated: u64,
 }
 
-struct Out<S: Scheme> {
-    job: Arc<Job<S>>,
+struct Out<M: Driven> {
+    job: Arc<M::Job>,
     /// When it is handed out again.
     again: Instant,
 }
 
-impl<S: Scheme> Jobs<S> {
+impl<M: Driven> Jobs<M> {
     pub(crate) const fn new(patience: Duration, pause: Duration) -> Self {
         Self { out: BTreeMap::new(), next: 0, patience, pause, repeated: 0 }
     }
 
-    pub(crate) fn order(&mut self, now: Instant, job: Job<S>) -> Ordered<S> {
+    pub(crate) fn order(&mut self, now: Instant, job: M::Job) -> Ordered<M> {
         let number = Number(self.next);
         self.next = self.next.saturating_add(1);
         let job = Arc::new(job);
@@ -63,7 +64,7 @@ impl<S: Scheme> Jobs<S> {
     }
 
     /// What is to be handed out again by now.
-    pub(crate) fn due(&mut self, now: Instant) -> Vec<Ordered<S>> {
+    pub(crate) fn due(&mut self, now: Instant) -> Vec<Ordered<M>> {
         let mut due = Vec::new();
         for (number, out) in self.out.iter_mut().filter(|(_, out)| out.again <= now) {
             out.again = now + self.patience;

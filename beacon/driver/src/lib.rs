@@ -43,8 +43,9 @@
 //! machines themselves and need no driver (`node`).
 #![forbid(unsafe_code)]
 
+mod driven;
 mod driver;
-mod event;
+mod error;
 mod inbox;
 mod jobs;
 mod pool;
@@ -53,7 +54,8 @@ mod shared;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
+pub use crate::driven::{Driven, Records};
 pub use crate::driver::{Driver, Figures, Options, StartError};
-pub use crate::event::{Event, MessageError, Stopped};
+pub use crate::error::{MessageError, Stopped};
 pub use crate::pool::{Pool, Task};
 pub use async_channel::Receiver;

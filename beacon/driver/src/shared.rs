@@ -15,20 +15,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time;
 
 use async_channel::Sender;
-use beacon::{Beacon, Effect, Input, Scheme};
+use crypto_core::context::EpochId;
 use journal::{Journal, Journaled};
 use protocol::Instant;
 
+use crate::driven::Driven;
 use crate::driver::{Figures, Options};
-use crate::event::{Event, Stopped};
+use crate::error::Stopped;
 use crate::inbox::{Inbox, Letter};
 use crate::jobs::{Jobs, Number, Ordered};
 use crate::pool::Pool;
 
 /// What all clones of a driver share.
-pub(crate) struct Shared<S: Scheme> {
-    state: Mutex<State<S>>,
-    pub(crate) inbox: Inbox<S>,
+pub(crate) struct Shared<M: Driven> {
+    state: Mutex<State<M>>,
+    pub(crate) inbox: Inbox<M>,
     /// How many of the engine's callbacks wait for the lock.
     urgent: AtomicUsize,
     /// Whether a thread is handing jobs to the pool.
@@ -38,35 +39,37 @@ pub(crate) struct Shared<S: Scheme> {
     turn_out: AtomicBool,
     /// As many as `jobs` has, to be read without the lock.
     jobs_out: AtomicUsize,
-    events: Sender<Event<S>>,
+    events: Sender<M::Effect>,
     pool: Box<dyn Pool>,
     options: Options,
     started: time::Instant,
 }
 
-enum State<S: Scheme> {
-    Running(Box<Running<S>>),
+enum State<M: Driven> {
+    Running(Box<Running<M>>),
     Stopped(Stopped),
 }
 
-/// A beacon with its journal.
-pub(crate) type Machine<S> = Journaled<Beacon<S>, Box<dyn Journal + Send>>;
+/// A machine with its journal.
+pub(crate) type Machine<M> = Journaled<M, Box<dyn Journal + Send>>;
 
-pub(crate) struct Running<S: Scheme> {
-    machine: Machine<S>,
-    jobs: Jobs<S>,
+pub(crate) struct Running<M: Driven> {
+    machine: Machine<M>,
+    jobs: Jobs<M>,
+    /// The epoch for whose peers the inbox has room.
+    epoch: Option<EpochId>,
 }
 
-impl<S: Scheme> Shared<S> {
+impl<M: Driven> Shared<M> {
     pub(crate) fn new(
-        machine: Machine<S>,
+        machine: Machine<M>,
         pool: Box<dyn Pool>,
-        events: Sender<Event<S>>,
+        events: Sender<M::Effect>,
         options: Options,
     ) -> Self {
         let jobs = Jobs::new(options.patience, options.pause);
         Self {
-            state: Mutex::new(State::Running(Box::new(Running { machine, jobs }))),
+            state: Mutex::new(State::Running(Box::new(Running { machine, jobs, epoch: None }))),
             inbox: Inbox::new(options.per_peer),
             urgent: AtomicUsize::new(0),
             handing_out: AtomicBool::new(false),
@@ -83,7 +86,7 @@ impl<S: Scheme> Shared<S> {
     /// Waits for the machine, before all messages.
     pub(crate) fn urgent<T>(
         self: &Arc<Self>,
-        act: impl FnOnce(&mut Running<S>) -> Result<T, Stopped>,
+        act: impl FnOnce(&mut Running<M>) -> Result<T, Stopped>,
     ) -> Result<T, Stopped> {
         self.urgent.fetch_add(1, SeqCst);
         let locked = self.state.lock();
@@ -98,9 +101,9 @@ impl<S: Scheme> Shared<S> {
     /// One input, and all that follows from it; `keep` takes effects that are no events.
     pub(crate) fn step(
         &self,
-        running: &mut Running<S>,
-        input: Input<S>,
-        mut keep: impl FnMut(Effect<S>) -> Option<Effect<S>>,
+        running: &mut Running<M>,
+        input: M::Input,
+        mut keep: impl FnMut(M::Effect) -> Option<M::Effect>,
     ) -> Result<(), Stopped> {
         let now = self.now();
         running.machine.handle(now, input)?;
@@ -108,12 +111,27 @@ impl<S: Scheme> Shared<S> {
     }
 
     /// What the machine has to say before anybody said anything.
-    pub(crate) fn begin(&self, running: &mut Running<S>) -> Result<(), Stopped> {
-        self.carry_out(running, self.now(), &mut Some)
+    pub(crate) fn begin(&self, running: &mut Running<M>) -> Result<(), Stopped> {
+        let now = self.now();
+        if let Some(input) = M::start() {
+            running.machine.handle(now, input)?;
+        }
+        self.carry_out(running, now, &mut Some)
+    }
+
+    /// A call on the machine that is no input, and all that follows from it.
+    pub(crate) fn change<T>(
+        &self,
+        running: &mut Running<M>,
+        act: impl FnOnce(&mut M) -> T,
+    ) -> Result<T, Stopped> {
+        let done = running.machine.change(act)?;
+        self.carry_out(running, self.now(), &mut Some)?;
+        Ok(done)
     }
 
     /// Hands lost jobs out again and lets the machine look at the time.
-    pub(crate) fn tick(&self, running: &mut Running<S>) -> Result<(), Stopped> {
+    pub(crate) fn tick(&self, running: &mut Running<M>) -> Result<(), Stopped> {
         let now = self.now();
         for number in self.inbox.take_lost() {
             running.jobs.lost(now, number);
@@ -121,11 +139,11 @@ impl<S: Scheme> Shared<S> {
         for job in running.jobs.due(now) {
             self.inbox.job(job);
         }
-        self.step(running, Input::Tick, Some)
+        self.step(running, M::tick(), Some)
     }
 
     /// When the next tick is due, from now.
-    pub(crate) fn next_tick(&self, running: &Running<S>) -> Option<time::Duration> {
+    pub(crate) fn next_tick(&self, running: &Running<M>) -> Option<time::Duration> {
         if self.inbox.has_lost() {
             return Some(time::Duration::ZERO);
         }
@@ -154,7 +172,7 @@ impl<S: Scheme> Shared<S> {
     }
 
     /// How it is doing.
-    pub(crate) fn figures(&self, running: &Running<S>) -> Figures {
+    pub(crate) fn figures(&self, running: &Running<M>) -> Figures {
         let (waiting, bytes, dropped) = self.inbox.counts();
         Figures {
             waiting,
@@ -199,8 +217,8 @@ impl<S: Scheme> Shared<S> {
 
     fn act<T>(
         &self,
-        state: &mut State<S>,
-        act: impl FnOnce(&mut Running<S>) -> Result<T, Stopped>,
+        state: &mut State<M>,
+        act: impl FnOnce(&mut Running<M>) -> Result<T, Stopped>,
     ) -> Result<T, Stopped> {
         let running = match state {
             State::Running(running) => running,
@@ -223,8 +241,8 @@ impl<S: Scheme> Shared<S> {
     /// A panic under the lock, of a journal perhaps: what it left half done nobody knows.
     fn broken<'a>(
         &self,
-        poisoned: PoisonError<MutexGuard<'a, State<S>>>,
-    ) -> MutexGuard<'a, State<S>> {
+        poisoned: PoisonError<MutexGuard<'a, State<M>>>,
+    ) -> MutexGuard<'a, State<M>> {
         let mut state = poisoned.into_inner();
         if matches!(*state, State::Running(_)) {
             *state = State::Stopped(Stopped::Panicked);
@@ -235,29 +253,33 @@ impl<S: Scheme> Shared<S> {
 
     fn carry_out(
         &self,
-        running: &mut Running<S>,
+        running: &mut Running<M>,
         now: Instant,
-        keep: &mut impl FnMut(Effect<S>) -> Option<Effect<S>>,
+        keep: &mut impl FnMut(M::Effect) -> Option<M::Effect>,
     ) -> Result<(), Stopped> {
         while let Some(effect) = running.machine.poll()? {
-            let event = match keep(effect) {
-                None => continue,
-                Some(Effect::Check(job)) => {
+            let Some(effect) = keep(effect) else { continue };
+            match running.machine.machine().job(effect) {
+                Ok(job) => {
                     self.inbox.job(running.jobs.order(now, job));
                     self.jobs_out.store(running.jobs.len(), SeqCst);
-                    continue;
                 }
-                Some(Effect::Send { to, message }) => Event::Send { to, message },
-                Some(Effect::Reveal(reveal)) => Event::Reveal(reveal),
-                Some(Effect::Skipped { slot }) => Event::Skipped { slot },
-                Some(Effect::Off { slot }) => Event::Off { slot },
-                Some(Effect::Lookup { to, slots }) => Event::Lookup { to, slots },
-                Some(Effect::Accuse { party, fault }) => Event::Accuse { party, fault },
-                Some(Effect::Refused(refusal)) => Event::Refused(refusal),
-            };
-            self.events.try_send(event).map_err(|_| Stopped::Unheard)?;
+                Err(event) => self.events.try_send(event).map_err(|_| Stopped::Unheard)?,
+            }
+        }
+        if running.epoch != Some(running.machine.machine().newest()) {
+            self.set_rooms(running);
         }
         Ok(())
+    }
+
+    /// Who may send changes with the epoch.
+    fn set_rooms(&self, running: &mut Running<M>) {
+        let machine = running.machine.machine();
+        running.epoch = Some(machine.newest());
+        let bytes = self.options.per_peer_bytes;
+        let rooms = machine.peers().into_iter();
+        self.inbox.set_rooms(rooms.map(|(peer, longest)| (peer, bytes.max(longest))).collect());
     }
 
     /// Whether something is left though the turn is over.
@@ -288,15 +310,13 @@ impl<S: Scheme> Shared<S> {
         }
     }
 
-    fn open(&self, running: &mut Running<S>, letter: Letter<S>) -> Result<(), Stopped> {
+    fn open(&self, running: &mut Running<M>, letter: Letter<M>) -> Result<(), Stopped> {
         match letter {
-            Letter::Message(from, message) => {
-                self.step(running, Input::Received { from, message }, Some)
-            }
+            Letter::Message(from, message) => self.step(running, M::received(from, message), Some),
             Letter::Verdict(number, verdict) => {
                 let first = running.jobs.done(number);
                 self.jobs_out.store(running.jobs.len(), SeqCst);
-                if first { self.step(running, Input::Checked(verdict), Some) } else { Ok(()) }
+                if first { self.step(running, M::checked(verdict), Some) } else { Ok(()) }
             }
         }
     }
@@ -312,7 +332,7 @@ impl<S: Scheme> Shared<S> {
                 let ticket = Ticket { shared: Arc::downgrade(self), number, open: true };
                 let task = Box::new(move || {
                     if ticket.is_wanted() {
-                        ticket.hand_in(job.run());
+                        ticket.hand_in(M::run(&job));
                     }
                 });
                 // A pool that panics has dropped the task, which its ticket notices.
@@ -323,7 +343,7 @@ impl<S: Scheme> Shared<S> {
     }
 }
 
-impl<S: Scheme> Shared<S> {
+impl<M: Driven> Shared<M> {
     fn hand_out_turn(self: &Arc<Self>) {
         self.turn_out.store(true, SeqCst);
         let turn = Turn(Arc::downgrade(self));
@@ -340,9 +360,9 @@ impl<S: Scheme> Shared<S> {
 }
 
 /// Out until the pool begins with it or drops it. If it does neither, calls work off a turn each.
-struct Turn<S: Scheme>(Weak<Shared<S>>);
+struct Turn<M: Driven>(Weak<Shared<M>>);
 
-impl<S: Scheme> Drop for Turn<S> {
+impl<M: Driven> Drop for Turn<M> {
     fn drop(&mut self) {
         if let Some(shared) = self.0.upgrade() {
             shared.turn_out.store(false, SeqCst);
@@ -351,18 +371,18 @@ impl<S: Scheme> Drop for Turn<S> {
 }
 
 /// Comes back with a verdict, or says that there will be none. A driver that is gone misses neither.
-struct Ticket<S: Scheme> {
-    shared: Weak<Shared<S>>,
+struct Ticket<M: Driven> {
+    shared: Weak<Shared<M>>,
     number: Number,
     open: bool,
 }
 
-impl<S: Scheme> Ticket<S> {
+impl<M: Driven> Ticket<M> {
     fn is_wanted(&self) -> bool {
         self.shared.upgrade().is_some_and(|shared| !shared.events.is_closed())
     }
 
-    fn hand_in(mut self, verdict: beacon::Verdict<S>) {
+    fn hand_in(mut self, verdict: M::Verdict) {
         self.open = false;
         if let Some(shared) = self.shared.upgrade() {
             shared.inbox.verdict(self.number, verdict);
@@ -371,7 +391,7 @@ impl<S: Scheme> Ticket<S> {
     }
 }
 
-impl<S: Scheme> Drop for Ticket<S> {
+impl<M: Driven> Drop for Ticket<M> {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade().filter(|_| self.open) {
             shared.inbox.lost(self.number);

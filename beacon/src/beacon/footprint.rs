@@ -1,4 +1,6 @@
 //! What a beacon keeps, counted, and the bound on it that [`Limits`](crate::Limits) states.
+use std::collections::BTreeMap;
+
 use crypto_core::access::Party;
 
 use super::Beacon;
@@ -112,6 +114,12 @@ impl<S: Scheme> Beacon<S> {
         let shown = committees.map(S::shown_bytes).max();
         // Tag, path, slot, and maybe a value.
         1 + 1 + 8 + (1 + 32 + partial.unwrap_or(0)).max(shown.unwrap_or(0))
+    }
+
+    /// [`Self::longest_message`] of each party of the committee.
+    #[must_use]
+    pub fn longest_messages(&self) -> BTreeMap<Party, usize> {
+        self.parties().map(|party| (party, self.longest_message(party))).collect()
     }
 
     pub(super) fn parties(&self) -> impl Iterator<Item = Party> + use<S> {

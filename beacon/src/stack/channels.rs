@@ -3,7 +3,7 @@
 //! A list is a type: `(Bls, (MultiSig, (Decryption, ())))`. What belongs to one of its channels is a
 //! [`OneOf`], with as many [`Rest`](OneOf::Rest)s as there are channels before it. So a channel's number is
 //! its place, everything is dispatched statically, and another channel is another place at the end.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::{self, Debug};
 
@@ -117,6 +117,53 @@ pub enum ChannelOutput<L: Channels> {
     Of(L::Effect),
 }
 
+/// What can be said of the epochs of any scheme.
+pub trait AnyEpochs {
+    /// When they want to be told the time.
+    fn wake_at(&self) -> Option<Instant>;
+
+    /// See [`Epochs::head`].
+    fn head(&self) -> Slot;
+
+    /// See [`Epochs::newest`].
+    fn newest(&self) -> EpochId;
+
+    /// See [`Epochs::snapshot`].
+    fn snapshot(&self) -> Vec<epochs::Record>;
+
+    /// Encodings of the public keys of all epochs that are here.
+    fn public_keys(&self) -> BTreeSet<Vec<u8>>;
+
+    /// See [`Epochs::longest_messages`].
+    fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize>;
+}
+
+impl<S: Scheme> AnyEpochs for Epochs<S> {
+    fn wake_at(&self) -> Option<Instant> {
+        Machine::wake_at(self)
+    }
+
+    fn head(&self) -> Slot {
+        self.head()
+    }
+
+    fn newest(&self) -> EpochId {
+        self.newest()
+    }
+
+    fn snapshot(&self) -> Vec<epochs::Record> {
+        self.snapshot()
+    }
+
+    fn public_keys(&self) -> BTreeSet<Vec<u8>> {
+        self.public_keys()
+    }
+
+    fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize> {
+        self.longest_messages()
+    }
+}
+
 /// A list of schemes, each with a channel. Implemented for `()` and for `(S, L)` with a scheme `S` and a
 /// list `L`; nothing else needs to be one.
 pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
@@ -150,8 +197,8 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
         channel: Channel,
     ) -> Option<protocol::Output<Record, ChannelOutput<Self>>>;
 
-    /// When the first of them wants to be told the time.
-    fn wake_at(epochs: &Self::Epochs) -> Option<Instant>;
+    /// The channels one by one, to be looked at; `None` for each that is not in use.
+    fn each(epochs: &Self::Epochs) -> Vec<Option<&dyn AnyEpochs>>;
 
     /// The next committee of one channel.
     ///
@@ -169,11 +216,8 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// Of the first channel that cannot end there.
     fn leave(epochs: &mut Self::Epochs, first: Slot) -> Result<(), StackError>;
 
-    /// The fewest records of all channels.
-    fn snapshot(epochs: &Self::Epochs, channel: Channel) -> Vec<Record>;
-
-    /// The public keys of each channel, of its next committee too.
-    fn public_keys(epochs: &Self::Epochs, next: Option<&Self::Config>) -> Vec<BTreeSet<Vec<u8>>>;
+    /// The public keys of a channel's next committee.
+    fn public_keys(next: &Self::Config, channel: Channel) -> (Channel, BTreeSet<Vec<u8>>);
 
     /// A message as its channel hears it.
     fn received(from: Party, epoch: EpochId, message: Self::Message) -> Self::Input;
@@ -183,6 +227,9 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
 
     /// The verdict of a job, computed without any channel's state.
     fn run(job: &Self::Job) -> Self::Verdict;
+
+    /// See [`Message::is_early`](crate::Message::is_early).
+    fn is_early(message: &Self::Message, slot: Slot) -> bool;
 
     /// Writes channel (1 byte) ‖ message.
     ///
@@ -218,8 +265,8 @@ impl Channels for () {
         None
     }
 
-    fn wake_at((): &()) -> Option<Instant> {
-        None
+    fn each((): &()) -> Vec<Option<&dyn AnyEpochs>> {
+        Vec::new()
     }
 
     fn hand_over((): &mut (), _: Channel, config: Infallible) -> Result<(), StackError> {
@@ -230,12 +277,8 @@ impl Channels for () {
         Ok(())
     }
 
-    fn snapshot((): &(), _: Channel) -> Vec<Record> {
-        Vec::new()
-    }
-
-    fn public_keys((): &(), _: Option<&Infallible>) -> Vec<BTreeSet<Vec<u8>>> {
-        Vec::new()
+    fn public_keys(next: &Infallible, _: Channel) -> (Channel, BTreeSet<Vec<u8>>) {
+        match *next {}
     }
 
     fn received(_: Party, _: EpochId, message: Infallible) -> Infallible {
@@ -248,6 +291,10 @@ impl Channels for () {
 
     fn run(job: &Infallible) -> Infallible {
         match *job {}
+    }
+
+    fn is_early(message: &Infallible, _: Slot) -> bool {
+        match *message {}
     }
 
     fn write<W: Write>(message: &Infallible, _: Channel, _: &mut W) -> IoResult<()> {
@@ -297,8 +344,10 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
         }
     }
 
-    fn wake_at((first, rest): &Self::Epochs) -> Option<Instant> {
-        first.as_ref().and_then(Machine::wake_at).into_iter().chain(L::wake_at(rest)).min()
+    fn each((first, rest): &Self::Epochs) -> Vec<Option<&dyn AnyEpochs>> {
+        let mut each = vec![first.as_ref().map(|first| -> &dyn AnyEpochs { first })];
+        each.extend(L::each(rest));
+        each
     }
 
     fn hand_over(
@@ -321,28 +370,11 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
         L::leave(rest, slot)
     }
 
-    fn snapshot((first, rest): &Self::Epochs, channel: Channel) -> Vec<Record> {
-        let records = first.iter().flat_map(Epochs::snapshot);
-        let records = records.map(|record| Record { channel, record });
-        records.chain(L::snapshot(rest, channel.next())).collect()
-    }
-
-    fn public_keys(
-        (first, rest): &Self::Epochs,
-        next: Option<&Self::Config>,
-    ) -> Vec<BTreeSet<Vec<u8>>> {
-        let mut keys = first.as_ref().map(Epochs::public_keys).unwrap_or_default();
-        let next = match next {
-            Some(OneOf::First(config)) => {
-                keys.extend(config.public_keys());
-                None
-            }
-            Some(OneOf::Rest(config)) => Some(config),
-            None => None,
-        };
-        let mut all = vec![keys];
-        all.extend(L::public_keys(rest, next));
-        all
+    fn public_keys(next: &Self::Config, channel: Channel) -> (Channel, BTreeSet<Vec<u8>>) {
+        match next {
+            OneOf::First(config) => (channel, config.public_keys()),
+            OneOf::Rest(config) => L::public_keys(config, channel.next()),
+        }
     }
 
     fn received(from: Party, epoch: EpochId, message: Self::Message) -> Self::Input {
@@ -370,6 +402,13 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
                 OneOf::First(OfEpoch { epoch: *epoch, what: what.run() })
             }
             OneOf::Rest(job) => OneOf::Rest(L::run(job)),
+        }
+    }
+
+    fn is_early(message: &Self::Message, slot: Slot) -> bool {
+        match message {
+            OneOf::First(message) => message.is_early(slot),
+            OneOf::Rest(message) => L::is_early(message, slot),
         }
     }
 

@@ -5,7 +5,7 @@ use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
-use protocol::Recipient;
+use protocol::{Recipient, Slot};
 
 use super::channels::{Channel, Channels};
 use super::{Effect, Output};
@@ -33,10 +33,22 @@ impl<L: Channels> Envelope<L> {
         &self.messages
     }
 
+    /// Whether a partial is in it that leaves with the vote for this slot.
+    #[must_use]
+    pub fn is_early(&self, slot: Slot) -> bool {
+        self.messages.iter().any(|message| L::is_early(message, slot))
+    }
+
     /// Puts messages about one epoch together; `None` if there are none, or too many.
     #[must_use]
     pub fn new(epoch: EpochId, messages: Vec<L::Message>) -> Option<Self> {
         (1..=Self::MOST).contains(&messages.len()).then_some(Self { epoch, messages })
+    }
+
+    /// The length of the longest envelope, if no message in it is longer than this.
+    pub(super) const fn bytes_of(message: usize) -> usize {
+        let each = message.saturating_add(1);
+        each.saturating_mul(Self::MOST).saturating_add(8 + 4)
     }
 
     pub(super) fn one(epoch: EpochId, message: L::Message) -> Self {

@@ -1,49 +1,6 @@
-//! What the engine reads, and why calls are refused.
-use beacon::{Fault, Message, Refusal, Reveal, Scheme, Slot};
+//! Why calls are refused.
 use crypto_core::access::Party;
 use journal::JournalError;
-use protocol::Recipient;
-
-/// What a beacon wants done or has to say, in this order.
-#[derive(Clone, Debug)]
-pub enum Event<S: Scheme> {
-    /// Send this. Its record is durable.
-    Send {
-        /// To whom.
-        to: Recipient<Party>,
-        /// What.
-        message: Message<S>,
-    },
-    /// The next slot's output.
-    Reveal(Box<Reveal<S>>),
-    /// The next slot was skipped and has no output.
-    Skipped {
-        /// The slot.
-        slot: Slot,
-    },
-    /// The next slot has no output, for the beacon was switched off.
-    Off {
-        /// The slot.
-        slot: Slot,
-    },
-    /// A peer lacks outputs that the beacon keeps no more: send it what an archive has of these, by
-    /// [`Reveal::message`]. Without an archive do nothing, other peers are asked too.
-    Lookup {
-        /// Whom to send it to.
-        to: Party,
-        /// Outputs of which slots.
-        slots: Vec<Slot>,
-    },
-    /// A peer did wrong.
-    Accuse {
-        /// Who.
-        party: Party,
-        /// What, with the evidence.
-        fault: Fault<S>,
-    },
-    /// A callback led to nothing.
-    Refused(Refusal),
-}
 
 /// Why a driver takes nothing any more.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -1,0 +1,236 @@
+//! What a driver can run: a beacon, or several through all epochs.
+//!
+//! | machine                        | for                                                                |
+//! |--------------------------------|--------------------------------------------------------------------|
+//! | [`Beacon`]                     | one scheme, one committee                                          |
+//! | [`Stack`]                      | several schemes, committee after committee, with keys of the host   |
+//! | `validator::Participant`       | the same with the generation of the keys and their handover         |
+//!
+//! A machine says how an event becomes one of its inputs, which of its effects is work, and how much of
+//! each peer may wait for it.
+use std::collections::BTreeMap;
+
+use ::beacon::stack::{self, Channels, Stack};
+use ::beacon::{self, Beacon, Effect, Input, Message, Record, Scheme, Slot, Value, View};
+use borsh::{BorshDeserialize, BorshSerialize};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use protocol::{Machine, Recipient};
+
+/// A machine that hears an engine and peers, and whose work leaves.
+pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
+    /// What peers send.
+    type Message: BorshSerialize + Send;
+    /// Work for the pool.
+    type Job: Send + Sync + 'static;
+    /// What comes of it.
+    type Verdict: Send;
+    /// What a slot is final with.
+    type Block;
+
+    /// The fewest records that restore the machine, if it can say.
+    const SUMMARY: Option<fn(&Self) -> Vec<Self::Record>>;
+
+    /// The first input, if there is one.
+    fn start() -> Option<Self::Input> {
+        None
+    }
+
+    /// As [`Input::Prefinalized`].
+    fn prefinalized(slot: Slot, view: View, value: Value) -> Self::Input;
+
+    /// As [`Input::Finalized`].
+    fn finalized(slot: Slot, block: Option<Self::Block>) -> Self::Input;
+
+    /// As [`Input::Abandoned`].
+    fn abandoned(view: View) -> Self::Input;
+
+    /// As [`Input::Received`].
+    fn received(from: Party, message: Self::Message) -> Self::Input;
+
+    /// As [`Input::Checked`].
+    fn checked(verdict: Self::Verdict) -> Self::Input;
+
+    /// As [`Input::Tick`].
+    fn tick() -> Self::Input;
+
+    /// Takes work for the pool out of an effect.
+    ///
+    /// # Errors
+    /// The effect, if it is something else: the reader carries it out.
+    fn job(&self, effect: Self::Effect) -> Result<Self::Job, Self::Effect>;
+
+    /// Does the work, without the machine.
+    fn run(job: &Self::Job) -> Self::Verdict;
+
+    /// Takes the message to all that belongs into the vote for this slot out of an effect.
+    ///
+    /// # Errors
+    /// The effect, if it is something else.
+    fn early(effect: Self::Effect, slot: Slot) -> Result<Self::Message, Self::Effect>;
+
+    /// The epoch in which the sender of a message has its number, where numbers differ by epoch.
+    fn epoch_of(_: &Self::Message) -> EpochId {
+        EpochId::new(0)
+    }
+
+    /// Who may send, and the length of each one's longest message.
+    fn peers(&self) -> BTreeMap<(EpochId, Party), usize>;
+
+    /// The newest epoch of the machine: when it changes, so do the peers.
+    fn newest(&self) -> EpochId {
+        EpochId::new(0)
+    }
+
+    /// The first slot of which the machine has not said its last.
+    fn head(&self) -> Slot;
+
+    /// A beacon's record in one of the machine's, with the beacon's channel.
+    fn beacon_record(record: &mut Self::Record) -> Option<(u8, &mut Record)>;
+}
+
+/// What a journal can hold.
+pub trait Records: BorshSerialize + BorshDeserialize + Send {}
+
+impl<R: BorshSerialize + BorshDeserialize + Send> Records for R {}
+
+impl<S: Scheme> Driven for Beacon<S> {
+    type Message = Message<S>;
+    type Job = beacon::Job<S>;
+    type Verdict = beacon::Verdict<S>;
+    type Block = Value;
+
+    const SUMMARY: Option<fn(&Self) -> Vec<Record>> = Some(Self::snapshot);
+
+    fn prefinalized(slot: Slot, view: View, value: Value) -> Input<S> {
+        Input::Prefinalized { slot, view, value }
+    }
+
+    fn finalized(slot: Slot, value: Option<Value>) -> Input<S> {
+        Input::Finalized { slot, value }
+    }
+
+    fn abandoned(view: View) -> Input<S> {
+        Input::Abandoned { view }
+    }
+
+    fn received(from: Party, message: Message<S>) -> Input<S> {
+        Input::Received { from, message }
+    }
+
+    fn checked(verdict: beacon::Verdict<S>) -> Input<S> {
+        Input::Checked(verdict)
+    }
+
+    fn tick() -> Input<S> {
+        Input::Tick
+    }
+
+    fn job(&self, effect: Effect<S>) -> Result<beacon::Job<S>, Effect<S>> {
+        match effect {
+            Effect::Check(job) => Ok(job),
+            other => Err(other),
+        }
+    }
+
+    fn run(job: &beacon::Job<S>) -> beacon::Verdict<S> {
+        job.run()
+    }
+
+    fn early(effect: Effect<S>, slot: Slot) -> Result<Message<S>, Effect<S>> {
+        match effect {
+            Effect::Send { to: Recipient::All, message } if message.is_early(slot) => Ok(message),
+            other => Err(other),
+        }
+    }
+
+    fn peers(&self) -> BTreeMap<(EpochId, Party), usize> {
+        let longest = self.longest_messages().into_iter();
+        longest.map(|(party, bytes)| ((EpochId::new(0), party), bytes)).collect()
+    }
+
+    fn head(&self) -> Slot {
+        self.head()
+    }
+
+    fn beacon_record(record: &mut Record) -> Option<(u8, &mut Record)> {
+        Some((0, record))
+    }
+}
+
+impl<L: Channels> Driven for Stack<L>
+where
+    L::Epochs: Send,
+    L::Effect: Send,
+{
+    type Message = stack::Envelope<L>;
+    type Job = stack::Job<L>;
+    type Verdict = stack::Verdict<L>;
+    type Block = Value;
+
+    const SUMMARY: Option<fn(&Self) -> Vec<stack::Record>> = Some(Self::snapshot);
+
+    fn prefinalized(slot: Slot, view: View, value: Value) -> stack::Input<L> {
+        stack::Input::All(stack::Event::Prefinalized { slot, view, value })
+    }
+
+    fn finalized(slot: Slot, value: Option<Value>) -> stack::Input<L> {
+        stack::Input::All(stack::Event::Finalized { slot, value })
+    }
+
+    fn abandoned(view: View) -> stack::Input<L> {
+        stack::Input::All(stack::Event::Abandoned { view })
+    }
+
+    fn received(from: Party, envelope: stack::Envelope<L>) -> stack::Input<L> {
+        stack::Input::Received { from, envelope }
+    }
+
+    fn checked(verdict: stack::Verdict<L>) -> stack::Input<L> {
+        stack::Input::Checked(verdict)
+    }
+
+    fn tick() -> stack::Input<L> {
+        stack::Input::All(stack::Event::Tick)
+    }
+
+    fn job(&self, effect: stack::Effect<L>) -> Result<stack::Job<L>, stack::Effect<L>> {
+        match effect {
+            stack::Effect::Check(job) => Ok(job),
+            other => Err(other),
+        }
+    }
+
+    fn run(job: &stack::Job<L>) -> stack::Verdict<L> {
+        job.run()
+    }
+
+    fn early(effect: stack::Effect<L>, slot: Slot) -> Result<stack::Envelope<L>, stack::Effect<L>> {
+        match effect {
+            stack::Effect::Send { to: Recipient::All, envelope } if envelope.is_early(slot) => {
+                Ok(envelope)
+            }
+            other => Err(other),
+        }
+    }
+
+    fn epoch_of(envelope: &stack::Envelope<L>) -> EpochId {
+        envelope.epoch()
+    }
+
+    fn peers(&self) -> BTreeMap<(EpochId, Party), usize> {
+        self.longest_messages()
+    }
+
+    fn newest(&self) -> EpochId {
+        self.newest()
+    }
+
+    fn head(&self) -> Slot {
+        self.head()
+    }
+
+    fn beacon_record(record: &mut stack::Record) -> Option<(u8, &mut Record)> {
+        Some((record.channel.place(), &mut record.record.record))
+    }
+}
