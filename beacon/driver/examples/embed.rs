@@ -21,11 +21,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use beacon::{Bls, Message, Reveal, Slot, Value, View};
+use beacon::{Beacon, Bls, Effect, Message, Reveal, Slot, Value, View};
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;
-use driver::{Driver, Event, MessageError, Options, Stopped};
+use driver::{Driver, MessageError, Options, Stopped};
 use journal::{Journal, JournalError};
 use sha2::{Digest, Sha256};
 
@@ -122,7 +122,7 @@ struct Engine {
     me: Party,
     links: Vec<Sender<(Party, Wire)>>,
     log: SharedLog,
-    driver: Driver<Bls>,
+    driver: Driver<Beacon<Bls>>,
     view: View,
     /// When it is given up.
     until: Instant,
@@ -253,29 +253,30 @@ impl Engine {
 
 // --- around it ----------------------------------------------------------------------------------
 
-/// Reads a beacon's events until it has revealed every slot.
+/// Reads a beacon's effects until it has revealed every slot.
 fn read(
     me: Party,
     links: &[Sender<(Party, Wire)>],
-    events: &driver::Receiver<Event<Bls>>,
+    effects: &driver::Receiver<Effect<Bls>>,
 ) -> Result<Vec<Reveal<Bls>>, Failure> {
     let mut reveals = Vec::new();
-    while let Ok(event) = events.recv_blocking() {
+    while let Ok(event) = effects.recv_blocking() {
         match event {
-            Event::Send { to, message } => {
+            Effect::Send { to, message } => {
                 for (peer, link) in (0..).map(Party::new).zip(links) {
                     if peer != me && (to == Recipient::All || to == Recipient::One(peer)) {
                         drop(link.send((me, Wire::Beacon(message.clone()))));
                     }
                 }
             }
-            Event::Reveal(reveal) => reveals.push(*reveal),
+            Effect::Reveal(reveal) => reveals.push(*reveal),
             // No fast path in a second view: as it must be.
-            Event::Refused(_)
-            | Event::Skipped { .. }
-            | Event::Off { .. }
-            | Event::Lookup { .. } => {}
-            Event::Accuse { party, fault } => return Err(format!("{party}: {fault}").into()),
+            Effect::Refused(_)
+            | Effect::Check(_)
+            | Effect::Skipped { .. }
+            | Effect::Off { .. }
+            | Effect::Lookup { .. } => {}
+            Effect::Accuse { party, fault } => return Err(format!("{party}: {fault}").into()),
         }
     }
     Ok(reveals)
@@ -295,12 +296,14 @@ fn run(options: Options) -> Result<u64, Failure> {
         // Empty here; after a crash, what this party must not contradict, and then the life is a later one.
         let committed = log.committed();
         let pool = rayon::spawn::<driver::Task>;
-        let (driver, events) = Driver::start(dealer.config(me)?, log.clone(), pool, options)?;
+        let config = dealer.config(me)?;
+        let (driver, effects) =
+            Driver::start(|records| Beacon::new(config, &records), log.clone(), pool, options)?;
         logs.push(log.clone());
         let clock = driver.clone();
         thread::spawn(move || clock.run_clock(Duration::from_millis(100)));
         let outgoing = links.clone();
-        readers.push(thread::spawn(move || read(me, &outgoing, &events)));
+        readers.push(thread::spawn(move || read(me, &outgoing, &effects)));
         let engine = Engine {
             me,
             links: links.clone(),

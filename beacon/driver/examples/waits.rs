@@ -17,7 +17,7 @@ use beacon::{Beacon, Bls, Effect, Input, Message, Output, Reveal, Slot, Value, V
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;
-use driver::{Driver, Event, Options, Receiver, Task};
+use driver::{Driver, Options, Receiver, Task};
 use journal::{Journal, Journaled, Memory, Redb};
 use protocol::Machine;
 
@@ -178,7 +178,12 @@ fn journaled(peers: &Peers) -> Result<Vec<Duration>, Failure> {
 fn driven(peers: &Peers, pool: impl driver::Pool) -> Result<Vec<Duration>, Failure> {
     let mut dealer = dealer()?;
     let config = dealer.config(ME)?;
-    let (driver, events) = Driver::start(config, Memory::new(), pool, Options::default())?;
+    let (driver, effects) = Driver::start(
+        |records| Beacon::new(config, &records),
+        Memory::new(),
+        pool,
+        Options::default(),
+    )?;
     let mut times = Vec::new();
     for number in 1..=SLOTS {
         let received: Vec<_> = peers.get(&number).into_iter().flatten().cloned().collect();
@@ -189,7 +194,7 @@ fn driven(peers: &Peers, pool: impl driver::Pool) -> Result<Vec<Duration>, Failu
         for (from, message) in received {
             driver.on_message(from, message)?;
         }
-        let reveal = read(&events)?;
+        let reveal = read(&effects)?;
         times.push(start.elapsed());
         let round = RoundNumber::new(number).ok_or("rounds count from one")?;
         dealer.public().verify_result(&threshold::Message::round(round), &reveal.output)?;
@@ -197,9 +202,9 @@ fn driven(peers: &Peers, pool: impl driver::Pool) -> Result<Vec<Duration>, Failu
     Ok(times)
 }
 
-fn read(events: &Receiver<Event<Bls>>) -> Result<Reveal<Bls>, Failure> {
+fn read(effects: &Receiver<Effect<Bls>>) -> Result<Reveal<Bls>, Failure> {
     loop {
-        if let Event::Reveal(reveal) = events.recv_blocking()? {
+        if let Effect::Reveal(reveal) = effects.recv_blocking()? {
             return Ok(*reveal);
         }
     }

@@ -29,7 +29,7 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     type Block;
 
     /// The fewest records that restore the machine, if it can say.
-    const SUMMARY: Option<fn(&Self) -> Vec<Self::Record>>;
+    const SUMMARY: Option<Summary<Self>>;
 
     /// The first input, if there is one.
     fn start() -> Option<Self::Input> {
@@ -89,6 +89,9 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     fn beacon_record(record: &mut Self::Record) -> Option<(u8, &mut Record)>;
 }
 
+/// The fewest records that restore a machine.
+pub type Summary<M> = fn(&M) -> Vec<<M as Machine>::Record>;
+
 /// What a journal can hold.
 pub trait Records: BorshSerialize + BorshDeserialize + Send {}
 
@@ -100,7 +103,7 @@ impl<S: Scheme> Driven for Beacon<S> {
     type Verdict = beacon::Verdict<S>;
     type Block = Value;
 
-    const SUMMARY: Option<fn(&Self) -> Vec<Record>> = Some(Self::snapshot);
+    const SUMMARY: Option<Summary<Self>> = Some(Self::snapshot);
 
     fn prefinalized(slot: Slot, view: View, value: Value) -> Input<S> {
         Input::Prefinalized { slot, view, value }
@@ -168,7 +171,7 @@ where
     type Verdict = stack::Verdict<L>;
     type Block = Value;
 
-    const SUMMARY: Option<fn(&Self) -> Vec<stack::Record>> = Some(Self::snapshot);
+    const SUMMARY: Option<Summary<Self>> = Some(Self::snapshot);
 
     fn prefinalized(slot: Slot, view: View, value: Value) -> stack::Input<L> {
         stack::Input::All(stack::Event::Prefinalized { slot, view, value })

@@ -29,15 +29,15 @@ pub struct Options {
     pub turn: usize,
     /// From how many jobs on the pool on messages wait.
     pub jobs: usize,
-    /// From how many unread events on messages wait.
-    pub events: usize,
+    /// From how many unread effects on messages wait.
+    pub effects: usize,
     /// After what time a job that has not come back is handed out again.
     pub patience: Duration,
     /// After what pause a job that the pool dropped is handed out again.
     pub pause: Duration,
     /// After how many records the journal is replaced by the beacon's summary of it.
     pub shorten: NonZeroUsize,
-    /// The last slot that the reader of the events has dealt with for good, whatever crashes. What
+    /// The last slot that the reader of the effects has dealt with for good, whatever crashes. What
     /// was revealed after it is revealed again, and what was off or skipped is said again. `None` if the stream's word is enough: then what it
     /// held unread at a crash is not shown again.
     pub read: Option<Slot>,
@@ -50,7 +50,7 @@ impl Default for Options {
             per_peer_bytes: 1 << 18,
             turn: 32,
             jobs: 64,
-            events: 4096,
+            effects: 4096,
             patience: Duration::from_secs(10),
             pause: Duration::from_millis(100),
             shorten: NonZeroUsize::new(1024).unwrap_or(NonZeroUsize::MIN),
@@ -266,7 +266,7 @@ impl<M: Driven> Driver<M> {
     }
 
     /// Ends it: the journal is synced and closed, jobs on the pool are abandoned, the stream ends
-    /// after the events that it holds. Every later call is refused. A restart computes anew what was
+    /// after the effects that it holds. Every later call is refused. A restart computes anew what was
     /// abandoned.
     ///
     /// # Errors

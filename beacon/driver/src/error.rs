@@ -11,8 +11,8 @@ pub enum Stopped {
     /// The journal failed: nothing may leave that could be forgotten. Restart from what is stored.
     #[error("the driver stopped: {0}")]
     Journal(#[from] JournalError),
-    /// Nobody reads its events, so nothing that it promises could be sent.
-    #[error("the driver stopped: nobody reads its events")]
+    /// Nobody reads its effects, so nothing that it promises could be sent.
+    #[error("the driver stopped: nobody reads its effects")]
     Unheard,
     /// A call panicked in the middle of a step.
     #[error("the driver stopped: a thread panicked inside of it")]

@@ -1,4 +1,4 @@
-//! The machine under its lock: inputs in, events and jobs out.
+//! The machine under its lock: inputs in, effects and jobs out.
 //!
 //! Whoever has something for the machine puts it into the inbox and tries the lock. Who gets it works
 //! off the inbox; who does not leaves, for the holder looks into the inbox once more after it let go.
@@ -39,7 +39,7 @@ pub(crate) struct Shared<M: Driven> {
     turn_out: AtomicBool,
     /// As many as `jobs` has, to be read without the lock.
     jobs_out: AtomicUsize,
-    events: Sender<M::Effect>,
+    effects: Sender<M::Effect>,
     pool: Box<dyn Pool>,
     options: Options,
     started: time::Instant,
@@ -64,7 +64,7 @@ impl<M: Driven> Shared<M> {
     pub(crate) fn new(
         machine: Machine<M>,
         pool: Box<dyn Pool>,
-        events: Sender<M::Effect>,
+        effects: Sender<M::Effect>,
         options: Options,
     ) -> Self {
         let jobs = Jobs::new(options.patience, options.pause);
@@ -76,7 +76,7 @@ impl<M: Driven> Shared<M> {
             turn_wanted: AtomicBool::new(false),
             turn_out: AtomicBool::new(false),
             jobs_out: AtomicUsize::new(0),
-            events,
+            effects,
             pool,
             options,
             started: time::Instant::now(),
@@ -98,7 +98,7 @@ impl<M: Driven> Shared<M> {
         done
     }
 
-    /// One input, and all that follows from it; `keep` takes effects that are no events.
+    /// One input, and all that follows from it; `keep` takes effects that are no effects.
     pub(crate) fn step(
         &self,
         running: &mut Running<M>,
@@ -180,14 +180,14 @@ impl<M: Driven> Shared<M> {
             dropped,
             jobs: running.jobs.len(),
             repeated: running.jobs.repeated(),
-            unread: self.events.len(),
+            unread: self.effects.len(),
             head: running.machine.machine().head(),
         }
     }
 
     /// Why nothing is taken any more; waits for nobody as long as something is.
     pub(crate) fn stopped(&self) -> Option<Stopped> {
-        if !self.events.is_closed() {
+        if !self.effects.is_closed() {
             return None;
         }
         let locked = self.state.lock();
@@ -212,7 +212,7 @@ impl<M: Driven> Shared<M> {
 
     /// Whether messages of peers are taken from the inbox.
     fn room(&self) -> bool {
-        self.jobs_out.load(SeqCst) < self.options.jobs && self.events.len() < self.options.events
+        self.jobs_out.load(SeqCst) < self.options.jobs && self.effects.len() < self.options.effects
     }
 
     fn act<T>(
@@ -234,7 +234,7 @@ impl<M: Driven> Shared<M> {
 
     /// What was promised before stays in the stream; then it ends.
     fn silence(&self) {
-        self.events.close();
+        self.effects.close();
         self.inbox.clear();
     }
 
@@ -264,7 +264,7 @@ impl<M: Driven> Shared<M> {
                     self.inbox.job(running.jobs.order(now, job));
                     self.jobs_out.store(running.jobs.len(), SeqCst);
                 }
-                Err(event) => self.events.try_send(event).map_err(|_| Stopped::Unheard)?,
+                Err(event) => self.effects.try_send(event).map_err(|_| Stopped::Unheard)?,
             }
         }
         if running.epoch != Some(running.machine.machine().newest()) {
@@ -379,7 +379,7 @@ struct Ticket<M: Driven> {
 
 impl<M: Driven> Ticket<M> {
     fn is_wanted(&self) -> bool {
-        self.shared.upgrade().is_some_and(|shared| !shared.events.is_closed())
+        self.shared.upgrade().is_some_and(|shared| !shared.effects.is_closed())
     }
 
     fn hand_in(mut self, verdict: M::Verdict) {

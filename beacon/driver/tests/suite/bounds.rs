@@ -2,8 +2,8 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
-use beacon::{Message, Path};
-use driver::{Driver, Event, MessageError, Options, Pool, Receiver};
+use beacon::{Beacon, Effect, Message, Path};
+use driver::{Driver, MessageError, Options, Pool, Receiver};
 
 use crate::fixture::*;
 use crate::tools::*;
@@ -25,19 +25,19 @@ fn flood<S: Instance>(number: u64) -> Message<S> {
 fn stalled<S: Instance>(
     world: &World<S>,
     options: Options,
-) -> (driver::Driver<S>, driver::Receiver<driver::Event<S>>, Shelf) {
+) -> (driver::Driver<Beacon<S>>, driver::Receiver<beacon::Effect<S>>, Shelf) {
     let shelf = Shelf::default();
-    let (driver, events) = start(world, &Paper::default(), shelf.pool(), options);
+    let (driver, effects) = start(world, &Paper::default(), shelf.pool(), options);
     driver.on_finalize(slot(1), Some(V)).unwrap();
     driver.on_message(B, slow(world, 1)).unwrap();
     assert_eq!(shelf.len(), 1);
-    (driver, events, shelf)
+    (driver, effects, shelf)
 }
 
 fn a_flood_takes_the_floods_own_places_only<S: Instance>() {
     let world = World::<S>::four(811);
     let options = Options { per_peer: 8, jobs: 1, ..Options::default() };
-    let (driver, events, shelf) = stalled(&world, options);
+    let (driver, effects, shelf) = stalled(&world, options);
     for number in 0..8 {
         driver.on_message(D, flood(number)).unwrap();
     }
@@ -49,7 +49,7 @@ fn a_flood_takes_the_floods_own_places_only<S: Instance>() {
     let figures = driver.figures().unwrap();
     assert_eq!((figures.waiting, figures.dropped, figures.jobs), (9, 100, 1));
     shelf.run();
-    assert_eq!(revealed(&unread(&events)).len(), 1);
+    assert_eq!(revealed(&unread(&effects)).len(), 1);
     assert_eq!(driver.figures().unwrap().waiting, 0);
     driver.on_message(D, flood(0)).unwrap();
 }
@@ -57,35 +57,35 @@ fn a_flood_takes_the_floods_own_places_only<S: Instance>() {
 fn a_slow_pool_keeps_messages_waiting_and_the_engine_not<S: Instance>() {
     let world = World::<S>::four(812);
     let options = Options { per_peer: 64, jobs: 1, ..Options::default() };
-    let (driver, events, shelf) = stalled(&world, options);
+    let (driver, effects, shelf) = stalled(&world, options);
     for number in 2..=20 {
         assert!(driver.on_prefinalize(slot(number), view(number, 0), V).unwrap().is_some());
         driver.on_finalize(slot(number), Some(V)).unwrap();
         driver.on_message(B, slow(&world, number)).unwrap();
     }
     // The slow partial of every slot, though not a single job is done.
-    assert_eq!(to_send(&unread(&events)).len(), 20);
+    assert_eq!(to_send(&unread(&effects)).len(), 20);
     assert_eq!(driver.figures().unwrap().waiting, 19);
     shelf.run();
-    assert_eq!(revealed(&unread(&events)).len(), 20);
+    assert_eq!(revealed(&unread(&effects)).len(), 20);
 }
 
 fn unread_events_keep_messages_waiting_and_the_engine_not<S: Instance>() {
     let world = World::<S>::four(813);
-    let options = Options { events: 3, ..Options::default() };
-    let (driver, events) = start(&world, &Paper::default(), here, options);
+    let options = Options { effects: 3, ..Options::default() };
+    let (driver, effects) = start(&world, &Paper::default(), here, options);
     for number in 1..=10 {
         driver.on_finalize(slot(number), Some(V)).unwrap();
         driver.on_message(B, slow(&world, number)).unwrap();
     }
     // Slot 1 and 2 were revealed when there was room; the engine's partials are all there.
-    let before = unread(&events);
+    let before = unread(&effects);
     assert_eq!((to_send(&before).len(), revealed(&before).len()), (10, 1));
     // The reader caught up; the next call works off what waits.
     driver.tick().unwrap();
     let mut after = revealed(&before).len();
     while driver.figures().unwrap().unread > 0 {
-        after += revealed(&unread(&events)).len();
+        after += revealed(&unread(&effects)).len();
         driver.tick().unwrap();
     }
     assert_eq!((after, driver.figures().unwrap().waiting), (10, 0));
@@ -97,9 +97,15 @@ fn flooded<S: Instance>(
     pool: impl Pool,
     options: Options,
     messages: u64,
-) -> (Driver<S>, Receiver<Event<S>>) {
+) -> (Driver<Beacon<S>>, Receiver<Effect<S>>) {
     let (journal, grip) = Slow::new();
-    let (driver, events) = Driver::start(world.config(A, &BOTH), journal, pool, options).unwrap();
+    let (driver, effects) = Driver::start(
+        |records| Beacon::new(world.config(A, &BOTH), &records),
+        journal,
+        pool,
+        options,
+    )
+    .unwrap();
     grip.armed.store(true, SeqCst);
     let engine = driver.clone();
     let engine = thread::spawn(move || engine.on_prefinalize(slot(1), view(1, 0), V));
@@ -109,7 +115,7 @@ fn flooded<S: Instance>(
     }
     grip.go_on.send(()).unwrap();
     assert!(engine.join().unwrap().unwrap().is_some());
-    (driver, events)
+    (driver, effects)
 }
 
 fn a_flood_does_not_hold_the_engines_thread<S: Instance>() {
@@ -141,7 +147,7 @@ fn a_pool_on_the_spot_takes_turn_after_turn<S: Instance>() {
 fn a_peer_has_so_many_bytes_and_the_longest_message_fits<S: Instance>() {
     let world = World::<S>::four(816);
     let options = Options { per_peer_bytes: 1, jobs: 1, ..Options::default() };
-    let (driver, events, shelf) = stalled(&world, options);
+    let (driver, effects, shelf) = stalled(&world, options);
     let longest = world.beacon(A, &BOTH).longest_message(D);
     let request = 9;
     let fit = longest / request;
@@ -157,7 +163,7 @@ fn a_peer_has_so_many_bytes_and_the_longest_message_fits<S: Instance>() {
     assert_eq!((figures.waiting, figures.dropped), (fit + 1, 1));
     assert!(figures.bytes > waiting);
     shelf.run();
-    assert_eq!(revealed(&unread(&events)).len(), 1);
+    assert_eq!(revealed(&unread(&effects)).len(), 1);
     assert_eq!(driver.figures().unwrap().bytes, 0);
     driver.on_message(D, flood(0)).unwrap();
 }

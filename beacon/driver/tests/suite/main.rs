@@ -29,5 +29,6 @@ mod bounds;
 mod callbacks;
 mod ends;
 mod pools;
+mod stack;
 mod threads;
 mod tools;

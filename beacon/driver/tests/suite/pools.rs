@@ -19,7 +19,7 @@ const QUICK: Options = Options {
     per_peer_bytes: 1 << 18,
     turn: 32,
     jobs: 64,
-    events: 4096,
+    effects: 4096,
     patience: Duration::from_secs(60),
     pause: Duration::from_millis(1),
     shorten: std::num::NonZeroUsize::MIN,
@@ -42,7 +42,7 @@ fn a_pool_that_loses_every_other_job_delays_only<S: Instance>() {
         4 => std::panic::resume_unwind(Box::new("in the pool")),
         _ => task(),
     };
-    let (driver, events) = start(&world, &Paper::default(), pool, QUICK);
+    let (driver, effects) = start(&world, &Paper::default(), pool, QUICK);
     for number in 1..=6 {
         driver.on_finalize(slot(number), Some(V)).unwrap();
         driver.on_message(B, slow(&world, number)).unwrap();
@@ -51,7 +51,7 @@ fn a_pool_that_loses_every_other_job_delays_only<S: Instance>() {
         driver.tick().unwrap();
         driver.figures().unwrap().head == slot(7)
     });
-    assert_eq!(revealed(&unread(&events)).len(), 6);
+    assert_eq!(revealed(&unread(&effects)).len(), 6);
     assert!(driver.figures().unwrap().repeated >= 3);
 }
 
@@ -59,7 +59,7 @@ fn a_job_that_hangs_is_handed_out_again<S: Instance>() {
     let world = World::<S>::four(822);
     let shelf = Shelf::default();
     let options = Options { patience: Duration::from_millis(20), ..QUICK };
-    let (driver, events) = start(&world, &Paper::default(), shelf.pool(), options);
+    let (driver, effects) = start(&world, &Paper::default(), shelf.pool(), options);
     driver.on_finalize(slot(1), Some(V)).unwrap();
     driver.on_message(B, slow(&world, 1)).unwrap();
     let hangs = shelf.take().unwrap();
@@ -71,10 +71,10 @@ fn a_job_that_hangs_is_handed_out_again<S: Instance>() {
         shelf.len() > 0
     });
     shelf.run();
-    assert_eq!(revealed(&unread(&events)).len(), 1);
+    assert_eq!(revealed(&unread(&effects)).len(), 1);
     // The first comes back after all, and says nothing new.
     hangs();
-    assert!(unread(&events).is_empty());
+    assert!(unread(&effects).is_empty());
     assert_eq!(driver.figures().unwrap().jobs, 0);
 }
 
@@ -88,14 +88,14 @@ fn a_chain_of_jobs_on_the_calling_thread_does_not_nest<S: Instance>() {
         task();
         depth.fetch_sub(1, SeqCst);
     };
-    let options = Options { jobs: 1, events: usize::MAX, ..QUICK };
-    let (driver, events) = start(&world, &Paper::default(), pool, options);
+    let options = Options { jobs: 1, effects: usize::MAX, ..QUICK };
+    let (driver, effects) = start(&world, &Paper::default(), pool, options);
     for number in 1..=20 {
         driver.on_finalize(slot(number), Some(V)).unwrap();
     }
     for number in 1..=20 {
         driver.on_message(B, slow(&world, number)).unwrap();
     }
-    assert_eq!(revealed(&unread(&events)).len(), 20);
+    assert_eq!(revealed(&unread(&effects)).len(), 20);
     assert_eq!(deepest.load(SeqCst), 1);
 }

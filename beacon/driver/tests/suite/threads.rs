@@ -6,9 +6,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use beacon::{Bls, Message, Path, Reveal, Wvuf};
+use beacon::{Beacon, Bls, Effect, Message, Path, Reveal, Wvuf};
 use crypto_core::access::Party;
-use driver::{Driver, Event, MessageError, Options, Receiver, Stopped, Task};
+use driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
 use journal::Memory;
 
 use crate::fixture::*;
@@ -16,16 +16,21 @@ use crate::tools::until;
 
 const SLOTS: u64 = 12;
 
-type Committee<S> = Vec<(Party, Driver<S>, Receiver<Event<S>>)>;
+type Committee<S> = Vec<(Party, Driver<Beacon<S>>, Receiver<Effect<S>>)>;
 
 fn committee<S: Instance>(world: &World<S>, pool: impl driver::Pool + Clone) -> Committee<S> {
     let parties = world.parties().into_iter();
     parties
         .map(|me| {
             let config = world.config(me, &BOTH);
-            let started = Driver::start(config, Memory::new(), pool.clone(), Options::default());
-            let (driver, events) = started.unwrap();
-            (me, driver, events)
+            let started = Driver::start(
+                |records| Beacon::new(config, &records),
+                Memory::new(),
+                pool.clone(),
+                Options::default(),
+            );
+            let (driver, effects) = started.unwrap();
+            (me, driver, effects)
         })
         .collect()
 }
@@ -62,7 +67,10 @@ impl<S: Instance> Post<S> {
     }
 }
 
-fn carry<S: Instance>(drivers: &[Driver<S>], letters: std::sync::mpsc::Receiver<Letter<S>>) {
+fn carry<S: Instance>(
+    drivers: &[Driver<Beacon<S>>],
+    letters: std::sync::mpsc::Receiver<Letter<S>>,
+) {
     for (from, to, message) in letters {
         for _ in 0..3 {
             match drivers[to].on_message(from, message.clone()) {
@@ -74,7 +82,7 @@ fn carry<S: Instance>(drivers: &[Driver<S>], letters: std::sync::mpsc::Receiver<
     }
 }
 
-fn run_engine<S: Instance>(driver: &Driver<S>, mut post: Post<S>) {
+fn run_engine<S: Instance>(driver: &Driver<Beacon<S>>, mut post: Post<S>) {
     for number in 1..=SLOTS {
         let partial = driver.on_prefinalize(slot(number), view(number, 0), V).unwrap();
         post.send(Recipient::All, &partial.unwrap());
@@ -84,22 +92,22 @@ fn run_engine<S: Instance>(driver: &Driver<S>, mut post: Post<S>) {
 
 /// Until the stream ends; a party that has everything goes on answering those that have not.
 fn read<S: Instance>(
-    events: &Receiver<Event<S>>,
+    effects: &Receiver<Effect<S>>,
     mut post: Post<S>,
     complete: &AtomicUsize,
 ) -> Vec<Reveal<S>> {
     let mut reveals = Vec::new();
-    while let Ok(event) = events.recv_blocking() {
+    while let Ok(event) = effects.recv_blocking() {
         match event {
-            Event::Send { to, message } => post.send(to, &message),
-            Event::Reveal(reveal) => {
+            Effect::Send { to, message } => post.send(to, &message),
+            Effect::Reveal(reveal) => {
                 reveals.push(*reveal);
                 if reveals.len() == usize::try_from(SLOTS).unwrap() {
                     complete.fetch_add(1, SeqCst);
                 }
             }
             // On a busy machine a party is behind by more than the others keep: here is the archive.
-            Event::Lookup { to, slots } => {
+            Effect::Lookup { to, slots } => {
                 for reveal in reveals.iter().filter(|reveal| slots.contains(&reveal.slot)) {
                     post.send(Recipient::One(to), &reveal.message());
                 }
@@ -124,13 +132,13 @@ fn hammered<S: Instance>(seed: u64, pool: impl driver::Pool + Clone) {
         threads.push(thread::spawn(move || carry(&drivers, letters)));
     }
     let complete = Arc::new(AtomicUsize::new(0));
-    for (me, driver, events) in committee {
+    for (me, driver, effects) in committee {
         let post = Post { me, links: links.clone(), turn: me.index() };
         let (clock, engine, own) = (driver.clone(), driver, post.clone());
         threads.push(thread::spawn(move || run_engine(&engine, own)));
         threads.push(thread::spawn(move || drop(clock.run_clock(Duration::from_millis(3)))));
         let complete = Arc::clone(&complete);
-        readers.push(thread::spawn(move || read(&events, post, &complete)));
+        readers.push(thread::spawn(move || read(&effects, post, &complete)));
     }
     drop(links);
     until("everybody", || complete.load(SeqCst) == 4);
@@ -155,7 +163,7 @@ fn a_thread_for_each_job() {
     hammered::<Wvuf>(842, |task: Task| drop(thread::spawn(task)));
 }
 
-/// A task for the events of each party, jobs where tokio puts what blocks; the engine's callbacks
+/// A task for the effects of each party, jobs where tokio puts what blocks; the engine's callbacks
 /// stand where a write to the disk may stand.
 #[test]
 fn tasks_and_a_runtime() {
@@ -168,25 +176,25 @@ fn tasks_and_a_runtime() {
     let drivers: Vec<_> = committee.iter().map(|(_, driver, _)| driver.clone()).collect();
     runtime.block_on(async {
         let mut readers = tokio::task::JoinSet::new();
-        for (me, driver, events) in committee {
+        for (me, driver, effects) in committee {
             let peers = drivers.clone();
             readers.spawn(async move {
                 let mut reveals = Vec::new();
                 while reveals.len() < usize::try_from(SLOTS).unwrap() {
                     let event = tokio::select! {
-                        event = events.recv() => event.unwrap(),
+                        event = effects.recv() => event.unwrap(),
                         () = tokio::time::sleep(Duration::from_millis(20)) => {
                             driver.tick().unwrap();
                             continue;
                         }
                     };
                     match event {
-                        Event::Send { message, .. } => deliver(&peers, me, &message),
-                        Event::Reveal(reveal) => reveals.push(*reveal),
+                        Effect::Send { message, .. } => deliver(&peers, me, &message),
+                        Effect::Reveal(reveal) => reveals.push(*reveal),
                         other => panic!("{other:?}"),
                     }
                 }
-                (me, events, reveals)
+                (me, effects, reveals)
             });
         }
         for number in 1..=SLOTS {
@@ -211,7 +219,7 @@ fn tasks_and_a_runtime() {
     });
 }
 
-fn deliver<S: Instance>(drivers: &[Driver<S>], from: Party, message: &Message<S>) {
+fn deliver<S: Instance>(drivers: &[Driver<Beacon<S>>], from: Party, message: &Message<S>) {
     for (_, driver) in drivers.iter().enumerate().filter(|(to, _)| *to != from.index()) {
         driver.on_message(from, message.clone()).unwrap();
     }

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver as Inlet, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use beacon::{Config, Message, Path, Reveal};
-use driver::{Driver, Event, Options, Receiver, Task};
+use beacon::{Beacon, Config, Effect, Message, Path, Reveal};
+use driver::{Driver, Options, Receiver, Task};
 use journal::{Doing, Journal, JournalError, Memory};
 
 use crate::fixture::*;
@@ -103,26 +103,27 @@ pub(crate) fn start<S: Instance>(
     journal: &Paper,
     pool: impl driver::Pool,
     options: Options,
-) -> (Driver<S>, Receiver<Event<S>>) {
-    Driver::start(config(world, &mut journal.clone()), journal.clone(), pool, options).unwrap()
+) -> (Driver<Beacon<S>>, Receiver<Effect<S>>) {
+    let config = config(world, &mut journal.clone());
+    Driver::start(|records| Beacon::new(config, &records), journal.clone(), pool, options).unwrap()
 }
 
 /// All that can be read now.
-pub(crate) fn unread<S: Instance>(events: &Receiver<Event<S>>) -> Vec<Event<S>> {
-    std::iter::from_fn(|| events.try_recv().ok()).collect()
+pub(crate) fn unread<S: Instance>(effects: &Receiver<Effect<S>>) -> Vec<Effect<S>> {
+    std::iter::from_fn(|| effects.try_recv().ok()).collect()
 }
 
-pub(crate) fn to_send<S: Instance>(events: &[Event<S>]) -> Vec<Message<S>> {
-    let sent = events.iter().filter_map(|event| match event {
-        Event::Send { message, .. } => Some(message.clone()),
+pub(crate) fn to_send<S: Instance>(effects: &[Effect<S>]) -> Vec<Message<S>> {
+    let sent = effects.iter().filter_map(|event| match event {
+        Effect::Send { message, .. } => Some(message.clone()),
         _ => None,
     });
     sent.collect()
 }
 
-pub(crate) fn revealed<S: Instance>(events: &[Event<S>]) -> Vec<Reveal<S>> {
-    let reveals = events.iter().filter_map(|event| match event {
-        Event::Reveal(reveal) => Some((**reveal).clone()),
+pub(crate) fn revealed<S: Instance>(effects: &[Effect<S>]) -> Vec<Reveal<S>> {
+    let reveals = effects.iter().filter_map(|event| match event {
+        Effect::Reveal(reveal) => Some((**reveal).clone()),
         _ => None,
     });
     reveals.collect()
