@@ -94,6 +94,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-driver",
             "prefinal-engine",
             "prefinal-protocol",
             "prefinal-pvss-dkg",

@@ -21,7 +21,7 @@
 //! | call                | returns when                                          | never                        |
 //! |---------------------|-------------------------------------------------------|------------------------------|
 //! | `on_prefinalize`    | the promise is durable, with the partial               | is dropped                   |
-//! | `on_finalize`       | the slot is durable and the slow partial is an event    | is dropped                   |
+//! | `on_finalize`       | the slot is durable and the slow partial is an effect   | is dropped                   |
 //! | `on_view_abandoned` | that is durable: sign the timeout after it              | is dropped                   |
 //! | `on_message`        | the message waits; often it is handled by then         | waits for a disk or a pairing |
 //!

@@ -264,7 +264,7 @@ impl<M: Driven> Shared<M> {
                     self.inbox.job(running.jobs.order(now, job));
                     self.jobs_out.store(running.jobs.len(), SeqCst);
                 }
-                Err(event) => self.effects.try_send(event).map_err(|_| Stopped::Unheard)?,
+                Err(other) => self.effects.try_send(other).map_err(|_| Stopped::Unheard)?,
             }
         }
         if running.epoch != Some(running.machine.machine().newest()) {

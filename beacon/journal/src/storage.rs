@@ -2,7 +2,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Records in order, as bytes, that outlive the process.
 pub trait Journal {
@@ -31,6 +31,31 @@ pub trait Journal {
     /// # Errors
     /// If that is not certain. The journal is of no use any more.
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError>;
+}
+
+/// A journal that others hold as well: an engine's own log, or a test that looks at it.
+///
+/// After a panic under the lock what was written last is not certain, so nothing more is written or read.
+impl<J: Journal + ?Sized> Journal for Arc<Mutex<J>> {
+    fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
+        held(self, Doing::Append)?.append(record)
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        held(self, Doing::Sync)?.sync()
+    }
+
+    fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
+        held(self, Doing::Replay)?.replay()
+    }
+
+    fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
+        held(self, Doing::Replace)?.replace(records)
+    }
+}
+
+fn held<J: ?Sized>(journal: &Mutex<J>, doing: Doing) -> Result<MutexGuard<'_, J>, JournalError> {
+    journal.lock().map_err(|_| JournalError::storage(doing, "a thread panicked while it wrote"))
 }
 
 impl<J: Journal + ?Sized> Journal for Box<J> {

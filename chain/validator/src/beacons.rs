@@ -84,6 +84,11 @@ impl<S: Keyed> Beacons<S> {
         running.epochs.beacon(EpochId::new(self.awaited.get().checked_sub(1)?))
     }
 
+    /// The first slot that has no value yet; the first of all before there is a beacon.
+    pub(crate) fn head(&self) -> Slot {
+        self.running.as_ref().map_or(Slot::new(0), |running| running.epochs.head())
+    }
+
     pub(crate) fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
         self.running.as_ref()?.epochs.beacon(epoch)
     }

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod beacons;
+mod driven;
 mod early;
 mod engines;
 pub mod handovers;

@@ -93,7 +93,8 @@ pub enum Input<S: Keyed> {
         /// The view.
         view: View,
     },
-    /// What the engine of this epoch told the world in an earlier life: the answer to [`Effect::Prepare`].
+    /// What the engine of this epoch told the world in an earlier life: the answer to [`Effect::Prepare`]
+    /// where each epoch has its own.
     Prepared(EpochId, Past),
     /// A peer's message, from an authenticated link.
     Received {
@@ -113,9 +114,9 @@ pub type Output<S> = protocol::Output<Record, Effect<S>>;
 
 /// What a participant wants done, its records aside.
 pub enum Effect<S: Keyed> {
-    /// The committee of an epoch is known, and its first slot. An engine that begins again with each epoch
-    /// is to be made now; one that goes on learns whose votes count. Nothing of that epoch is done before
-    /// [`Input::Prepared`].
+    /// The committee of an epoch is known, and its first slot. An engine that goes on learns whose votes
+    /// count from there on. One that begins again with each epoch is to be made now, and nothing of
+    /// the epoch is done before [`Input::Prepared`].
     Prepare {
         /// What the committee agrees on.
         setup: Arc<Setup>,
@@ -174,12 +175,15 @@ pub struct Host {
     pub fast_attempt: Option<u32>,
     /// How the engine goes through epochs.
     pub line: Line,
-    /// What the first epoch's engine told the world in an earlier life.
+    /// What the first epoch's engine told the world in an earlier life; nothing if all that leaves early is
+    /// on the participant's own record.
     pub past: Past,
 }
 
 /// Key generations, handovers and beacons of one party, through all epochs of a chain.
 pub struct Participant<S: Keyed> {
+    identity: Arc<Identity>,
+    parties: usize,
     line: Line,
     current: EpochId,
     handovers: Handovers<S>,
@@ -213,7 +217,7 @@ impl<S: Keyed> Participant<S> {
     /// If the records are not this party's.
     pub fn new(
         setup: &Arc<Setup>,
-        identity: &Identity,
+        identity: &Arc<Identity>,
         life: Life,
         records: Vec<Record>,
         host: Host,
@@ -234,6 +238,8 @@ impl<S: Keyed> Participant<S> {
         let Host { quorum, fast_attempt, line, past: told } = host;
         let origin = Origin { me, life, fast_attempt, quorum };
         let mut participant = Self {
+            identity: Arc::clone(identity),
+            parties: setup.members.len(),
             line,
             current: first,
             handovers: Handovers::new(Arc::clone(setup), me, dealt)?,
@@ -258,7 +264,7 @@ impl<S: Keyed> Participant<S> {
 
     /// The beacon of the last epoch whose keys this party has.
     #[must_use]
-    pub fn newest(&self) -> Option<&Beacon<S>> {
+    pub fn newest_beacon(&self) -> Option<&Beacon<S>> {
         self.beacons.newest()
     }
 
@@ -272,6 +278,30 @@ impl<S: Keyed> Participant<S> {
     #[must_use]
     pub const fn epoch(&self) -> EpochId {
         self.current
+    }
+
+    /// Whose secrets its jobs need.
+    #[must_use]
+    pub const fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// How many parties there are in all epochs.
+    #[must_use]
+    pub const fn parties(&self) -> usize {
+        self.parties
+    }
+
+    /// The epoch whose keys do not suffice yet.
+    #[must_use]
+    pub const fn awaited(&self) -> EpochId {
+        self.beacons.awaited()
+    }
+
+    /// The first slot that has no value yet.
+    #[must_use]
+    pub fn head(&self) -> Slot {
+        self.beacons.head()
     }
 
     /// The last slot that is final and known to lie before a boundary.
@@ -351,7 +381,8 @@ impl<S: Keyed> Participant<S> {
     fn prepare(&mut self, setup: &Arc<Setup>, first: Slot) -> bool {
         let epoch = setup.context.epoch;
         if self.announced < epoch {
-            (self.announced, self.prepared) = (epoch, false);
+            // An engine that goes on has nothing to make ready.
+            (self.announced, self.prepared) = (epoch, self.line == Line::Continuous);
             self.effect(Effect::Prepare { setup: Arc::clone(setup), first });
         }
         self.prepared || epoch < self.announced

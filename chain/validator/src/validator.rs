@@ -80,7 +80,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     /// The beacon of the last epoch whose keys this party has.
     #[must_use]
     pub fn beacon(&self) -> Option<&Beacon<S>> {
-        self.participant.newest()
+        self.participant.newest_beacon()
     }
 
     /// The epoch whose engine orders blocks.

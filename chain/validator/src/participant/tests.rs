@@ -247,7 +247,7 @@ fn a_participant_whose_beacon_is_refused_says_why_and_does_nothing_more() {
         )))
     );
     assert!(refused, "{keys:?}");
-    assert!(participant.newest().is_none() && participant.wake_at().is_none());
+    assert!(participant.newest_beacon().is_none() && participant.wake_at().is_none());
     participant.handle(Instant::at(Duration::from_secs(3600)), Input::Tick);
     assert!(participant.poll().is_none());
 }

@@ -1,0 +1,264 @@
+//! Participants behind drivers, around an engine of somebody else's that orders the slots of all epochs:
+//! they make a key, hand it over twice, and crash anywhere.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU64;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use beacon::{Function, Life, Path, Slot, Value, View, epochs};
+use crypto_core::access::Party;
+use crypto_core::context::EpochId;
+use crypto_core::drand::RoundNumber;
+use crypto_core::threshold;
+use driver::{Driver, MessageError, Options, Receiver, Task};
+use engine::{Block, Past, Quorum};
+use journal::Memory;
+use protocol::Recipient;
+use validator::Event;
+use validator::keygen::KeygenError;
+use validator::participant::{Effect, Host, Line, Participant, Record};
+use validator::rota::Rota;
+use validator::scheme::{Bls, Keyed, Wvuf};
+use validator::setup::{Algorithm, Identity, Plan, Setup, found};
+use weighted_rounding::{Ratio, Stake};
+
+/// Who has how much stake in each epoch: the last joins, the second leaves.
+const STAKES: [[u128; 5]; 3] = [[30, 30, 20, 20, 0], [25, 30, 20, 0, 25], [25, 0, 25, 25, 25]];
+const LAST: u64 = 48;
+/// The party that crashes.
+const CRASHES: Party = Party::new(2);
+
+struct World {
+    setup: Arc<Setup>,
+    identities: Vec<Arc<Identity>>,
+}
+
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let plan = |stakes: [u128; 5]| {
+        let stakes = stakes.map(Stake::new).to_vec();
+        Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap()
+    };
+    let (setup, identities) = found(&plan(STAKES[0]), 1).unwrap();
+    let plans = [plan(STAKES[1]), plan(STAKES[2])];
+    let every = NonZeroU64::new(12).unwrap();
+    let setup = Rota::chain(setup, &plans, identities.iter(), every).unwrap();
+    World { setup: Arc::new(setup), identities: identities.into_iter().map(Arc::new).collect() }
+});
+
+type Started<S> = (Driver<Participant<S>>, Receiver<Effect<S>>);
+
+/// On the spot.
+fn here(task: Task) {
+    task();
+}
+
+/// Values, and the paths on which they came.
+type Shown<S> = BTreeMap<u64, (<S as Function>::Output, Path)>;
+
+/// The engine, the parties, and everything between them in the order in which it was sent.
+struct Net<S: Keyed> {
+    journals: Vec<Arc<Mutex<Memory>>>,
+    drivers: Vec<Started<S>>,
+    mempool: Vec<Arc<[u8]>>,
+    queue: VecDeque<(Party, Recipient<Party>, Vec<u8>)>,
+    shown: Vec<Shown<S>>,
+    committees: BTreeMap<EpochId, (Slot, S::Committee)>,
+    entered: Vec<BTreeSet<EpochId>>,
+    /// How many steps the party that crashes has made, and behind which it does.
+    steps: usize,
+    crash: Option<usize>,
+}
+
+impl<S: Keyed> Net<S> {
+    fn new(crash: Option<usize>) -> Self {
+        let parties = WORLD.identities.len();
+        let journals: Vec<_> = (0..parties).map(|_| Arc::new(Mutex::new(Memory::new()))).collect();
+        let drivers = journals.iter().zip(&WORLD.identities);
+        let drivers = drivers.map(|(journal, one)| start(one, journal, Life::First)).collect();
+        let mut net = Self {
+            journals,
+            drivers,
+            mempool: Vec::new(),
+            queue: VecDeque::new(),
+            shown: vec![Shown::<S>::new(); parties],
+            committees: BTreeMap::new(),
+            entered: vec![BTreeSet::new(); parties],
+            steps: 0,
+            crash,
+        };
+        parties_of(&WORLD.setup).for_each(|party| net.carry_out(party));
+        net
+    }
+
+    /// Behind each call what it led to is carried out, and the crash comes if it is due.
+    fn step(&mut self, party: Party, call: impl FnOnce(&Driver<Participant<S>>)) {
+        call(&self.drivers[party.index()].0);
+        self.carry_out(party);
+        self.steps += usize::from(party == CRASHES);
+        if party == CRASHES && self.crash == Some(self.steps) {
+            self.crash = None;
+            let left = self.journals[party.index()].lock().unwrap().after_crash(0);
+            let (identity, journal) =
+                (&WORLD.identities[party.index()], Arc::new(Mutex::new(left)));
+            self.drivers[party.index()] = start(identity, &journal, Life::later([1; 16]));
+            self.journals[party.index()] = journal;
+            self.carry_out(party);
+        }
+    }
+
+    fn carry_out(&mut self, party: Party) {
+        while let Ok(effect) = self.drivers[party.index()].1.try_recv() {
+            match effect {
+                Effect::Send { to, message } => self.post(party, to, &message),
+                Effect::Submit { transaction, .. } => self.mempool.push(transaction.into()),
+                Effect::Enter { setup, .. } => {
+                    self.entered[party.index()].insert(setup.context.epoch);
+                }
+                Effect::Tell(Event::Revealed(reveal)) => {
+                    let value = (reveal.output.clone(), reveal.path);
+                    let before = self.shown[party.index()].insert(reveal.slot.get(), value);
+                    let same = before.is_none_or(|(before, _)| before == reveal.output);
+                    assert!(same, "{party}, {}: two values", reveal.slot);
+                }
+                Effect::Tell(Event::Ready { epoch, first_slot, committees }) => {
+                    let known = self.committees.insert(epoch, (first_slot, committees.slow));
+                    assert!(known.is_none_or(|(first, _)| first == first_slot), "{epoch}");
+                }
+                Effect::Tell(Event::Accused { fault, .. }) => panic!("{party}: {fault}"),
+                Effect::Tell(Event::Halted(why)) => panic!("{party}: {why}"),
+                Effect::Tell(_) | Effect::Ordered { .. } | Effect::Prepare { .. } => {}
+                Effect::Run(_) => panic!("the pool has the jobs"),
+            }
+        }
+    }
+
+    fn post(&mut self, from: Party, to: Recipient<Party>, message: &epochs::Message<S>) {
+        self.queue.push_back((from, to, borsh::to_vec(message).unwrap()));
+    }
+
+    fn deliver(&mut self) {
+        while let Some((from, to, bytes)) = self.queue.pop_front() {
+            for party in parties_of(&WORLD.setup).filter(|party| *party != from) {
+                if to == Recipient::All || to == Recipient::One(party) {
+                    let message = borsh::from_slice(&bytes).unwrap();
+                    self.step(party, |driver| driver.on_message(from, message).unwrap());
+                }
+            }
+        }
+    }
+
+    /// One slot of an engine that knows nothing of epochs.
+    fn order(&mut self, number: u64) {
+        let slot = Slot::new(number);
+        let transactions = std::mem::take(&mut self.mempool);
+        let block = Block { value: Value::new([7; 32]), transactions };
+        for party in parties_of(&WORLD.setup) {
+            let mut vote = None;
+            self.step(party, |driver| {
+                vote = driver.on_prefinalize(slot, View::new(slot, 0), block.value).unwrap();
+            });
+            vote.iter().for_each(|message| self.post(party, Recipient::All, message));
+        }
+        self.deliver();
+        for party in parties_of(&WORLD.setup) {
+            let block = block.clone();
+            self.step(party, |driver| driver.on_finalize(slot, Some(block)).unwrap());
+        }
+        self.deliver();
+    }
+
+    fn run(&mut self) {
+        (1..=LAST).for_each(|number| self.order(number));
+    }
+
+    /// Everybody has every value, they are the same, and the committee's keys say that they are right.
+    fn check(&self) {
+        let first = self.committees[&EpochId::new(0)].0.get();
+        for (shown, entered) in self.shown.iter().zip(&self.entered) {
+            assert!(shown.keys().copied().eq(first..=LAST), "{:?}", shown.keys());
+            let both = shown.values().zip(self.shown[0].values());
+            assert!(both.into_iter().all(|((one, _), (other, _))| one == other));
+            assert!(entered.iter().copied().eq([1, 2].map(EpochId::new)), "{entered:?}");
+        }
+    }
+}
+
+fn parties_of(setup: &Setup) -> impl Iterator<Item = Party> + use<> {
+    (0..).map(Party::new).take(setup.members.len())
+}
+
+fn start<S: Keyed>(
+    identity: &Arc<Identity>,
+    journal: &Arc<Mutex<Memory>>,
+    life: Life,
+) -> Started<S> {
+    let build = |records: Vec<Record>| -> Result<_, KeygenError> {
+        let host = Host {
+            quorum: Quorum::BYZANTINE,
+            fast_attempt: Some(0),
+            line: Line::Continuous,
+            past: Past::default(),
+        };
+        Participant::new(&WORLD.setup, identity, life, records, host)
+    };
+    Driver::start(build, Arc::clone(journal), here, Options::default()).unwrap()
+}
+
+/// The values are the rounds of one chain under one key, whoever the committee is.
+#[test]
+fn a_key_is_made_and_handed_over_behind_the_drivers() {
+    let mut net = Net::<Bls>::new(None);
+    net.run();
+    net.check();
+    let (first, committee) = &net.committees[&EpochId::new(0)];
+    for (_, other) in net.committees.values() {
+        assert_eq!(Bls::public_key(other), Bls::public_key(committee));
+    }
+    for (slot, (value, _)) in &net.shown[0] {
+        let round = RoundNumber::new(slot - first.get() + 1).unwrap();
+        assert_eq!(committee.verify_result(&threshold::Message::round(round), value), Ok(()));
+    }
+    // The fast path works in every epoch.
+    for (epoch, (first, _)) in &net.committees {
+        let slots = net.shown[0].range(first.get() + 4..).take(2);
+        assert!(slots.into_iter().all(|(_, (_, path))| *path == Path::Fast), "{epoch}");
+    }
+}
+
+#[test]
+fn a_scheme_with_a_fresh_key_in_each_epoch_goes_on_as_well() {
+    let mut net = Net::<Wvuf>::new(None);
+    net.run();
+    net.check();
+    assert_eq!(net.committees.len(), STAKES.len());
+}
+
+/// In the key generation, at a boundary, between record and message.
+#[test]
+fn a_crash_anywhere_loses_neither_keys_nor_values() {
+    let mut whole = Net::<Bls>::new(None);
+    whole.run();
+    let points = 16;
+    for point in 1..=points {
+        let crash = whole.steps * point / points;
+        println!("crash behind step {crash} of {}", whole.steps);
+        let mut net = Net::<Bls>::new(Some(crash));
+        net.run();
+        net.check();
+    }
+}
+
+/// Parties are those of the chain, in every epoch.
+#[test]
+fn a_stranger_has_no_room() {
+    let net = Net::<Bls>::new(None);
+    let message = beacon::Message::Request { slot: Slot::new(1) };
+    let message = epochs::Message { epoch: EpochId::new(0), message };
+    let said = net.drivers[0].0.on_message(Party::new(5), message);
+    assert!(matches!(said, Err(MessageError::NotMember { members: 5, .. })), "{said:?}");
+}
