@@ -210,8 +210,21 @@ impl<L: Channels> Stack<L> {
     /// # Errors
     /// If the channel is not in use, its next committee does not follow, or has a key of another channel.
     pub fn hand_over(&mut self, next: L::Config) -> Result<(), StackError> {
+        self.hand_over_again(next, &[])
+    }
+
+    /// As [`Self::hand_over`], for a party that comes to the boundary again because it restarted: `records`
+    /// are what it has on record, of any channel and epoch.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn hand_over_again(
+        &mut self,
+        next: L::Config,
+        records: &[Record],
+    ) -> Result<(), StackError> {
         check_keys::<L>(&self.channels, Some(&next))?;
-        L::hand_over(&mut self.channels, Channel::new(0), next)?;
+        L::hand_over(&mut self.channels, Channel::new(0), next, records)?;
         self.collect();
         Ok(())
     }
@@ -300,6 +313,14 @@ impl<L: Channels> Job<L> {
     #[must_use]
     pub const fn of_channel(&self) -> &L::Job {
         &self.0
+    }
+}
+
+impl<L: Channels> Verdict<L> {
+    /// What came of [`Job::of_channel`].
+    #[must_use]
+    pub const fn new(of_channel: L::Verdict) -> Self {
+        Self(of_channel)
     }
 }
 

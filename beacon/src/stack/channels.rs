@@ -42,7 +42,8 @@ impl Channel {
     }
 
     /// The place behind; a stack refuses lists that have more of them than numbers.
-    const fn next(self) -> Self {
+    #[must_use]
+    pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 }
@@ -200,14 +201,15 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// The channels one by one, to be looked at; `None` for each that is not in use.
     fn each(epochs: &Self::Epochs) -> Vec<Option<&dyn AnyEpochs>>;
 
-    /// The next committee of one channel.
+    /// The next committee of one channel; `records` are those of an earlier life, of all channels.
     ///
     /// # Errors
     /// If the channel is not in use, or the committee does not follow.
     fn hand_over(
         epochs: &mut Self::Epochs,
         channel: Channel,
-        config: Self::Config,
+        next: Self::Config,
+        records: &[Record],
     ) -> Result<(), StackError>;
 
     /// The next committees are without this party.
@@ -269,8 +271,13 @@ impl Channels for () {
         Vec::new()
     }
 
-    fn hand_over((): &mut (), _: Channel, config: Infallible) -> Result<(), StackError> {
-        match config {}
+    fn hand_over(
+        (): &mut (),
+        _: Channel,
+        next: Infallible,
+        _: &[Record],
+    ) -> Result<(), StackError> {
+        match next {}
     }
 
     fn leave((): &mut (), _: Slot) -> Result<(), StackError> {
@@ -353,13 +360,17 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
     fn hand_over(
         (first, rest): &mut Self::Epochs,
         channel: Channel,
-        config: Self::Config,
+        next: Self::Config,
+        records: &[Record],
     ) -> Result<(), StackError> {
-        match config {
+        match next {
             OneOf::First(config) => {
-                Ok(first.as_mut().ok_or(StackError::Unused(channel))?.hand_over(config)?)
+                let own = records.iter().filter(|record| record.channel == channel);
+                let own: Vec<_> = own.map(|record| record.record).collect();
+                let first = first.as_mut().ok_or(StackError::Unused(channel))?;
+                Ok(first.hand_over_again(config, &own)?)
             }
-            OneOf::Rest(config) => L::hand_over(rest, channel.next(), config),
+            OneOf::Rest(config) => L::hand_over(rest, channel.next(), config, records),
         }
     }
 

@@ -51,11 +51,15 @@ impl<L: Channels> Envelope<L> {
         each.saturating_mul(Self::MOST).saturating_add(8 + 4)
     }
 
-    pub(super) fn one(epoch: EpochId, message: L::Message) -> Self {
+    /// An envelope with one message.
+    #[must_use]
+    pub fn one(epoch: EpochId, message: L::Message) -> Self {
         Self { epoch, messages: vec![message] }
     }
 
-    pub(super) fn into_messages(self) -> Vec<L::Message> {
+    /// The messages alone.
+    #[must_use]
+    pub fn into_messages(self) -> Vec<L::Message> {
         self.messages
     }
 }

@@ -2,58 +2,72 @@
 //!
 //! A boundary is known before everybody has its keys. From there on what the engine says is kept until the
 //! next beacon begins; nothing is released early there, so these slots take the slow path.
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use ::beacon::epochs::{Epochs, Input, Output};
-use ::beacon::{
-    Beacon, Config, Life, Limits, Message, Path, Paths, Record, Sharing, Slot, Value, View, epochs,
+use ::beacon::epochs::{self, Epochs};
+use ::beacon::stack::{
+    self, Channel, Channels, Envelope, Event, Input, OneOf, Output, Stack, records_of,
 };
+use ::beacon::{Beacon, Config, Life, Limits, Path, Paths, Sharing, Slot, Value, View};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
 use engine::Quorum;
 use protocol::{Instant, Machine};
 
+use crate::beside::{Basis, Beside};
 use crate::early::Early;
 use crate::keygen;
 use crate::scheme::{AdmittedKeys, Keyed};
-use crate::setup::{Algorithm, Setup};
+use crate::setup::{Algorithm, Identity, Setup};
 use crate::words::HaltError;
+
+/// The channel whose keys are made on the chain.
+pub(crate) const DEALT: Channel = Channel::new(0);
 
 /// What a party and its engine bring to every beacon.
 pub(crate) struct Origin {
-    pub(crate) me: Party,
+    pub(crate) identity: Arc<Identity>,
     pub(crate) life: Life,
     pub(crate) fast_attempt: Option<u32>,
     pub(crate) quorum: Quorum,
 }
 
 /// The beacons that have begun, and what the next one will have to be told.
-pub(crate) struct Beacons<S: Keyed> {
+pub(crate) struct Beacons<S: Keyed, L: Beside> {
     origin: Origin,
-    running: Option<Box<Running<S>>>,
+    running: Option<Box<Running<S, L>>>,
     /// The epoch whose keys are awaited.
     awaited: EpochId,
     /// Its first slot, once it is known.
     boundary: Option<Slot>,
-    records: Vec<epochs::Record>,
-    pub(crate) backlog: Backlog<S>,
+    records: Vec<stack::Record>,
+    pub(crate) backlog: Backlog<S, L>,
 }
 
-struct Running<S: Keyed> {
-    epochs: Epochs<S>,
+struct Running<S: Keyed, L: Beside> {
+    stack: Stack<(S, L)>,
     /// The chain's first slot with a value: rounds count from there.
     first: Slot,
 }
 
-/// What the next beacon will have to be told.
-pub(crate) struct Backlog<S: Keyed> {
-    finalized: Vec<(Slot, Option<Value>)>,
-    abandoned: Option<View>,
-    pub(crate) messages: Early<Message<S>>,
+impl<S: Keyed, L: Beside> Running<S, L> {
+    /// Not in use only where somebody made a stack without it.
+    fn dealt(&self) -> Option<&Epochs<S>> {
+        self.stack.channels().0.as_ref()
+    }
 }
 
-impl<S: Keyed> Beacons<S> {
+/// What the next beacon will have to be told.
+pub(crate) struct Backlog<S: Keyed, L: Beside> {
+    finalized: Vec<(Slot, Option<Value>)>,
+    abandoned: Option<View>,
+    pub(crate) envelopes: Early<Envelope<(S, L)>>,
+}
+
+impl<S: Keyed, L: Beside> Beacons<S, L> {
     /// None yet; `records` are those of all epochs.
-    pub(crate) fn new(origin: Origin, first: EpochId, records: Vec<epochs::Record>) -> Self {
+    pub(crate) fn new(origin: Origin, first: EpochId, records: Vec<stack::Record>) -> Self {
         Self {
             origin,
             running: None,
@@ -80,43 +94,59 @@ impl<S: Keyed> Beacons<S> {
 
     /// The beacon of the last epoch that has begun.
     pub(crate) fn newest(&self) -> Option<&Beacon<S>> {
-        let running = self.running.as_ref()?;
-        running.epochs.beacon(EpochId::new(self.awaited.get().checked_sub(1)?))
+        self.beacon(EpochId::new(self.awaited.get().checked_sub(1)?))
+    }
+
+    /// How many bytes each party's envelopes have at most, in any epoch that is here.
+    pub(crate) fn longest_messages(&self) -> BTreeMap<Party, usize> {
+        let mut longest: BTreeMap<Party, usize> = BTreeMap::new();
+        let each = self.running.iter().flat_map(|running| running.stack.longest_messages());
+        for ((_, party), bytes) in each {
+            let most = longest.entry(party).or_default();
+            *most = (*most).max(bytes);
+        }
+        longest
     }
 
     /// The first slot that has no value yet; the first of all before there is a beacon.
     pub(crate) fn head(&self) -> Slot {
-        self.running.as_ref().map_or(Slot::new(0), |running| running.epochs.head())
+        self.running.as_ref().map_or(Slot::new(0), |running| running.stack.head())
     }
 
     pub(crate) fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
-        self.running.as_ref()?.epochs.beacon(epoch)
+        self.running.as_ref()?.dealt()?.beacon(epoch)
     }
 
     /// Tells the beacons, or keeps what one will have to be told.
-    pub(crate) fn tell(&mut self, now: Instant, input: Input<S>) {
+    pub(crate) fn tell(&mut self, now: Instant, input: Input<(S, L)>) {
         let waits = match &input {
-            Input::Prefinalized { slot, .. } | Input::Finalized { slot, .. } => self.awaits(*slot),
-            Input::Received { message, .. } => message.epoch >= self.awaited,
+            Input::All(Event::Prefinalized { slot, .. } | Event::Finalized { slot, .. }) => {
+                self.awaits(*slot)
+            }
+            Input::Received { envelope, .. } => envelope.epoch() >= self.awaited,
             _ => self.running.is_none(),
         };
         match (&mut self.running, input) {
-            (Some(running), input) if !waits => running.epochs.handle(now, input),
-            (_, Input::Finalized { slot, value }) => self.backlog.finalized.push((slot, value)),
-            (_, Input::Abandoned { view }) => {
+            (Some(running), input) if !waits => running.stack.handle(now, input),
+            (_, Input::All(Event::Finalized { slot, value })) => {
+                self.backlog.finalized.push((slot, value));
+            }
+            (_, Input::All(Event::Abandoned { view })) => {
                 self.backlog.abandoned = self.backlog.abandoned.max(Some(view));
             }
-            (_, Input::Received { from, message }) if message.epoch == self.awaited => {
-                self.backlog.messages.keep(from, message.message);
+            (_, Input::Received { from, envelope }) if envelope.epoch() == self.awaited => {
+                self.backlog.envelopes.keep(from, envelope);
             }
             // Without keys there is nothing to release early, and nobody to check a job for.
             _ => {}
         }
     }
 
-    /// What an engine released in an earlier life.
+    /// What an engine released in an earlier life: for all channels, since their partials leave together.
     pub(crate) fn remember(&mut self, epoch: EpochId, slot: Slot, value: Value) {
-        self.records.push(epochs::Record { epoch, record: Record::Released { slot, value } });
+        let record = epochs::Record { epoch, record: ::beacon::Record::Released { slot, value } };
+        let channels = (0..).map(Channel::new).take(<(S, L)>::COUNT);
+        self.records.extend(channels.map(|channel| stack::Record { channel, record }));
     }
 
     /// The awaited keys suffice: the beacon of their epoch begins, and is to be told the backlog.
@@ -124,31 +154,38 @@ impl<S: Keyed> Beacons<S> {
         &mut self,
         setup: &Setup,
         keys: keygen::Epoch<S>,
-    ) -> Result<Backlog<S>, HaltError> {
+    ) -> Result<Backlog<S, L>, HaltError> {
         let first = Slot::new(keys.first_slot);
         let origin = self.running.as_ref().map_or(first, |running| running.first);
+        let Origin { life, fast_attempt, quorum, .. } = self.origin;
+        let identity = &self.origin.identity;
         let config = Config {
             context: setup.context,
-            me: self.origin.me,
+            me: identity.me,
             paths: paths(setup, keys, origin),
             binding: S::binding(origin),
-            fast_attempt: self.origin.fast_attempt,
-            finality: setup.finality(self.origin.quorum)?,
+            fast_attempt,
+            finality: setup.finality(quorum)?,
             first,
-            life: self.origin.life,
+            life,
             limits: Limits::default(),
         };
         let epoch = setup.context.epoch;
-        let (own, later) = std::mem::take(&mut self.records)
+        let (own, later): (Vec<_>, _) = std::mem::take(&mut self.records)
             .into_iter()
-            .partition(|record: &epochs::Record| record.epoch <= epoch);
+            .partition(|record: &stack::Record| record.record.epoch <= epoch);
         self.records = later;
-        match &mut self.running {
-            Some(running) => running.epochs.hand_over_again(config, &own)?,
-            None => {
-                let epochs = Epochs::new([config], &own)?;
-                self.running = Some(Box::new(Running { epochs, first }));
+        let basis = Basis { setup, identity, first, life, fast_attempt, quorum };
+        if let Some(running) = &mut self.running {
+            running.stack.hand_over_again(OneOf::First(config), &own)?;
+            for config in L::next(&basis)? {
+                running.stack.hand_over_again(OneOf::Rest(config), &own)?;
             }
+        } else {
+            let dealt = Epochs::new([config], &records_of::<(S, L)>(&own, DEALT)?)?;
+            let beside = L::begin(&basis, DEALT.next(), &own)?;
+            let stack = Stack::new((Some(dealt), beside))?;
+            self.running = Some(Box::new(Running { stack, first }));
         }
         (self.awaited, self.boundary) = (epoch.next(), None);
         Ok(std::mem::take(&mut self.backlog))
@@ -160,39 +197,38 @@ impl<S: Keyed> Beacons<S> {
         let keys = [(late, Some(&keys.keys.slow)), (Path::Fast, keys.keys.fast.as_ref())];
         for (path, key) in keys {
             if let Some(key) = key.cloned() {
-                self.tell(now, Input::Admitted { epoch, path, key });
+                let input = epochs::Input::Admitted { epoch, path, key };
+                self.tell(now, Input::Of(OneOf::First(input)));
             }
         }
     }
 
-    pub(crate) fn poll(&mut self) -> Option<Output<S>> {
-        self.running.as_mut()?.epochs.poll()
+    pub(crate) fn poll(&mut self) -> Option<Output<(S, L)>> {
+        self.running.as_mut()?.stack.poll()
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        self.running.as_ref()?.epochs.wake_at()
+        self.running.as_ref()?.stack.wake_at()
     }
 }
 
 // Derived, it would ask for a default of the scheme.
-impl<S: Keyed> Default for Backlog<S> {
+impl<S: Keyed, L: Beside> Default for Backlog<S, L> {
     fn default() -> Self {
-        Self { finalized: Vec::new(), abandoned: None, messages: Early::default() }
+        Self { finalized: Vec::new(), abandoned: None, envelopes: Early::default() }
     }
 }
 
-impl<S: Keyed> Backlog<S> {
+impl<S: Keyed, L: Beside> Backlog<S, L> {
     /// In the order in which the beacon of that epoch has to be told.
-    pub(crate) fn inputs(self, epoch: EpochId) -> impl Iterator<Item = Input<S>> {
+    pub(crate) fn inputs(self) -> impl Iterator<Item = Input<(S, L)>> {
         // The beacon repeats what it released before a crash, unless it knows that it must not.
-        let abandoned = self.abandoned.map(|view| Input::Abandoned { view });
+        let abandoned = self.abandoned.map(|view| Input::All(Event::Abandoned { view }));
         let finalized = self.finalized.into_iter();
-        let finalized = finalized.map(|(slot, value)| Input::Finalized { slot, value });
-        let messages = self.messages.into_messages().map(move |(from, message)| Input::Received {
-            from,
-            message: epochs::Message { epoch, message },
-        });
-        abandoned.into_iter().chain(finalized).chain(messages)
+        let finalized = finalized.map(|(slot, value)| Event::Finalized { slot, value });
+        let envelopes = self.envelopes.into_messages();
+        let envelopes = envelopes.map(|(from, envelope)| Input::Received { from, envelope });
+        abandoned.into_iter().chain(finalized.map(Input::All)).chain(envelopes)
     }
 }
 

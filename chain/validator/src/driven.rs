@@ -4,70 +4,76 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::beacon::{Slot, Value, View, epochs};
+use ::beacon::stack::Envelope;
+use ::beacon::{Slot, Value, View};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
 use driver::{Driven, Summary};
 use engine::Block;
 use protocol::Recipient;
 
+use crate::beside::Beside;
 use crate::early;
 use crate::participant::{Effect, Input, Job, Participant, Record, Verdict};
 use crate::scheme::Keyed;
 use crate::setup::Identity;
 
-impl<S: Keyed> Driven for Participant<S> {
-    type Message = epochs::Message<S>;
-    type Job = (Arc<Identity>, Job<S>);
-    type Verdict = Verdict<S>;
+impl<S: Keyed, L: Beside> Driven for Participant<S, L>
+where
+    L::Epochs: Send,
+    L::Effect: Send,
+{
+    type Message = Envelope<(S, L)>;
+    type Job = (Arc<Identity>, Job<S, L>);
+    type Verdict = Verdict<S, L>;
     type Block = Block;
 
     /// What was ordered says who the committees are, and is kept from the first slot on.
     const SUMMARY: Option<Summary<Self>> = None;
 
-    fn start() -> Option<Input<S>> {
+    fn start() -> Option<Input<S, L>> {
         Some(Input::Start)
     }
 
-    fn prefinalized(slot: Slot, view: View, value: Value) -> Input<S> {
+    fn prefinalized(slot: Slot, view: View, value: Value) -> Input<S, L> {
         Input::Prefinalized { slot, view, value }
     }
 
-    fn finalized(slot: Slot, block: Option<Block>) -> Input<S> {
+    fn finalized(slot: Slot, block: Option<Block>) -> Input<S, L> {
         Input::Finalized { slot, block }
     }
 
-    fn abandoned(view: View) -> Input<S> {
+    fn abandoned(view: View) -> Input<S, L> {
         Input::Abandoned { view }
     }
 
-    fn received(from: Party, message: epochs::Message<S>) -> Input<S> {
-        Input::Received { from, message }
+    fn received(from: Party, envelope: Envelope<(S, L)>) -> Input<S, L> {
+        Input::Received { from, envelope }
     }
 
-    fn checked(verdict: Verdict<S>) -> Input<S> {
+    fn checked(verdict: Verdict<S, L>) -> Input<S, L> {
         Input::Checked(verdict)
     }
 
-    fn tick() -> Input<S> {
+    fn tick() -> Input<S, L> {
         Input::Tick
     }
 
-    fn job(&self, effect: Effect<S>) -> Result<Self::Job, Effect<S>> {
+    fn job(&self, effect: Effect<S, L>) -> Result<Self::Job, Effect<S, L>> {
         match effect {
             Effect::Run(job) => Ok((Arc::clone(self.identity()), job)),
             other => Err(other),
         }
     }
 
-    fn run((identity, job): &Self::Job) -> Verdict<S> {
+    fn run((identity, job): &Self::Job) -> Verdict<S, L> {
         job.run(identity)
     }
 
-    fn early(effect: Effect<S>, slot: Slot) -> Result<epochs::Message<S>, Effect<S>> {
+    fn early(effect: Effect<S, L>, slot: Slot) -> Result<Envelope<(S, L)>, Effect<S, L>> {
         match effect {
-            Effect::Send { to: Recipient::All, message } if message.message.is_early(slot) => {
-                Ok(message)
+            Effect::Send { to: Recipient::All, envelope } if envelope.is_early(slot) => {
+                Ok(envelope)
             }
             other => Err(other),
         }
@@ -75,10 +81,9 @@ impl<S: Keyed> Driven for Participant<S> {
 
     fn peers(&self) -> BTreeMap<(EpochId, Party), usize> {
         let parties = (0..).map(Party::new).take(self.parties());
-        let newest = self.newest_beacon();
-        let longest = |party| newest.map_or(early::BYTES, |beacon| beacon.longest_message(party));
-        // The epoch is in front of each.
-        parties.map(|party| ((EpochId::new(0), party), longest(party).saturating_add(8))).collect()
+        let longest = self.longest_messages();
+        let room = |party| longest.get(&party).copied().unwrap_or(early::BYTES);
+        parties.map(|party| ((EpochId::new(0), party), room(party))).collect()
     }
 
     /// That of the last keys: with them the longest messages change.
@@ -92,7 +97,7 @@ impl<S: Keyed> Driven for Participant<S> {
 
     fn beacon_record(record: &mut Record) -> Option<(u8, &mut ::beacon::Record)> {
         match record {
-            Record::Beacon(_, record) => Some((0, record)),
+            Record::Beacon(channel, _, record) => Some((channel.place(), record)),
             Record::Keygen(..) | Record::Ordered { .. } => None,
         }
     }

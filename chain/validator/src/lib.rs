@@ -15,6 +15,7 @@
 //! | module          | what                                                            |
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
+//! | [`beside`]      | channels whose keys are known with the set-up                   |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | key generation after key generation, and where epochs begin     |
 //! | [`participant`] | everything around an engine, for chains that have their own     |
@@ -31,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod beacons;
+pub mod beside;
 mod driven;
 mod early;
 mod engines;

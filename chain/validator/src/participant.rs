@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use ::beacon::stack::{self, Channel, Envelope, OneOf};
 use ::beacon::{Beacon, Life, Slot, Value, View, epochs};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
@@ -24,6 +25,7 @@ use engine::{Block, Past, Quorum};
 use protocol::{Instant, Machine, Recipient};
 
 use crate::beacons::{Beacons, Origin};
+use crate::beside::Beside;
 use crate::handovers::Handovers;
 use crate::keygen::{self, KeygenError};
 use crate::scheme::{Fixed, Keyed};
@@ -35,8 +37,8 @@ use crate::words::{Event, HaltError, StartError};
 pub enum Record {
     /// Written by the generation of an epoch's key.
     Keygen(EpochId, pvss_dkg::protocol::Record),
-    /// Written by the beacon of an epoch.
-    Beacon(EpochId, ::beacon::Record),
+    /// Written by a channel's beacon of an epoch.
+    Beacon(Channel, EpochId, ::beacon::Record),
     /// What was ordered: every slot before there is a beacon to remember it, every slot on which the next
     /// committee may depend, and every transaction.
     Ordered {
@@ -53,23 +55,23 @@ pub enum Record {
 }
 
 /// Work for a pool.
-pub enum Job<S: Keyed> {
+pub enum Job<S: Keyed, L: Beside = ()> {
     /// Dealings and keys of the epoch that the set-up is for.
     Keygen(Arc<Setup>, keygen::Job<S>),
-    /// Partials of an epoch's beacon.
-    Beacon(EpochId, ::beacon::Job<S>),
+    /// Partials of a beacon.
+    Beacon(stack::Job<(S, L)>),
 }
 
-/// What came of a [`Job`], with the epoch that it was for.
-pub enum Verdict<S: Keyed> {
-    /// Dealings were made or checked, or keys opened.
+/// What came of a [`Job`].
+pub enum Verdict<S: Keyed, L: Beside = ()> {
+    /// Dealings of an epoch were made or checked, or keys opened.
     Keygen(EpochId, keygen::Verdict<S>),
     /// Partials were checked and combined.
-    Beacon(EpochId, ::beacon::Verdict<S>),
+    Beacon(stack::Verdict<(S, L)>),
 }
 
 /// What happens to a participant.
-pub enum Input<S: Keyed> {
+pub enum Input<S: Keyed, L: Beside = ()> {
     /// The host is ready.
     Start,
     /// The engine is about to vote: as [`beacon::Input::Prefinalized`](::beacon::Input::Prefinalized).
@@ -101,19 +103,19 @@ pub enum Input<S: Keyed> {
         /// The peer.
         from: Party,
         /// What it sent.
-        message: epochs::Message<S>,
+        envelope: Envelope<(S, L)>,
     },
     /// A job that was asked for has ended.
-    Checked(Verdict<S>),
+    Checked(Verdict<S, L>),
     /// The time of `wake_at` has come.
     Tick,
 }
 
 /// What a participant wants done, in this order.
-pub type Output<S> = protocol::Output<Record, Effect<S>>;
+pub type Output<S, L = ()> = protocol::Output<Record, Effect<S, L>>;
 
 /// What a participant wants done, its records aside.
-pub enum Effect<S: Keyed> {
+pub enum Effect<S: Keyed, L: Beside = ()> {
     /// The committee of an epoch is known, and its first slot. An engine that goes on learns whose votes
     /// count from there on. One that begins again with each epoch is to be made now, and nothing of
     /// the epoch is done before [`Input::Prepared`].
@@ -149,10 +151,12 @@ pub enum Effect<S: Keyed> {
         /// One party, or all others.
         to: Recipient<Party>,
         /// What they are to receive.
-        message: epochs::Message<S>,
+        envelope: Envelope<(S, L)>,
     },
     /// Run this and bring the verdict back.
-    Run(Job<S>),
+    Run(Job<S, L>),
+    /// What a channel beside the first has to say.
+    Beside(L::Effect),
     /// For logs, statistics and checkers.
     Tell(Event<S>),
 }
@@ -180,14 +184,15 @@ pub struct Host {
     pub past: Past,
 }
 
-/// Key generations, handovers and beacons of one party, through all epochs of a chain.
-pub struct Participant<S: Keyed> {
+/// Key generations, handovers and beacons of one party, through all epochs of a chain: of one scheme whose
+/// keys are made on the chain, and of channels that need no such keys.
+pub struct Participant<S: Keyed, L: Beside = ()> {
     identity: Arc<Identity>,
     parties: usize,
     line: Line,
     current: EpochId,
     handovers: Handovers<S>,
-    beacons: Beacons<S>,
+    beacons: Beacons<S, L>,
     /// The last epoch that the host was told to prepare for, and whether it has.
     announced: EpochId,
     prepared: bool,
@@ -199,7 +204,7 @@ pub struct Participant<S: Keyed> {
     /// count the first time must not count the second.
     last: Slot,
     halted: bool,
-    outputs: VecDeque<Output<S>>,
+    outputs: VecDeque<Output<S, L>>,
 }
 
 /// A slot that the engine finalized when the party was in that epoch.
@@ -209,7 +214,7 @@ struct Ordered {
     block: Option<Block>,
 }
 
-impl<S: Keyed> Participant<S> {
+impl<S: Keyed, L: Beside> Participant<S, L> {
     /// A participant of a chain whose first epoch has this set-up. It goes on where its records end; there
     /// are none in its first life, for which its journal was made.
     ///
@@ -228,7 +233,10 @@ impl<S: Keyed> Participant<S> {
         for record in records {
             match record {
                 Record::Keygen(epoch, record) => dealt.entry(epoch).or_default().push(record),
-                Record::Beacon(epoch, record) => released.push(epochs::Record { epoch, record }),
+                Record::Beacon(channel, epoch, record) => {
+                    let record = epochs::Record { epoch, record };
+                    released.push(stack::Record { channel, record });
+                }
                 Record::Ordered { epoch, slot, block, transactions } => {
                     let block = block.map(|value| Block { value, transactions });
                     past.push_back(Ordered { epoch, slot, block });
@@ -236,7 +244,7 @@ impl<S: Keyed> Participant<S> {
             }
         }
         let Host { quorum, fast_attempt, line, past: told } = host;
-        let origin = Origin { me, life, fast_attempt, quorum };
+        let origin = Origin { identity: Arc::clone(identity), life, fast_attempt, quorum };
         let mut participant = Self {
             identity: Arc::clone(identity),
             parties: setup.members.len(),
@@ -298,6 +306,12 @@ impl<S: Keyed> Participant<S> {
         self.beacons.awaited()
     }
 
+    /// How many bytes each party's envelopes have at most, once there are keys.
+    #[must_use]
+    pub fn longest_messages(&self) -> BTreeMap<Party, usize> {
+        self.beacons.longest_messages()
+    }
+
     /// The first slot that has no value yet.
     #[must_use]
     pub fn head(&self) -> Slot {
@@ -322,7 +336,7 @@ impl<S: Keyed> Participant<S> {
         !self.past.is_empty()
     }
 
-    fn effect(&mut self, effect: Effect<S>) {
+    fn effect(&mut self, effect: Effect<S, L>) {
         self.outputs.push_back(Output::Do(effect));
     }
 
@@ -397,7 +411,7 @@ impl<S: Keyed> Participant<S> {
             self.beacons.remember(epoch, slot, value);
         }
         if let Some(view) = past.abandoned {
-            self.beacons.tell(now, epochs::Input::Abandoned { view });
+            self.beacons.tell(now, stack::Input::All(stack::Event::Abandoned { view }));
         }
     }
 
@@ -405,7 +419,8 @@ impl<S: Keyed> Participant<S> {
     fn prefinalized(&mut self, now: Instant, slot: Slot, view: View, value: Value) {
         let limit = self.handovers.limit();
         if limit.is_none_or(|limit| slot < limit && view.slot < limit) {
-            self.beacons.tell(now, epochs::Input::Prefinalized { slot, view, value });
+            let event = stack::Event::Prefinalized { slot, view, value };
+            self.beacons.tell(now, stack::Input::All(event));
         }
     }
 
@@ -440,7 +455,7 @@ impl<S: Keyed> Participant<S> {
         self.last = slot;
         let value = block.as_ref().map(|block| block.value);
         self.note(Event::Finalized { slot, block: value });
-        self.beacons.tell(now, epochs::Input::Finalized { slot, value });
+        self.beacons.tell(now, stack::Input::All(stack::Event::Finalized { slot, value }));
         if let Err(error) = self.handovers.ordered(slot, block.as_ref()) {
             return self.halt(StartError::from(error));
         }
@@ -519,38 +534,37 @@ impl<S: Keyed> Participant<S> {
         let committees = Box::new(keys.committees.clone());
         let backlog = self.beacons.begin(setup, keys)?;
         self.note(Event::Ready { epoch, first_slot, committees });
-        backlog.inputs(epoch).for_each(|input| self.beacons.tell(now, input));
+        backlog.inputs().for_each(|input| self.beacons.tell(now, input));
         Ok(())
     }
 
     fn drain_beacon(&mut self) {
         while let Some(output) = self.beacons.poll() {
-            let output =
-                output.map(|epochs::Record { epoch, record }| Record::Beacon(epoch, record), told);
+            let output = output.map(kept, told);
             self.outputs.extend(output.transpose());
         }
     }
 
-    fn checked(&mut self, now: Instant, verdict: Verdict<S>) {
+    fn checked(&mut self, now: Instant, verdict: Verdict<S, L>) {
         match verdict {
             Verdict::Keygen(epoch, verdict) => {
                 if let Err(error) = self.handovers.checked(epoch, verdict) {
                     self.halt(StartError::from(error));
                 }
             }
-            Verdict::Beacon(epoch, verdict) => {
-                self.beacons.tell(now, epochs::Input::Checked { epoch, verdict });
+            Verdict::Beacon(verdict) => {
+                self.beacons.tell(now, stack::Input::Checked(verdict));
             }
         }
     }
 }
 
-impl<S: Keyed> Machine for Participant<S> {
-    type Input = Input<S>;
+impl<S: Keyed, L: Beside> Machine for Participant<S, L> {
+    type Input = Input<S, L>;
     type Record = Record;
-    type Effect = Effect<S>;
+    type Effect = Effect<S, L>;
 
-    fn handle(&mut self, now: Instant, input: Input<S>) {
+    fn handle(&mut self, now: Instant, input: Input<S, L>) {
         if self.halted {
             return;
         }
@@ -559,19 +573,19 @@ impl<S: Keyed> Machine for Participant<S> {
             Input::Prefinalized { slot, view, value } => self.prefinalized(now, slot, view, value),
             Input::Finalized { slot, block } => self.finalized(slot, block),
             Input::Abandoned { view } => {
-                self.beacons.tell(now, epochs::Input::Abandoned { view });
+                self.beacons.tell(now, stack::Input::All(stack::Event::Abandoned { view }));
             }
             Input::Prepared(epoch, past) => self.prepared(now, epoch, past),
-            Input::Received { from, message } => {
-                self.beacons.tell(now, epochs::Input::Received { from, message });
+            Input::Received { from, envelope } => {
+                self.beacons.tell(now, stack::Input::Received { from, envelope });
             }
             Input::Checked(verdict) => self.checked(now, verdict),
-            Input::Tick => self.beacons.tell(now, epochs::Input::Tick),
+            Input::Tick => self.beacons.tell(now, stack::Input::All(stack::Event::Tick)),
         }
         self.settle(now);
     }
 
-    fn poll(&mut self) -> Option<Output<S>> {
+    fn poll(&mut self) -> Option<Output<S, L>> {
         self.outputs.pop_front()
     }
 
@@ -580,15 +594,24 @@ impl<S: Keyed> Machine for Participant<S> {
     }
 }
 
+const fn kept(record: stack::Record) -> Record {
+    let stack::Record { channel, record: epochs::Record { epoch, record } } = record;
+    Record::Beacon(channel, epoch, record)
+}
+
 /// What is told of a beacon's effect, if anything.
-fn told<S: Keyed>(effect: epochs::Effect<S>) -> Option<Effect<S>> {
-    // Normal: an epoch is over, or a slot before the first with a value is final.
-    let epochs::Effect::Of { epoch, effect } = effect else { return None };
+fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, L>> {
+    let effect = match effect {
+        stack::Effect::Send { to, envelope } => return Some(Effect::Send { to, envelope }),
+        stack::Effect::Check(job) => return Some(Effect::Run(Job::Beacon(job))),
+        stack::Effect::Of(OneOf::Rest(effect)) => return Some(Effect::Beside(effect)),
+        stack::Effect::Of(OneOf::First(epochs::Effect::Of { effect, .. })) => effect,
+        // Normal: an epoch is over, or a slot before the first with a value is final.
+        stack::Effect::Of(OneOf::First(_)) => return None,
+    };
     Some(match effect {
-        ::beacon::Effect::Send { to, message } => {
-            Effect::Send { to, message: epochs::Message { epoch, message } }
-        }
-        ::beacon::Effect::Check(job) => Effect::Run(Job::Beacon(epoch, job)),
+        // The stack has these.
+        ::beacon::Effect::Send { .. } | ::beacon::Effect::Check(_) => return None,
         ::beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
         ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
             Effect::Tell(Event::Skipped(slot))
@@ -604,15 +627,15 @@ fn told<S: Keyed>(effect: epochs::Effect<S>) -> Option<Effect<S>> {
     })
 }
 
-impl<S: Keyed> Job<S> {
+impl<S: Keyed, L: Beside> Job<S, L> {
     /// Does the work; see the parts for what is secret in it.
     #[must_use]
-    pub fn run(&self, identity: &Identity) -> Verdict<S> {
+    pub fn run(&self, identity: &Identity) -> Verdict<S, L> {
         match self {
             Self::Keygen(setup, job) => {
                 Verdict::Keygen(setup.context.epoch, job.run(setup, identity))
             }
-            Self::Beacon(epoch, job) => Verdict::Beacon(*epoch, job.run()),
+            Self::Beacon(job) => Verdict::Beacon(job.run()),
         }
     }
 }

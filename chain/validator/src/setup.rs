@@ -161,6 +161,9 @@ pub struct Setup {
     pub members: Vec<engine::Member<Verified<min_sig::PublicKey>>>,
     /// What the same members sign with in an engine that takes Ed25519 keys.
     pub ed25519: Vec<[u8; 32]>,
+    /// What the same members sign certificates with: another key than for votes, of which there may be more
+    /// than one in a slot.
+    pub certifiers: Vec<Verified<min_sig::PublicKey>>,
     /// What dealers deal for.
     pub keygen: Arc<pvss_dkg::Config>,
     /// Which algorithm runs.
@@ -297,6 +300,12 @@ impl Identity {
         Secret::new(seed)
     }
 
+    /// Signs what certificates say, and nothing else.
+    #[must_use]
+    pub fn certifier(&self) -> min_sig::SecretKey {
+        min_sig::SecretKey::random(&mut self.rng(b"certifier", &[0; 32]))
+    }
+
     fn ed25519_public(&self) -> [u8; 32] {
         SigningKey::from(*self.ed25519().expose()).verification_key().to_bytes()
     }
@@ -304,9 +313,26 @@ impl Identity {
 
 /// What a party publishes to become a member.
 struct Registration {
-    signer: min_sig::PublicKey,
-    possession: min_sig::ProofOfPossession,
+    signer: Owned,
+    certifier: Owned,
     encryption: KeyRegistration,
+}
+
+/// A key with the proof that its secret is known.
+struct Owned {
+    key: min_sig::PublicKey,
+    possession: min_sig::ProofOfPossession,
+}
+
+impl Owned {
+    fn new(secret: &min_sig::SecretKey) -> Self {
+        Self { key: secret.public_key(), possession: secret.prove_possession() }
+    }
+
+    fn verify(&self, party: Party) -> Result<Verified<min_sig::PublicKey>, PlanError> {
+        let verified = self.key.verify_possession(&self.possession);
+        verified.map_err(|error| PlanError::Signing { party, error })
+    }
 }
 
 /// Draws a demonstration's secrets from its seed and sets the committee up.
@@ -317,9 +343,11 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
     let mut identities = Vec::with_capacity(plan.parties());
     let mut members = Vec::with_capacity(plan.parties());
     let mut recipients = Vec::with_capacity(plan.parties());
+    let mut certifiers = Vec::with_capacity(plan.parties());
     for (me, stake) in (0..).map(Party::new).zip(&plan.stakes) {
         let (identity, registration) = draw(me, seed);
         let (signer, encryption) = admit(me, &registration)?;
+        certifiers.push(registration.certifier.verify(me)?);
         members.push(engine::Member { key: signer, stake: *stake });
         recipients.push(pvss_dkg::Member { stake: *stake, signer, encryption });
         identities.push(identity);
@@ -335,6 +363,7 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
         context,
         members,
         ed25519: identities.iter().map(Identity::ed25519_public).collect(),
+        certifiers,
         keygen: Arc::new(keygen),
         choice: plan.choice,
         fast_after: 0,
@@ -353,12 +382,10 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     let mut drawn = [0; 32];
     rand_core::Rng::fill_bytes(&mut rng, &mut drawn);
     let identity = Identity { me, signer, seed: Secret::new(drawn) };
-    let signer = &identity.signer;
-    let public = signer.public_key();
     let registration = Registration {
-        possession: signer.prove_possession(),
-        encryption: identity.decryption(FIRST).register(signer, &mut rng),
-        signer: public,
+        signer: Owned::new(&identity.signer),
+        certifier: Owned::new(&identity.certifier()),
+        encryption: identity.decryption(FIRST).register(&identity.signer, &mut rng),
     };
     (identity, registration)
 }
@@ -368,10 +395,9 @@ fn admit(
     party: Party,
     registration: &Registration,
 ) -> Result<(Verified<min_sig::PublicKey>, EncryptionKey), PlanError> {
-    let encryption = registration.encryption.verify(&registration.signer);
+    let encryption = registration.encryption.verify(&registration.signer.key);
     let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
-    let signer = registration.signer.verify_possession(&registration.possession);
-    Ok((signer.map_err(|error| PlanError::Signing { party, error })?, encryption))
+    Ok((registration.signer.verify(party)?, encryption))
 }
 
 /// The epoch's number as wide as a session; all zeros for the first.

@@ -2,7 +2,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::{Beacon, Life, Slot, epochs};
+use ::beacon::stack::{Envelope, OneOf};
+use ::beacon::{Beacon, Life, Slot};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
 use engine::{Block, Engine};
@@ -146,11 +147,9 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 self.engines.handle(now, current, engine::Input::Submit(transaction));
             }
             participant::Effect::Ordered { slot, block } => self.ordered(slot, block),
-            participant::Effect::Send { to, message } => {
-                let message = Message::Beacon(message.epoch, message.message);
-                self.effect(Effect::Send { to, message });
-            }
+            participant::Effect::Send { to, envelope } => self.send(to, envelope),
             participant::Effect::Run(job) => self.effect(Effect::Run(Job::Participant(job))),
+            participant::Effect::Beside(never) => match never {},
             participant::Effect::Tell(event) => {
                 self.halted |= matches!(event, Event::Halted(_));
                 self.note(event);
@@ -238,8 +237,17 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     }
 
     fn hear(&mut self, now: Instant, from: Party, epoch: EpochId, message: ::beacon::Message<S>) {
-        let message = epochs::Message { epoch, message };
-        self.participant.handle(now, participant::Input::Received { from, message });
+        let envelope = Envelope::one(epoch, OneOf::First(message));
+        self.participant.handle(now, participant::Input::Received { from, envelope });
+    }
+
+    /// With one channel each message goes by itself.
+    fn send(&mut self, to: Recipient<Party>, envelope: Envelope<(S, ())>) {
+        let epoch = envelope.epoch();
+        for message in envelope.into_messages() {
+            let OneOf::First(message) = message;
+            self.effect(Effect::Send { to, message: Message::Beacon(epoch, message) });
+        }
     }
 
     /// Hands what the beacon released on a prefinalization to the engine, if its votes have room. Its
@@ -249,27 +257,34 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         while let Some(output) = self.participant.poll() {
             match output {
                 participant::Output::Keep(
-                    released @ participant::Record::Beacon(_, ::beacon::Record::Released { .. }),
+                    released @ participant::Record::Beacon(_, _, ::beacon::Record::Released { .. }),
                 ) => record = Some(released),
                 participant::Output::Do(participant::Effect::Send {
                     to: Recipient::All,
-                    message:
-                        epochs::Message { epoch, message: message @ ::beacon::Message::Partial { .. } },
+                    envelope,
                 }) => {
-                    // Writing into memory does not fail.
-                    let bytes = borsh::to_vec(&message).unwrap_or_default();
-                    let carried = epoch == current && self.engines.carry(epoch, bytes).is_ok();
+                    let carried = self.carries(current, &envelope);
                     let record = record.take().filter(|_| !carried);
                     self.outputs.extend(record.map(kept));
                     if !carried {
-                        let message = Message::Beacon(epoch, message);
-                        self.effect(Effect::Send { to: Recipient::All, message });
+                        self.send(Recipient::All, envelope);
                     }
                 }
                 output => self.take_output(now, output),
             }
         }
         self.outputs.extend(record.map(kept));
+    }
+
+    /// Whether this is a partial, and in the engine's vote now.
+    fn carries(&mut self, current: EpochId, envelope: &Envelope<(S, ())>) -> bool {
+        let [OneOf::First(message @ ::beacon::Message::Partial { .. })] = envelope.messages()
+        else {
+            return false;
+        };
+        // Writing into memory does not fail.
+        let bytes = borsh::to_vec(message).unwrap_or_default();
+        envelope.epoch() == current && self.engines.carry(current, bytes).is_ok()
     }
 
     fn received(&mut self, now: Instant, from: Party, message: Message<S, E::Message>) {

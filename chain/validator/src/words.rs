@@ -1,9 +1,11 @@
 //! What goes into a validator and what comes out of it.
 use std::sync::Arc;
 
+use ::beacon::stack::StackError;
 use ::beacon::{ConfigError, FinalityError, Slot, Value, epochs};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
+use crypto_core::certificate::ElectorateError;
 use crypto_core::context::EpochId;
 use engine::{Block, Engine, Past, Work};
 use protocol::Recipient;
@@ -164,6 +166,12 @@ pub enum HaltError {
     /// The next committee's keys do not follow on this one's.
     #[error("the beacon refuses the next epoch: {0}")]
     Handover(epochs::HandoverError),
+    /// The channels do not stand side by side.
+    #[error("the channels refuse the epoch: {0}")]
+    Channels(StackError),
+    /// Members and stakes make no committee that signs certificates.
+    #[error("no certificates: {0}")]
+    Certificates(#[from] ElectorateError),
     /// The engine left a slot out.
     #[error("the engine finalizes {slot}, expected {expected}")]
     Gap {
@@ -182,6 +190,15 @@ impl From<epochs::HandoverError> for HaltError {
         match error {
             epochs::HandoverError::Config(error) => Self::Config(error),
             error => Self::Handover(error),
+        }
+    }
+}
+
+impl From<StackError> for HaltError {
+    fn from(error: StackError) -> Self {
+        match error {
+            StackError::Handover(error) => error.into(),
+            error => Self::Channels(error),
         }
     }
 }

@@ -10,8 +10,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use beacon::{Function, Life, Path, Slot, Value, View, epochs};
+use beacon::stack::{Envelope, OneOf};
+use beacon::{Function, Life, MultiSig, Path, Slot, Value, View, epochs};
 use crypto_core::access::Party;
+use crypto_core::bls::MinSig;
+use crypto_core::certificate::{Elector, Electorate};
 use crypto_core::context::EpochId;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;
@@ -29,7 +32,8 @@ use weighted_rounding::{Ratio, Stake};
 
 /// Who has how much stake in each epoch: the last joins, the second leaves.
 const STAKES: [[u128; 5]; 3] = [[30, 30, 20, 20, 0], [25, 30, 20, 0, 25], [25, 0, 25, 25, 25]];
-const LAST: u64 = 48;
+const LAST: u64 = 36;
+const VALUE: Value = Value::new([7; 32]);
 /// The party that crashes.
 const CRASHES: Party = Party::new(2);
 
@@ -45,12 +49,16 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     };
     let (setup, identities) = found(&plan(STAKES[0]), 1).unwrap();
     let plans = [plan(STAKES[1]), plan(STAKES[2])];
-    let every = NonZeroU64::new(12).unwrap();
+    let every = NonZeroU64::new(8).unwrap();
     let setup = Rota::chain(setup, &plans, identities.iter(), every).unwrap();
     World { setup: Arc::new(setup), identities: identities.into_iter().map(Arc::new).collect() }
 });
 
-type Started<S> = (Driver<Participant<S>>, Receiver<Effect<S>>);
+/// Certificates beside the randomness.
+type Beside = (MultiSig, ());
+type Machine<S> = Participant<S, Beside>;
+type Message<S> = Envelope<(S, Beside)>;
+type Started<S> = (Driver<Machine<S>>, Receiver<Effect<S, Beside>>);
 
 /// On the spot.
 fn here(task: Task) {
@@ -69,6 +77,9 @@ struct Net<S: Keyed> {
     shown: Vec<Shown<S>>,
     committees: BTreeMap<EpochId, (Slot, S::Committee)>,
     entered: Vec<BTreeSet<EpochId>>,
+    electorates: BTreeMap<EpochId, Electorate<MinSig>>,
+    /// The slots of which each party has shown a certificate.
+    certified: Vec<BTreeSet<u64>>,
     /// How many steps the party that crashes has made, and behind which it does.
     steps: usize,
     crash: Option<usize>,
@@ -88,6 +99,8 @@ impl<S: Keyed> Net<S> {
             shown: vec![Shown::<S>::new(); parties],
             committees: BTreeMap::new(),
             entered: vec![BTreeSet::new(); parties],
+            electorates: electorates(),
+            certified: vec![BTreeSet::new(); parties],
             steps: 0,
             crash,
         };
@@ -96,7 +109,7 @@ impl<S: Keyed> Net<S> {
     }
 
     /// Behind each call what it led to is carried out, and the crash comes if it is due.
-    fn step(&mut self, party: Party, call: impl FnOnce(&Driver<Participant<S>>)) {
+    fn step(&mut self, party: Party, call: impl FnOnce(&Driver<Machine<S>>)) {
         call(&self.drivers[party.index()].0);
         self.carry_out(party);
         self.steps += usize::from(party == CRASHES);
@@ -114,7 +127,7 @@ impl<S: Keyed> Net<S> {
     fn carry_out(&mut self, party: Party) {
         while let Ok(effect) = self.drivers[party.index()].1.try_recv() {
             match effect {
-                Effect::Send { to, message } => self.post(party, to, &message),
+                Effect::Send { to, envelope } => self.post(party, to, &envelope),
                 Effect::Submit { transaction, .. } => self.mempool.push(transaction.into()),
                 Effect::Enter { setup, .. } => {
                     self.entered[party.index()].insert(setup.context.epoch);
@@ -129,6 +142,8 @@ impl<S: Keyed> Net<S> {
                     let known = self.committees.insert(epoch, (first_slot, committees.slow));
                     assert!(known.is_none_or(|(first, _)| first == first_slot), "{epoch}");
                 }
+                Effect::Beside(OneOf::First(effect)) => self.certified(party, effect),
+                Effect::Beside(OneOf::Rest(never)) => match never {},
                 Effect::Tell(Event::Accused { fault, .. }) => panic!("{party}: {fault}"),
                 Effect::Tell(Event::Halted(why)) => panic!("{party}: {why}"),
                 Effect::Tell(_) | Effect::Ordered { .. } | Effect::Prepare { .. } => {}
@@ -137,7 +152,23 @@ impl<S: Keyed> Net<S> {
         }
     }
 
-    fn post(&mut self, from: Party, to: Recipient<Party>, message: &epochs::Message<S>) {
+    /// Anyone who knows the epoch's members verifies what a party shows.
+    fn certified(&mut self, party: Party, effect: epochs::Effect<MultiSig>) {
+        match effect {
+            epochs::Effect::Of { epoch, effect: beacon::Effect::Reveal(reveal) } => {
+                let electorate = &self.electorates[&epoch];
+                assert_eq!(reveal.output.verify(electorate, &reveal.proof), Ok(()));
+                assert_eq!((reveal.output.slot, reveal.output.value), (reveal.slot, VALUE));
+                self.certified[party.index()].insert(reveal.slot.get());
+            }
+            epochs::Effect::Of { effect: beacon::Effect::Accuse { fault, .. }, .. } => {
+                panic!("{party}: {fault}")
+            }
+            _ => {}
+        }
+    }
+
+    fn post(&mut self, from: Party, to: Recipient<Party>, message: &Message<S>) {
         self.queue.push_back((from, to, borsh::to_vec(message).unwrap()));
     }
 
@@ -156,7 +187,7 @@ impl<S: Keyed> Net<S> {
     fn order(&mut self, number: u64) {
         let slot = Slot::new(number);
         let transactions = std::mem::take(&mut self.mempool);
-        let block = Block { value: Value::new([7; 32]), transactions };
+        let block = Block { value: VALUE, transactions };
         for party in parties_of(&WORLD.setup) {
             let mut vote = None;
             self.step(party, |driver| {
@@ -173,7 +204,28 @@ impl<S: Keyed> Net<S> {
     }
 
     fn run(&mut self) {
-        (1..=LAST).for_each(|number| self.order(number));
+        for number in 1..=LAST {
+            self.order(number);
+            self.catch_up(number);
+        }
+    }
+
+    /// What a crash has lost of the peers' words is asked for when it is time, which is before they have
+    /// forgotten it: epochs are longer than a second elsewhere.
+    fn catch_up(&mut self, number: u64) {
+        let first =
+            self.committees.get(&EpochId::new(0)).map_or(u64::MAX, |(first, _)| first.get());
+        for _ in 0..8 {
+            if number < first || self.certified.iter().all(|one| one.contains(&number)) {
+                return;
+            }
+            let due = self.drivers.iter().filter_map(|(driver, _)| driver.next_tick().unwrap());
+            std::thread::sleep(due.min().unwrap_or_default());
+            for party in parties_of(&WORLD.setup) {
+                self.step(party, |driver| driver.tick().unwrap());
+            }
+            self.deliver();
+        }
     }
 
     /// Everybody has every value, they are the same, and the committee's keys say that they are right.
@@ -185,7 +237,21 @@ impl<S: Keyed> Net<S> {
             assert!(both.into_iter().all(|((one, _), (other, _))| one == other));
             assert!(entered.iter().copied().eq([1, 2].map(EpochId::new)), "{entered:?}");
         }
+        for (party, certified) in parties_of(&WORLD.setup).zip(&self.certified) {
+            assert!(certified.iter().copied().eq(first..=LAST), "{party}: {certified:?}");
+        }
     }
+}
+
+/// Who signs certificates in each epoch, from what everybody knows.
+fn electorates() -> BTreeMap<EpochId, Electorate<MinSig>> {
+    let of = |(epoch, stakes): (u64, &[u128; 5])| {
+        let electors = WORLD.setup.certifiers.iter().zip(stakes);
+        let electors = electors.map(|(key, stake)| Elector { key: *key, stake: *stake });
+        let electorate = Electorate::more_than_two_thirds(electors.collect()).unwrap();
+        (EpochId::new(epoch), electorate)
+    };
+    (0..).zip(&STAKES).map(of).collect()
 }
 
 fn parties_of(setup: &Setup) -> impl Iterator<Item = Party> + use<> {
@@ -243,7 +309,7 @@ fn a_scheme_with_a_fresh_key_in_each_epoch_goes_on_as_well() {
 fn a_crash_anywhere_loses_neither_keys_nor_values() {
     let mut whole = Net::<Bls>::new(None);
     whole.run();
-    let points = 16;
+    let points = 12;
     for point in 1..=points {
         let crash = whole.steps * point / points;
         println!("crash behind step {crash} of {}", whole.steps);
@@ -257,8 +323,8 @@ fn a_crash_anywhere_loses_neither_keys_nor_values() {
 #[test]
 fn a_stranger_has_no_room() {
     let net = Net::<Bls>::new(None);
-    let message = beacon::Message::Request { slot: Slot::new(1) };
-    let message = epochs::Message { epoch: EpochId::new(0), message };
+    let request = OneOf::First(beacon::Message::Request { slot: Slot::new(1) });
+    let message = Envelope::one(EpochId::new(0), request);
     let said = net.drivers[0].0.on_message(Party::new(5), message);
     assert!(matches!(said, Err(MessageError::NotMember { members: 5, .. })), "{said:?}");
 }

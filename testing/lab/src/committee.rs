@@ -14,6 +14,7 @@
 //!
 //! Work is charged as [`Prices`] say, and what parties do is noted as [`Seen`].
 
+use ::beacon::stack::{self, OfEpoch, OneOf};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -378,14 +379,18 @@ impl<S: Named, E: Subject> Host for ValidatorHost<S, E> {
                 let verdict = participant::Verdict::Keygen(setup.context.epoch, verdict);
                 (Verdict::Participant(verdict), cost)
             }
-            Job::Participant(participant::Job::Beacon(epoch, job)) => {
-                let verdict = match &mut self.knowledge {
-                    Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(&job),
-                    None => job.run(),
-                };
-                let verdict = participant::Verdict::Beacon(epoch, verdict);
-                (Verdict::Participant(verdict), self.bill(epoch).beacon(&job))
-            }
+            Job::Participant(participant::Job::Beacon(job)) => match job.of_channel() {
+                OneOf::First(OfEpoch { epoch, what }) => {
+                    let (epoch, cost) = (*epoch, self.bill(*epoch).beacon(what));
+                    let what = match &mut self.knowledge {
+                        Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(what),
+                        None => what.run(),
+                    };
+                    let verdict = stack::Verdict::new(OneOf::First(OfEpoch { epoch, what }));
+                    (Verdict::Participant(participant::Verdict::Beacon(verdict)), cost)
+                }
+                OneOf::Rest(never) => match *never {},
+            },
         }
     }
 }

@@ -133,10 +133,11 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
             Record::Engine(_, jolteon::Record::Finalized { .. }) => 2,
             Record::Participant(record) => match record {
                 Kept::Ordered { .. } => 3,
-                Kept::Beacon(_, beacon::Record::Released { .. }) => 4,
-                Kept::Beacon(_, beacon::Record::Finalized { .. }) => 5,
-                Kept::Beacon(_, beacon::Record::Revealed { .. }) => 6,
+                Kept::Beacon(_, _, beacon::Record::Released { .. }) => 4,
+                Kept::Beacon(_, _, beacon::Record::Finalized { .. }) => 5,
+                Kept::Beacon(_, _, beacon::Record::Revealed { .. }) => 6,
                 Kept::Beacon(
+                    _,
                     _,
                     beacon::Record::Abandoned { .. }
                     | beacon::Record::Switched(_)
@@ -242,7 +243,7 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
             Seen::Released(_, Path::Fast, slot) => Some(*slot),
             _ => None,
         });
-        let released = |record: &RecordOf| matches!(record, Record::Participant(Kept::Beacon(_, beacon::Record::Released { slot: one, .. })) if *one == slot);
+        let released = |record: &RecordOf| matches!(record, Record::Participant(Kept::Beacon(_, _, beacon::Record::Released { slot: one, .. })) if *one == slot);
         let records = run.simulation.records(crashing);
         let count = (1..).zip(records).find(|(_, record)| released(record)).unwrap().0;
         let mut scene = scene();

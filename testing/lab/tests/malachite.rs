@@ -298,7 +298,7 @@ fn after_a_crash_the_same_extension_leaves_and_the_same_values_come() {
     };
     // The vote is the record of the release; there is no other.
     let separate = |record: &Record| {
-        matches!(record, Record::Participant(Kept::Beacon(_, beacon::Record::Released { .. })))
+        matches!(record, Record::Participant(Kept::Beacon(_, _, beacon::Record::Released { .. })))
     };
     assert!(!all.iter().any(separate));
     let votes: Vec<usize> = (0..all.len()).filter(|at| own(&all[*at])).collect();

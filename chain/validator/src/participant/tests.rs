@@ -116,12 +116,12 @@ fn a_flood_before_the_keys_takes_nobody_elses_place() {
     let mut participant = participant(&seats, Vec::new());
     let mut receive = |from, slot| {
         let message = ::beacon::Message::Request { slot: Slot::new(slot) };
-        let message = epochs::Message { epoch: FIRST, message };
-        participant.handle(Instant::START, Input::Received { from: Party::new(from), message });
+        let envelope = Envelope::one(FIRST, OneOf::First(message));
+        participant.handle(Instant::START, Input::Received { from: Party::new(from), envelope });
     };
     (0..10_000).for_each(|slot| receive(3, slot));
     receive(1, 1);
-    let kept = participant.beacons.backlog.messages.counts();
+    let kept = participant.beacons.backlog.envelopes.counts();
     assert_eq!(kept, [1, early::MESSAGES]);
 }
 
@@ -196,7 +196,7 @@ fn nothing_is_released_early_where_the_next_epoch_may_begin() {
         let records = run_none(participant);
         records
             .iter()
-            .any(|one| matches!(one, Record::Beacon(_, ::beacon::Record::Released { .. })))
+            .any(|one| matches!(one, Record::Beacon(_, _, ::beacon::Record::Released { .. })))
     };
     // A later view's vote for an earlier slot is a vote of the later view.
     for (slot, view) in [(limit, limit), (last, limit)] {
