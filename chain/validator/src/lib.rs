@@ -12,6 +12,10 @@
 //! then the engine's record of the vote is the record of the release as well, so that no crash can come
 //! between the two.
 //!
+//! [`Validator`] brings its own engine, a new one in each epoch. A chain that has an engine already takes
+//! [`Participant`]: the same without the engine, behind the callbacks of [`driver::Driver`] if the chain
+//! runs on threads or tasks.
+//!
 //! | module          | what                                                            |
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
@@ -48,6 +52,7 @@ mod validator;
 pub mod vouch;
 mod words;
 
+pub use crate::participant::Participant;
 pub use crate::validator::Validator;
 pub use crate::words::{
     Begin, Effect, Event, HaltError, Input, Job, Message, Output, Record, StartError, Verdict,

@@ -74,7 +74,7 @@ pub enum Verdict<S: Keyed, L: Beside = ()> {
 pub enum Input<S: Keyed, L: Beside = ()> {
     /// The host is ready.
     Start,
-    /// The engine is about to vote: as [`beacon::Input::Prefinalized`](::beacon::Input::Prefinalized).
+    /// The engine is about to vote: as [`beacon::Input::Prefinalized`].
     Prefinalized {
         /// The slot that becomes final if enough parties cast this vote.
         slot: Slot,
