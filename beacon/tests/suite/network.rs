@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use beacon::{Beacon, Effect, Fault, Input, Message, Output, Path, Record, Reveal, Slot, Value};
 use beacon::{Life, PartialsError, Refusal, View};
 use crypto_core::access::Party;
-use protocol::{Machine, Recipient};
-use sim::{Agenda, Next};
+use protocol::Recipient;
+use sim::{Table, addressees};
 
 use crate::fixture::{Instance, Profile, World, ms};
 
@@ -23,8 +23,7 @@ type Rule<S> = Box<dyn FnMut(Party, Party, &Message<S>) -> bool>;
 pub(crate) struct Network<'w, S: Instance> {
     pub(crate) world: &'w World<S>,
     pub(crate) profile: Profile,
-    agenda: Agenda<(Party, Input<S>)>,
-    beacons: BTreeMap<Party, Beacon<S>>,
+    table: Table<Beacon<S>>,
     pub(crate) logs: BTreeMap<Party, Vec<Record>>,
     /// How many there were after first ones.
     lives: u128,
@@ -52,12 +51,12 @@ impl<'w, S: Instance> Network<'w, S> {
     /// Everybody but the faulty.
     pub(crate) fn new(world: &'w World<S>, profile: &Profile, faulty: &[Party]) -> Self {
         let honest = world.parties().into_iter().filter(|party| !faulty.contains(party));
-        let beacons = honest.map(|party| (party, world.beacon(party, profile))).collect();
+        let mut table = Table::new(|| Input::Tick);
+        honest.for_each(|party| table.seat(party, world.beacon(party, profile)));
         Self {
             world,
             profile: *profile,
-            agenda: Agenda::new(),
-            beacons,
+            table,
             logs: BTreeMap::new(),
             lives: 0,
             passes: Box::new(|_, _, _| true),
@@ -72,7 +71,7 @@ impl<'w, S: Instance> Network<'w, S> {
 
     /// Something happens to a party at a time.
     pub(crate) fn at(&mut self, time: u64, party: Party, input: Input<S>) {
-        self.agenda.plan(ms(time), (party, input));
+        self.table.plan(ms(time), party, input);
     }
 
     /// The same happens to all at a time.
@@ -90,23 +89,15 @@ impl<'w, S: Instance> Network<'w, S> {
 
     /// Runs until nothing is left before or at this time.
     pub(crate) fn run_until(&mut self, end: u64) {
-        loop {
-            let beacons = self.beacons.iter();
-            // A millisecond is the least that passes.
-            let wakes =
-                beacons.filter_map(|(party, beacon)| Some((ms(millis(beacon.wake_at()?)), *party)));
-            match self.agenda.next(wakes, ms(end)) {
-                Some(Next::Event((party, input))) => self.handle(party, input),
-                Some(Next::Wake(party)) => self.handle(party, Input::Tick),
-                None => break,
-            }
+        while let Some((party, input)) = self.table.next(ms(end)) {
+            self.handle(party, input);
         }
-        self.agenda.advance_to(ms(end));
+        self.table.advance_to(ms(end));
     }
 
     /// Virtual milliseconds since the start.
     pub(crate) fn now(&self) -> u64 {
-        millis(self.agenda.now())
+        millis(self.table.now())
     }
 
     /// The party loses everything but its records.
@@ -123,7 +114,7 @@ impl<'w, S: Instance> Network<'w, S> {
         self.lives += 1;
         let life = Life::later(self.lives.to_le_bytes());
         let beacon = self.world.relive(party, &self.profile, (life, &records));
-        self.beacons.insert(party, beacon);
+        self.table.seat(party, beacon);
         // What was written last may be repeated by the next life, and nothing else.
         let watch = self.watch.entry(party).or_default();
         let revealed = records.iter().filter_map(|record| match record {
@@ -135,27 +126,24 @@ impl<'w, S: Instance> Network<'w, S> {
     }
 
     fn handle(&mut self, party: Party, input: Input<S>) {
-        if !self.beacons.contains_key(&party) {
+        if self.table.machine(party).is_none() {
             return;
         }
         if let Input::Abandoned { view } = &input {
             let watch = self.watch.entry(party).or_default();
             watch.abandoned = watch.abandoned.max(Some(*view));
         }
-        let now = ms(self.now());
-        self.beacons.get_mut(&party).unwrap().handle(now, input);
+        self.table.handle(party, input);
         self.carry_out(party);
     }
 
     fn carry_out(&mut self, party: Party) {
-        while let Some(output) = self.beacons.get_mut(&party).unwrap().poll() {
+        while let Some(output) = self.table.poll(party) {
             match output {
                 Output::Keep(record) | Output::Note(record) => self.persist(party, record),
                 Output::Do(Effect::Send { to, message }) => self.send(party, to, message),
                 Output::Do(Effect::Check(job)) => {
-                    let now = ms(self.now());
-                    let verdict = Input::Checked(job.run());
-                    self.beacons.get_mut(&party).unwrap().handle(now, verdict);
+                    self.table.handle(party, Input::Checked(job.run()));
                 }
                 Output::Do(Effect::Reveal(reveal)) => {
                     self.in_order(party, reveal.slot);
@@ -206,10 +194,9 @@ impl<'w, S: Instance> Network<'w, S> {
         self.check_release(party, &message);
         let bytes = borsh::to_vec(&message).unwrap();
         let message: Message<S> = borsh::from_slice(&bytes).unwrap();
-        let everybody = self.world.parties();
-        for peer in everybody.into_iter().filter(|peer| *peer != party) {
-            let meant = to == Recipient::All || to == Recipient::One(peer);
-            if meant && (self.passes)(party, peer, &message) {
+        let members = u32::try_from(self.world.parties().len()).unwrap();
+        for peer in addressees(to, party, members) {
+            if (self.passes)(party, peer, &message) {
                 let input = Input::Received { from: party, message: message.clone() };
                 self.at(self.now() + DELAY, peer, input);
             }

@@ -28,7 +28,6 @@
 //! costs (`node` measures it and tells through its [`Host`]).
 #![forbid(unsafe_code)]
 
-mod agenda;
 pub mod check;
 mod dice;
 mod drive;
@@ -40,9 +39,9 @@ pub mod rule;
 mod schedule;
 mod simulation;
 mod station;
+mod table;
 mod time;
 
-pub use agenda::{Agenda, Next, addressees};
 pub use dice::{Chance, Dice};
 pub use geography::{Geography, Region, RoundTrip, TableError, UnknownRegion};
 pub use host::{EffectOf, Host, InputOf, RecordOf, Seat, Step};
@@ -51,4 +50,5 @@ pub use placement::{
     DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,
 };
 pub use simulation::{Counters, Disk, Note, Setup, SetupError, Simulation, Stop, UnknownSeat};
+pub use table::{Table, addressees};
 pub use time::{Leap, Window};

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crypto_core::access::Party;
-use protocol::{Instant, Machine, Recipient};
+use protocol::{Instant, Recipient};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use sim::{Agenda, Next, addressees};
+use sim::{Table, addressees};
 
 use super::{config, secret};
 use crate::block::{Block, BlockId, Round, Transaction};
@@ -38,8 +38,7 @@ pub(super) struct Log {
 }
 
 pub(super) struct Net {
-    agenda: Agenda<(u32, u32, Message)>,
-    pub(super) parties: Vec<Option<Jolteon>>,
+    table: Table<Jolteon>,
     pub(super) records: Vec<Records>,
     pub(super) logs: Vec<Log>,
     pub(super) link: Link,
@@ -70,11 +69,11 @@ impl Net {
     pub(super) fn new(stakes: &[u128], seed: u64, link: Link) -> Self {
         let n = u32::try_from(stakes.len()).unwrap();
         let engine = |me| Jolteon::new(config(stakes, me), secret(me), Records::default()).unwrap();
-        let parties: Vec<_> = (0..n).map(|me| Some(engine(me))).collect();
-        let committee = parties[0].as_ref().unwrap().committee().clone();
+        let mut table = Table::new(|| Input::Tick);
+        (0..n).for_each(|me| table.seat(Party::new(me), engine(me)));
+        let committee = table.machine(Party::new(0)).unwrap().committee().clone();
         Self {
-            agenda: Agenda::new(),
-            parties,
+            table,
             records: stakes.iter().map(|_| Records::default()).collect(),
             logs: stakes.iter().map(|_| Log::default()).collect(),
             link,
@@ -96,11 +95,11 @@ impl Net {
     }
 
     pub(super) fn size(&self) -> u32 {
-        u32::try_from(self.parties.len()).unwrap()
+        u32::try_from(self.stakes.len()).unwrap()
     }
 
     pub(super) fn crash(&mut self, party: u32) {
-        self.parties[usize::try_from(party).unwrap()] = None;
+        self.table.clear(Party::new(party));
     }
 
     /// Starts a party again from what it had made durable.
@@ -110,7 +109,7 @@ impl Net {
         let bytes = borsh::to_vec(&records).unwrap();
         let records = borsh::from_slice(&bytes).unwrap();
         let engine = Jolteon::new(config(&self.stakes, party), secret(party), records).unwrap();
-        self.parties[index] = Some(engine);
+        self.table.seat(Party::new(party), engine);
         self.input(party, Input::Start);
     }
 
@@ -119,36 +118,22 @@ impl Net {
     }
 
     pub(super) fn run_for(&mut self, span: Duration) {
-        let end = self.agenda.now() + span;
-        while let Some(next) = self.next(end) {
-            match next {
-                Next::Event((from, to, message)) => {
-                    self.input(to, Input::Received { from: Party::new(from), message });
-                }
-                Next::Wake(party) => self.input(party, Input::Tick),
-            }
+        let end = self.table.now() + span;
+        while let Some((party, input)) = self.table.next(end) {
+            self.input(party.get(), input);
         }
-        self.agenda.advance_to(end);
+        self.table.advance_to(end);
         self.check_agreement();
     }
 
-    fn next(&mut self, end: Instant) -> Option<Next<(u32, u32, Message), u32>> {
-        let engines = (0..).zip(&self.parties);
-        let wakes =
-            engines.filter_map(|(party, engine)| Some((engine.as_ref()?.wake_at()?, party)));
-        self.agenda.next(wakes, end)
-    }
-
-    fn engine(&self, party: u32) -> Option<&Jolteon> {
-        self.parties[usize::try_from(party).unwrap()].as_ref()
+    pub(super) fn is_up(&self, party: u32) -> bool {
+        self.table.machine(Party::new(party)).is_some()
     }
 
     fn input(&mut self, party: u32, input: Input) {
-        let index = usize::try_from(party).unwrap();
-        let Some(engine) = self.parties[index].as_mut() else { return };
-        engine.handle(self.agenda.now(), input);
+        self.table.handle(Party::new(party), input);
         let mut prefinalized = None;
-        while let Some(output) = self.parties[index].as_mut().and_then(Machine::poll) {
+        while let Some(output) = self.table.poll(Party::new(party)) {
             if let Some((_, left)) = self.crash_after.as_mut().filter(|(who, _)| *who == party) {
                 let Some(fewer) = left.checked_sub(1) else {
                     self.crash_after = None;
@@ -175,17 +160,15 @@ impl Net {
             Output::Do(Effect::Check(job)) => {
                 let verdict = self.run_job(&job);
                 // In place: the harness gives jobs no time.
-                if let Some(engine) = self.parties[index].as_mut() {
-                    engine.handle(self.agenda.now(), Input::Checked(verdict));
-                }
+                self.table.handle(Party::new(party), Input::Checked(verdict));
             }
             Output::Do(Effect::Prefinalized { round, block }) => {
-                log.prefinalized.insert(round, (self.agenda.now(), block));
+                log.prefinalized.insert(round, (self.table.now(), block));
             }
             Output::Do(Effect::Finalized { round, block }) => {
                 let again = log.finalized.get(&round).map(|(_, block)| block);
                 assert!(again.is_none_or(|before| *before == block), "seed {}", self.seed);
-                let first = self.agenda.now();
+                let first = self.table.now();
                 log.finalized.entry(round).or_insert((first, block));
             }
             Output::Do(Effect::Abandoned { .. }) => {}
@@ -206,9 +189,10 @@ impl Net {
                 None => vec![message.clone()],
             };
             for message in messages {
-                let now = self.agenda.now();
+                let now = self.table.now();
                 if let Some(delay) = (self.link)(&mut self.rng, now, from, to) {
-                    self.agenda.plan(now + delay, (from, to, message));
+                    let input = Input::Received { from: Party::new(from), message };
+                    self.table.plan(now + delay, Party::new(to), input);
                 }
             }
         }
@@ -319,7 +303,7 @@ impl Net {
 
     pub(super) fn all_reach(&self, height: u64) -> bool {
         (0..self.size())
-            .filter(|party| self.engine(*party).is_some() && !self.rules.contains_key(party))
+            .filter(|party| self.is_up(*party) && !self.rules.contains_key(party))
             .all(|party| self.height(party) >= height)
     }
 }

@@ -170,7 +170,7 @@ fn a_crash_at_any_output_breaks_no_promise() {
         net.crash_after = Some((1, usize::try_from(outputs).unwrap()));
         let mut net = net.start();
         net.run_for(ms(500));
-        if net.parties[1].is_none() {
+        if !net.is_up(1) {
             net.restart(1);
         }
         net.run_for(ms(500));

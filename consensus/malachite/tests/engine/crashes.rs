@@ -220,7 +220,8 @@ fn a_log_that_contradicts_itself_ends_all_signing() {
         assert!(!after.iter().any(|(_, seen)| signed(seen)), "{kind:?}");
         let Some((_, Seen::Halted(why))) = after.last() else { panic!("{kind:?}") };
         assert!(why.contains("does not match"), "{why}");
-        assert!(net.engines[2].as_ref().is_some_and(|engine| engine.wake_at().is_none()));
+        let engine = net.table.machine(Party::new(ME));
+        assert!(engine.is_some_and(|engine| engine.wake_at().is_none()));
         net.blocks();
     }
 }

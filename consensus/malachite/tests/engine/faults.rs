@@ -60,7 +60,7 @@ fn a_partial_that_is_too_long_stays_back() {
     while !net.of(0).iter().any(|(_, seen)| matches!(seen, Seen::Prefinalized(..))) {
         net.step();
     }
-    let engine = net.engines[0].as_mut().unwrap();
+    let engine = net.table.machine_mut(Party::new(0)).unwrap();
     let long = vec![0; MAX_EXTENSION + 1];
     assert_eq!(engine.carry(long.clone()), Err(long));
     // The vote has gone; nothing is asked for any more.

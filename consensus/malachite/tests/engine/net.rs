@@ -10,8 +10,8 @@ use prefinal_malachite::{
     BlockId, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message, Output,
     Proposal, Record, SecretKey, Signature, Validators, Vote,
 };
-use protocol::{ChainId, Context, EpochId, Instant, Machine, Party, Recipient};
-use sim::{Agenda, Next, addressees};
+use protocol::{ChainId, Context, EpochId, Instant, Party, Recipient};
+use sim::{Table, addressees};
 use weighted_rounding::Stake;
 
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
@@ -39,10 +39,9 @@ pub(crate) type Death = Box<dyn FnMut(Party, &Output) -> bool>;
 pub(crate) struct Net {
     stakes: Vec<u128>,
     pub(crate) pace: Pace,
-    pub(crate) engines: Vec<Option<Malachite>>,
+    pub(crate) table: Table<Malachite>,
     pub(crate) logs: Vec<Vec<Record>>,
     pub(crate) seen: Vec<Vec<(Instant, Seen)>>,
-    agenda: Agenda<(Party, Party, Message)>,
     pub(crate) rule: Rule,
     pub(crate) partial: Partial,
     pub(crate) death: Death,
@@ -104,10 +103,9 @@ impl Net {
         Self {
             stakes: stakes.to_vec(),
             pace: Pace::NONE,
-            engines: (0..count).map(|_| None).collect(),
+            table: Table::new(|| Input::Tick),
             logs: vec![Vec::new(); count],
             seen: vec![Vec::new(); count],
-            agenda: Agenda::new(),
             rule: Box::new(|_, _, message| Some(message)),
             partial: Box::new(|party, height, block| Some(partial(party, height, block))),
             death: Box::new(|_, _| false),
@@ -127,7 +125,7 @@ impl Net {
         self.logs[index].iter().cloned().for_each(|record| log.apply(record));
         let config = Config { pace: self.pace, ..config(&self.stakes, party) };
         let engine = Malachite::new(config, secret(party), log).unwrap();
-        self.engines[index] = Some(engine);
+        self.table.seat(Party::new(party), engine);
         self.handle(party, Input::Start);
     }
 
@@ -137,15 +135,10 @@ impl Net {
 
     pub(crate) fn handle(&mut self, party: u32, input: Input) {
         let (index, me) = (usize::try_from(party).unwrap(), Party::new(party));
-        let Some(engine) = &mut self.engines[index] else { return };
-        engine.handle(self.agenda.now(), input);
-        loop {
-            let Some(output) = self.engines[index].as_mut().and_then(Malachite::poll) else {
-                return;
-            };
+        self.table.handle(me, input);
+        while let Some(output) = self.table.poll(me) {
             if (self.death)(me, &output) {
-                self.engines[index] = None;
-                return;
+                return self.table.clear(me);
             }
             let seen = match output {
                 Output::Keep(record) | Output::Note(record) => {
@@ -158,7 +151,7 @@ impl Net {
                 }
                 Output::Do(Effect::Prefinalized { height, round, block }) => {
                     if let Some(bytes) = (self.partial)(me, height.get(), block) {
-                        let engine = self.engines[index].as_mut().unwrap();
+                        let engine = self.table.machine_mut(me).unwrap();
                         assert_eq!(engine.carry(bytes).is_ok(), round == 0);
                     }
                     Seen::Prefinalized(height.get(), round, block)
@@ -175,7 +168,7 @@ impl Net {
                 Output::Do(Effect::Refused(why)) => panic!("{me} refuses: {why}"),
                 Output::Do(Effect::Halted(why)) => Seen::Halted(why),
             };
-            self.seen[index].push((self.agenda.now(), seen));
+            self.seen[index].push((self.table.now(), seen));
         }
     }
 
@@ -193,30 +186,23 @@ impl Net {
 
     /// Puts a message on its way.
     pub(crate) fn post(&mut self, from: Party, to: Party, message: Message) {
-        self.agenda.plan(self.agenda.now() + DELAY, (from, to, message));
+        self.table.plan(self.now() + DELAY, to, Input::Received { from, message });
     }
 
     pub(crate) fn now(&self) -> Instant {
-        self.agenda.now()
+        self.table.now()
     }
 
     /// Nothing happens for so long.
     pub(crate) fn pass(&mut self, span: Duration) {
-        self.agenda.advance_to(self.agenda.now() + span);
+        self.table.advance_to(self.table.now() + span);
     }
 
     /// The next thing that happens, whether a message or a deadline.
     pub(crate) fn step(&mut self) {
-        let wakes = (0_u32..)
-            .zip(&self.engines)
-            .filter_map(|(party, engine)| Some((engine.as_ref()?.wake_at()?, party)));
-        match self.agenda.next(wakes, Instant::at(Duration::MAX)) {
-            Some(Next::Event((from, to, message))) => {
-                self.handle(to.get(), Input::Received { from, message });
-            }
-            Some(Next::Wake(party)) => self.handle(party, Input::Tick),
-            None => panic!("nothing happens any more"),
-        }
+        let next = self.table.next(Instant::at(Duration::MAX));
+        let (party, input) = next.unwrap();
+        self.handle(party.get(), input);
     }
 
     /// Runs until these parties have decided a height.
