@@ -71,6 +71,7 @@ pub struct Beacon<S: Scheme> {
     standing: Standing,
     recall: recall::Recall,
     open: BTreeMap<Slot, Open<S>>,
+    first: Slot,
     head: Slot,
     local: Slot,
     history: History<S>,
@@ -149,6 +150,12 @@ impl<S: Scheme> Machine for Beacon<S> {
 }
 
 impl<S: Scheme> Beacon<S> {
+    /// The first slot that this beacon's committee has.
+    #[must_use]
+    pub const fn first(&self) -> Slot {
+        self.first
+    }
+
     /// The next slot to be revealed.
     #[must_use]
     pub fn head(&self) -> Slot {

@@ -404,6 +404,12 @@ impl<S: Scheme> Epochs<S> {
         self.terms.get(&epoch).map(|term| &term.beacon)
     }
 
+    /// The first slot of the oldest epoch that is here.
+    #[must_use]
+    pub fn first(&self) -> Slot {
+        self.terms.values().next().map_or(Slot::new(0), |term| term.first)
+    }
+
     /// The newest epoch.
     #[must_use]
     pub fn newest(&self) -> EpochId {

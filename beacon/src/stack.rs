@@ -263,6 +263,13 @@ impl<L: Channels> Stack<L> {
         each.map(AnyEpochs::head).min().unwrap_or(Slot::new(0))
     }
 
+    /// The first slot of the oldest epoch of a channel; `None` if the channel is not in use.
+    #[must_use]
+    pub fn first(&self, channel: Channel) -> Option<Slot> {
+        let each = L::each(&self.channels);
+        each.get(usize::from(channel.place())).copied().flatten().map(AnyEpochs::first)
+    }
+
     /// The newest epoch of all channels.
     #[must_use]
     pub fn newest(&self) -> EpochId {

@@ -158,7 +158,12 @@ impl Engine {
                 eprintln!("{error}");
                 Ok(())
             }
-            Ok(()) | Err(MessageError::Full { .. } | MessageError::TooLarge { .. }) => Ok(()),
+            Ok(())
+            | Err(
+                MessageError::UnknownEpoch { .. }
+                | MessageError::Full { .. }
+                | MessageError::TooLarge { .. },
+            ) => Ok(()),
         }
     }
 

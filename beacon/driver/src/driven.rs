@@ -10,7 +10,7 @@
 //! each peer may wait for it.
 use std::collections::BTreeMap;
 
-use ::beacon::stack::{self, Channels, Stack};
+use ::beacon::stack::{self, Channel, Channels, Stack};
 use ::beacon::{self, Beacon, Effect, Input, Message, Record, Scheme, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
@@ -69,6 +69,9 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     /// The effect, if it is something else.
     fn early(effect: Self::Effect, slot: Slot) -> Result<Self::Message, Self::Effect>;
 
+    /// An effect that sends a message to all.
+    fn to_all(message: Self::Message) -> Self::Effect;
+
     /// The epoch in which the sender of a message has its number, where numbers differ by epoch.
     fn epoch_of(_: &Self::Message) -> EpochId {
         EpochId::new(0)
@@ -85,8 +88,16 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     /// The first slot of which the machine has not said its last.
     fn head(&self) -> Slot;
 
+    /// The first slot that a channel has in this life; `None` if it forgets nothing.
+    fn first(&self, channel: Channel) -> Option<Slot>;
+
+    /// Why the machine does nothing more, if it does not.
+    fn halted(&self) -> Option<String> {
+        None
+    }
+
     /// A beacon's record in one of the machine's, with the beacon's channel.
-    fn beacon_record(record: &mut Self::Record) -> Option<(u8, &mut Record)>;
+    fn beacon_record(record: &mut Self::Record) -> Option<(Channel, &mut Record)>;
 }
 
 /// The fewest records that restore a machine.
@@ -147,6 +158,10 @@ impl<S: Scheme> Driven for Beacon<S> {
         }
     }
 
+    fn to_all(message: Message<S>) -> Effect<S> {
+        Effect::Send { to: Recipient::All, message }
+    }
+
     fn peers(&self) -> BTreeMap<(EpochId, Party), usize> {
         let longest = self.longest_messages().into_iter();
         longest.map(|(party, bytes)| ((EpochId::new(0), party), bytes)).collect()
@@ -156,8 +171,12 @@ impl<S: Scheme> Driven for Beacon<S> {
         self.head()
     }
 
-    fn beacon_record(record: &mut Record) -> Option<(u8, &mut Record)> {
-        Some((0, record))
+    fn first(&self, _: Channel) -> Option<Slot> {
+        Some(self.first())
+    }
+
+    fn beacon_record(record: &mut Record) -> Option<(Channel, &mut Record)> {
+        Some((Channel::new(0), record))
     }
 }
 
@@ -217,6 +236,10 @@ where
         }
     }
 
+    fn to_all(envelope: stack::Envelope<L>) -> stack::Effect<L> {
+        stack::Effect::Send { to: Recipient::All, envelope }
+    }
+
     fn epoch_of(envelope: &stack::Envelope<L>) -> EpochId {
         envelope.epoch()
     }
@@ -233,7 +256,11 @@ where
         self.head()
     }
 
-    fn beacon_record(record: &mut stack::Record) -> Option<(u8, &mut Record)> {
-        Some((record.channel.place(), &mut record.record.record))
+    fn first(&self, channel: Channel) -> Option<Slot> {
+        self.first(channel)
+    }
+
+    fn beacon_record(record: &mut stack::Record) -> Option<(Channel, &mut Record)> {
+        Some((record.channel, &mut record.record.record))
     }
 }

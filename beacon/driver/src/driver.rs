@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use async_channel::Receiver;
+use beacon::stack::Channel;
 use beacon::{Record, Slot, Value, View};
 use crypto_core::access::Party;
 use journal::{Journal, JournalError, Journaled, OpenError};
@@ -31,7 +32,8 @@ pub struct Options {
     pub jobs: usize,
     /// From how many unread effects on messages wait.
     pub effects: usize,
-    /// After what time a job that has not come back is handed out again.
+    /// After what time a job that has not come back is handed out again: longer than the longest takes, which
+    /// is some milliseconds for partials and seconds for a dealing to hundreds of parties.
     pub patience: Duration,
     /// After what pause a job that the pool dropped is handed out again.
     pub pause: Duration,
@@ -132,8 +134,11 @@ impl<M: Driven> Driver<M> {
         options: Options,
     ) -> Result<(Self, Receiver<M::Effect>), StartError<E>> {
         let journal: Box<dyn Journal + Send> = Box::new(journal);
-        let machine = Journaled::open(journal, |records| {
-            build(unread::<M, E>(records, options.read)?).map_err(StartError::Machine)
+        let machine = Journaled::open(journal, |mut records| {
+            let claims = options.read.map(|read| forget_reveals::<M>(&mut records, read));
+            let machine = build(records).map_err(StartError::Machine)?;
+            claims.map_or(Ok(()), |claims| claims.check(&machine))?;
+            Ok(machine)
         });
         let mut machine = machine.map_err(|error| match error {
             OpenError::Journal(error) => StartError::Journal(error),
@@ -170,10 +175,12 @@ impl<M: Driven> Driver<M> {
             let mut early = None;
             let input = M::prefinalized(slot, view, value);
             self.shared.step(running, input, |effect| match M::early(effect, slot) {
-                Ok(message) => {
+                // A second one, of more channels than an envelope has room for, goes by itself.
+                Ok(message) if early.is_none() => {
                     early = Some(message);
                     None
                 }
+                Ok(message) => Some(M::to_all(message)),
                 Err(other) => Some(other),
             })?;
             Ok(early)
@@ -206,15 +213,16 @@ impl<M: Driven> Driver<M> {
     }
 
     /// A call on the machine that it answers at once, as [`Stack::hand_over`](beacon::stack::Stack::hand_over).
-    /// What follows from it is durable when this returns.
+    /// What follows from it is durable when this returns; the machine is not to be polled in it.
     ///
     /// # Errors
-    /// [`Stopped`], and then nothing was called.
+    /// [`Stopped`]: whether it was called, the next life shows.
     pub fn change<T>(&self, act: impl FnOnce(&mut M) -> T) -> Result<T, Stopped> {
         self.shared.urgent(|running| self.shared.change(running, act))
     }
 
-    /// A peer's message, over a link that authenticates the peer. Never waits.
+    /// A peer's message, over a link that authenticates the peer. Never waits. `from` is the peer's number
+    /// in the epoch that the message names, which may be another than in the newest.
     ///
     /// # Errors
     /// If the sender is not of the committee, or the message is dropped, or nothing is taken any more.
@@ -276,34 +284,46 @@ impl<M: Driven> Driver<M> {
     }
 }
 
-/// The records as if nothing had been revealed after the last slot that was read.
-fn unread<M: Driven, E>(
-    mut records: Vec<M::Record>,
-    read: Option<Slot>,
-) -> Result<Vec<M::Record>, StartError<E>> {
-    let Some(read) = read else { return Ok(records) };
-    let (mut finals, mut heads) = (BTreeMap::<u8, BTreeSet<Slot>>::new(), BTreeMap::new());
-    for record in &mut records {
+/// What each channel has on record, and had revealed beyond what was read.
+struct Claims {
+    read: Slot,
+    finals: BTreeMap<Channel, BTreeSet<Slot>>,
+    heads: BTreeMap<Channel, Slot>,
+}
+
+/// Makes the records say that nothing was revealed after the last slot that was read.
+fn forget_reveals<M: Driven>(records: &mut [M::Record], read: Slot) -> Claims {
+    let mut claims = Claims { read, finals: BTreeMap::new(), heads: BTreeMap::new() };
+    for record in records {
         match M::beacon_record(record) {
             Some((channel, Record::Finalized { slot, .. })) => {
-                finals.entry(channel).or_default().insert(*slot);
+                claims.finals.entry(channel).or_default().insert(*slot);
             }
             Some((channel, Record::Revealed { slot })) => {
-                let last = heads.entry(channel).or_insert(*slot);
+                let last = claims.heads.entry(channel).or_insert(*slot);
                 *last = (*last).max(*slot);
                 *slot = (*slot).min(read);
             }
             _ => {}
         }
     }
-    let next = read.next();
-    for (channel, last) in heads {
-        // One that is missing would hold up all after it.
-        let finals = finals.remove(&channel).unwrap_or_default();
-        let known = finals.range(next..).filter(|slot| **slot <= last).count();
-        if u64::try_from(known) != Ok(last.get().saturating_sub(read.get())) {
-            return Err(StartError::Forgotten { next, oldest: finals.first().copied() });
+    claims
+}
+
+impl Claims {
+    /// A slot that is missing would hold up all after it.
+    fn check<M: Driven, E>(&self, machine: &M) -> Result<(), StartError<E>> {
+        for (channel, last) in &self.heads {
+            let Some(first) = machine.first(*channel) else { continue };
+            let next = self.read.next().max(first);
+            let finals = self.finals.get(channel);
+            let known = finals.map_or(0, |finals| finals.range(next..=(*last).max(next)).count());
+            let wanted = last.next().get().saturating_sub(next.get());
+            if u64::try_from(known).is_ok_and(|known| known < wanted) {
+                let oldest = finals.and_then(|finals| finals.first().copied());
+                return Err(StartError::Forgotten { next, oldest });
+            }
         }
+        Ok(())
     }
-    Ok(records)
 }

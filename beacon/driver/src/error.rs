@@ -1,5 +1,6 @@
 //! Why calls are refused.
 use crypto_core::access::Party;
+use crypto_core::context::EpochId;
 use journal::JournalError;
 
 /// Why a driver takes nothing any more.
@@ -14,6 +15,9 @@ pub enum Stopped {
     /// Nobody reads its effects, so nothing that it promises could be sent.
     #[error("the driver stopped: nobody reads its effects")]
     Unheard,
+    /// The machine has no way on, and what it was told last may not be on record.
+    #[error("the driver stopped: {0}")]
+    Halted(String),
     /// A call panicked in the middle of a step.
     #[error("the driver stopped: a thread panicked inside of it")]
     Panicked,
@@ -21,7 +25,7 @@ pub enum Stopped {
 
 /// Why a peer's message was not taken. It is not the peer's fault, except for the first.
 ///
-/// [`Full`](Self::Full) and [`TooLarge`](Self::TooLarge) are back-pressure and no failure: let the message
+/// [`UnknownEpoch`](Self::UnknownEpoch), [`Full`](Self::Full) and [`TooLarge`](Self::TooLarge) are back-pressure and no failure: let the message
 /// go and read on. What the protocol needs of it, it asks for again.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MessageError {
@@ -32,6 +36,14 @@ pub enum MessageError {
         from: Party,
         /// How many there are.
         members: usize,
+    },
+    /// The message is dropped: this party has not been told of the epoch yet, or is done with it.
+    #[error("{epoch} is not here: message of {from}")]
+    UnknownEpoch {
+        /// Who sent it.
+        from: Party,
+        /// Of which epoch it is.
+        epoch: EpochId,
     },
     /// The message is dropped: what this peer sent before waits still.
     #[error("{waiting} messages of {from} wait already, at most {limit} may")]

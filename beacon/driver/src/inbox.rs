@@ -84,8 +84,12 @@ impl<M: Driven> Inbox<M> {
         let peer = (M::epoch_of(&message), from);
         let mut queues = self.queues();
         let Some(&limit) = queues.rooms.get(&peer) else {
-            let members = queues.rooms.keys().filter(|(epoch, _)| *epoch == peer.0).count();
-            return Err(MessageError::NotMember { from, members });
+            let epoch = peer.0;
+            let members = queues.rooms.keys().filter(|(of, _)| *of == epoch).count();
+            return Err(match members {
+                0 => MessageError::UnknownEpoch { from, epoch },
+                _ => MessageError::NotMember { from, members },
+            });
         };
         let Waiting { messages, bytes } = queues.waiting.get(&peer).copied().unwrap_or_default();
         let sum = bytes.saturating_add(got);

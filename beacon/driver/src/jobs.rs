@@ -7,6 +7,7 @@
 //! for it for ever.
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use protocol::Instant;
@@ -21,6 +22,8 @@ pub(crate) struct Number(u64);
 pub(crate) struct Ordered<M: Driven> {
     pub(crate) number: Number,
     pub(crate) job: Arc<M::Job>,
+    /// Whether a verdict came: a copy that begins later does nothing.
+    pub(crate) done: Arc<AtomicBool>,
 }
 
 /// Jobs without a verdict.
@@ -34,6 +37,7 @@ pub(crate) struct Jobs<M: Driven> {
 
 struct Out<M: Driven> {
     job: Arc<M::Job>,
+    done: Arc<AtomicBool>,
     /// When it is handed out again.
     again: Instant,
 }
@@ -46,14 +50,16 @@ impl<M: Driven> Jobs<M> {
     pub(crate) fn order(&mut self, now: Instant, job: M::Job) -> Ordered<M> {
         let number = Number(self.next);
         self.next = self.next.saturating_add(1);
-        let job = Arc::new(job);
-        self.out.insert(number, Out { job: Arc::clone(&job), again: now + self.patience });
-        Ordered { number, job }
+        let (job, done) = (Arc::new(job), Arc::<AtomicBool>::default());
+        let again = now + self.patience;
+        self.out.insert(number, Out { job: Arc::clone(&job), done: Arc::clone(&done), again });
+        Ordered { number, job, done }
     }
 
     /// A verdict came. `false` if it is the second one.
     pub(crate) fn done(&mut self, number: Number) -> bool {
-        self.out.remove(&number).is_some()
+        let out = self.out.remove(&number);
+        out.is_some_and(|out| !out.done.swap(true, SeqCst))
     }
 
     /// The pool dropped it.
@@ -69,7 +75,8 @@ impl<M: Driven> Jobs<M> {
         for (number, out) in self.out.iter_mut().filter(|(_, out)| out.again <= now) {
             out.again = now + self.patience;
             self.repeated = self.repeated.saturating_add(1);
-            due.push(Ordered { number: *number, job: Arc::clone(&out.job) });
+            let (job, done) = (Arc::clone(&out.job), Arc::clone(&out.done));
+            due.push(Ordered { number: *number, job, done });
         }
         due
     }

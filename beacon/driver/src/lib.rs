@@ -16,7 +16,7 @@
 //! |-------------------------------------|----------------------------------------------------|--------------------------------------------|
 //! | [`Beacon`](beacon::Beacon)          | one scheme, one committee                          | -                                          |
 //! | [`Stack`](beacon::stack::Stack)     | a list of schemes, epoch after epoch               | [`Driver::change`] and keys of the host    |
-//! | `Participant`, of `prefinal-validator` | one scheme, with the generation of its keys     | what the chain orders                      |
+//! | `Participant`, of `prefinal-validator` | a list of schemes, and makes the keys of one   | what the chain orders                      |
 //!
 //! | call                | returns when                                          | never                        |
 //! |---------------------|-------------------------------------------------------|------------------------------|

@@ -12,13 +12,13 @@
 //! The last one is for tests and tools: the callback that completes a slot then takes as long as its
 //! pairings.
 
-/// Something to compute: some milliseconds, no waiting.
+/// Something to compute, without waiting: some milliseconds, or seconds where keys are made.
 pub type Task = Box<dyn FnOnce() + Send>;
 
 /// Threads of the caller.
 ///
 /// A task that is dropped, or that panics, is noticed and handed out again after a pause; so is one
-/// that has not come back after [`Bounds::patience`](crate::Options::patience). Tasks may run in any
+/// that has not come back after [`Options::patience`](crate::Options::patience). Tasks may run in any
 /// order, any number at a time, and twice.
 pub trait Pool: Send + Sync + 'static {
     /// Takes a task and runs it some time. Should not block: the engine may be waiting.

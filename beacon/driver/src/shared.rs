@@ -127,6 +127,8 @@ impl<M: Driven> Shared<M> {
     ) -> Result<T, Stopped> {
         let done = running.machine.change(act)?;
         self.carry_out(running, self.now(), &mut Some)?;
+        // One channel after another may come to an epoch.
+        self.set_rooms(running);
         Ok(done)
     }
 
@@ -267,7 +269,11 @@ impl<M: Driven> Shared<M> {
                 Err(other) => self.effects.try_send(other).map_err(|_| Stopped::Unheard)?,
             }
         }
-        if running.epoch != Some(running.machine.machine().newest()) {
+        let machine = running.machine.machine();
+        if let Some(why) = machine.halted() {
+            return Err(Stopped::Halted(why));
+        }
+        if running.epoch != Some(machine.newest()) {
             self.set_rooms(running);
         }
         Ok(())
@@ -328,10 +334,10 @@ impl<M: Driven> Shared<M> {
                 self.hand_out_turn();
             }
             while let Some(job) = self.inbox.take_job() {
-                let Ordered { number, job } = job;
+                let Ordered { number, job, done } = job;
                 let ticket = Ticket { shared: Arc::downgrade(self), number, open: true };
                 let task = Box::new(move || {
-                    if ticket.is_wanted() {
+                    if !done.load(SeqCst) && ticket.is_wanted() {
                         ticket.hand_in(M::run(&job));
                     }
                 });

@@ -88,6 +88,7 @@ impl<S: Scheme> Beacon<S> {
             recall: Recall::new(life, first),
             finality,
             open: BTreeMap::new(),
+            first,
             head: first,
             local: first,
             history: History::new(limits.history),
@@ -116,9 +117,8 @@ impl<S: Scheme> Beacon<S> {
         let finished = self.history.values();
         let open = self.open.iter().filter_map(|(slot, open)| Some((*slot, open.value()?)));
         records.extend(finished.map(|(slot, value)| Record::Finalized { slot, value }));
-        if let Some(last) = self.head.get().checked_sub(1) {
-            records.push(Record::Revealed { slot: Slot::new(last) });
-        }
+        let last = self.head.get().checked_sub(1).filter(|_| self.head > self.first);
+        records.extend(last.map(|last| Record::Revealed { slot: Slot::new(last) }));
         records.extend(open.map(|(slot, value)| Record::Finalized { slot, value }));
         let released = self.standing.released.iter();
         records.extend(released.map(|(&slot, &value)| Record::Released { slot, value }));

@@ -126,6 +126,9 @@ pub trait AnyEpochs {
     /// See [`Epochs::head`].
     fn head(&self) -> Slot;
 
+    /// See [`Epochs::first`].
+    fn first(&self) -> Slot;
+
     /// See [`Epochs::newest`].
     fn newest(&self) -> EpochId;
 
@@ -146,6 +149,10 @@ impl<S: Scheme> AnyEpochs for Epochs<S> {
 
     fn head(&self) -> Slot {
         self.head()
+    }
+
+    fn first(&self) -> Slot {
+        self.first()
     }
 
     fn newest(&self) -> EpochId {

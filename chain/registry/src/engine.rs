@@ -1,7 +1,8 @@
 //! The engines that programs know, in one place: their names, and which keys each signs with.
 //!
 //! To add an engine is to add its crate, a [`Name`], an implementation of [`Listed`], and a line in
-//! [`types!`](crate::types).
+//! [`engine_type!`](crate::engine_type).
+use std::fmt;
 
 use ::jolteon::Jolteon;
 use crypto_core::bls::min_sig;
@@ -13,13 +14,42 @@ use validator::StartError;
 use validator::setup::{Identity, Setup};
 
 /// Which engine a committee runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Name {
     /// Jolteon with order votes, the reference engine
     #[default]
     Jolteon,
     /// Malachite, the Tendermint of circlefin/malachite
     Malachite,
+}
+
+impl Name {
+    /// Every engine that there is.
+    pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite];
+
+    /// What a user calls it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Jolteon => "jolteon",
+            Self::Malachite => "malachite",
+        }
+    }
+
+    /// What it is, in a line.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Jolteon => "Jolteon with order votes, the reference engine",
+            Self::Malachite => "Malachite, the Tendermint of circlefin/malachite",
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// An engine whose keys a set-up and an identity have.

@@ -36,20 +36,35 @@ pub use crate::scheme::Named;
 macro_rules! types {
     ($scheme:expr, $engine:expr, $S:ident, $E:ident => $what:expr) => {
         match $scheme {
-            $crate::scheme::Name::Bls => $crate::types!(@engine Bls, $engine, $S, $E => $what),
-            $crate::scheme::Name::Wvuf => $crate::types!(@engine Wvuf, $engine, $S, $E => $what),
+            $crate::scheme::Name::Bls => $crate::types!(@of Bls, $engine, $S, $E => $what),
+            $crate::scheme::Name::Wvuf => $crate::types!(@of Wvuf, $engine, $S, $E => $what),
         }
     };
-    (@engine $scheme:ident, $engine:expr, $S:ident, $E:ident => $what:expr) => {
-        match $engine {
-            $crate::engine::Name::Jolteon => $crate::types!(@both $scheme, Jolteon, $S, $E => $what),
-            $crate::engine::Name::Malachite => {
-                $crate::types!(@both $scheme, Malachite, $S, $E => $what)
-            }
-        }
-    };
-    (@both $scheme:ident, $engine:ident, $S:ident, $E:ident => $what:expr) => {{
+    (@of $scheme:ident, $engine:expr, $S:ident, $E:ident => $what:expr) => {{
         type $S = $crate::$scheme;
+        $crate::engine_type!($engine, $E => $what)
+    }};
+}
+
+/// As [`types!`], for what is generic over engines alone.
+///
+/// ```
+/// use registry::{engine, engine_type};
+/// fn quorum<E: registry::Listed>() -> String {
+///     format!("{:?}", E::QUORUM)
+/// }
+/// let each = engine::Name::ALL.iter().map(|name| engine_type!(name, E => quorum::<E>()));
+/// assert_eq!(each.count(), 2);
+/// ```
+#[macro_export]
+macro_rules! engine_type {
+    ($engine:expr, $E:ident => $what:expr) => {
+        match $engine {
+            $crate::engine::Name::Jolteon => $crate::engine_type!(@of Jolteon, $E => $what),
+            $crate::engine::Name::Malachite => $crate::engine_type!(@of Malachite, $E => $what),
+        }
+    };
+    (@of $engine:ident, $E:ident => $what:expr) => {{
         type $E = $crate::$engine;
         $what
     }};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::beacon::stack::Envelope;
+use ::beacon::stack::{Channel, Envelope};
 use ::beacon::{Slot, Value, View};
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
@@ -13,7 +13,6 @@ use engine::Block;
 use protocol::Recipient;
 
 use crate::beside::Beside;
-use crate::early;
 use crate::participant::{Effect, Input, Job, Participant, Record, Verdict};
 use crate::scheme::Keyed;
 use crate::setup::Identity;
@@ -79,14 +78,18 @@ where
         }
     }
 
+    fn to_all(envelope: Envelope<(S, L)>) -> Effect<S, L> {
+        Effect::Send { to: Recipient::All, envelope }
+    }
+
     fn peers(&self) -> BTreeMap<(EpochId, Party), usize> {
         let parties = (0..).map(Party::new).take(self.parties());
         let longest = self.longest_messages();
-        let room = |party| longest.get(&party).copied().unwrap_or(early::BYTES);
+        let room = |party| longest.get(&party).copied().unwrap_or(0);
         parties.map(|party| ((EpochId::new(0), party), room(party))).collect()
     }
 
-    /// That of the last keys: with them the longest messages change.
+    /// The one that is made next: with each the longest messages change.
     fn newest(&self) -> EpochId {
         self.awaited()
     }
@@ -95,10 +98,19 @@ where
         self.head()
     }
 
-    fn beacon_record(record: &mut Record) -> Option<(u8, &mut ::beacon::Record)> {
+    /// Its journal is kept whole.
+    fn first(&self, _: Channel) -> Option<Slot> {
+        None
+    }
+
+    fn halted(&self) -> Option<String> {
+        self.halted().map(ToString::to_string)
+    }
+
+    fn beacon_record(record: &mut Record) -> Option<(Channel, &mut ::beacon::Record)> {
         match record {
-            Record::Beacon(channel, _, record) => Some((channel.place(), record)),
-            Record::Keygen(..) | Record::Ordered { .. } => None,
+            Record::Beacon(channel, _, record) => Some((*channel, record)),
+            Record::Keygen(..) | Record::Abandoned(_) | Record::Ordered { .. } => None,
         }
     }
 }

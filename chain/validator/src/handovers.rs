@@ -185,12 +185,18 @@ impl<S: Keyed> Handovers<S> {
         self.boundary().filter(|_| is_next)
     }
 
-    /// The next committee and its first slot, if all slots before are final. To be asked behind each slot
-    /// and behind each verdict, for the boundary may be known only when the slot before it is final already.
+    /// The next committee and its first slot, once both are known.
+    #[must_use]
+    pub fn following(&self) -> Option<(Arc<Setup>, Slot)> {
+        let first = self.boundary()?;
+        Some((Arc::clone(&self.next.as_ref()?.setup), first))
+    }
+
+    /// The same, if all slots before are final. To be asked behind each slot and behind each verdict, for the
+    /// boundary may be known only when the slot before it is final already.
     #[must_use]
     pub fn crossing(&self) -> Option<(Arc<Setup>, Slot)> {
-        let first = self.boundary().filter(|boundary| *boundary <= self.last.next())?;
-        Some((Arc::clone(&self.next.as_ref()?.setup), first))
+        self.following().filter(|(_, first)| *first <= self.last.next())
     }
 
     /// The next epoch is the current one, if all slots before it are final. What this party had of the key

@@ -6,9 +6,10 @@
 //!              ◄── transactions, early partials, the next committee ────┘
 //! ```
 //! It knows no engine. A host that has one tells it what the engine says, in this order: that a vote is
-//! about to be cast, that a slot is final, that a view is given up. [`Validator`](crate::Validator) is such a
-//! host, with an engine that begins again in each epoch ([`Line::Renewed`]); a chain whose engine goes
-//! through all epochs is another ([`Line::Continuous`]).
+//! about to be cast, that a slot is final, that a view is given up. The host's engine goes through all
+//! epochs and says of every slot, in order, what it is final with; whose votes count in the next epoch it
+//! learns ahead ([`Effect::Prepare`]). [`Validator`](crate::Validator) is a host with an engine that begins
+//! again in each epoch.
 //!
 //! Where an epoch begins follows from what was ordered, and a party may still be judging that. Until it
 //! has, nothing is released early for slots that may lie behind the boundary, and what is final there
@@ -30,6 +31,7 @@ use crate::handovers::Handovers;
 use crate::keygen::{self, KeygenError};
 use crate::scheme::{Fixed, Keyed};
 use crate::setup::{Identity, Setup};
+use crate::transaction::Kind;
 use crate::words::{Event, HaltError, StartError};
 
 /// What is durable before what follows it leaves.
@@ -39,6 +41,8 @@ pub enum Record {
     Keygen(EpochId, pvss_dkg::protocol::Record),
     /// Written by a channel's beacon of an epoch.
     Beacon(Channel, EpochId, ::beacon::Record),
+    /// A view was given up before there was a beacon to remember it.
+    Abandoned(View),
     /// What was ordered: every slot before there is a beacon to remember it, every slot on which the next
     /// committee may depend, and every transaction.
     Ordered {
@@ -83,7 +87,8 @@ pub enum Input<S: Keyed, L: Beside = ()> {
         /// The value that the slot is then final with.
         value: Value,
     },
-    /// The engine finalized a slot. It may say so again, and leaves none out.
+    /// The engine finalized a slot: the next one in order, or once more one that it has said. Transactions
+    /// of the chain's own may be in the block.
     Finalized {
         /// The slot.
         slot: Slot,
@@ -95,9 +100,6 @@ pub enum Input<S: Keyed, L: Beside = ()> {
         /// The view.
         view: View,
     },
-    /// What the engine of this epoch told the world in an earlier life: the answer to [`Effect::Prepare`]
-    /// where each epoch has its own.
-    Prepared(EpochId, Past),
     /// A peer's message, from an authenticated link.
     Received {
         /// The peer.
@@ -116,9 +118,7 @@ pub type Output<S, L = ()> = protocol::Output<Record, Effect<S, L>>;
 
 /// What a participant wants done, its records aside.
 pub enum Effect<S: Keyed, L: Beside = ()> {
-    /// The committee of an epoch is known, and its first slot. An engine that goes on learns whose votes
-    /// count from there on. One that begins again with each epoch is to be made now, and nothing of
-    /// the epoch is done before [`Input::Prepared`].
+    /// The committee of an epoch is known, and its first slot: from there on the engine counts its votes.
     Prepare {
         /// What the committee agrees on.
         setup: Arc<Setup>,
@@ -139,7 +139,8 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
         /// The transaction.
         transaction: Vec<u8>,
     },
-    /// A slot is final, and counts.
+    /// A slot is final, and counts for keys and values. After a restart those on record are said again,
+    /// with no other transactions than were needed.
     Ordered {
         /// The slot.
         slot: Slot,
@@ -161,27 +162,23 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
     Tell(Event<S>),
 }
 
-/// How the chain's engine goes through epochs.
+/// How the engine goes through epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Each epoch has an engine of its own: what one finalizes behind its epoch's end does not count.
-    Renewed,
-    /// One engine orders the slots of all epochs.
+enum Line {
+    /// One engine orders the slots of all epochs, and what leaves early is on the participant's record.
     Continuous,
+    /// Each epoch has an engine of its own, which is made ready before anything of the epoch is done. What
+    /// one finalizes behind its epoch's end does not count.
+    Renewed,
 }
 
 /// The engine that a participant works for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Host {
     /// The stake that makes a value final.
     pub quorum: Quorum,
     /// The attempt at a slot whose votes release partials; `None` if the engine cannot tell, or may not.
     pub fast_attempt: Option<u32>,
-    /// How the engine goes through epochs.
-    pub line: Line,
-    /// What the first epoch's engine told the world in an earlier life; nothing if all that leaves early is
-    /// on the participant's own record.
-    pub past: Past,
 }
 
 /// Key generations, handovers and beacons of one party, through all epochs of a chain: of one scheme whose
@@ -193,9 +190,11 @@ pub struct Participant<S: Keyed, L: Beside = ()> {
     current: EpochId,
     handovers: Handovers<S>,
     beacons: Beacons<S, L>,
-    /// The last epoch that the host was told to prepare for, and whether it has.
+    /// The last epoch that the host was told of, and whether its engine is ready.
     announced: EpochId,
     prepared: bool,
+    /// Whether what is ordered decides on committees, in any epoch.
+    decides: bool,
     /// The keys of an epoch that the host prepares for.
     keys: Option<(Arc<Setup>, keygen::Epoch<S>)>,
     /// What is on record as ordered, until it is known to lie before the boundary.
@@ -203,7 +202,7 @@ pub struct Participant<S: Keyed, L: Beside = ()> {
     /// The last slot that was ordered: the engine may report it again after a crash, and what did not
     /// count the first time must not count the second.
     last: Slot,
-    halted: bool,
+    halted: Option<HaltError>,
     outputs: VecDeque<Output<S, L>>,
 }
 
@@ -227,9 +226,25 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         records: Vec<Record>,
         host: Host,
     ) -> Result<Self, KeygenError> {
+        let mut participant = Self::renewing(setup, identity, life, records, host)?;
+        (participant.line, participant.prepared) = (Line::Continuous, true);
+        Ok(participant)
+    }
+
+    /// As [`Self::new`], for a host that makes an engine for each epoch, the first of them at once.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn renewing(
+        setup: &Arc<Setup>,
+        identity: &Arc<Identity>,
+        life: Life,
+        records: Vec<Record>,
+        host: Host,
+    ) -> Result<Self, KeygenError> {
         let (me, first) = (identity.me, setup.context.epoch);
         let mut dealt: BTreeMap<EpochId, Vec<_>> = BTreeMap::new();
-        let (mut released, mut past) = (Vec::new(), VecDeque::new());
+        let (mut released, mut past, mut abandoned) = (Vec::new(), VecDeque::new(), None);
         for record in records {
             match record {
                 Record::Keygen(epoch, record) => dealt.entry(epoch).or_default().push(record),
@@ -237,30 +252,34 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
                     let record = epochs::Record { epoch, record };
                     released.push(stack::Record { channel, record });
                 }
+                Record::Abandoned(view) => abandoned = abandoned.max(Some(view)),
                 Record::Ordered { epoch, slot, block, transactions } => {
                     let block = block.map(|value| Block { value, transactions });
                     past.push_back(Ordered { epoch, slot, block });
                 }
             }
         }
-        let Host { quorum, fast_attempt, line, past: told } = host;
+        let Host { quorum, fast_attempt } = host;
         let origin = Origin { identity: Arc::clone(identity), life, fast_attempt, quorum };
         let mut participant = Self {
             identity: Arc::clone(identity),
             parties: setup.members.len(),
-            line,
+            line: Line::Renewed,
             current: first,
             handovers: Handovers::new(Arc::clone(setup), me, dealt)?,
             beacons: Beacons::new(origin, first, released),
             announced: first,
             prepared: false,
+            decides: setup.succession.is_some(),
             keys: None,
             past,
             last: Slot::new(0),
-            halted: false,
+            halted: None,
             outputs: VecDeque::new(),
         };
-        participant.prepared(Instant::START, first, told);
+        let given_up = abandoned.into_iter().map(|view| stack::Event::Abandoned { view });
+        given_up
+            .for_each(|event| participant.beacons.tell(Instant::START, stack::Input::All(event)));
         Ok(participant)
     }
 
@@ -312,6 +331,12 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.beacons.longest_messages()
     }
 
+    /// Why it does nothing more, if it does not.
+    #[must_use]
+    pub const fn halted(&self) -> Option<&HaltError> {
+        self.halted.as_ref()
+    }
+
     /// The first slot that has no value yet.
     #[must_use]
     pub fn head(&self) -> Slot {
@@ -346,16 +371,17 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
 
     /// The keys of the next epoch are refused: there is no way on.
     fn halt(&mut self, why: impl Into<HaltError>) {
-        if !self.halted {
-            self.halted = true;
-            self.note(Event::Halted(why.into()));
+        if self.halted.is_none() {
+            let why = why.into();
+            self.halted = Some(why.clone());
+            self.note(Event::Halted(why));
         }
     }
 
     /// Carries outputs from part to part until all are at rest, and slots from the record to the parts.
     fn settle(&mut self, now: Instant) {
         self.advance(now);
-        while !self.halted
+        while self.halted.is_none()
             && let Some(Ordered { slot, block, .. }) = self.next_past()
         {
             self.order(now, slot, block);
@@ -378,8 +404,14 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
             self.drain_keygen(now);
             self.begin_beacons(now);
             self.drain_beacon();
+            // One that makes its engine then is told when it needs it.
+            if self.line == Line::Continuous
+                && let Some((setup, first)) = self.handovers.following()
+            {
+                self.prepare(&setup, first);
+            }
             let Some((setup, first)) = self.handovers.crossing() else { return };
-            if self.halted || !self.prepare(&setup, first) {
+            if self.halted.is_some() || !self.prepare(&setup, first) {
                 return;
             }
             self.handovers.cross();
@@ -402,7 +434,8 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.prepared || epoch < self.announced
     }
 
-    fn prepared(&mut self, now: Instant, epoch: EpochId, past: Past) {
+    /// The engine of this epoch is ready; what it told the world in an earlier life.
+    pub(crate) fn prepared(&mut self, now: Instant, epoch: EpochId, past: Past) {
         if self.prepared || epoch != self.announced {
             return;
         }
@@ -413,6 +446,21 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         if let Some(view) = past.abandoned {
             self.beacons.tell(now, stack::Input::All(stack::Event::Abandoned { view }));
         }
+    }
+
+    /// Goes on behind [`Self::prepared`].
+    pub(crate) fn go_on(&mut self, now: Instant) {
+        if self.halted.is_none() {
+            self.settle(now);
+        }
+    }
+
+    /// Without a beacon there is nobody to remember it, unless the engine does.
+    fn abandoned(&mut self, now: Instant, view: View) {
+        if self.line == Line::Continuous && self.newest_beacon().is_none() {
+            self.outputs.push_back(Output::Keep(Record::Abandoned(view)));
+        }
+        self.beacons.tell(now, stack::Input::All(stack::Event::Abandoned { view }));
     }
 
     /// Nothing is released early for a slot whose epoch is not known.
@@ -436,14 +484,15 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
             return;
         }
         let transactions = block.as_ref().map(|block| block.transactions.clone());
-        let transactions = transactions.unwrap_or_default();
-        let decides = self.handovers.limit().is_some();
-        if decides && slot != known.next() {
+        let mut transactions = transactions.unwrap_or_default();
+        // The chain's own are of no use later, unless they say who the next committee is.
+        transactions.retain(|one| self.decides || Kind::of(one).is_some());
+        if self.decides && slot != known.next() {
             return self.halt(HaltError::Gap { slot, expected: known.next() });
         }
         let epoch = self.current;
         // Without keys nobody else remembers the slot; with them the beacon does.
-        if decides || self.beacons.awaits(slot) || !transactions.is_empty() {
+        if self.decides || self.beacons.awaits(slot) || !transactions.is_empty() {
             let record = Record::Ordered { epoch, slot, block: value, transactions };
             self.outputs.push_back(Output::Keep(record));
         }
@@ -503,7 +552,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
 
     /// Begins the beacons whose keys suffice by now and whose epochs the host has prepared for.
     fn begin_beacons(&mut self, now: Instant) {
-        while !self.halted {
+        while self.halted.is_none() {
             let epoch = self.beacons.awaited();
             if let Some(first) = self.handovers.first_of(epoch) {
                 self.beacons.set_boundary(first);
@@ -565,17 +614,14 @@ impl<S: Keyed, L: Beside> Machine for Participant<S, L> {
     type Effect = Effect<S, L>;
 
     fn handle(&mut self, now: Instant, input: Input<S, L>) {
-        if self.halted {
+        if self.halted.is_some() {
             return;
         }
         match input {
             Input::Start => {}
             Input::Prefinalized { slot, view, value } => self.prefinalized(now, slot, view, value),
             Input::Finalized { slot, block } => self.finalized(slot, block),
-            Input::Abandoned { view } => {
-                self.beacons.tell(now, stack::Input::All(stack::Event::Abandoned { view }));
-            }
-            Input::Prepared(epoch, past) => self.prepared(now, epoch, past),
+            Input::Abandoned { view } => self.abandoned(now, view),
             Input::Received { from, envelope } => {
                 self.beacons.tell(now, stack::Input::Received { from, envelope });
             }
@@ -590,7 +636,7 @@ impl<S: Keyed, L: Beside> Machine for Participant<S, L> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        self.beacons.wake_at().filter(|_| !self.halted)
+        self.beacons.wake_at().filter(|_| self.halted.is_none())
     }
 }
 

@@ -11,7 +11,7 @@ use protocol::{Instant, Machine, Recipient};
 
 use crate::early;
 use crate::engines::Engines;
-use crate::participant::{self, Host, Line, Participant};
+use crate::participant::{self, Host, Participant};
 use crate::scheme::{Fixed, Keyed};
 use crate::setup::{Identity, Setup};
 use crate::vouch::CatchUp;
@@ -58,10 +58,12 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         let (quorum, fast_attempt) = (E::QUORUM, E::FAST_ATTEMPT);
         let mut engines = Engines::new(begin, setup.context.epoch, promised);
         let past = engines.make(setup, &identity, Slot::new(1))?;
-        let host = Host { quorum, fast_attempt, line: Line::Renewed, past };
+        let host = Host { quorum, fast_attempt };
+        let mut participant = Participant::renewing(setup, &identity, life, others, host)?;
+        participant.prepared(Instant::START, setup.context.epoch, past);
         Ok(Self {
             engines,
-            participant: Participant::new(setup, &identity, life, others, host)?,
+            participant,
             catch_up: CatchUp::new(setup, quorum),
             left: BTreeSet::new(),
             ahead: BTreeSet::new(),
@@ -161,8 +163,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     fn prepare(&mut self, now: Instant, setup: &Setup, first: Slot) {
         match self.engines.make(setup, &self.identity, first) {
             Ok(past) => {
-                let input = participant::Input::Prepared(setup.context.epoch, past);
-                self.participant.handle(now, input);
+                self.participant.prepared(now, setup.context.epoch, past);
+                self.participant.go_on(now);
             }
             Err(error) => self.halt(error),
         }

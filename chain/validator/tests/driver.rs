@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
 
 use beacon::stack::{Envelope, OneOf};
 use beacon::{Function, Life, MultiSig, Path, Slot, Value, View, epochs};
@@ -18,16 +19,16 @@ use crypto_core::certificate::{Elector, Electorate};
 use crypto_core::context::EpochId;
 use crypto_core::drand::RoundNumber;
 use crypto_core::threshold;
-use driver::{Driver, MessageError, Options, Receiver, Task};
-use engine::{Block, Past, Quorum};
+use driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
+use engine::{Block, Quorum};
 use journal::Memory;
 use protocol::Recipient;
 use validator::Event;
 use validator::keygen::KeygenError;
-use validator::participant::{Effect, Host, Line, Participant, Record};
+use validator::participant::{Effect, Host, Participant, Record};
 use validator::rota::Rota;
 use validator::scheme::{Bls, Keyed, Wvuf};
-use validator::setup::{Algorithm, Identity, Plan, Setup, found};
+use validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
 use weighted_rounding::{Ratio, Stake};
 
 /// Who has how much stake in each epoch: the last joins, the second leaves.
@@ -51,13 +52,30 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let plans = [plan(STAKES[1]), plan(STAKES[2])];
     let every = NonZeroU64::new(8).unwrap();
     let setup = Rota::chain(setup, &plans, identities.iter(), every).unwrap();
-    World { setup: Arc::new(setup), identities: identities.into_iter().map(Arc::new).collect() }
+    let succession =
+        setup.succession.clone().map(|rota| -> Arc<dyn Succession> { Arc::new(Ends(rota)) });
+    World {
+        setup: Arc::new(Setup { succession, ..setup }),
+        identities: identities.into_iter().map(Arc::new).collect(),
+    }
 });
 
 /// Certificates beside the randomness.
 type Beside = (MultiSig, ());
 type Machine<S> = Participant<S, Beside>;
 type Message<S> = Envelope<(S, Beside)>;
+/// Decides on two committees; the last one stays.
+struct Ends(Arc<dyn Succession>);
+
+impl Succession for Ends {
+    fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Option<Arc<Setup>> {
+        let next = self.0.next(current, slot, block)?;
+        let is_last = next.context.epoch == EpochId::new(2);
+        let succession = next.succession.clone().filter(|_| !is_last);
+        Some(Arc::new(Setup { succession, ..(*next).clone() }))
+    }
+}
+
 type Started<S> = (Driver<Machine<S>>, Receiver<Effect<S, Beside>>);
 
 /// On the spot.
@@ -263,16 +281,20 @@ fn start<S: Keyed>(
     journal: &Arc<Mutex<Memory>>,
     life: Life,
 ) -> Started<S> {
+    start_with(identity, journal, life, Options::default())
+}
+
+fn start_with<S: Keyed>(
+    identity: &Arc<Identity>,
+    journal: &Arc<Mutex<Memory>>,
+    life: Life,
+    options: Options,
+) -> Started<S> {
     let build = |records: Vec<Record>| -> Result<_, KeygenError> {
-        let host = Host {
-            quorum: Quorum::BYZANTINE,
-            fast_attempt: Some(0),
-            line: Line::Continuous,
-            past: Past::default(),
-        };
+        let host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
         Participant::new(&WORLD.setup, identity, life, records, host)
     };
-    Driver::start(build, Arc::clone(journal), here, Options::default()).unwrap()
+    Driver::start(build, Arc::clone(journal), here, options).unwrap()
 }
 
 /// The values are the rounds of one chain under one key, whoever the committee is.
@@ -317,6 +339,53 @@ fn a_crash_anywhere_loses_neither_keys_nor_values() {
         net.run();
         net.check();
     }
+}
+
+/// A reader that had dealt with no value, or with those of the epochs before, starts again; of the epoch
+/// that the others still know it is shown what it lacks.
+#[test]
+fn values_that_were_not_read_are_shown_again() {
+    let mut net = Net::<Bls>::new(None);
+    net.run();
+    let whole = std::mem::take(&mut net.shown[CRASHES.index()]);
+    let (journal, identity) =
+        (Arc::clone(&net.journals[CRASHES.index()]), &WORLD.identities[CRASHES.index()]);
+    let first = net.committees[&EpochId::new(2)].0;
+    for (life, read) in [(2, Slot::new(0)), (3, first)] {
+        net.drivers[CRASHES.index()].0.shut_down().unwrap();
+        let options = Options { read: Some(read), ..Options::default() };
+        let started = start_with(identity, &journal, Life::later([life; 16]), options);
+        net.drivers[CRASHES.index()] = started;
+        net.carry_out(CRASHES);
+    }
+    for _ in 0..8 {
+        net.deliver();
+        if net.shown[CRASHES.index()].contains_key(&LAST) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        net.step(CRASHES, |driver| driver.tick().unwrap());
+    }
+    let again = &net.shown[CRASHES.index()];
+    assert!(
+        !again.is_empty() && again.keys().eq(whole.range(first.next().get()..).map(|(at, _)| at))
+    );
+    assert!(again.iter().all(|(at, (value, _))| whole[at].0 == *value));
+}
+
+/// Nothing is on record any more, so the engine must not go on as if it were.
+#[test]
+fn a_participant_that_has_halted_stops_its_driver() {
+    let net = Net::<Bls>::new(None);
+    let driver = &net.drivers[0].0;
+    let block = Block { value: VALUE, transactions: Vec::new() };
+    driver.on_finalize(Slot::new(1), Some(block.clone())).unwrap();
+    let why = driver.on_finalize(Slot::new(3), Some(block)).unwrap_err();
+    assert!(matches!(&why, Stopped::Halted(why) if why.contains("slot 3")), "{why}");
+    let view = View::new(Slot::new(4), 0);
+    assert!(matches!(driver.on_view_abandoned(view), Err(Stopped::Halted(_))));
+    let told = std::iter::from_fn(|| net.drivers[0].1.try_recv().ok());
+    assert!(told.into_iter().any(|effect| matches!(effect, Effect::Tell(Event::Halted(_)))));
 }
 
 /// Parties are those of the chain, in every epoch.

@@ -153,8 +153,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return campaign::run(&order, command);
     }
     let engine = match options.engine {
-        None | Some(EngineName::Jolteon) => engine::Name::Jolteon,
-        Some(EngineName::Malachite) => engine::Name::Malachite,
+        None => engine::Name::default(),
+        Some(EngineName::Listed(name)) => name,
         Some(EngineName::Permissive) => {
             return Err(Failure::bad_input("--engine permissive: it plays in a --campaign only"));
         }

@@ -132,7 +132,7 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
             Record::Engine(_, jolteon::Record::Block(_)) => 1,
             Record::Engine(_, jolteon::Record::Finalized { .. }) => 2,
             Record::Participant(record) => match record {
-                Kept::Ordered { .. } => 3,
+                Kept::Ordered { .. } | Kept::Abandoned(_) => 3,
                 Kept::Beacon(_, _, beacon::Record::Released { .. }) => 4,
                 Kept::Beacon(_, _, beacon::Record::Finalized { .. }) => 5,
                 Kept::Beacon(_, _, beacon::Record::Revealed { .. }) => 6,

@@ -1,6 +1,7 @@
 //! Randomness and certificates of one chain behind one driver, with a handover between committees and a
 //! crash anywhere.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use beacon::epochs::{self, Epochs};
@@ -77,6 +78,7 @@ struct Net {
     crash: Option<usize>,
     /// What readers had dealt with before they start.
     read: Option<Slot>,
+    shorten: NonZeroUsize,
 }
 
 type Started = (Driver<Stack<Ours>>, Receiver<Effect<Ours>>);
@@ -94,6 +96,7 @@ impl Net {
             steps: 0,
             crash,
             read: None,
+            shorten: Options::default().shorten,
         };
         ALL.into_iter().for_each(|party| net.start(party));
         net
@@ -101,7 +104,8 @@ impl Net {
 
     fn try_start(&self, party: Party) -> Result<Started, StartError<StackError>> {
         let build = |log: Vec<Record>| Ok(self.chain.stack(party, self.told, &log));
-        let options = Options { read: self.read, ..Options::default() };
+        let Self { read, shorten, .. } = *self;
+        let options = Options { read, shorten, ..Options::default() };
         Driver::start(build, self.journals[&party].clone(), here, options)
     }
 
@@ -261,12 +265,27 @@ fn room_is_made_for_the_parties_of_each_epoch() {
     let said = |net: &Net, from, epoch| net.drivers[&A].0.on_message(from, request(epoch));
     assert!(said(&net, B, CONTEXT.epoch).is_ok());
     let refused = said(&net, B, SECOND).unwrap_err();
-    assert!(matches!(refused, MessageError::NotMember { members: 0, .. }), "{refused}");
+    assert!(matches!(refused, MessageError::UnknownEpoch { epoch: SECOND, .. }), "{refused}");
     let refused = said(&net, Party::new(4), CONTEXT.epoch).unwrap_err();
     assert!(matches!(refused, MessageError::NotMember { members: 4, .. }), "{refused}");
     net.told = 2;
     net.hand_over(A);
     assert!(said(&net, B, SECOND).is_ok());
+}
+
+/// A committee that is known ahead has revealed nothing yet, whatever its summary says.
+#[test]
+fn a_reader_may_be_behind_when_the_next_committee_is_known() {
+    let mut net = Net::new(None);
+    net.shorten = NonZeroUsize::MIN;
+    net.start(A);
+    net.step(A, |driver| driver.on_finalize(slot(1), Some(V)).unwrap());
+    net.told = 2;
+    net.hand_over(A);
+    net.step(A, |driver| driver.on_finalize(slot(2), Some(V)).unwrap());
+    net.drivers[&A].0.shut_down().unwrap();
+    net.read = Some(slot(0));
+    assert!(net.try_start(A).is_ok());
 }
 
 /// A handover that is refused changes nothing, and says why to who called.

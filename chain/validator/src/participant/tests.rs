@@ -36,12 +36,7 @@ fn committee() -> Seats {
 
 fn participant((setup, identities): &Seats, records: Vec<Record>) -> Participant {
     let life = if records.is_empty() { Life::First } else { Life::later([1; 16]) };
-    let host = Host {
-        quorum: Quorum::BYZANTINE,
-        fast_attempt: Some(0),
-        line: Line::Renewed,
-        past: Past::default(),
-    };
+    let host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
     let participant = Participant::new(setup, &identities[0], life, records, host);
     let mut participant = participant.unwrap();
     participant.handle(Instant::START, Input::Start);
@@ -158,7 +153,7 @@ fn what_is_final_behind_a_boundary_that_is_not_known_is_on_record() {
     finalize(&mut second, 21, &[]);
     assert_eq!(run_none(&mut second).iter().filter(ordered).count(), 1);
     finalize(&mut second, 23, &[]);
-    assert!(second.halted);
+    assert!(second.halted().is_some());
 }
 
 /// Lets everything come to rest without any job; what was persisted.
@@ -203,6 +198,34 @@ fn nothing_is_released_early_where_the_next_epoch_may_begin() {
         assert!(!released(&mut participant, slot, view));
     }
     assert!(released(&mut participant, last, last));
+}
+
+/// A timeout that was signed before there were keys holds back what comes after it.
+#[test]
+fn a_view_that_was_given_up_before_the_first_key_is_on_record() {
+    let seats = committee();
+    let view = View::new(Slot::new(20), 0);
+    let mut first = participant(&seats, Vec::new());
+    first.handle(Instant::START, Input::Abandoned { view });
+    let records = run_none(&mut first);
+    assert!(records.iter().any(|one| matches!(one, Record::Abandoned(of) if *of == view)));
+    let (dealings, keys) = transactions(&seats);
+    let released = |records| {
+        let host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
+        let (setup, identity) = (&seats.0, &seats.1[0]);
+        // As if nothing but the record held it back.
+        let mut second = Participant::new(setup, identity, Life::First, records, host).unwrap();
+        finalize(&mut second, 1, &[dealings.clone(), keys.clone()].concat());
+        run_all(&mut second, &seats);
+        let (slot, value) = (Slot::new(12), Value::new([7; 32]));
+        let view = View::new(slot, 0);
+        second.handle(Instant::START, Input::Prefinalized { slot, view, value });
+        let kept = run_none(&mut second);
+        kept.iter()
+            .any(|one| matches!(one, Record::Beacon(_, _, ::beacon::Record::Released { .. })))
+    };
+    let given_up = records.into_iter().filter(|one| matches!(one, Record::Abandoned(_))).collect();
+    assert_eq!((released(Vec::new()), released(given_up)), (true, false));
 }
 
 #[test]

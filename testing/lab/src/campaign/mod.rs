@@ -65,7 +65,7 @@ use super::check::Violation;
 use super::committee::Knowledge;
 use crate::failure::Failure;
 use crate::stakes::StakeTable;
-use registry::Named;
+use registry::{Named, engine};
 
 /// One in so many executions has a real function.
 const REAL: u64 = 50;
@@ -73,10 +73,8 @@ const REAL: u64 = 50;
 /// Which engine an execution is played on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EngineName {
-    /// Jolteon with order votes
-    Jolteon,
-    /// Malachite, the Tendermint of circlefin/malachite
-    Malachite,
+    /// One that validators run
+    Listed(engine::Name),
     /// One that does all that Definition 5 of the paper allows
     Permissive,
 }
@@ -94,11 +92,10 @@ pub enum Function {
 
 impl fmt::Display for EngineName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Jolteon => "jolteon",
-            Self::Malachite => "malachite",
-            Self::Permissive => "permissive",
-        })
+        match self {
+            Self::Listed(name) => name.fmt(f),
+            Self::Permissive => f.write_str("permissive"),
+        }
     }
 }
 
@@ -172,7 +169,7 @@ impl<S: Forge + Named> Real<S> {
         draw: &Draw,
         known: &mut BTreeMap<usize, Knowledge<S>>,
     ) -> Result<Played, Failure> {
-        if game.engine != EngineName::Jolteon || game.without.is_some() {
+        if game.engine != EngineName::Listed(engine::Name::Jolteon) || game.without.is_some() {
             // The keys are for inputs without a value.
             return self.table.play(game, draw, false);
         }
@@ -314,18 +311,14 @@ impl Order {
 fn kind_of(seed: u64) -> (EngineName, Function) {
     let mut dice = Dice::new(!seed);
     if dice.below(REAL) > 0 {
-        let engine = match dice.below(40) {
-            0 => EngineName::Jolteon,
-            1 => EngineName::Malachite,
-            _ => EngineName::Permissive,
-        };
-        return (engine, Function::Ideal);
+        return (drawn(dice.below(40)), Function::Ideal);
     }
     let function = if dice.below(2) == 0 { Function::Bls } else { Function::Wvuf };
-    let engine = match dice.below(3) {
-        0 => EngineName::Jolteon,
-        1 => EngineName::Malachite,
-        _ => EngineName::Permissive,
-    };
-    (engine, function)
+    (drawn(dice.below(3)), function)
+}
+
+/// The first numbers are of the listed engines, one each.
+fn drawn(number: u64) -> EngineName {
+    let listed = usize::try_from(number).ok().and_then(|number| engine::Name::ALL.get(number));
+    listed.map_or(EngineName::Permissive, |name| EngineName::Listed(*name))
 }

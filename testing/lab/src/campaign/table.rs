@@ -7,8 +7,6 @@ use ::beacon::Binding;
 use ::beacon::contract::Rule;
 use crypto_core::access::Party;
 use engine::Pace;
-use jolteon::Jolteon;
-use malachite::Malachite;
 
 use super::EngineName;
 use super::account::Account;
@@ -107,15 +105,10 @@ impl<S: Forge> Table<S> {
     pub(super) fn play(&self, game: Game, draw: &Draw, values: bool) -> Result<Played, Failure> {
         let Game { seed, engine, without } = game;
         match engine {
-            EngineName::Jolteon => {
-                let terms = self.terms::<Jolteon>(Binding::Slot, Jolteon::FAST_ATTEMPT, without)?;
-                self.play_on::<Jolteon>(seed, draw, terms, (self.start::<Jolteon>(), None))
-            }
-            EngineName::Malachite => {
-                let terms =
-                    self.terms::<Malachite>(Binding::Slot, Malachite::FAST_ATTEMPT, without)?;
-                self.play_on::<Malachite>(seed, draw, terms, (self.start::<Malachite>(), None))
-            }
+            EngineName::Listed(name) => registry::engine_type!(name, E => {
+                let terms = self.terms::<E>(Binding::Slot, E::FAST_ATTEMPT, without)?;
+                self.play_on::<E>(seed, draw, terms, (self.start::<E>(), None))
+            }),
             EngineName::Permissive => {
                 let mut style = Style::draw(seed);
                 if !values {
