@@ -78,6 +78,8 @@ impl Succession for Ends {
 
 type Started<S> = (Driver<Machine<S>>, Receiver<Effect<S, Beside>>);
 
+const HOST: Host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
+
 /// On the spot.
 fn here(task: Task) {
     task();
@@ -291,8 +293,7 @@ fn start_with<S: Keyed>(
     options: Options,
 ) -> Started<S> {
     let build = |records: Vec<Record>| -> Result<_, KeygenError> {
-        let host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
-        Participant::new(&WORLD.setup, identity, life, records, host)
+        Participant::new(&WORLD.setup, identity, life, records, HOST)
     };
     Driver::start(build, Arc::clone(journal), here, options).unwrap()
 }
@@ -371,6 +372,22 @@ fn values_that_were_not_read_are_shown_again() {
         !again.is_empty() && again.keys().eq(whole.range(first.next().get()..).map(|(at, _)| at))
     );
     assert!(again.iter().all(|(at, (value, _))| whole[at].0 == *value));
+}
+
+/// The engine goes on before the party has judged the key generations again, in an epoch that stays.
+#[test]
+fn a_restart_takes_the_next_slot_before_it_knows_its_epoch() {
+    let mut net = Net::<Bls>::new(None);
+    net.run();
+    net.drivers[CRASHES.index()].0.shut_down().unwrap();
+    let (journal, identity) = (&net.journals[CRASHES.index()], &WORLD.identities[CRASHES.index()]);
+    let build =
+        |records| Participant::new(&WORLD.setup, identity, Life::later([4; 16]), records, HOST);
+    let idle = |task: Task| drop(task);
+    let (driver, _effects): Started<Bls> =
+        Driver::start(build, Arc::clone(journal), idle, Options::default()).unwrap();
+    let block = Block { value: VALUE, transactions: Vec::new() };
+    driver.on_finalize(Slot::new(LAST + 1), Some(block)).unwrap();
 }
 
 /// Nothing is on record any more, so the engine must not go on as if it were.
