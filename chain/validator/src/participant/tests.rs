@@ -2,7 +2,9 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use ::beacon::stack::Envelope;
 use ::beacon::{ConfigError, Wvuf};
+use engine::Quorum;
 use pvss_dkg::protocol::Job as Dealings;
 use weighted_rounding::{Ratio, Stake};
 
