@@ -41,6 +41,7 @@
 //! | `shared` | the machine under its lock: inputs in, effects and jobs out       |
 //! | `inbox`  | what waits for the machine                                       |
 //! | `jobs`   | what is on the pool, and what the pool lost                      |
+//! | `options` | what bounds it, and how it is doing                             |
 //! | `pool`   | whose threads compute                                            |
 //! | `driven` | what a driver can run                                            |
 //! | `error`  | why calls are refused                                            |
@@ -55,6 +56,7 @@ mod driver;
 mod error;
 mod inbox;
 mod jobs;
+mod options;
 mod pool;
 mod shared;
 
@@ -62,7 +64,8 @@ mod shared;
 pub mod guide {}
 
 pub use crate::driven::{Driven, Records, Summary};
-pub use crate::driver::{Driver, Figures, Options, StartError};
+pub use crate::driver::{Driver, StartError};
 pub use crate::error::{MessageError, Stopped};
+pub use crate::options::{Figures, Options};
 pub use crate::pool::{Pool, Task};
 pub use async_channel::Receiver;

@@ -20,10 +20,10 @@ use journal::{Journal, Journaled};
 use protocol::Instant;
 
 use crate::driven::Driven;
-use crate::driver::{Figures, Options};
 use crate::error::Stopped;
 use crate::inbox::{Inbox, Letter};
 use crate::jobs::{Jobs, Number, Ordered};
+use crate::options::{Figures, Options};
 use crate::pool::Pool;
 
 /// What all clones of a driver share.

@@ -17,10 +17,10 @@ use protocol::{Instant, Machine};
 
 use crate::beside::{Basis, Beside};
 use crate::early::Early;
+use crate::event::HaltError;
 use crate::keygen;
 use crate::scheme::{AdmittedKeys, Keyed};
 use crate::setup::{Algorithm, Identity, Setup};
-use crate::words::HaltError;
 
 /// The channel whose keys are made on the chain.
 pub(crate) const DEALT: Channel = Channel::new(0);

@@ -9,8 +9,8 @@ use crypto_core::certificate::{Elector, Electorate};
 use engine::Quorum;
 use protocol::Slot;
 
+use crate::event::HaltError;
 use crate::setup::{Identity, Setup};
-use crate::words::HaltError;
 
 /// What the channels of one epoch are made of.
 pub struct Basis<'a> {

@@ -11,9 +11,10 @@ use engine::{Engine, Input, Output, Pace, Past};
 use protocol::{Instant, Slot};
 
 use crate::early::Early;
+use crate::event::StartError;
 use crate::setup::{Identity, Setup};
 use crate::term::Term;
-use crate::words::{Begin, StartError};
+use crate::words::Begin;
 
 /// The engines of this epoch and of those beside it.
 pub(crate) struct Engines<E: Engine> {

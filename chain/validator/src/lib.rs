@@ -40,6 +40,7 @@ pub mod beside;
 mod driven;
 mod early;
 mod engines;
+mod event;
 pub mod handovers;
 pub mod keygen;
 pub mod participant;
@@ -52,8 +53,7 @@ mod validator;
 pub mod vouch;
 mod words;
 
+pub use crate::event::{Event, HaltError, StartError};
 pub use crate::participant::Participant;
 pub use crate::validator::Validator;
-pub use crate::words::{
-    Begin, Effect, Event, HaltError, Input, Job, Message, Output, Record, StartError, Verdict,
-};
+pub use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};

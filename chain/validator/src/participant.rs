@@ -28,24 +28,15 @@ use protocol::{Instant, Machine};
 
 use crate::beacons::{Beacons, Origin};
 use crate::beside::Beside;
+use crate::event::{Event, HaltError, StartError};
 use crate::handovers::Handovers;
 use crate::keygen::{self, KeygenError};
 use crate::scheme::{Fixed, Keyed};
 use crate::setup::{Identity, Setup};
 use crate::transaction::Kind;
-use crate::words::{Event, HaltError, StartError};
 
+pub(crate) use self::words::Line;
 pub use self::words::{Effect, Host, Input, Job, Output, Record, Verdict};
-
-/// How the engine goes through epochs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    /// One engine orders the slots of all epochs, and what leaves early is on the participant's record.
-    Continuous,
-    /// Each epoch has an engine of its own, which is made ready before anything of the epoch is done. What
-    /// one finalizes behind its epoch's end does not count.
-    Renewed,
-}
 
 /// Key generations, handovers and beacons of one party, through all epochs of a chain: of one scheme whose
 /// keys are made on the chain, and of channels that need no such keys.
@@ -92,22 +83,6 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         records: Vec<Record>,
         host: Host,
     ) -> Result<Self, KeygenError> {
-        let mut participant = Self::renewing(setup, identity, life, records, host)?;
-        (participant.line, participant.prepared) = (Line::Continuous, true);
-        Ok(participant)
-    }
-
-    /// As [`Self::new`], for a host that makes an engine for each epoch, the first of them at once.
-    ///
-    /// # Errors
-    /// As there.
-    pub(crate) fn renewing(
-        setup: &Arc<Setup>,
-        identity: &Arc<Identity>,
-        life: Life,
-        records: Vec<Record>,
-        host: Host,
-    ) -> Result<Self, KeygenError> {
         let (me, first) = (identity.me, setup.context.epoch);
         let mut dealt: BTreeMap<EpochId, Vec<_>> = BTreeMap::new();
         let (mut released, mut past, mut abandoned) = (Vec::new(), VecDeque::new(), None);
@@ -125,17 +100,17 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
                 }
             }
         }
-        let Host { quorum, fast_attempt } = host;
+        let Host { quorum, fast_attempt, line } = host;
         let origin = Origin { identity: Arc::clone(identity), life, fast_attempt, quorum };
         let mut participant = Self {
             identity: Arc::clone(identity),
             parties: setup.members.len(),
-            line: Line::Renewed,
+            line,
             current: first,
             handovers: Handovers::new(Arc::clone(setup), me, dealt)?,
             beacons: Beacons::new(origin, first, released),
             announced: first,
-            prepared: false,
+            prepared: line == Line::Continuous,
             decides: setup.succession.is_some(),
             keys: None,
             past,

@@ -11,13 +11,12 @@ use protocol::{Instant, Machine, Recipient};
 
 use crate::early;
 use crate::engines::Engines;
-use crate::participant::{self, Host, Participant};
+use crate::event::{Event, HaltError, StartError};
+use crate::participant::{self, Host, Line, Participant};
 use crate::scheme::{Fixed, Keyed};
 use crate::setup::{Identity, Setup};
 use crate::vouch::CatchUp;
-use crate::words::{
-    Begin, Effect, Event, HaltError, Input, Job, Message, Output, Record, StartError, Verdict,
-};
+use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};
 
 /// Engine, key generation and beacon of one party, through all epochs of a chain.
 pub struct Validator<S: Keyed, E: Engine> {
@@ -58,8 +57,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         let (quorum, fast_attempt) = (E::QUORUM, E::FAST_ATTEMPT);
         let mut engines = Engines::new(begin, setup.context.epoch, promised);
         let past = engines.make(setup, &identity, Slot::new(1))?;
-        let host = Host { quorum, fast_attempt };
-        let mut participant = Participant::renewing(setup, &identity, life, others, host)?;
+        let host = Host { quorum, fast_attempt, line: Line::Renewed };
+        let mut participant = Participant::new(setup, &identity, life, others, host)?;
         participant.prepared(Instant::START, setup.context.epoch, past);
         Ok(Self {
             engines,

@@ -78,7 +78,7 @@ impl Succession for Ends {
 
 type Started<S> = (Driver<Machine<S>>, Receiver<Effect<S, Beside>>);
 
-const HOST: Host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
+const HOST: Host = Host::new(Quorum::BYZANTINE, Some(0));
 
 /// On the spot.
 fn here(task: Task) {

@@ -38,7 +38,7 @@ fn committee() -> Seats {
 
 fn participant((setup, identities): &Seats, records: Vec<Record>) -> Participant {
     let life = if records.is_empty() { Life::First } else { Life::later([1; 16]) };
-    let host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
+    let host = Host::new(Quorum::BYZANTINE, Some(0));
     let participant = Participant::new(setup, &identities[0], life, records, host);
     let mut participant = participant.unwrap();
     participant.handle(Instant::START, Input::Start);
@@ -213,7 +213,7 @@ fn a_view_that_was_given_up_before_the_first_key_is_on_record() {
     assert!(records.iter().any(|one| matches!(one, Record::Abandoned(of) if *of == view)));
     let (dealings, keys) = transactions(&seats);
     let released = |records| {
-        let host = Host { quorum: Quorum::BYZANTINE, fast_attempt: Some(0) };
+        let host = Host::new(Quorum::BYZANTINE, Some(0));
         let (setup, identity) = (&seats.0, &seats.1[0]);
         // As if nothing but the record held it back.
         let mut second = Participant::new(setup, identity, Life::First, records, host).unwrap();

@@ -10,10 +10,10 @@ use engine::{Block, Quorum};
 use protocol::Recipient;
 
 use crate::beside::Beside;
+use crate::event::Event;
 use crate::keygen;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
-use crate::words::Event;
 
 /// What is durable before what follows it leaves.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
@@ -143,13 +143,32 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
     Tell(Event<S>),
 }
 
+/// How the engine goes through epochs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// One engine orders the slots of all epochs, and what leaves early is on the participant's record.
+    Continuous,
+    /// Each epoch has an engine of its own, which is made ready before anything of the epoch is done. What
+    /// one finalizes behind its epoch's end does not count.
+    Renewed,
+}
+
 /// The engine that a participant works for.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// The stake that makes a value final.
-    pub quorum: Quorum,
-    /// The attempt at a slot whose votes release partials; `None` if the engine cannot tell, or may not.
-    pub fast_attempt: Option<u32>,
+    pub(crate) quorum: Quorum,
+    pub(crate) fast_attempt: Option<u32>,
+    pub(crate) line: Line,
+}
+
+impl Host {
+    /// An engine that goes through all epochs. `quorum` is the stake that makes a value final there;
+    /// `fast_attempt` the attempt at a slot whose votes release partials, `None` if the engine cannot tell
+    /// or may not.
+    #[must_use]
+    pub const fn new(quorum: Quorum, fast_attempt: Option<u32>) -> Self {
+        Self { quorum, fast_attempt, line: Line::Continuous }
+    }
 }
 
 impl<S: Keyed, L: Beside> Job<S, L> {
