@@ -8,7 +8,7 @@
 //!   ─────► Held ─────────────────────────────► Rejected: never again in this lane
 //!           │ party was caught before             ▲
 //!           └──────► Checking ────────────────────┤
-//!                        └─────► Verified         │ pairing check fails
+//!                        └─────► Verified         │ check fails
 //! ```
 //! Held and verified partials count. Once they weigh enough, the fewest that suffice leave as one
 //! job; what arrives meanwhile is kept, so that after a failed batch the rest can be tried at once.

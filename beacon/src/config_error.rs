@@ -26,7 +26,7 @@ pub enum ConfigError {
         /// Of the fast path.
         fast: usize,
     },
-    /// What leaves earlier must need more.
+    /// What leaves earlier must not need less.
     #[error("fast path takes a weight of {fast}, slow path {slow}")]
     Thresholds {
         /// Of the slow path.

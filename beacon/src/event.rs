@@ -216,7 +216,7 @@ pub enum Fault<S: Function> {
         shown: Box<S::Shown>,
     },
     /// A partial that is not the party's evaluation.
-    #[error("partial of {slot} on the {path} path fails the pairing check")]
+    #[error("partial of {slot} on the {path} path is not the party's evaluation")]
     FalsePartial {
         /// The slot.
         slot: Slot,

@@ -330,7 +330,7 @@ pub enum PartialsError {
         need: u128,
     },
     /// Known to us alone; convincing others takes the culprits' signed messages.
-    #[error("{} partial(s) fail the pairing check", culprits.len())]
+    #[error("{} partial(s) are not their parties' evaluations", culprits.len())]
     Faulty {
         /// Every party whose partial is wrong, and nobody else.
         culprits: BTreeSet<Party>,

@@ -17,7 +17,7 @@
 //! whether they are as many as the party's weight is checked on arrival, whether they are right is
 //! checked late, see `collector`. Decoding costs a subgroup check for each point: a link refuses frames
 //! longer than [`Beacon::longest_message`](crate::Beacon::longest_message) before it decodes them. Messages carry neither sender nor chain: the
-//! link authenticates the one, and a partial of another chain or epoch fails its pairing check.
+//! link authenticates the one, and a partial of another chain or epoch fails its check.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 

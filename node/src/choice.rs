@@ -1,6 +1,6 @@
 //! Names on the command line: what a library lists by name, with help for each.
 //!
-//! The libraries know no command line, so the help stands here.
+//! The libraries know no command line.
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::campaign::{EngineName, Function};
 use registry::{engine, scheme};
@@ -24,14 +24,7 @@ pub(crate) fn choice<C: Choice>() -> impl TypedValueParser<Value = C> {
 
 impl Choice for scheme::Name {
     fn all() -> Vec<(Self, &'static str, &'static str)> {
-        vec![
-            (Self::Bls, "bls", "Threshold BLS: values are rounds that every drand client verifies"),
-            (
-                Self::Wvuf,
-                "wvuf",
-                "The weighted verifiable unpredictable function: one point from each party, whatever its weight",
-            ),
-        ]
+        Self::ALL.iter().map(|name| (*name, name.as_str(), name.about())).collect()
     }
 }
 

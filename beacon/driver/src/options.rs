@@ -57,7 +57,7 @@ pub struct Figures {
     pub bytes: usize,
     /// Messages that were dropped since the start, for their sender's places or bytes were taken.
     pub dropped: u64,
-    /// Jobs on the pool.
+    /// Jobs that are on the pool, or that it has lost.
     pub jobs: usize,
     /// Jobs that were handed out again since the start.
     pub repeated: u64,

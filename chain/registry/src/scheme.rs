@@ -21,12 +21,34 @@ pub enum Name {
     Wvuf,
 }
 
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Name {
+    /// Every scheme that there is.
+    pub const ALL: &'static [Self] = &[Self::Bls, Self::Wvuf];
+
+    /// What a user calls it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Bls => "bls",
             Self::Wvuf => "wvuf",
-        })
+        }
+    }
+
+    /// What it is, in a line.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Bls => "Threshold BLS: values are rounds that every drand client verifies",
+            Self::Wvuf => {
+                "The weighted verifiable unpredictable function: one point from each party, whatever its weight"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -8,23 +8,24 @@ use ::beacon::{Binding, Config, Finality, Life, Limits, MultiSig, Paths, Sharing
 use crypto_core::certificate::{Elector, Electorate};
 use engine::Quorum;
 use protocol::Slot;
+use weighted_rounding::Stake;
 
 use crate::event::HaltError;
 use crate::setup::{Identity, Setup};
 
 /// What the channels of one epoch are made of.
 pub struct Basis<'a> {
-    /// What its committee agrees on.
+    /// The epoch, its members and their keys.
     pub setup: &'a Setup,
-    /// Who signs.
+    /// The party's own secret keys.
     pub identity: &'a Identity,
-    /// The epoch's first slot.
+    /// The first slot of the epoch that has outputs.
     pub first: Slot,
-    /// Of the party.
+    /// Whether the party may have released something before that its records do not show.
     pub life: Life,
-    /// Of the engine.
+    /// The attempt at a slot whose votes release partials, if the engine has one.
     pub fast_attempt: Option<u32>,
-    /// Of the engine.
+    /// The stake that makes a value final.
     pub quorum: Quorum,
 }
 
@@ -83,7 +84,7 @@ fn certificates(basis: &Basis<'_>) -> Result<Config<MultiSig>, HaltError> {
     let electors = setup.certifiers.iter().zip(&stakes);
     let electors = electors.map(|(key, stake)| Elector { key: *key, stake: stake.get() });
     let total = stakes.iter().fold(0_u128, |sum, stake| sum.saturating_add(stake.get()));
-    let need = quorum.of(weighted_rounding::Stake::new(total)).get();
+    let need = quorum.of(Stake::new(total)).get();
     let committee = Electorate::with_quorum(electors.collect(), need)?;
     let signs = stakes.get(identity.me.index()).is_some_and(|stake| stake.get() > 0);
     let secret = signs.then(|| identity.certifier());

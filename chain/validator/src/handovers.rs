@@ -11,6 +11,9 @@
 //! ordered behind it. So all parties come to the same slot, each when it has judged what was ordered. Until
 //! then it holds back what its engine says of slots that may lie behind the boundary ([`Handovers::limit`]).
 //!
+//! Keys of the epoch before that are ordered behind its end still count for its last slots, until they have
+//! their values: without them slots could lack weight, and all values behind them would wait.
+//!
 //! An epoch has at least one slot: if the keys of the next suffice before its own do, the next begins one
 //! slot after it.
 use std::collections::BTreeMap;
@@ -32,11 +35,13 @@ fn bound<S: Keyed>(keygen: &Keygen<S>, next: Slot) -> Slot {
     Slot::new(slot)
 }
 
-/// The key generations of this epoch and of the next, as one party follows them.
+/// The key generations of this epoch and of those beside it, as one party follows them.
 pub struct Handovers<S: Keyed> {
     me: Party,
     /// Of key generations that have not begun in this life.
     records: BTreeMap<EpochId, Vec<Record>>,
+    /// That of the epoch before, for keys that come late.
+    before: Option<Stage<S>>,
     current: Stage<S>,
     next: Option<Next<S>>,
     /// The last slot whose block was ordered.
@@ -72,7 +77,7 @@ impl<S: Keyed> Handovers<S> {
         let own = records.remove(&setup.context.epoch).unwrap_or_default();
         let keygen = Keygen::new(Arc::clone(&setup), me, own, None)?;
         let current = Stage { setup, keygen, first: None };
-        Ok(Self { me, records, current, next: None, last: Slot::new(0) })
+        Ok(Self { me, records, before: None, current, next: None, last: Slot::new(0) })
     }
 
     /// Takes what is final in the next slot.
@@ -82,7 +87,9 @@ impl<S: Keyed> Handovers<S> {
     pub fn ordered(&mut self, slot: Slot, block: Option<&Block>) -> Result<(), KeygenError> {
         self.last = slot;
         let Some(block) = block else { return Ok(()) };
-        self.current.keygen.ordered(slot.get(), &block.transactions);
+        for stage in self.before.iter_mut().chain([&mut self.current]) {
+            stage.keygen.ordered(slot.get(), &block.transactions);
+        }
         match &mut self.next {
             Some(Next { keygen: Some(keygen), .. }) => {
                 keygen.ordered(slot.get(), &block.transactions);
@@ -112,9 +119,10 @@ impl<S: Keyed> Handovers<S> {
 
     /// The next thing to do, and for which epoch.
     pub fn poll(&mut self) -> Option<(EpochId, keygen::Output<S>)> {
-        let epoch = self.current.setup.context.epoch;
-        if let Some(output) = self.current.keygen.poll() {
-            return Some((epoch, output));
+        for Stage { setup, keygen, .. } in self.before.iter_mut().chain([&mut self.current]) {
+            if let Some(output) = keygen.poll() {
+                return Some((setup.context.epoch, output));
+            }
         }
         let next = self.next.as_mut()?;
         Some((next.setup.context.epoch, next.keygen.as_mut()?.poll()?))
@@ -167,11 +175,12 @@ impl<S: Keyed> Handovers<S> {
         self.current.keygen.key()
     }
 
-    /// The set-up of the current epoch or of the next.
+    /// The set-up of the current epoch, of the next, or of the one before.
     #[must_use]
     pub fn setup(&self, epoch: EpochId) -> Option<&Arc<Setup>> {
         let next = self.next.as_ref().map(|next| &next.setup);
-        let mut setups = std::iter::once(&self.current.setup).chain(next);
+        let begun = self.before.iter().chain([&self.current]).map(|stage| &stage.setup);
+        let mut setups = begun.chain(next);
         setups.find(|setup| setup.context.epoch == epoch)
     }
 
@@ -204,8 +213,16 @@ impl<S: Keyed> Handovers<S> {
     pub fn cross(&mut self) {
         let Some((_, first)) = self.crossing() else { return };
         if let Some(Next { setup, keygen: Some(keygen), .. }) = self.next.take() {
-            self.current = Stage { setup, keygen, first: Some(first) };
+            let next = Stage { setup, keygen, first: Some(first) };
+            let mut over = std::mem::replace(&mut self.current, next);
+            over.keygen.wipe_shares();
+            self.before = Some(over);
         }
+    }
+
+    /// All slots of this epoch have their values: its keys are of no more use.
+    pub fn retire(&mut self, epoch: EpochId) {
+        self.before.take_if(|before| before.setup.context.epoch <= epoch);
     }
 
     /// Where the current epoch begins.
@@ -221,8 +238,9 @@ impl<S: Keyed> Handovers<S> {
     }
 
     fn keygen_mut(&mut self, epoch: EpochId) -> Option<&mut Keygen<S>> {
-        if epoch == self.current.setup.context.epoch {
-            return Some(&mut self.current.keygen);
+        let mut begun = self.before.iter_mut().chain([&mut self.current]);
+        if let Some(stage) = begun.find(|stage| stage.setup.context.epoch == epoch) {
+            return Some(&mut stage.keygen);
         }
         let next = self.next.as_mut().filter(|next| next.setup.context.epoch == epoch)?;
         next.keygen.as_mut()

@@ -430,6 +430,12 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
 
     fn drain_beacon(&mut self) {
         while let Some(output) = self.beacons.poll() {
+            if let stack::Output::Do(stack::Effect::Of(OneOf::First(epochs::Effect::Retired {
+                epoch,
+            }))) = &output
+            {
+                self.handovers.retire(*epoch);
+            }
             let output = output.map(kept, told);
             self.outputs.extend(output.transpose());
         }

@@ -272,6 +272,13 @@ impl Setup {
 }
 
 impl Identity {
+    /// A party of a chain. `seed` comes from the operating system, once: whoever has it, or an old copy of
+    /// the disk that it is on, has every secret of the party in all epochs.
+    #[must_use]
+    pub const fn new(me: Party, signer: min_sig::SecretKey, seed: Secret<[u8; 32]>) -> Self {
+        Self { me, signer, seed }
+    }
+
     /// Randomness for one purpose of this party in one session.
     #[must_use]
     pub fn rng(&self, purpose: &[u8], session: &[u8; 32]) -> ChaCha20Rng {
@@ -300,7 +307,7 @@ impl Identity {
         Secret::new(seed)
     }
 
-    /// Signs what certificates say, and nothing else.
+    /// The secret key that signs certificates, and nothing else.
     #[must_use]
     pub fn certifier(&self) -> min_sig::SecretKey {
         min_sig::SecretKey::random(&mut self.rng(b"certifier", &[0; 32]))
@@ -381,7 +388,7 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     let signer = min_sig::SecretKey::random(&mut rng);
     let mut drawn = [0; 32];
     rand_core::Rng::fill_bytes(&mut rng, &mut drawn);
-    let identity = Identity { me, signer, seed: Secret::new(drawn) };
+    let identity = Identity::new(me, signer, Secret::new(drawn));
     let registration = Registration {
         signer: Owned::new(&identity.signer),
         certifier: Owned::new(&identity.certifier()),

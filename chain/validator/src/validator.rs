@@ -15,6 +15,7 @@ use crate::event::{Event, HaltError, StartError};
 use crate::participant::{self, Host, Line, Participant};
 use crate::scheme::{Fixed, Keyed};
 use crate::setup::{Identity, Setup};
+use crate::transaction::Kind;
 use crate::vouch::CatchUp;
 use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};
 
@@ -177,8 +178,10 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.catch_up.enter(setup, E::QUORUM, first);
         self.engines.enter(now, epoch, first);
         self.let_the_old_be();
-        // What the engine before has not ordered.
-        self.submitted.retain(|(of, _)| *of >= epoch);
+        // What the engine before has not ordered; of its own epoch keys alone are of use still.
+        self.submitted.retain(|(of, one)| {
+            *of >= epoch || of.next() == epoch && Kind::of(one) == Some(Kind::Keys)
+        });
         for (_, transaction) in self.submitted.clone() {
             self.engines.handle(now, epoch, engine::Input::Submit(transaction));
         }

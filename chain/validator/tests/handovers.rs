@@ -6,12 +6,13 @@ use std::sync::{Arc, LazyLock};
 
 use crypto_core::context::EpochId;
 use engine::Block;
-use protocol::{Slot, Value};
+use protocol::{Party, Slot, Value};
 use pvss_dkg::protocol::Record;
 use validator::handovers::Handovers;
 use validator::keygen::{Effect, Job, Output};
 use validator::scheme::{Bls, Keyed, Wvuf};
 use validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
+use validator::transaction::{Kind, SignedKeys};
 use weighted_rounding::{Ratio, Stake};
 
 const STAKES: [[u128; 5]; 3] = [[40, 30, 30, 0, 0], [35, 25, 20, 20, 0], [30, 0, 25, 25, 20]];
@@ -61,6 +62,8 @@ struct Node<S: Keyed> {
     /// First slots, and group keys, of the epochs.
     boundaries: Vec<u64>,
     ready: Vec<EpochId>,
+    /// Whose keys came when those of their epoch sufficed.
+    late: Vec<(EpochId, Party)>,
 }
 
 impl<S: Keyed> Node<S> {
@@ -69,7 +72,8 @@ impl<S: Keyed> Node<S> {
         let handovers = Handovers::new(setup, identity.me, disk.clone()).unwrap();
         let (jobs, submitted) = (VecDeque::new(), Vec::new());
         let (boundaries, ready) = (Vec::new(), Vec::new());
-        Self { identity, handovers, jobs, disk, submitted, boundaries, ready }
+        let late = Vec::new();
+        Self { identity, handovers, jobs, disk, submitted, boundaries, ready, late }
     }
 
     fn settle(&mut self) {
@@ -81,6 +85,7 @@ impl<S: Keyed> Node<S> {
                 Output::Do(Effect::Run(job)) => self.jobs.push_back((epoch, job)),
                 Output::Do(Effect::Submit(one)) => self.submitted.push(one.into()),
                 Output::Do(Effect::Ready { .. }) => self.ready.push(epoch),
+                Output::Do(Effect::Late(keys)) => self.late.push((epoch, keys.party)),
                 Output::Do(_) => {}
             }
         }
@@ -138,6 +143,41 @@ fn lead<S: Keyed>() -> (Vec<Block>, Vec<u64>) {
     }
     assert_eq!(nodes[0].boundaries.len(), 2);
     (blocks, nodes[0].boundaries.clone())
+}
+
+/// A party's keys that are ordered behind its epoch's end count there all the same, until that is done with.
+#[test]
+fn keys_that_come_behind_the_end_of_their_epoch_count_in_it() {
+    for retired in [false, true] {
+        let mut nodes: Vec<Node<Wvuf>> =
+            (0..5).map(|party| Node::new(party, BTreeMap::new())).collect();
+        let (mut held, mut slot) = (None, 0);
+        let mut order = |nodes: &mut Vec<Node<Wvuf>>, transactions| {
+            slot += 1;
+            let block = Block { value: Value::new([1; 32]), transactions };
+            nodes.iter_mut().for_each(|node| assert!(node.order(slot, &block)));
+            nodes.iter_mut().for_each(|node| node.work(usize::MAX));
+        };
+        while nodes[0].boundaries.is_empty() {
+            nodes.iter_mut().for_each(|node| node.work(usize::MAX));
+            let mut submitted: Vec<_> =
+                nodes.iter_mut().flat_map(|node| std::mem::take(&mut node.submitted)).collect();
+            let is_held = |one: &Arc<[u8]>| {
+                let split = Kind::split(one);
+                matches!(split, Some((Kind::Keys, epoch, _)) if epoch.get() == 0)
+                    && SignedKeys::claimed_party(one) == Some(Party::new(2))
+            };
+            held = held.or(submitted.iter().find(|one| is_held(one)).cloned());
+            submitted.retain(|one| !is_held(one));
+            order(&mut nodes, submitted);
+        }
+        if retired {
+            nodes.iter_mut().for_each(|node| node.handovers.retire(EpochId::new(0)));
+        }
+        order(&mut nodes, vec![held.unwrap()]);
+        let late = if retired { vec![] } else { vec![(EpochId::new(0), Party::new(2))] };
+        assert!(nodes.iter().all(|node| node.late == late));
+    }
 }
 
 #[test]

@@ -115,7 +115,7 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
     },
     /// The engine is to order this, sooner or later: if it may lose it, again.
     Submit {
-        /// The epoch that it is for; it is of no use once a later one has begun.
+        /// The epoch that it is for: dealings are of no use once it has begun, keys once it is over.
         epoch: EpochId,
         /// The transaction.
         transaction: Vec<u8>,
