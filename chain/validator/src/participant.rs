@@ -430,14 +430,13 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
 
     fn drain_beacon(&mut self) {
         while let Some(output) = self.beacons.poll() {
-            if let stack::Output::Do(stack::Effect::Of(OneOf::First(epochs::Effect::Retired {
-                epoch,
-            }))) = &output
-            {
-                self.handovers.retire(*epoch);
+            match output.split(kept) {
+                Ok(stack::Effect::Of(OneOf::First(epochs::Effect::Retired { epoch }))) => {
+                    self.handovers.retire(epoch);
+                }
+                Ok(effect) => self.outputs.extend(told(effect).map(Output::Do)),
+                Err(record) => self.outputs.push_back(record),
             }
-            let output = output.map(kept, told);
-            self.outputs.extend(output.transpose());
         }
     }
 
