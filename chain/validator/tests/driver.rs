@@ -332,7 +332,7 @@ fn a_scheme_with_a_fresh_key_in_each_epoch_goes_on_as_well() {
 fn a_crash_anywhere_loses_neither_keys_nor_values() {
     let mut whole = Net::<Bls>::new(None);
     whole.run();
-    let points = 12;
+    let points = 8;
     for point in 1..=points {
         let crash = whole.steps * point / points;
         println!("crash behind step {crash} of {}", whole.steps);
