@@ -11,6 +11,36 @@
 //! learns ahead ([`Effect::Prepare`]). [`Validator`](crate::Validator) is a host with an engine that begins
 //! again in each epoch.
 //!
+//! ```no_run
+//! use driver::{Driver, Options, Task};
+//! use engine::Quorum;
+//! use validator::participant::{Effect, Host, Participant};
+//! use validator::scheme::Bls;
+//! # use std::{error::Error, sync::Arc};
+//! # use validator::setup::{Identity, Setup};
+//!
+//! # fn run(setup: &Arc<Setup>, me: &Arc<Identity>, life: beacon::Life) -> Result<(), Box<dyn Error>> {
+//! // More than two thirds of the stake make a value final; votes of a slot's first attempt release.
+//! let host = Host::new(Quorum::BYZANTINE, Some(0));
+//! let make = |records| Participant::<Bls>::new(setup, me, life, records, host);
+//! // A chain takes a file, or its engine's log.
+//! let journal = journal::Memory::new();
+//! let pool = |task: Task| drop(std::thread::spawn(task));
+//! let (driver, effects) = Driver::start(make, journal, pool, Options::default())?;
+//! // The engine calls `on_prefinalize`, `on_finalize` and `on_view_abandoned` on a clone of the driver,
+//! // the network `on_message`. One thread carries out what comes of it:
+//! while let Ok(effect) = effects.recv_blocking() {
+//!     match effect {
+//!         Effect::Send { to, envelope } => println!("to {to:?}: {} messages", envelope.messages().len()),
+//!         Effect::Submit { transaction, .. } => println!("{} bytes for a block", transaction.len()),
+//!         Effect::Tell(event) => println!("{event:?}"),
+//!         _ => {}
+//!     }
+//! }
+//! # drop(driver);
+//! # Ok(())
+//! # }
+//! ```
 //! Where an epoch begins follows from what was ordered, and a party may still be judging that. Until it
 //! has, nothing is released early for slots that may lie behind the boundary, and what is final there
 //! waits, on record.
