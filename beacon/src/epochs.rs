@@ -410,7 +410,7 @@ impl<S: Scheme> Epochs<S> {
         self.terms.values().next().map_or(Slot::new(0), |term| term.first)
     }
 
-    /// The newest epoch.
+    /// The epoch of the last committee that was handed over to.
     #[must_use]
     pub fn newest(&self) -> EpochId {
         self.terms.last_key_value().map_or(EpochId::new(0), |(epoch, _)| *epoch)

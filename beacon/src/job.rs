@@ -208,7 +208,7 @@ impl<S: Function> Job<S> {
         self.keys.committee(self.path)
     }
 
-    /// What is evaluated.
+    /// The input at which the threshold function is evaluated.
     #[must_use]
     pub fn input(&self) -> &S::Input {
         &self.subject.input

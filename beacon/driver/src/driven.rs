@@ -19,7 +19,7 @@ use protocol::{Machine, Recipient};
 
 /// A machine that hears an engine and peers, and whose work leaves.
 pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
-    /// What peers send.
+    /// A message between peers, as the network carries it.
     type Message: BorshSerialize + Send;
     /// Work for the pool.
     type Job: Send + Sync + 'static;
@@ -36,22 +36,22 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
         None
     }
 
-    /// As [`Input::Prefinalized`].
+    /// The input for a vote that is about to be cast, as [`Input::Prefinalized`].
     fn prefinalized(slot: Slot, view: View, value: Value) -> Self::Input;
 
-    /// As [`Input::Finalized`].
+    /// The input for a slot that is final, as [`Input::Finalized`].
     fn finalized(slot: Slot, block: Option<Self::Block>) -> Self::Input;
 
-    /// As [`Input::Abandoned`].
+    /// The input for a view that is given up, as [`Input::Abandoned`].
     fn abandoned(view: View) -> Self::Input;
 
-    /// As [`Input::Received`].
+    /// The input for a peer's message, as [`Input::Received`].
     fn received(from: Party, message: Self::Message) -> Self::Input;
 
-    /// As [`Input::Checked`].
+    /// The input for a job that has ended, as [`Input::Checked`].
     fn checked(verdict: Self::Verdict) -> Self::Input;
 
-    /// As [`Input::Tick`].
+    /// The input for a deadline that has passed, as [`Input::Tick`].
     fn tick() -> Self::Input;
 
     /// Takes work for the pool out of an effect.

@@ -211,7 +211,7 @@ impl<M: Driven> Driver<M> {
     }
 
     /// Ends it: the journal is synced and closed, jobs on the pool are abandoned, the stream ends
-    /// after the effects that it holds. Every later call is refused. A restart computes anew what was
+    /// after the effects that it holds. Every later call is refused. A restart computes again what was
     /// abandoned.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub enum MessageError {
     /// The message is dropped: this party has not been told of the epoch yet, or is done with it.
     #[error("{epoch} is not here: message of {from}")]
     UnknownEpoch {
-        /// Who sent it.
+        /// The peer that sent it.
         from: Party,
         /// Of which epoch it is.
         epoch: EpochId,

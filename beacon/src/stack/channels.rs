@@ -123,22 +123,22 @@ pub trait AnyEpochs {
     /// When they want to be told the time.
     fn wake_at(&self) -> Option<Instant>;
 
-    /// See [`Epochs::head`].
+    /// The first slot that has no output yet: [`Epochs::head`].
     fn head(&self) -> Slot;
 
-    /// See [`Epochs::first`].
+    /// The first slot of the oldest epoch: [`Epochs::first`].
     fn first(&self) -> Slot;
 
-    /// See [`Epochs::newest`].
+    /// The epoch of the last committee: [`Epochs::newest`].
     fn newest(&self) -> EpochId;
 
-    /// See [`Epochs::snapshot`].
+    /// The records that restore it: [`Epochs::snapshot`].
     fn snapshot(&self) -> Vec<epochs::Record>;
 
     /// Encodings of the public keys of all epochs that are here.
     fn public_keys(&self) -> BTreeSet<Vec<u8>>;
 
-    /// See [`Epochs::longest_messages`].
+    /// How long each party's messages may be: [`Epochs::longest_messages`].
     fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize>;
 }
 
@@ -237,7 +237,7 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// The verdict of a job, computed without any channel's state.
     fn run(job: &Self::Job) -> Self::Verdict;
 
-    /// See [`Message::is_early`](crate::Message::is_early).
+    /// Whether it leaves with the vote for this slot: [`Message::is_early`](crate::Message::is_early).
     fn is_early(message: &Self::Message, slot: Slot) -> bool;
 
     /// Writes channel (1 byte) ‖ message.

@@ -57,7 +57,7 @@ impl<L: Channels> Envelope<L> {
         Self { epoch, messages: vec![message] }
     }
 
-    /// The messages alone.
+    /// Takes the messages out, in the order in which they are to be handled.
     #[must_use]
     pub fn into_messages(self) -> Vec<L::Message> {
         self.messages

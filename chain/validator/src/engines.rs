@@ -109,7 +109,7 @@ impl<E: Engine> Engines<E> {
         }
     }
 
-    /// A deadline passed.
+    /// Tells every engine that has begun that its deadline may have passed.
     pub(crate) fn tick(&mut self, now: Instant) {
         for (_, term) in self.terms.range_mut(..=self.current) {
             term.handle(now, Input::Tick);

@@ -272,8 +272,8 @@ impl Setup {
 }
 
 impl Identity {
-    /// A party of a chain. `seed` comes from the operating system, once: whoever has it, or an old copy of
-    /// the disk that it is on, has every secret of the party in all epochs.
+    /// A party of a chain. Draw `seed` from the operating system, once, and keep it secret: all secrets of the
+    /// party, in every epoch, can be computed from it, and from any old copy of it.
     #[must_use]
     pub const fn new(me: Party, signer: min_sig::SecretKey, seed: Secret<[u8; 32]>) -> Self {
         Self { me, signer, seed }

@@ -80,7 +80,7 @@ type Started<S> = (Driver<Machine<S>>, Receiver<Effect<S, Beside>>);
 
 const HOST: Host = Host::new(Quorum::BYZANTINE, Some(0));
 
-/// On the spot.
+/// A pool that runs each job before it returns.
 fn here(task: Task) {
     task();
 }
@@ -298,7 +298,7 @@ fn start_with<S: Keyed>(
     Driver::start(build, Arc::clone(journal), here, options).unwrap()
 }
 
-/// The values are the rounds of one chain under one key, whoever the committee is.
+/// The values are the rounds of one chain under one key, though the committee changes.
 #[test]
 fn a_key_is_made_and_handed_over_behind_the_drivers() {
     let mut net = Net::<Bls>::new(None);

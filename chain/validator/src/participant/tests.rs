@@ -234,7 +234,7 @@ fn a_view_that_was_given_up_before_the_first_key_is_on_record() {
 fn what_the_engine_reports_again_after_a_crash_counts_once() {
     let seats = committee();
     let (dealings, keys) = transactions(&seats);
-    // Whoever deals last knows the sum before it is ordered, and can have keys ordered before it:
+    // The last dealer knows the sum before it is ordered, and can have keys ordered before it:
     // too early to count. Read twice, they would be in time.
     let early = [keys.clone(), dealings.clone()].concat();
     let mut steady = participant(&seats, Vec::new());

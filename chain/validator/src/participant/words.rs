@@ -71,21 +71,21 @@ pub enum Input<S: Keyed, L: Beside = ()> {
     /// The engine finalized a slot: the next one in order, or once more one that it has said. Transactions
     /// of the chain's own may be in the block.
     Finalized {
-        /// The slot.
+        /// The slot, as the chain counts over all epochs.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
     },
     /// The engine is about to give up a view.
     Abandoned {
-        /// The view.
+        /// The view that its timeout or nullify is for.
         view: View,
     },
     /// A peer's message, from an authenticated link.
     Received {
-        /// The peer.
+        /// The peer, by its number in all epochs.
         from: Party,
-        /// What it sent.
+        /// The envelope that came over the link.
         envelope: Envelope<(S, L)>,
     },
     /// A job that was asked for has ended.
@@ -110,20 +110,20 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
     Enter {
         /// What its committee agrees on.
         setup: Arc<Setup>,
-        /// Its first slot.
+        /// The first slot of its epoch.
         first: Slot,
     },
     /// The engine is to order this, sooner or later: if it may lose it, again.
     Submit {
         /// The epoch that it is for: dealings are of no use once it has begun, keys once it is over.
         epoch: EpochId,
-        /// The transaction.
+        /// The transaction, as a block is to hold it.
         transaction: Vec<u8>,
     },
     /// A slot is final, and counts for keys and values. After a restart those on record are said again,
     /// with no other transactions than were needed.
     Ordered {
-        /// The slot.
+        /// The slot, as the chain counts over all epochs.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
