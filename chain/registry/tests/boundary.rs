@@ -16,7 +16,7 @@ use weighted_rounding::{Ratio, Stake};
 use engine::{Block, Effect, Input, Pace, Work};
 use validator::setup::{Algorithm, Plan, found};
 use validator::term::Term;
-use validator::vouch::Vouchers;
+use validator::vouch::{Committee, Vouchers};
 
 use registry::{Jolteon, Listed, Malachite};
 
@@ -155,9 +155,8 @@ fn reaches<E: Listed>(parks: Parks) -> Vec<u64> {
 fn is_told<E: Listed>(cut: u64) -> bool {
     let mut island = Island::<E>::new(cut, Parks::Quiet);
     island.run();
-    let stakes = vec![Stake::new(1); 4];
-    let faulty = E::QUORUM.faulty(Stake::new(4));
-    let mut peers = Vouchers::new(stakes, faulty, island.last[&LAGGARD].next());
+    let committee = Committee::new(vec![Stake::new(1); 4], E::QUORUM);
+    let mut peers = Vouchers::new(committee, island.last[&LAGGARD].next());
     while peers.next() < BOUNDARY {
         let slot = peers.next();
         let said = |party: u32| {

@@ -28,22 +28,56 @@ const BYTES: usize = 64 << 20;
 /// What a transaction costs beside its bytes: an empty one is not free.
 const OVERHEAD: usize = 32;
 
+/// The stakes that an epoch's engine counts.
+#[derive(Debug)]
+pub struct Committee {
+    stakes: Vec<Stake>,
+    quorum: Quorum,
+}
+
+impl Committee {
+    /// Parties with these stakes, in their order, under an engine with this quorum.
+    #[must_use]
+    pub const fn new(stakes: Vec<Stake>, quorum: Quorum) -> Self {
+        Self { stakes, quorum }
+    }
+
+    fn of(setup: &Setup, quorum: Quorum) -> Self {
+        Self::new(setup.members.iter().map(|member| member.stake).collect(), quorum)
+    }
+
+    fn total(&self) -> Stake {
+        sum(self.stakes.iter().copied())
+    }
+
+    fn stake<'a>(&self, parties: impl IntoIterator<Item = &'a Party>) -> Stake {
+        sum(parties.into_iter().filter_map(|party| self.stakes.get(party.index()).copied()))
+    }
+
+    /// Whether one of them is honest.
+    fn is_more_than_faulty<'a>(&self, parties: impl IntoIterator<Item = &'a Party>) -> bool {
+        self.stake(parties) > self.quorum.faulty(self.total())
+    }
+
+    fn is_quorum<'a>(&self, parties: impl IntoIterator<Item = &'a Party>) -> bool {
+        self.stake(parties) >= self.quorum.of(self.total())
+    }
+}
+
 /// Collects what peers say of the next slot.
 #[derive(Debug)]
 pub struct Vouchers {
-    stakes: Vec<Stake>,
-    /// What must be exceeded.
-    faulty: Stake,
+    committee: Committee,
     next: Slot,
     said: BTreeMap<Party, Option<Block>>,
 }
 
 impl Vouchers {
-    /// For the committee with these stakes, of which at most `faulty` may lie; `next` is the first slot
-    /// that is not final here.
+    /// For this committee, of which less than a quorum's faulty stake may lie; `next` is the first slot that
+    /// is not final here.
     #[must_use]
-    pub const fn new(stakes: Vec<Stake>, faulty: Stake, next: Slot) -> Self {
-        Self { stakes, faulty, next, said: BTreeMap::new() }
+    pub const fn new(committee: Committee, next: Slot) -> Self {
+        Self { committee, next, said: BTreeMap::new() }
     }
 
     /// The slot to ask for.
@@ -63,41 +97,16 @@ impl Vouchers {
     /// Takes what a peer says of a slot; what that makes final, the slot it was asked for and no other.
     #[must_use]
     pub fn take(&mut self, from: Party, slot: Slot, block: Option<Block>) -> Option<Option<Block>> {
-        let has_stake = self.stakes.get(from.index()).is_some_and(|stake| *stake > Stake::ZERO);
-        if slot != self.next || !has_stake {
+        if slot != self.next || self.committee.stake([&from]) == Stake::ZERO {
             return None;
         }
         self.said.insert(from, block.clone());
         let same = self.said.iter().filter(|(_, said)| **said == block);
-        let stakes = same.filter_map(|(party, _)| self.stakes.get(party.index()));
-        // The total of all stakes does not overflow, so neither does this.
-        let stake = stakes.fold(Stake::ZERO, |sum, one| sum.checked_add(*one).unwrap_or(sum));
-        if stake <= self.faulty {
+        if !self.committee.is_more_than_faulty(same.map(|(party, _)| party)) {
             return None;
         }
         self.advance(slot.next());
         Some(block)
-    }
-}
-
-/// The stakes that an epoch's engine counts.
-#[derive(Debug)]
-struct Committee {
-    stakes: Vec<Stake>,
-    quorum: Quorum,
-}
-
-impl Committee {
-    fn new(setup: &Setup, quorum: Quorum) -> Self {
-        Self { stakes: setup.members.iter().map(|member| member.stake).collect(), quorum }
-    }
-
-    fn total(&self) -> Stake {
-        sum(self.stakes.iter().copied())
-    }
-
-    fn stake(&self, parties: &BTreeSet<Party>) -> Stake {
-        sum(parties.iter().filter_map(|party| self.stakes.get(party.index()).copied()))
     }
 }
 
@@ -110,8 +119,7 @@ fn sum(mut stakes: impl Iterator<Item = Stake>) -> Stake {
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     vouchers: Vouchers,
-    committee: Committee,
-    /// That of the epoch before.
+    /// The committee of the epoch before.
     before: Option<Committee>,
     /// How long a later epoch is heard of before peers are asked, and between two questions.
     patience: Duration,
@@ -128,8 +136,7 @@ pub(crate) struct CatchUp {
 impl CatchUp {
     pub(crate) fn new(setup: &Setup, quorum: Quorum) -> Self {
         Self {
-            vouchers: vouchers(setup, quorum, Slot::new(1)),
-            committee: Committee::new(setup, quorum),
+            vouchers: Vouchers::new(Committee::of(setup, quorum), Slot::new(1)),
             before: None,
             patience: setup.timeout,
             ask_at: None,
@@ -143,9 +150,8 @@ impl CatchUp {
 
     /// The next epoch is the current one, and begins with this slot.
     pub(crate) fn enter(&mut self, setup: &Setup, quorum: Quorum, first: Slot) {
-        self.vouchers = vouchers(setup, quorum, first);
-        let committee = Committee::new(setup, quorum);
-        self.before = Some(std::mem::replace(&mut self.committee, committee));
+        let next = Vouchers::new(Committee::of(setup, quorum), first);
+        self.before = Some(std::mem::replace(&mut self.vouchers, next).committee);
         (self.ask_at, self.asked) = (None, false);
     }
 
@@ -156,13 +162,12 @@ impl CatchUp {
 
     /// Whether one of them is honest, in this epoch.
     pub(crate) fn is_more_than_faulty(&self, parties: &BTreeSet<Party>) -> bool {
-        self.committee.stake(parties) > self.committee.quorum.faulty(self.committee.total())
+        self.vouchers.committee.is_more_than_faulty(parties)
     }
 
     /// Whether they were a quorum of the epoch before.
     pub(crate) fn is_quorum_before(&self, parties: &BTreeSet<Party>) -> bool {
-        let before = self.before.as_ref();
-        before.is_some_and(|before| before.stake(parties) >= before.quorum.of(before.total()))
+        self.before.as_ref().is_some_and(|before| before.is_quorum(parties))
     }
 
     /// When to ask, unless what would be answered has to wait.
@@ -220,12 +225,6 @@ impl CatchUp {
     }
 }
 
-fn vouchers(setup: &Setup, quorum: Quorum, next: Slot) -> Vouchers {
-    let committee = Committee::new(setup, quorum);
-    let faulty = quorum.faulty(committee.total());
-    Vouchers::new(committee.stakes, faulty, next)
-}
-
 fn size(block: Option<&Block>) -> usize {
     let of = |one: &Arc<[u8]>| one.len().saturating_add(OVERHEAD);
     block.map_or(0, |block| block.transactions.iter().map(of).sum())
@@ -247,7 +246,8 @@ mod tests {
 
     fn vouchers() -> Vouchers {
         let stakes = [40, 30, 20, 10, 0].map(Stake::new).to_vec();
-        Vouchers::new(stakes, Stake::new(33), Slot::new(7))
+        // Less than a third of 100 may lie.
+        Vouchers::new(Committee::new(stakes, Quorum::BYZANTINE), Slot::new(7))
     }
 
     fn take(
