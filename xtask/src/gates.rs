@@ -57,8 +57,8 @@ pub(crate) const STAGES: &[Stage] = &[
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
-const SATELLITES: [&str; 12] = [
-    "node/fuzz",
+const SATELLITES: [&str; 9] = [
+    "fuzz",
     "benches/instructions",
     "benches/peers/arkworks",
     "benches/peers/blsttc",
@@ -67,17 +67,16 @@ const SATELLITES: [&str; 12] = [
     "benches/peers/ferveo",
     "bindings/wasm",
     "crypto-core/constant-time",
-    "crypto-core/fuzz",
-    "pvss-dkg/fuzz",
-    "weighted-rounding/fuzz",
 ];
 
-/// Fuzz targets by the folder of their crate.
-const FUZZ: [(&str, &[&str]); 4] = [
-    ("crypto-core/fuzz", &["certificate", "decode", "encryption", "threshold", "wvuf"]),
-    ("pvss-dkg/fuzz", &["aggregate", "dealing", "field", "protocol"]),
-    ("node/fuzz", &["bytes", "timelock"]),
-    ("weighted-rounding/fuzz", &["solve"]),
+/// Fuzz targets, by twos that run at once.
+const FUZZ: [[&str; 2]; 6] = [
+    ["aggregate", "bytes"],
+    ["certificate", "dealing"],
+    ["decode", "encryption"],
+    ["field", "protocol"],
+    ["solve", "threshold"],
+    ["timelock", "wvuf"],
 ];
 const FUZZ_SECONDS: u32 = 10;
 
@@ -322,30 +321,22 @@ fn instructions() -> Result<Vec<Gate>, Failed> {
     Ok(vec![Gate::cargo(&format!("test {here}")), Gate::cargo(&format!("run {here}"))])
 }
 
-/// One build folder for all, so that what they share is built once. Seeds are kept in the project,
-/// what a run finds beyond them is not.
+/// Seeds are kept in the project, what a run finds beyond them is not.
 fn fuzz() -> Result<Vec<Gate>, Failed> {
     setup::toolchain("nightly")?;
     setup::subcommand("fuzz")?;
     setup::programs(&[Program { name: "c++", package: "g++" }])?;
-    let (mut gates, mut runs) = (Vec::new(), Vec::new());
-    for (folder, targets) in FUZZ {
-        let place = format!("--fuzz-dir {folder} --target-dir target/fuzz");
-        gates.push(Gate::cargo(&format!("+nightly fuzz build {place}")));
-        for target in targets {
-            let found = format!("{folder}/corpus/{target}");
-            setup::folder(&found)?;
-            let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
-            let run = format!("{target} {found} {folder}/seeds/{target} -- {limits}");
-            runs.push(Gate::cargo(&format!("+nightly fuzz run {place} {run}")));
-        }
-    }
-    let mut runs = runs.into_iter();
-    while let Some(one) = runs.next() {
-        gates.push(match runs.next() {
-            Some(two) => one.beside(two),
-            None => one,
-        });
+    let place = "--target-dir target/fuzz";
+    let run = |target: &str| {
+        let found = format!("fuzz/corpus/{target}");
+        setup::folder(&found)?;
+        let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
+        let run = format!("{target} {found} fuzz/seeds/{target} -- {limits}");
+        Ok(Gate::cargo(&format!("+nightly fuzz run {place} {run}")))
+    };
+    let mut gates = vec![Gate::cargo(&format!("+nightly fuzz build {place}"))];
+    for [one, two] in FUZZ {
+        gates.push(run(one)?.beside(run(two)?));
     }
     Ok(gates)
 }

@@ -38,9 +38,9 @@ pub(crate) fn subcommand(name: &str) -> Result<(), Failed> {
     if answers("cargo", &[name, "--version"]) {
         return Ok(());
     }
-    // From outside of the workspace's settings: the tool has its own lockfile.
-    let line = format!("install cargo-{name} --locked");
-    install(name, &Gate::new("cargo", &line))
+    // Optimising these tools takes longer than they run.
+    let line = format!("install cargo-{name} --locked --debug");
+    install(name, &Gate::new("cargo", &line).with("CARGO_PROFILE_DEV_DEBUG", "0"))
 }
 
 /// Programs of the system.

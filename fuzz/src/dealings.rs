@@ -1,4 +1,4 @@
-//! A committee, and what may be done to honest bytes: shared by all targets.
+//! A committee, and what may be done to honest bytes: shared by the targets of `pvss-dkg`.
 //!
 //! | first byte | the rest                                                                     |
 //! |------------|------------------------------------------------------------------------------|
@@ -93,11 +93,11 @@ macro_rules! fuzz_dealings {
     ($($module:tt)+) => {
         use $($module)+::{Dealing, deal, verify, verify_all};
 
-        static HONEST: std::sync::LazyLock<($crate::Committee, Vec<u8>)> =
+        static HONEST: std::sync::LazyLock<($crate::dealings::Committee, Vec<u8>)> =
             std::sync::LazyLock::new(|| {
-                let mut committee = $crate::Committee::new();
+                let mut committee = $crate::dealings::Committee::new();
                 let (config, signer) = (&committee.config, &committee.signers[0]);
-                let party = $crate::Committee::party(0);
+                let party = $crate::dealings::Committee::party(0);
                 let dealing = deal(config, party, signer, &mut committee.rng).unwrap();
                 let bytes = dealing.to_bytes();
                 (committee, bytes)
@@ -106,7 +106,7 @@ macro_rules! fuzz_dealings {
         libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let (committee, honest) = &*HONEST;
             let config = &committee.config;
-            let bytes = $crate::received(honest, data);
+            let bytes = $crate::dealings::received(honest, data);
             let Ok(dealing) = Dealing::from_bytes(config, &bytes) else {
                 assert_ne!(bytes, *honest);
                 return;

@@ -1,7 +1,7 @@
 //! Threshold BLS, from bytes to signature, verified and optimistic, in both variants: exactly those
 //! whose partial is wrong are named, and a quorum gives the one signature there is.
 //!
-//! `cargo +nightly fuzz run threshold` in `crypto-core/`.
+//! `cargo +nightly fuzz run threshold`
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crypto_core::threshold::{
     KeyShares, Message, MisuseError, Partial, Purpose, QuorumError, Setup, Signer, SigningCommittee,
 };
 use libfuzzer_sys::fuzz_target;
-use prefinal_crypto_core_fuzz::{Encodings, Sent, wrong};
+use prefinal_fuzz::partials::{Encodings, Sent, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -1,7 +1,7 @@
 //! Whatever bytes a peer, a block or a file holds: a typed error, or something that encodes back to
 //! the same bytes. The first byte says which decoder gets the rest.
 //!
-//! `cargo +nightly fuzz run bytes` in `node/`.
+//! `cargo +nightly fuzz run bytes`
 #![no_main]
 
 use std::sync::OnceLock;

@@ -9,7 +9,7 @@
 //! | 3          | evidence of a large chunk in an honest dealing               |
 //! | 4          | a stored decryption key, as they are                         |
 //!
-//! `cargo +nightly fuzz run protocol` in `pvss-dkg/`.
+//! `cargo +nightly fuzz run protocol`
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -19,7 +19,7 @@ use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
 use crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
-use prefinal_pvss_dkg_fuzz::{Committee, received};
+use prefinal_fuzz::dealings::{Committee, received};
 use pvss_dkg::protocol::{
     Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role,
 };

@@ -1,7 +1,7 @@
 //! Weighted VUF, from bytes to output: exactly those whose partial is wrong are named, and a quorum
 //! gives the one output there is.
 //!
-//! `cargo +nightly fuzz run wvuf` in `crypto-core/`.
+//! `cargo +nightly fuzz run wvuf`
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crypto_core::wvuf::{
     Input, KeyShares, Output, Partial, QuorumError, VufCommittee, blind, combine,
 };
 use libfuzzer_sys::fuzz_target;
-use prefinal_crypto_core_fuzz::{Encodings, Sent, wrong};
+use prefinal_fuzz::partials::{Encodings, Sent, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -1,12 +1,12 @@
 //! Whatever is made of an aggregate: only the honest bytes pass.
 //!
-//! `cargo +nightly fuzz run aggregate` in `pvss-dkg/`.
+//! `cargo +nightly fuzz run aggregate`
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use prefinal_pvss_dkg_fuzz::{Committee, received};
+use prefinal_fuzz::dealings::{Committee, received};
 use pvss_dkg::{Aggregate, deal, verify};
 
 static HONEST: LazyLock<(Committee, Vec<u8>)> = LazyLock::new(|| {

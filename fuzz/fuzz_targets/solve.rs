@@ -1,6 +1,6 @@
 //! Any stakes, any ratios: a typed error, or weights that the verifier and all subsets accept.
 //!
-//! `cargo +nightly fuzz run solve` in `weighted-rounding/`.
+//! `cargo +nightly fuzz run solve`
 #![no_main]
 
 use arbitrary::Arbitrary;

@@ -1,7 +1,7 @@
 //! Whatever bytes come: a typed error, or an object that encodes back to the same bytes, and the same
 //! verdict from all three decoders (wire, Borsh, JSON).
 //!
-//! `cargo +nightly fuzz run decode` in `crypto-core/`.
+//! `cargo +nightly fuzz run decode`
 #![no_main]
 
 use std::num::NonZeroU32;

@@ -1,7 +1,7 @@
 //! Decryption, from bytes to plaintext: an altered ciphertext opens nowhere, an altered key is none, and
 //! shares give the one plaintext there is or the names of exactly those whose share is wrong.
 //!
-//! `cargo +nightly fuzz run encryption` in `crypto-core/`.
+//! `cargo +nightly fuzz run encryption`
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crypto_core::polynomial::{Placement, Points, Polynomial};
 use crypto_core::secret::Secret;
 use crypto_core::timelock::{self, Identity};
 use libfuzzer_sys::fuzz_target;
-use prefinal_crypto_core_fuzz::{Encodings, Sent, altered, wrong};
+use prefinal_fuzz::partials::{Encodings, Sent, altered, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

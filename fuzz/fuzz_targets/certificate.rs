@@ -1,7 +1,7 @@
 //! Certificates, from bytes to a statement of a quorum: what verifies is the sum of honest votes, and
 //! exactly those whose vote is wrong are named.
 //!
-//! `cargo +nightly fuzz run certificate` in `crypto-core/`.
+//! `cargo +nightly fuzz run certificate`
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crypto_core::certificate::{
 };
 use crypto_core::curve::G1;
 use libfuzzer_sys::fuzz_target;
-use prefinal_crypto_core_fuzz::{Encodings, Sent, wrong};
+use prefinal_fuzz::partials::{Encodings, Sent, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -1,0 +1,6 @@
+//! Whatever is made of a dealing: only the honest bytes pass, alone and in company.
+//!
+//! `cargo +nightly fuzz run dealing`
+#![no_main]
+
+prefinal_fuzz::fuzz_dealings!(pvss_dkg);
