@@ -179,9 +179,9 @@ fn field(suite: &mut Suite, dealers: &Dealers) {
     });
     suite.row(&ours, &[(1.5, &two), (4.0, &sum_g1), (4.0, &sum_g2)], Some(1.2));
 
-    // One dealing alone makes a key where nobody else is asked for.
+    // One dealing alone makes a key where one unit of stake qualifies.
     let (shape, members) = (config.shape().clone(), config.members().to_vec());
-    let alone = Config::new(*config.session(), shape, members, Stake::ZERO).unwrap();
+    let alone = Config::new(*config.session(), shape, members, Stake::new(1)).unwrap();
     let dealing = field::deal(&alone, dealer, &signers[0], &mut rng()).unwrap();
     let dealing = Arc::new(field::verify(&alone, dealing).unwrap());
     let key = field::Key::sum(&alone, &[dealing]).unwrap();
