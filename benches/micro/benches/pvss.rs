@@ -12,7 +12,7 @@
 //! | field::deal     | one multiplication in 𝔾₁ for each chunk and each ephemeral key, one in 𝔾₂ a share  |
 //! | field::decode   | the points there are                                                            |
 //! | field::verify   | sums over them by 255 bits                                                       |
-//! | field::decrypt  | one multiplication in 𝔾₁ for each own chunk, one in 𝔾₂ for each own share         |
+//! | field::decrypt  | of each dealing, a multiplication in 𝔾₁ for each own chunk and in 𝔾₂ for each own share |
 //!
 //! `n` parties hold shares. Dealers multiply by tables where the limit multiplies plainly, so that a
 //! ratio may be below one. What threads and larger committees take: `pvss-dkg/examples/figures.rs`.
@@ -179,15 +179,19 @@ fn field(suite: &mut Suite, dealers: &Dealers) {
     });
     suite.row(&ours, &[(1.5, &two), (4.0, &sum_g1), (4.0, &sum_g2)], Some(1.2));
 
-    // One dealing alone makes a key where one unit of stake qualifies.
+    // More than one unit of stake must deal, so two parties do.
     let (shape, members) = (config.shape().clone(), config.members().to_vec());
-    let alone = Config::new(*config.session(), shape, members, Stake::new(1)).unwrap();
-    let dealing = field::deal(&alone, dealer, &signers[0], &mut rng()).unwrap();
-    let dealing = Arc::new(field::verify(&alone, dealing).unwrap());
-    let key = field::Key::sum(&alone, &[dealing]).unwrap();
-    let ours = suite.measure(&format!("pvss::field::decrypt/{label} shares={held}"), || {
-        key.decrypt(&alone, *party, Dealers::key(*party)).unwrap()
+    let few = Config::new(*config.session(), shape, members, Stake::new(1)).unwrap();
+    let dealings = [0, 1].map(|dealer| {
+        let signer = &signers[usize::try_from(dealer).unwrap()];
+        let dealing = field::deal(&few, Party::new(dealer), signer, &mut rng()).unwrap();
+        Arc::new(field::verify(&few, dealing).unwrap())
     });
-    let chunks = (CHUNKS * held) as f64;
-    suite.row(&ours, &[(chunks, &g1), (*held as f64 + 1.0, &g2)], None);
+    let key = field::Key::sum(&few, &dealings).unwrap();
+    let ours = suite
+        .measure(&format!("pvss::field::decrypt/{label} shares={held} dealings=2"), || {
+            key.decrypt(&few, *party, Dealers::key(*party)).unwrap()
+        });
+    let opened = (dealings.len() * held) as f64;
+    suite.row(&ours, &[(CHUNKS as f64 * opened, &g1), (opened + 1.0, &g2)], None);
 }
