@@ -27,8 +27,10 @@ mod missed;
 mod peers;
 mod recall;
 mod restore;
+mod stall;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem::replace;
 use std::sync::Arc;
 
 use crypto_core::access::Party;
@@ -86,6 +88,9 @@ pub struct Beacon<S: Scheme> {
     suspects: BTreeSet<Party>,
     /// Who was accused of what kind of fault that costs nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
+    /// Whether the host was told that this party has no shares to release early with.
+    told_no_shares: bool,
+    stall: Option<stall::Stall>,
     outputs: VecDeque<Output<S>>,
 }
 
@@ -138,6 +143,7 @@ impl<S: Scheme> Machine for Beacon<S> {
             Input::Tick => {}
         }
         self.ask(now);
+        self.watch(now);
     }
 
     fn poll(&mut self) -> Option<Output<S>> {
@@ -145,7 +151,8 @@ impl<S: Scheme> Machine for Beacon<S> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        self.lacking().map(|(_, open)| open.ask_at).chain(self.asks_at()).min()
+        let asks = self.lacking().map(|(_, open)| open.ask_at).chain(self.asks_at());
+        asks.chain(self.stall_at()).min()
     }
 }
 
@@ -170,8 +177,11 @@ impl<S: Scheme> Beacon<S> {
 
     fn prefinalized(&mut self, slot: Slot, view: View, value: Value) {
         self.recall.speaks(slot);
-        if let Err(reason) = self.release_early(slot, view, value) {
-            self.effect(Effect::Refused(Refusal::Withheld(reason)));
+        match self.release_early(slot, view, value) {
+            // Nothing that the engine does changes it.
+            Err(Withheld::NoShares { .. }) if replace(&mut self.told_no_shares, true) => {}
+            Err(reason) => self.effect(Effect::Refused(Refusal::Withheld(reason))),
+            Ok(()) => {}
         }
     }
 
@@ -211,6 +221,13 @@ impl<S: Scheme> Beacon<S> {
         // Nothing comes after it, so it could not be told from the one before that is finished.
         if slot.next() == slot {
             return self.effect(Effect::Refused(Refusal::LastSlot { slot }));
+        }
+        let (first, last) = (self.first, self.local.after(self.limits.window));
+        if slot < first {
+            return self.effect(Effect::Refused(Refusal::BeforeFirst { slot, first }));
+        }
+        if slot > last {
+            return self.effect(Effect::Refused(Refusal::Beyond { slot, last }));
         }
         let known = match self.open.get(&slot).and_then(Open::value) {
             None if slot < self.head => self.history.get_mut(slot).map(|answer| answer.value),

@@ -27,7 +27,8 @@ pub enum Input<S: Function> {
         /// The value.
         value: Value,
     },
-    /// The engine knows that the slot is final; `None` if it was skipped.
+    /// The engine knows that the slot is final; `None` if it was skipped. Slots may come in any order
+    /// within the window; one beyond it is refused.
     Finalized {
         /// The slot.
         slot: Slot,
@@ -111,6 +112,12 @@ pub enum Effect<S: Function> {
     /// The next slot has no output, for the beacon was switched off.
     Off {
         /// The slot.
+        slot: Slot,
+    },
+    /// No output can follow: a later slot is final, and the engine has not reported this one for
+    /// [`Limits::retry`](crate::Limits::retry). Said once for a slot. Report it, as skipped if it has no value.
+    Stalled {
+        /// The slot that is missing: the next to be revealed.
         slot: Slot,
     },
     /// A peer did wrong.
@@ -244,6 +251,23 @@ pub enum Refusal {
         first: Option<Value>,
         /// What is ignored.
         second: Option<Value>,
+    },
+    /// This beacon's committee has no slot before its first.
+    #[error("{slot} is before {first}, the first slot of this committee")]
+    BeforeFirst {
+        /// The slot.
+        slot: Slot,
+        /// The first slot of the configuration.
+        first: Slot,
+    },
+    /// A final slot beyond the window. Nothing of it is kept: report the slots before it, then this one again.
+    #[error("{slot} is final, but {last} is the last slot within the window")]
+    Beyond {
+        /// The slot.
+        slot: Slot,
+        /// The last slot that can be reported now: [`Limits::window`](crate::Limits::window) behind the slot
+        /// after the highest final one.
+        last: Slot,
     },
     /// Slots end with the last number, which has no slot after it and no output.
     #[error("{slot} is the last number there is and has no output")]

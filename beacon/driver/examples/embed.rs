@@ -281,6 +281,7 @@ fn read(
             | Effect::Skipped { .. }
             | Effect::Off { .. }
             | Effect::Lookup { .. } => {}
+            Effect::Stalled { slot } => return Err(format!("{slot} is missing").into()),
             Effect::Accuse { party, fault } => return Err(format!("{party}: {fault}").into()),
         }
     }

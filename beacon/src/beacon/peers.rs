@@ -6,7 +6,7 @@ use protocol::{Instant, Recipient, Slot};
 
 use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};
-use crate::event::{Effect, Fault, Output, Refusal};
+use crate::event::{Effect, Fault, Refusal};
 use crate::history::Answer;
 use crate::schemes::{Scheme, parties};
 use crate::switch::Mode;
@@ -15,7 +15,8 @@ use contract::Binding;
 use contract::Path;
 use contract::bound_value;
 
-/// Faults of which a party is accused once: repeating them costs it nothing.
+/// Faults of which a party is accused once. Repeating most of them costs it nothing, and where a host has
+/// confused two parties, every partial of an honest one is false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     UnusedPath,
@@ -23,11 +24,12 @@ pub(super) enum Kind {
     ValueShape,
     Shape,
     Equivocation,
+    FalsePartial,
 }
 
 impl Kind {
     /// How many there are.
-    pub(super) const COUNT: usize = 5;
+    pub(super) const COUNT: usize = 6;
 }
 
 impl<S: Scheme> Beacon<S> {
@@ -176,13 +178,17 @@ impl<S: Scheme> Beacon<S> {
             return;
         };
         let own = faulty.contains_key(&self.me);
+        let mut accusations = Vec::new();
         for (party, partial) in faulty.into_iter().filter(|(party, _)| *party != self.me) {
             if open.collector.reject(lane, (party, &partial), committee) {
                 self.suspects.insert(party);
                 let partial = Box::new(partial);
                 let fault = Fault::FalsePartial { slot, path, value, partial };
-                self.outputs.push_back(Output::Do(Effect::Accuse { party, fault }));
+                accusations.push((party, fault));
             }
+        }
+        for (party, fault) in accusations {
+            self.accuse_once(party, fault);
         }
         if own {
             self.disown(path);
@@ -208,8 +214,9 @@ impl<S: Scheme> Beacon<S> {
             Fault::ValueShape { .. } => Kind::ValueShape,
             Fault::Shape { .. } => Kind::Shape,
             Fault::Equivocation { .. } => Kind::Equivocation,
-            // Not a party that could be remembered, one for each slot and path at most, one at most.
-            Fault::NotMember | Fault::FalsePartial { .. } | Fault::FalseOutput { .. } => return,
+            Fault::FalsePartial { .. } => Kind::FalsePartial,
+            // Not a party that could be remembered; one at most.
+            Fault::NotMember | Fault::FalseOutput { .. } => return,
         };
         if self.accused.insert((party, kind)) {
             self.effect(Effect::Accuse { party, fault });

@@ -101,6 +101,8 @@ impl<S: Scheme> Beacon<S> {
             foresight: Guesses::default(),
             suspects: BTreeSet::new(),
             accused: BTreeSet::new(),
+            told_no_shares: false,
+            stall: None,
             outputs: VecDeque::new(),
         };
         beacon.replay(records);

@@ -158,6 +158,7 @@ impl<'w, S: Instance> Network<'w, S> {
                 Output::Do(Effect::Accuse { party: who, fault }) => {
                     self.accusations.push((party, who, fault))
                 }
+                Output::Do(Effect::Stalled { slot }) => self.stalls.push((party, slot)),
                 Output::Do(Effect::Refused(refusal)) => self.refusals.push((party, refusal)),
             }
         }

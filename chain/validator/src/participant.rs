@@ -541,8 +541,8 @@ fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, 
         ::beacon::Effect::Accuse { party, fault } => {
             Effect::Tell(Event::Accused { party, fault: fault.to_string() })
         }
-        // A participant keeps no archive.
-        ::beacon::Effect::Lookup { .. } => return None,
+        // A participant keeps no archive, and refuses slots out of order itself.
+        ::beacon::Effect::Lookup { .. } | ::beacon::Effect::Stalled { .. } => return None,
         // Normal: the fast path is off, the slot is not beaconed, a view was given up.
         ::beacon::Effect::Refused(::beacon::Refusal::Withheld(_)) => return None,
         ::beacon::Effect::Refused(refusal) => Effect::Tell(Event::Refused(refusal.to_string())),

@@ -294,7 +294,9 @@ impl<E: Engine, S: Scheme> Member<E, S> {
                 Effect::Skipped(slot)
             }
             ::beacon::Effect::Accuse { party, fault } => Effect::Accused(party, fault.to_string()),
-            ::beacon::Effect::Lookup { .. } | ::beacon::Effect::Refused(_) => return,
+            ::beacon::Effect::Lookup { .. }
+            | ::beacon::Effect::Stalled { .. }
+            | ::beacon::Effect::Refused(_) => return,
         };
         self.effect(effect);
     }
