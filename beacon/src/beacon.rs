@@ -169,6 +169,13 @@ impl<S: Scheme> Beacon<S> {
         self.head
     }
 
+    /// The highest slot that the engine has reported as final; `None` before the first report.
+    #[must_use]
+    pub fn last_final(&self) -> Option<Slot> {
+        let last = || self.local.get().checked_sub(1).map(Slot::new);
+        (self.local > self.first).then(last).flatten()
+    }
+
     /// The committees with all keys known so far.
     #[must_use]
     pub fn keys(&self) -> &Arc<Keys<S>> {

@@ -398,6 +398,12 @@ impl<S: Scheme> Epochs<S> {
         current.or_else(|| self.newest_term()).map_or(Slot::new(0), |term| term.beacon.head())
     }
 
+    /// The highest slot that the engine has reported as final, in the epochs that are here.
+    #[must_use]
+    pub fn last_final(&self) -> Option<Slot> {
+        self.terms.values().filter_map(|term| term.beacon.last_final()).max()
+    }
+
     /// The beacon of an epoch, as long as it is here.
     #[must_use]
     pub fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {

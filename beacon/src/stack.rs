@@ -263,6 +263,12 @@ impl<L: Channels> Stack<L> {
         each.map(AnyEpochs::head).min().unwrap_or(Slot::new(0))
     }
 
+    /// The highest slot that the engine has reported as final; `None` before the first report.
+    #[must_use]
+    pub fn last_final(&self) -> Option<Slot> {
+        L::each(&self.channels).into_iter().flatten().filter_map(AnyEpochs::last_final).max()
+    }
+
     /// The first slot of the oldest epoch of a channel; `None` if the channel is not in use.
     #[must_use]
     pub fn first(&self, channel: Channel) -> Option<Slot> {

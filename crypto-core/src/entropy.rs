@@ -11,14 +11,24 @@
 //! | a second block that is the first                 | `2²⁵⁶`                            |
 //! | two blocks that are those of the seed before     | `2⁵¹²`                            |
 //!
+//! **Which generator to use:** `entropy::system()`, with the feature `system`. Where the operating system's
+//! randomness is not at hand, seed one with [`Seeds`]. The traits are those of [`rand_core`](crate::rand_core), which this crate
+//! re-exports in the version that its functions take.
+//!
 //! These are tests for a source that has failed altogether, as the repetition count test in NIST's
 //! [SP 800-90B](https://doi.org/10.6028/NIST.SP.800-90B), section 4.4.1. They say nothing of one whose
 //! output can be predicted and does not repeat itself.
+#[cfg(feature = "system")]
+mod system;
+
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::curve::hazmat::{is_periodic, reveal};
 use crate::secret::Secret;
+
+#[cfg(feature = "system")]
+pub use self::system::{SystemError, system, system_seed};
 
 const SEED: &[u8] = b"PREFINAL-V1-ENTROPY-SEED";
 const MARK: &[u8] = b"PREFINAL-V1-ENTROPY-MARK";

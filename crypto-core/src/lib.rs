@@ -32,8 +32,14 @@
 
 extern crate alloc;
 
+#[cfg(feature = "std")]
+extern crate std;
+
 #[doc(inline)]
 pub use bls12_381 as curve;
+/// The traits of random generators, in the version that functions here take. [`entropy`] says which generator
+/// to use.
+pub use rand_core;
 
 pub mod access;
 pub mod bisect;

@@ -88,6 +88,9 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     /// The first slot of which the machine has not said its last.
     fn head(&self) -> Slot;
 
+    /// The highest slot that the engine has reported as final; `None` before the first report.
+    fn last_final(&self) -> Option<Slot>;
+
     /// The first slot that a channel has in this life; `None` if it forgets nothing.
     fn first(&self, channel: Channel) -> Option<Slot>;
 
@@ -169,6 +172,10 @@ impl<S: Scheme> Driven for Beacon<S> {
 
     fn head(&self) -> Slot {
         self.head()
+    }
+
+    fn last_final(&self) -> Option<Slot> {
+        self.last_final()
     }
 
     fn first(&self, _: Channel) -> Option<Slot> {
@@ -254,6 +261,10 @@ where
 
     fn head(&self) -> Slot {
         self.head()
+    }
+
+    fn last_final(&self) -> Option<Slot> {
+        self.last_final()
     }
 
     fn first(&self, channel: Channel) -> Option<Slot> {

@@ -65,4 +65,7 @@ pub struct Figures {
     pub unread: usize,
     /// The next slot to be revealed.
     pub head: Slot,
+    /// The highest slot that the engine has reported as final; `None` before the first report. If it moves and
+    /// [`head`](Self::head) does not, a slot was not reported, or its partials do not arrive.
+    pub last_final: Option<Slot>,
 }

@@ -184,6 +184,7 @@ impl<M: Driven> Shared<M> {
             repeated: running.jobs.repeated(),
             unread: self.effects.len(),
             head: running.machine.machine().head(),
+            last_final: running.machine.machine().last_final(),
         }
     }
 

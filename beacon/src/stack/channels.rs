@@ -126,6 +126,9 @@ pub trait AnyEpochs {
     /// The first slot that has no output yet: [`Epochs::head`].
     fn head(&self) -> Slot;
 
+    /// The highest slot reported as final: [`Epochs::last_final`].
+    fn last_final(&self) -> Option<Slot>;
+
     /// The first slot of the oldest epoch: [`Epochs::first`].
     fn first(&self) -> Slot;
 
@@ -149,6 +152,10 @@ impl<S: Scheme> AnyEpochs for Epochs<S> {
 
     fn head(&self) -> Slot {
         self.head()
+    }
+
+    fn last_final(&self) -> Option<Slot> {
+        self.last_final()
     }
 
     fn first(&self) -> Slot {

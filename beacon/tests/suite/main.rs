@@ -40,6 +40,7 @@ mod laws;
 mod missed;
 mod network;
 mod properties;
+mod reports;
 mod requests;
 mod reshared;
 mod rollback;

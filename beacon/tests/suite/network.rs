@@ -33,6 +33,7 @@ pub(crate) struct Network<'w, S: Instance> {
     pub(crate) skipped: BTreeMap<Party, Vec<Slot>>,
     pub(crate) accusations: Vec<(Party, Party, Fault<S>)>,
     pub(crate) refusals: Vec<(Party, Refusal)>,
+    pub(crate) stalls: Vec<(Party, Slot)>,
     pub(crate) sent: Vec<(Party, Recipient<Party>, Message<S>)>,
     watch: BTreeMap<Party, Watch>,
 }
@@ -64,6 +65,7 @@ impl<'w, S: Instance> Network<'w, S> {
             skipped: BTreeMap::new(),
             accusations: Vec::new(),
             refusals: Vec::new(),
+            stalls: Vec::new(),
             sent: Vec::new(),
             watch: BTreeMap::new(),
         }

@@ -98,6 +98,10 @@ where
         self.head()
     }
 
+    fn last_final(&self) -> Option<Slot> {
+        Some(self.last()).filter(|last| *last > Slot::new(0))
+    }
+
     /// Its journal is kept whole.
     fn first(&self, _: Channel) -> Option<Slot> {
         None

@@ -11,7 +11,6 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
 use age::{DecryptError, EncryptError};
 use age_core::format::{FileKey, Stanza};
@@ -19,18 +18,15 @@ use age_core::secrecy::ExposeSecret;
 use crypto_core::bls::{PublicKey, Signature, SignatureError, Variant};
 use crypto_core::curve::DecodeError;
 use crypto_core::drand::{GroupKey, RoundNumber};
-use crypto_core::entropy::Seeds;
+use crypto_core::entropy;
+use crypto_core::rand_core::CryptoRng;
 use crypto_core::secret::Secret;
 use crypto_core::timelock::{self, Ciphertext};
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
 
 use crate::chain::Chain;
 
 const TAG: &str = "tlock";
 const FILE_KEY: usize = 16;
-
-static SEEDS: Mutex<Seeds> = Mutex::new(Seeds::new());
 
 /// Encrypts file keys to a round.
 #[derive(Clone, Debug)]
@@ -171,7 +167,7 @@ impl age::Recipient for Recipient {
         &self,
         file_key: &FileKey,
     ) -> Result<(Vec<Stanza>, HashSet<String>), EncryptError> {
-        let mut rng = generator().map_err(EncryptError::Io)?;
+        let mut rng = entropy::system().map_err(|error| EncryptError::Io(io::Error::other(error)))?;
         let body = match self.chain.key() {
             GroupKey::MinSig(key) => self.lock(key, file_key.expose_secret(), &mut rng),
             GroupKey::MinPk(key) => self.lock(key, file_key.expose_secret(), &mut rng),
@@ -186,23 +182,12 @@ impl Recipient {
         &self,
         key: &PublicKey<V>,
         file_key: &[u8; FILE_KEY],
-        rng: &mut ChaCha20Rng,
+        rng: &mut impl CryptoRng,
     ) -> Vec<u8> {
         let domain = self.chain.scheme().domain();
         let identity = timelock::Identity::new(domain, &self.round.message());
         timelock::encrypt(key, &identity, file_key, rng).to_bytes()
     }
-}
-
-/// Seeded by the system, whose randomness is not taken on trust.
-fn generator() -> io::Result<ChaCha20Rng> {
-    let mut blocks = [[0; 32]; 2];
-    let filled = blocks.iter_mut().try_for_each(|block| getrandom::fill(block));
-    let blocks = Secret::new(blocks);
-    filled.map_err(|error| io::Error::other(error.to_string()))?;
-    let mut seeds = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
-    let seed = seeds.next(&blocks).map_err(io::Error::other)?;
-    Ok(ChaCha20Rng::from_seed(*seed.expose()))
 }
 
 /// Digits alone are a number here, without zeros in front; Rust would take those and a sign as well.

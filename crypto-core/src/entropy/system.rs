@@ -1,0 +1,54 @@
+//! The operating system as the source.
+use std::sync::{Mutex, PoisonError};
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use super::{ImplausibleRandomness, Seeds};
+use crate::secret::Secret;
+
+/// Why the operating system gave no seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SystemError {
+    /// The system call failed.
+    #[error("the system gives no randomness: {0}")]
+    Unavailable(#[from] getrandom::Error),
+    /// The system gave what no working source gives.
+    #[error(transparent)]
+    Implausible(#[from] ImplausibleRandomness),
+}
+
+/// One for the process: a seed is compared with the one before it, whoever asked for that.
+static SEEDS: Mutex<Seeds> = Mutex::new(Seeds::new());
+
+/// 32 bytes for a generator of secrets, from two blocks of the operating system's randomness.
+///
+/// # Errors
+/// If the system has no randomness, or gives what no working source gives.
+pub fn system_seed() -> Result<Secret<[u8; 32]>, SystemError> {
+    let mut blocks = [[0; 32]; 2];
+    let filled = blocks.iter_mut().try_for_each(|block| getrandom::fill(block));
+    let blocks = Secret::new(blocks);
+    filled?;
+    let mut seeds = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(seeds.next(&blocks)?)
+}
+
+/// The generator to use for every secret, key and dealing: ChaCha20, seeded by [`system_seed`].
+///
+/// ```
+/// use crypto_core::bls::SecretKey;
+/// use crypto_core::entropy;
+///
+/// let mut rng = entropy::system()?;
+/// let key = SecretKey::random(&mut rng);
+/// # Ok::<(), entropy::SystemError>(())
+/// ```
+/// Make one where secrets are made and drop it afterwards; it is wiped then. A process that forks while it has
+/// a generator has two with the same output.
+///
+/// # Errors
+/// If the system has no randomness, or gives what no working source gives.
+pub fn system() -> Result<ChaCha20Rng, SystemError> {
+    Ok(ChaCha20Rng::from_seed(*system_seed()?.expose()))
+}
