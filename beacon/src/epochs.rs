@@ -627,13 +627,14 @@ fn lasts(record: &wire::Record) -> bool {
 
 /// What has a place in the order of slots. The record of a reveal is not durable before the reveal is out.
 fn is_ordered<S: Function>(output: &event::Output<S>) -> bool {
-    use event::Effect::{Accuse, Check, Lookup, Off, Refused, Reveal, Send, Skipped};
+    use event::Effect::{Accuse, Check, Lookup, Off, Refused, Reveal, Send, Skipped, Stalled};
     match output {
         event::Output::Note(wire::Record::Revealed { .. }) => true,
         event::Output::Keep(_) | event::Output::Note(_) => false,
         event::Output::Do(effect) => match effect {
             Reveal(_) | Skipped { .. } | Off { .. } => true,
-            Send { .. } | Check(_) | Lookup { .. } | Accuse { .. } | Refused(_) => false,
+            Send { .. } | Check(_) | Lookup { .. } | Accuse { .. } => false,
+            Stalled { .. } | Refused(_) => false,
         },
     }
 }

@@ -25,7 +25,8 @@ impl<S: Scheme> Beacon<S> {
             return;
         };
         let begins = Stall { slot, due: Some(now + self.limits.retry) };
-        let stall = self.stall.insert(self.stall.filter(|stall| stall.slot == slot).unwrap_or(begins));
+        let stall =
+            self.stall.insert(self.stall.filter(|stall| stall.slot == slot).unwrap_or(begins));
         if stall.due.is_some_and(|due| due <= now) {
             stall.due = None;
             self.effect(Effect::Stalled { slot });

@@ -167,7 +167,8 @@ impl age::Recipient for Recipient {
         &self,
         file_key: &FileKey,
     ) -> Result<(Vec<Stanza>, HashSet<String>), EncryptError> {
-        let mut rng = entropy::system().map_err(|error| EncryptError::Io(io::Error::other(error)))?;
+        let mut rng =
+            entropy::system().map_err(|error| EncryptError::Io(io::Error::other(error)))?;
         let body = match self.chain.key() {
             GroupKey::MinSig(key) => self.lock(key, file_key.expose_secret(), &mut rng),
             GroupKey::MinPk(key) => self.lock(key, file_key.expose_secret(), &mut rng),
