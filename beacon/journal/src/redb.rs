@@ -9,10 +9,16 @@
 //! |-----------|----------|-----------------------------------------|
 //! | `records` | number   | the record                              |
 //! | `owner`   | `()`     | whose journal this is                   |
+//! | `used`    | owner    | journals that were opened under this one |
 //!
 //! A journal that comes back empty forgets its promises. So making one and opening one are two
 //! functions: a mistyped path is an error, and not a party without a past. And it knows its owner, for
 //! another party's promises are no use: a wrong one is refused.
+//!
+//! Keys that a key generation makes appear while the chain runs, and their journal with them. Whether such a
+//! journal is new or lost, its own file cannot tell. The party's first journal can, the one that was created
+//! with its identity: [`Redb::for_keys`] marks there every journal before it is used. A file without a mark was
+//! never used; a mark without a file is a loss, and is refused.
 //!
 //! At every start all pages are checked, which a journal that is shortened is small enough for.
 use std::error::Error;
@@ -28,6 +34,7 @@ use crate::storage::{Doing, Journal, JournalError, Trouble, of_kind};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const OWNER: TableDefinition<'_, (), &str> = TableDefinition::new("owner");
+const USED: TableDefinition<'_, &str, ()> = TableDefinition::new("used");
 
 /// Pages that are kept in memory; a journal is read once.
 const CACHE_BYTES: usize = 1 << 20;
@@ -85,6 +92,41 @@ impl Redb {
         }
         let next = next_number(&database).map_err(failed)?;
         Ok(Self { database, next, fresh: Vec::new() })
+    }
+
+    /// The journal of keys that appear at run time. Call it on the journal that was [created](Self::create) with
+    /// the party's identity, once for each set of keys, at the first start with them and at every later one.
+    /// `owner` names the keys, best by chain, epoch, party and the digest of the group key.
+    ///
+    /// | file | mark | what it means                                      | what happens       |
+    /// |------|------|----------------------------------------------------|--------------------|
+    /// | no   | no   | the keys are new                                   | created, marked    |
+    /// | yes  | no   | a crash before the mark: the keys were never used  | marked             |
+    /// | yes  | yes  | the keys are in use                                | opened             |
+    /// | no   | yes  | the journal is lost, what was released is unknown  | refused            |
+    ///
+    /// The mark is durable before the journal is given out. This holds as long as the identity's own journal is
+    /// not put back from an older copy; a journal without records begins the keys' first life.
+    ///
+    /// # Errors
+    /// If the journal was used before and is not there, is of somebody else, in use or damaged, or one of the
+    /// two files cannot be written.
+    pub fn for_keys(&self, path: &Path, owner: &str) -> Result<Self, JournalError> {
+        let failed = |cause: Cause| JournalError::storage(Doing::Create, cause);
+        let is_marked = is_used(&self.database, owner).map_err(failed)?;
+        if fs::exists(path).map_err(|cause| failed(cause.into()))? {
+            let journal = Self::open(path, owner)?;
+            if !is_marked {
+                mark_used(&self.database, owner).map_err(failed)?;
+            }
+            return Ok(journal);
+        }
+        if is_marked {
+            return Err(JournalError::Lost { owner: owner.to_owned() });
+        }
+        let journal = Self::create(path, owner)?;
+        mark_used(&self.database, owner).map_err(failed)?;
+        Ok(journal)
     }
 
     /// Under another name first: what has the right name is whole.
@@ -224,6 +266,20 @@ fn write_owner(database: &Database, owner: &str) -> Result<(), Cause> {
     let transaction = database.begin_write()?;
     transaction.open_table(OWNER)?.insert((), owner)?;
     transaction.open_table(RECORDS)?;
+    Ok(transaction.commit()?)
+}
+
+fn is_used(database: &Database, owner: &str) -> Result<bool, Cause> {
+    match database.begin_read()?.open_table(USED) {
+        Ok(table) => Ok(table.get(owner)?.is_some()),
+        Err(TableError::TableDoesNotExist(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn mark_used(database: &Database, owner: &str) -> Result<(), Cause> {
+    let transaction = database.begin_write()?;
+    transaction.open_table(USED)?.insert(owner, ())?;
     Ok(transaction.commit()?)
 }
 

@@ -127,6 +127,15 @@ pub enum JournalError {
         /// Whose it should be.
         expected: String,
     },
+    /// The journal of keys that were used before is not there. What was released with them is unknown, so they
+    /// must not be used again: put the file back, or wait for the next epoch's keys.
+    #[error(
+        "journal of `{owner}` was used before and is not there: its keys must not be used without it"
+    )]
+    Lost {
+        /// Whose journal it is.
+        owner: String,
+    },
     /// A record is not of the machine that reads it.
     #[error("record {index} of the journal, {bytes} bytes, is not this machine's: {why}")]
     Record {
@@ -149,6 +158,7 @@ impl JournalError {
     pub fn trouble(&self) -> Trouble {
         match self {
             Self::Owner { .. } => Trouble::Foreign,
+            Self::Lost { .. } => Trouble::Missing,
             Self::Record { .. } => Trouble::Damaged,
             Self::Storage { cause, .. } => trouble_of(&**cause),
         }

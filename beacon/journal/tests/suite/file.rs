@@ -63,6 +63,46 @@ fn a_journal_is_neither_forgotten_nor_taken_for_another() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
+/// Without the mark a lost journal would be taken for one of new keys, and the party would release anew.
+#[test]
+fn the_journal_of_keys_that_appear_at_run_time_is_created_once() {
+    const KEYS: &str = "chain 07, epoch 3, party 0, key 9a41";
+    let folder = tempfile::tempdir().unwrap();
+    let (home, path) = (folder.path().join("identity"), folder.path().join("keys"));
+    let identity = Redb::create(&home, "chain 07, party 0").unwrap();
+    let mut keys = identity.for_keys(&path, KEYS).unwrap();
+    keys.append(&record(1)).unwrap();
+    drop((keys, identity));
+
+    let mut identity = Redb::open(&home, "chain 07, party 0").unwrap();
+    assert_eq!(identity.for_keys(&path, KEYS).unwrap().replay().unwrap(), records([1]));
+    let other = identity.for_keys(&path, "chain 07, epoch 4, party 0, key 77d0").unwrap_err();
+    assert!(matches!(other, JournalError::Owner { .. }), "{other}");
+    // Marks are no records, and stay when records are replaced.
+    assert_eq!(identity.replay().unwrap(), records([]));
+    identity.replace(&records([2])).unwrap();
+    std::fs::rename(&path, folder.path().join("away")).unwrap();
+    let lost = identity.for_keys(&path, KEYS).unwrap_err();
+    assert!(matches!(&lost, JournalError::Lost { owner } if owner == KEYS), "{lost}");
+    assert_eq!(lost.trouble(), Trouble::Missing);
+    assert!(!path.exists(), "a refusal makes no file");
+    std::fs::rename(folder.path().join("away"), &path).unwrap();
+    assert_eq!(identity.for_keys(&path, KEYS).unwrap().replay().unwrap(), records([1]));
+}
+
+/// A crash between the file and its mark: nothing was said with these keys, so they are new.
+#[test]
+fn a_journal_that_was_created_and_not_marked_is_taken() {
+    const KEYS: &str = "chain 07, epoch 3, party 0, key 9a41";
+    let folder = tempfile::tempdir().unwrap();
+    let (home, path) = (folder.path().join("identity"), folder.path().join("keys"));
+    let identity = Redb::create(&home, "chain 07, party 0").unwrap();
+    drop(Redb::create(&path, KEYS).unwrap());
+    drop(identity.for_keys(&path, KEYS).unwrap());
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(identity.for_keys(&path, KEYS), Err(JournalError::Lost { .. })));
+}
+
 #[test]
 fn an_operator_is_told_what_kind_of_trouble_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -31,6 +31,7 @@ mod reshared;
 mod crashes;
 #[cfg(feature = "redb")]
 mod file;
+mod keygen;
 #[cfg(feature = "redb")]
 mod killed;
 mod lives;
