@@ -212,3 +212,21 @@ fn seeds_of_implausible_blocks_are_refused() {
     assert_ne!(first, second);
     assert!(![one, other, third].contains(&first), "a seed is a hash of both blocks");
 }
+
+/// Threads draw from one source at once: no two get the same, and none is told that the source is broken.
+#[cfg(feature = "system")]
+#[test]
+fn generators_of_the_system_differ_whoever_asks() {
+    use crypto_core::entropy::system;
+    use crypto_core::rand_core::Rng;
+
+    let first = || std::array::from_fn::<_, 32, _>(|_| system().unwrap().next_u64());
+    let threads: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..4).map(|_| scope.spawn(first)).collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut all: Vec<u64> = threads.into_iter().flatten().collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 4 * 32);
+}
