@@ -41,7 +41,6 @@
 //! window ahead, nobody has to wait.
 //!
 //! Difference from the papers: they fix one committee.
-//! papers fix one committee.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
