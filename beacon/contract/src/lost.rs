@@ -33,7 +33,6 @@
 //!
 //! A party that itself holds more than `f` asks all its peers, and nobody can ask more. If it finalized
 //! something with the help of faulty parties only, no honest peer has seen that.
-//! nobody but the faulty no honest peer has seen.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
