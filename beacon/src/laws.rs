@@ -106,7 +106,7 @@ pub enum Law {
     Forgeries,
     /// A secret is accepted for its party and its committee only.
     Secrets,
-    /// Two paths with common shares are refused, and so are two paths with different secrets.
+    /// One sharing for two paths is refused, and so are two paths with different secrets.
     Paths,
     /// Committees with nothing in common have no common public key. Committees of one secret have one.
     Keys,
