@@ -5,20 +5,20 @@
 //!  finalized ────► persist ─► late partial (contract::late) ───┼─► send    │
 //!  received ─────► shape ─► collector ─► weight suffices ─► check job ─► result
 //! ```
-//! A slot is open from the first word about it until it is revealed. It is final once the engine says
-//! so, has a result once a path completes, and is revealed when it has both and all slots before it
-//! are revealed. With inputs that have no value a result may precede finality: reconstruction weight
-//! on the fast path means that the value is final somewhere. It waits inside.
+//! A slot is open from the first event or message about it until it is revealed. It is final once the engine
+//! says so. It has a result once a path completes. It is revealed when it has both and all slots before it
+//! are revealed. If inputs have no value, a result may come before finality: reconstruction weight on the
+//! fast path means that the value is final at some party. The result then waits inside the beacon.
 //!
 //! | state  | meaning                                                      |
 //! |--------|--------------------------------------------------------------|
-//! | `head` | the next slot to reveal; what is below is finished            |
+//! | `head` | the next slot to reveal; all slots below it are finished      |
 //! | `local`| the slot after the last final one; the window starts here     |
-//! | `schedule` | what leaves and counts at a slot (`switch`): asked whenever something would |
+//! | `schedule` | what leaves and counts at a slot (`switch`): asked before each release and count |
 //!
-//! Generic over the threshold function ([`Scheme`]), which the machine only ever asks for values. Ours:
-//! missed messages are asked for again; a restart continues from records; partials are verified
-//! together and late. Elsewhere: the contract ([`contract`]), counting (`collector`).
+//! Generic over the threshold function ([`Scheme`]); the machine only asks it for values. Differences from
+//! the paper: missed messages are asked for again, a restart continues from records, and partials are
+//! verified together and late. See also: the contract ([`contract`]) and counting (`collector`).
 mod content;
 mod footprint;
 mod foresight;
@@ -54,7 +54,7 @@ use contract::{self, Claim, Release, Standing, Withheld, bound_value};
 pub use self::footprint::Footprint;
 pub use self::foresight::Foresights;
 
-/// Final slots without output that are asked for at a time, oldest first.
+/// How many final slots without output are asked for at a time, oldest first.
 const ASKED_AT_ONCE: usize = 16;
 
 /// Follows an engine and reveals one output per slot.
@@ -78,15 +78,15 @@ pub struct Beacon<S: Scheme> {
     local: Slot,
     history: History<S>,
     given: Given,
-    /// Who was answered behind the backlog, where each answer is an evaluation.
+    /// Which peers were answered about slots behind the backlog, where each answer costs an evaluation.
     behind: Given,
-    /// Whom outputs were shown to of late, and in all.
+    /// Which peers were shown outputs lately.
     shown: Given,
     passed: Passed,
     missed: missed::Missed,
     foresight: foresight::Guesses<S>,
     suspects: BTreeSet<Party>,
-    /// Who was accused of what kind of fault that costs nothing to repeat.
+    /// Which party was accused of which kind of fault. Only faults that cost nothing to repeat.
     accused: BTreeSet<(Party, peers::Kind)>,
     /// Whether the host was told that this party has no shares to release early with.
     told_no_shares: bool,
@@ -97,18 +97,18 @@ pub struct Beacon<S: Scheme> {
 /// A slot that is not revealed yet.
 #[derive(Debug, Default)]
 struct Open<S: Scheme> {
-    /// Value and own late partial, once the slot is final.
+    /// The value and this party's late partial, once the slot is final.
     finality: Option<Answer<S>>,
-    /// The early partial that left in this life, and what it was bound to.
+    /// The early partial that left since the start, and the value that it was bound to.
     sent_early: Option<Early<S>>,
-    /// What is evaluated, by what it is bound to.
+    /// Inputs that were made already, by the value that they are bound to.
     subjects: BTreeMap<Option<Value>, Arc<Subject<S>>>,
     collector: Collector<S>,
     result: Option<(Path, Box<Combined<S>>)>,
     ask_at: Instant,
     /// Whether partials were asked for already.
     asked: bool,
-    /// Whether what a peer has shown is being checked.
+    /// Whether an output that a peer has shown is being checked.
     opening: bool,
 }
 
@@ -157,7 +157,7 @@ impl<S: Scheme> Machine for Beacon<S> {
 }
 
 impl<S: Scheme> Beacon<S> {
-    /// The first slot that this beacon's committee has.
+    /// The first slot that belongs to this beacon's committee.
     #[must_use]
     pub const fn first(&self) -> Slot {
         self.first
@@ -176,7 +176,7 @@ impl<S: Scheme> Beacon<S> {
         (self.local > self.first).then(last).flatten()
     }
 
-    /// The committees with all keys known so far.
+    /// The committees, with all keys known so far.
     #[must_use]
     pub fn keys(&self) -> &Arc<Keys<S>> {
         &self.keys
@@ -225,7 +225,7 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn finalized(&mut self, now: Instant, slot: Slot, value: Option<Value>) {
-        // Nothing comes after it, so it could not be told from the one before that is finished.
+        // No slot comes after it, so `head` could not say that it is finished.
         if slot.next() == slot {
             return self.effect(Effect::Refused(Refusal::LastSlot { slot }));
         }
@@ -248,7 +248,7 @@ impl<S: Scheme> Beacon<S> {
             return;
         }
         self.persist(Record::Finalized { slot, value });
-        // Not as slots finish here: this party may wait for the one that asks.
+        // Only this event earns, not the end of a slot: this party may wait for the peer that asks.
         self.passed.earn();
         self.enter_final(slot, value, now + self.limits.retry);
         self.release_late(slot);
@@ -279,7 +279,7 @@ impl<S: Scheme> Beacon<S> {
         (slot < near || slot >= self.local) && slot <= self.local.after(self.limits.window)
     }
 
-    /// Drops what is not kept of slots that the engine has passed, and the backlog has not reached.
+    /// Drops partials and results of slots that the engine has passed and the backlog has not reached yet.
     fn shed(&mut self, before: Slot) {
         let from = before.max(self.head.after(self.limits.backlog));
         if from >= self.local {
@@ -291,7 +291,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// The slot that the backlog has reached: this party's own partial counts there again.
+    /// Handles the slot that the backlog has reached: this party's own partial counts there again.
     fn regain(&mut self) {
         let Some(last) = self.limits.backlog.checked_sub(1) else { return };
         let (slot, path) = (self.head.after(last), self.plan.late());
@@ -309,7 +309,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Algorithm 1; Algorithm 2, finalization; Algorithm 3, slow path.
+    /// Releases the late partial: Algorithm 1; Algorithm 2, finalization; Algorithm 3, slow path.
     fn release_late(&mut self, slot: Slot) {
         let path = self.plan.late();
         if self.is_off(slot) {
@@ -324,7 +324,7 @@ impl<S: Scheme> Beacon<S> {
         let partial = if contract::late(path, early.is_some()) {
             self.send_own(Lane { path, value: bound }, slot)
         } else {
-            // It left already; whoever asks gets the same.
+            // It has left already. A peer that asks gets the same partial.
             early
         };
         if !self.keeps(slot) {
@@ -335,7 +335,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Evaluates, enters and broadcasts this party's partial, if it has shares.
+    /// Evaluates this party's partial, enters it and broadcasts it, if the party has shares.
     fn send_own(&mut self, lane: Lane, slot: Slot) -> Option<S::Partial> {
         self.open.entry(slot).or_default();
         let partial = self.evaluate(lane, slot)?;
@@ -345,7 +345,7 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn enter_own(&mut self, lane: Lane, slot: Slot, partial: S::Partial) {
-        // The engine is not held to the window.
+        // The engine may finalize beyond the window.
         let kept = self.keeps(slot) || slot >= self.local;
         let open = self.open.get_mut(&slot).filter(|open| kept && open.result.is_none());
         if let (Some(open), Some(committee)) = (open, self.keys.committee(lane.path)) {
@@ -358,7 +358,8 @@ impl<S: Scheme> Beacon<S> {
         S::evaluate(self.secrets.get(&lane.path)?, subject.input())
     }
 
-    /// Rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a slot.
+    /// The input of a slot, by rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a
+    /// slot.
     fn subject(&mut self, slot: Slot, value: Option<Value>) -> Option<Arc<Subject<S>>> {
         let known = self.open.get(&slot).and_then(|open| open.subjects.get(&value));
         if let Some(subject) = known {
@@ -376,8 +377,8 @@ impl<S: Scheme> Beacon<S> {
             return;
         }
         self.standing.abandoned = Some(view);
-        // Where nothing is ever released early there is nothing to remember. What is off at the slot
-        // may be on before it is final.
+        // If nothing is ever released early, there is nothing to remember. A slot that is off now may be on
+        // again before it is final.
         if self.plan.early().is_some() {
             self.persist(Record::Abandoned { view });
         }
@@ -388,7 +389,7 @@ impl<S: Scheme> Beacon<S> {
             Ok(false) => {}
             Ok(true) => {
                 self.persist(Record::Switched(switch));
-                // What was kept of a slot counts again.
+                // Partials that were kept of a slot count again.
                 self.advance_all();
             }
             Err(error) => self.effect(Effect::Refused(Refusal::Switch(error))),
@@ -421,7 +422,7 @@ impl<S: Scheme> Beacon<S> {
         self.advance_all();
     }
 
-    /// Starts what the slot's partials allow.
+    /// Starts the jobs that the slot's partials allow.
     fn advance(&mut self, slot: Slot) {
         let Some(open) = self.open.get(&slot).filter(|open| open.result.is_none()) else { return };
         let value = match (self.binding, open.value()) {
@@ -430,7 +431,7 @@ impl<S: Scheme> Beacon<S> {
             (Binding::Value, Some(Some(value))) => Some(value),
             (Binding::Value, _) => return,
         };
-        // A job without its subject would never end.
+        // Without its input a job could not run.
         if S::Contents::NEEDED && self.subject(slot, value).is_none() {
             return;
         }
@@ -518,7 +519,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Output while the head of the FIFO has a result.
+    /// Reveals outputs while the head of the FIFO has a result.
     fn reveal(&mut self) {
         while let Some((value, open)) =
             self.open.get_mut(&self.head).and_then(|open| Some((open.value()?, open)))
@@ -555,8 +556,8 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Rule 9: of a finished slot only the answer stays. There is none to give if it was off, but that
-    /// it was final and off is known as long as that of others.
+    /// Rule 9: only the answer of a finished slot is kept. A slot that was off has no answer, but it is known
+    /// to be final and off as long as the answers of others are kept.
     fn close(&mut self, slot: Slot) {
         if let Some(answer) = self.open.remove(&slot).and_then(|open| open.finality) {
             self.history.push(slot, answer);
@@ -568,13 +569,13 @@ impl<S: Scheme> Beacon<S> {
         self.regain();
     }
 
-    /// The modes that no slot of the history needs.
+    /// Drops the modes that no slot of the history needs.
     fn forget(&mut self) {
         let first = self.history.first().map_or(self.head, |first| first.min(self.head));
         self.schedule.forget_before(first);
     }
 
-    /// Final slots that lack their output, oldest first, as many as are asked for at a time.
+    /// Final slots that lack their output, oldest first, at most as many as are asked for at a time.
     fn lacking(&self) -> impl Iterator<Item = (Slot, &Open<S>)> {
         let lacks = |open: &Open<S>| {
             let bound = open.value().and_then(|value| bound_value(self.binding, value));

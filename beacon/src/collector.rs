@@ -1,7 +1,8 @@
-//! Partials of one slot in, jobs out: rule 9, and verifying late.
+//! Collects the partials of one slot and gives jobs: rule 9, and late verification.
 //!
-//! A lane is a path and what enters the function; only partials of one lane combine. A party has one
-//! partial in a path, or two on the tight path if inputs have a value: one prefinalized, one final.
+//! A lane is a path together with the value that enters the function. Only partials of one lane combine. A
+//! party has one partial on a path, or two on the tight path if inputs have a value: one prefinalized, one
+//! final.
 //!
 //! ```text
 //!         arrives            in a batch that fails
@@ -10,9 +11,9 @@
 //!           └──────► Checking ────────────────────┤
 //!                        └─────► Verified         │ check fails
 //! ```
-//! Held and verified partials count. Once they weigh enough, the fewest that suffice leave as one
-//! job; what arrives meanwhile is kept, so that after a failed batch the rest can be tried at once.
-//! Weights are added up as partials arrive: an arrival costs a look-up, not a recount.
+//! Held and verified partials count. Once they weigh enough, a smallest sufficient set of them leaves as one
+//! job. Partials that arrive meanwhile are kept, so that after a failed batch the rest can be tried at once.
+//! Weights are added up as partials arrive, so an arrival costs a look-up and not a recount.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ use crate::schemes::{Ahead, Foreseen, Function};
 use contract::Path;
 use protocol::Value;
 
-/// In how many parts at most the expected partials are worked on ahead: each is a job, and one sum of
-/// products over many is cheaper than many sums.
+/// The most portions in which expected partials are worked on ahead. Each portion is a job, and one sum of
+/// products over many partials is cheaper than many sums.
 const PORTIONS: u128 = 4;
 
 /// Partials that can be combined with each other.
@@ -34,14 +35,14 @@ pub(crate) struct Lane {
     pub(crate) value: Option<Value>,
 }
 
-/// What became of an arriving partial.
+/// What happened to an arriving partial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It is kept and may count.
     New,
     /// It was here before, or its sender was caught in this lane.
     Known,
-    /// The sender said something else before, which stands.
+    /// The sender sent another partial before, and that one stands.
     Second,
 }
 
@@ -66,38 +67,38 @@ impl<S: Function> Entry<S> {
 #[derive(Clone, Debug, Default)]
 struct Tally<S: Function> {
     entries: BTreeMap<Party, Entry<S>>,
-    /// Of all that is counted and whose key is known.
+    /// The weight of all entries that count and whose key is known.
     weight: u128,
     running: bool,
-    /// Who is expected to suffice, and what was computed ahead for them.
+    /// The parties that are expected to suffice, and what was computed ahead for them.
     expected: Option<Arc<Expected<S>>>,
     done: Done<S>,
-    /// Of whose partials the terms are there when the job that is out ends.
+    /// The parties whose terms are computed when the current job ends.
     preparing: Option<BTreeSet<Party>>,
 }
 
-/// Who is expected to suffice, with what depends on them alone.
+/// Parties that are expected to suffice, with results that depend on them alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected<S: Function> {
     pub(crate) parties: BTreeSet<Party>,
     pub(crate) foreseen: Option<Held<Foreseen<S>>>,
 }
 
-/// Partials to be worked on ahead.
+/// Partials to compute ahead with.
 #[derive(Clone, Debug)]
 pub(crate) struct Portion<S: Function> {
     pub(crate) partials: BTreeMap<Party, S::Partial>,
     pub(crate) done: Done<S>,
 }
 
-/// Partials that suffice.
+/// Partials whose weight suffices.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch<S: Function> {
     pub(crate) partials: BTreeMap<Party, S::Partial>,
     pub(crate) done: Done<S>,
-    /// Everybody whose partial was here.
+    /// All parties whose partials had arrived.
     pub(crate) came: BTreeSet<Party>,
-    /// Whether these were expected; `None` if nobody was.
+    /// Whether these are the expected parties; `None` if none were expected.
     pub(crate) foreseen: Option<bool>,
 }
 
@@ -107,7 +108,7 @@ impl<S: Function> Tally<S> {
         entries.filter_map(|(party, entry)| Some((*party, entry.counted()?)))
     }
 
-    /// Who counts, with what weight.
+    /// The parties that count, with their weights.
     fn weighed(&self, committee: &S::Committee) -> impl Iterator<Item = (Party, u128)> {
         let weighed = self.counted().map(|(party, _)| (party, S::weight(committee, party)));
         weighed.filter(|(_, weight)| *weight > 0)
@@ -139,7 +140,7 @@ pub(crate) struct Collector<S: Function> {
 }
 
 impl<S: Function> Collector<S> {
-    /// Takes the partial of a peer, of which at most `most` fit into one path.
+    /// Takes the partial of a peer. At most `most` partials of a peer fit into one path.
     pub(crate) fn arrive(
         &mut self,
         lane: Lane,
@@ -176,7 +177,8 @@ impl<S: Function> Collector<S> {
         self.lanes.entry(lane).or_default().set(me, Entry::Verified(own), committee);
     }
 
-    /// The partials that suffice, if a job should start with them now. At most one runs in a lane.
+    /// Gives a sufficient set of partials, if a job should start with them now. At most one job runs in a
+    /// lane.
     pub(crate) fn start(
         &mut self,
         lane: Lane,
@@ -201,9 +203,9 @@ impl<S: Function> Collector<S> {
         Some(Batch { partials, done, came, foreseen })
     }
 
-    /// Partials of those who are expected to suffice that are worth a job of their own before the rest
-    /// is here: a quarter of what is needed, and no more, for what is needed at last may have to wait
-    /// for the thread. At most one such job runs in a lane.
+    /// Gives partials of expected parties that are worth a separate job before the rest has arrived: a
+    /// quarter of the needed weight. It is no more, because the final job may have to wait for the thread.
+    /// At most one such job runs in a lane.
     pub(crate) fn prepare(
         &mut self,
         lane: Lane,
@@ -237,7 +239,7 @@ impl<S: Function> Collector<S> {
         Some(Portion { partials, done })
     }
 
-    /// What came of a job that [`prepare`](Collector::prepare) gave rise to.
+    /// Takes the result of a job that [`prepare`](Collector::prepare) started.
     pub(crate) fn prepared(
         &mut self,
         lane: Lane,
@@ -255,8 +257,8 @@ impl<S: Function> Collector<S> {
         self.lanes.get_mut(&lane).is_some_and(|tally| std::mem::take(&mut tally.running))
     }
 
-    /// Held partials of suspects with an admitted key, to be checked one by one from now on. What is
-    /// in a running batch stays there.
+    /// Held partials of suspects with an admitted key. From now on they are checked one by one. Partials in a
+    /// running batch stay there.
     pub(crate) fn single_out(
         &mut self,
         lane: Lane,
@@ -279,7 +281,7 @@ impl<S: Function> Collector<S> {
         singled
     }
 
-    /// A partial that was checked alone is right: it counts.
+    /// Counts a partial that was checked alone and is right.
     pub(crate) fn approve(&mut self, lane: Lane, party: Party, committee: &S::Committee) {
         let Some(tally) = self.lanes.get_mut(&lane) else { return };
         if let Some(Entry::Checking(partial)) = tally.entries.get(&party).cloned() {
@@ -287,8 +289,8 @@ impl<S: Function> Collector<S> {
         }
     }
 
-    /// Drops a partial that is wrong, and all others of its party in the lane. `false` if it is not
-    /// here any more: what is there instead was not checked.
+    /// Drops a wrong partial, and all others of its party in the lane. `false` if it is not here any more:
+    /// the partial in its place was not checked.
     pub(crate) fn reject(
         &mut self,
         lane: Lane,
@@ -308,7 +310,7 @@ impl<S: Function> Collector<S> {
         held
     }
 
-    /// Drops what a party has sent under a path, for good.
+    /// Drops everything that a party has sent on a path, for good.
     pub(crate) fn disown(&mut self, path: Path, party: Party, committee: &S::Committee) {
         let lanes = self.lanes.iter_mut().filter(|(lane, _)| lane.path == path);
         for (_, tally) in lanes.filter(|(_, tally)| tally.entries.contains_key(&party)) {
@@ -316,13 +318,13 @@ impl<S: Function> Collector<S> {
         }
     }
 
-    /// A key was admitted: what is held of its party counts from now on.
+    /// Counts again after a key was admitted: the partials of its party count from now on.
     pub(crate) fn recount(&mut self, path: Path, committee: &S::Committee) {
         let lanes = self.lanes.iter_mut().filter(|(lane, _)| lane.path == path);
         lanes.for_each(|(_, tally)| tally.recount(committee));
     }
 
-    /// Drops all lanes of other values: they will not be combined.
+    /// Drops the lanes of all other values. They will not be combined.
     pub(crate) fn keep_only(&mut self, value: Option<Value>) {
         self.lanes.retain(|lane, _| lane.value == value);
     }
@@ -332,12 +334,12 @@ impl<S: Function> Collector<S> {
         self.lanes.clear();
     }
 
-    /// Whether a job of any lane is on its way.
+    /// Whether a job of any lane is running.
     pub(crate) fn busy(&self) -> bool {
         self.lanes.values().any(|tally| tally.running)
     }
 
-    /// Whether something of this party is in the lane, right or wrong.
+    /// Whether the lane has an entry of this party, right or wrong.
     pub(crate) fn has(&self, lane: Lane, party: Party) -> bool {
         self.lanes.get(&lane).is_some_and(|tally| tally.entries.contains_key(&party))
     }
@@ -347,7 +349,7 @@ impl<S: Function> Collector<S> {
         self.lanes.values().map(|tally| tally.entries.len()).sum()
     }
 
-    /// Whose partials are kept, of which path. Where one was rejected a note is left.
+    /// The parties and paths of all kept partials. A rejected partial leaves a note, which is included.
     pub(crate) fn kept(&self) -> impl Iterator<Item = (Party, Path)> {
         let lanes = self.lanes.iter();
         lanes.flat_map(|(lane, tally)| tally.entries.keys().map(|party| (*party, lane.path)))

@@ -1,18 +1,19 @@
-//! What a committee agreed on for an epoch, what is this party's own, and limits.
+//! The configuration of a beacon: what the committee agreed on for an epoch, what belongs to this party
+//! alone, and limits.
 //!
-//! One [`Sharing`] for each path: a committee with its threshold, and this party's secret in it. The
-//! thresholds, in weight, with `t` faulty and `f_fin` the weight that makes a value final:
+//! There is one [`Sharing`] for each path: a committee with its threshold, and this party's secret in it. The
+//! thresholds are weights. With `t` the faulty weight and `f_fin` the weight that makes a value final:
 //!
-//! | path  | secrecy                    | reconstruction              |
-//! |-------|----------------------------|-----------------------------|
-//! | slow  | above `t`                  | at most what is honest      |
-//! | fast  | at least `f_fin`           | at most everything          |
-//! | tight | `f_fin`                    | the same                    |
+//! | path  | secrecy                    | reconstruction                       |
+//! |-------|----------------------------|--------------------------------------|
+//! | slow  | above `t`                  | at most the weight of the honest     |
+//! | fast  | at least `f_fin`           | at most the total weight             |
+//! | tight | `f_fin`                    | the same                             |
 //!
-//! Weight that makes them hold comes from `weighted_rounding`; rounded stake is hardly ever tight. That
-//! they do hold is checked here, in stake, against what the engine says of its quorum ([`Finality`]). So
-//! are one set of parties, a fast threshold no lower than the slow one, keys that fit, and two paths whose
-//! partials say nothing about each other.
+//! Weights for which the thresholds hold come from `weighted_rounding`; rounded stake is hardly ever tight.
+//! The thresholds are checked here in stake, against the quorum that the engine declares ([`Finality`]). Also
+//! checked: both paths have the same parties, the fast threshold is not lower than the slow one, the keys
+//! fit, and partials of one path say nothing about partials of the other.
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -29,86 +30,89 @@ use protocol::Slot;
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
 #[derive(Debug)]
 pub struct Config<S: Scheme> {
-    /// Chain and epoch: with the slot, the input of the function.
+    /// Chain and epoch. Together with the slot they are the input of the function.
     pub context: Context,
-    /// This party.
+    /// This party's number in the committee.
     pub me: Party,
-    /// Which paths are in use.
+    /// The paths in use, with their committees and this party's secrets.
     pub paths: Paths<S>,
-    /// What else enters the function.
+    /// What else enters the function: nothing, a round number, or the value.
     pub binding: Binding,
-    /// The attempt at a slot whose prefinalize releases a partial: the engine's declaration. `None`
-    /// for an engine that cannot tell; it gets the slow path only (rules 2 and 7).
+    /// The attempt at a slot whose prefinalize releases a partial. The engine declares it. `None` for an
+    /// engine that cannot tell its views apart; it gets the slow path only (rules 2 and 7).
     pub fast_attempt: Option<u32>,
-    /// Who holds which stake, and how much of it makes a value final: the engine's declaration too.
+    /// The stake of each party, and how much stake makes a value final. The engine declares this too.
     pub finality: Finality,
-    /// The first slot with an output.
+    /// The first slot that gets an output.
     pub first: Slot,
-    /// Whether the records are sure to be all that this party ever said.
+    /// Whether the records are certain to be everything that this party ever said.
     pub life: Life,
-    /// How much to keep and how often to ask.
+    /// Limits on memory and traffic, and how often to ask for missing messages.
     pub limits: Limits,
 }
 
-/// Which paths lead to an output.
+/// The paths that lead to an output, with one sharing for each.
 #[derive(Debug)]
 pub enum Paths<S: Scheme> {
-    /// Algorithm 1.
+    /// Algorithm 1: partials leave on finalize.
     Slow(Sharing<S>),
-    /// Algorithm 2: one sharing whose secrecy and reconstruction are both what finalizes.
+    /// Algorithm 2: one sharing. Both its thresholds are the weight that finalizes.
     Tight(Sharing<S>),
-    /// Algorithm 3: one secret, shared twice.
+    /// Algorithm 3: one secret, shared twice with independent polynomials.
     FastAndSlow {
-        /// The lower thresholds.
+        /// The sharing with the lower thresholds.
         slow: Sharing<S>,
-        /// The higher thresholds.
+        /// The sharing with the higher thresholds.
         fast: Sharing<S>,
-        /// From which slot on the fast path is on at first. [`Switch`](crate::Switch) has the last word.
+        /// The slot from which the fast path is on at first. A later [`Switch`](crate::Switch) overrides it.
         fast_from: Slot,
     },
 }
 
-/// What bounds memory and traffic.
+/// Limits on memory and traffic.
 ///
-/// However long a peer floods, and with whatever: of a party that holds `w` shares on each path at most
+/// However long a peer floods, and whatever it sends, a bounded amount is kept. For a party that holds `w`
+/// shares on each path it is at most:
 ///
-/// | what                               | how many                       | of what size                |
+/// | kept                               | how many                       | size of each                |
 /// |------------------------------------|--------------------------------|-----------------------------|
 /// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
-/// | notes when what was sent to it     | `answers`                      | a slot and a time           |
-/// | notes when an output was shown to it | `outputs`                    | a slot and a time           |
+/// | notes of when something was sent to it | `answers`                  | a slot and a time           |
+/// | notes of when an output was shown to it | `outputs`                 | a slot and a time           |
 /// | notes that it was caught, accused, asked, shown, answered | 12      | a word                      |
 ///
-/// are kept: two partials of a slot, for there are two paths, or one that is tight with a prefinalized
-/// and a final value. In total the same over all parties, with the total weight in place of `w`, and own:
+/// There are two partials of a slot, because there are two paths, or one tight path with a prefinalized and a
+/// final value. All parties together have the same bounds, with the total weight in place of `w`. This party
+/// also keeps:
 ///
-/// | what                               | how many                       | of what size                |
+/// | kept                               | how many                       | size of each                |
 /// |------------------------------------|--------------------------------|-----------------------------|
 /// | answers of finished slots          | `history`                      | a value, the own partial, an output and its proof |
 /// | results that wait for their turn   | `backlog + window + 1`         | an output and its proof     |
 /// | partials that were worked on ahead | once more those of the expected set, in slots that are kept | as above |
 /// | values of final slots without output | as many as the engine is ahead | a value                   |
 ///
-/// No peer adds to the last: an engine that finalizes what the beacon cannot follow is ahead by slots
-/// that this party has to report one day. Of those behind the backlog nothing is kept but the value;
-/// their partials are asked for again as their turn comes, and peers that ask for this party's are answered
-/// then. [`Beacon::footprint`](crate::Beacon::footprint)
-/// counts, [`Beacon::most_of`](crate::Beacon::most_of) says the bound.
+/// No peer adds to the last row: if the engine finalizes slots that the beacon cannot follow, these are slots
+/// that this party has to report some day. Of the slots behind the backlog only the value is kept. When their
+/// turn comes, their partials are asked for again, and peers that ask for this party's partials are answered.
+/// [`Beacon::footprint`](crate::Beacon::footprint) counts what is kept, and
+/// [`Beacon::most_of`](crate::Beacon::most_of) gives the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How far ahead of the first slot that is not final partials are kept, and leave early. At least
-    /// twice what the engine has in flight: after a restart so many slots take the slow path.
+    /// How many slots after the first slot that is not final keep partials and may release early. It should
+    /// be at least twice the number of slots that the engine has in flight. After a restart, this many slots
+    /// take the slow path.
     pub window: u64,
-    /// How many of the oldest slots without output keep partials, however far the engine is ahead.
+    /// How many of the oldest slots without output keep partials, however far ahead the engine is.
     pub backlog: u64,
-    /// How many finished slots still answer requests.
+    /// How many finished slots still answer requests of peers.
     pub history: usize,
-    /// How many slots a peer is sent something of again in half of `retry`.
+    /// For how many slots a peer is sent something again, in half of `retry`.
     pub answers: usize,
-    /// How many outputs a peer is asked for at a time, and shown in half of `retry`; how many it is
-    /// shown a second time before it has to wait for further slots to become final, one for each.
+    /// How many outputs a peer is asked for at a time, and how many it is shown in half of `retry`. Also how
+    /// many it may be shown a second time; after that, each further slot that becomes final allows one more.
     pub outputs: usize,
-    /// How long a final slot may lack its output before missing partials are asked for.
+    /// How long a final slot may lack its output before its missing partials are asked for.
     pub retry: Duration,
 }
 
@@ -119,14 +123,14 @@ impl Default for Limits {
     }
 }
 
-/// The committees of all paths in use.
+/// The committees of all paths in use, with the public keys known so far.
 #[derive(Clone, Debug)]
 pub struct Keys<S: Function> {
     committees: BTreeMap<Path, S::Committee>,
 }
 
 impl<S: Scheme> Config<S> {
-    /// Encodings of the public keys of all paths.
+    /// Encodings of the public keys of all paths, without duplicates.
     pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
         match &self.paths {
             Paths::Slow(sharing) | Paths::Tight(sharing) => S::public_keys(&sharing.committee),
@@ -140,7 +144,7 @@ impl<S: Scheme> Config<S> {
 }
 
 impl<S: Function> Keys<S> {
-    /// Encodings of the public keys of all paths.
+    /// Encodings of the public keys of all paths, without duplicates.
     pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
         self.committees.values().flat_map(S::public_keys).collect()
     }
@@ -151,7 +155,7 @@ impl<S: Function> Keys<S> {
         self.committees.get(&path)
     }
 
-    /// Enters a key that came late.
+    /// Adds a key that came after the start.
     pub(crate) fn insert(&mut self, path: Path, key: LateKey<S>) -> Result<(), KeyError> {
         let others = self.committees.iter().filter(|(other, _)| **other != path);
         for (_, committee) in others {
@@ -163,12 +167,12 @@ impl<S: Function> Keys<S> {
         }
     }
 
-    /// Whether the party is of the committee; the same for all paths.
+    /// Whether the party is in the committee. The answer is the same for all paths.
     pub(crate) fn has(&self, party: Party) -> bool {
         self.committees.values().any(|committee| party.index() < S::parties(committee))
     }
 
-    /// What a party holds under a path, whether it counts already or not.
+    /// The weight that a party holds on a path, also while its key is missing and it does not count yet.
     pub(crate) fn holding(&self, path: Path, party: Party) -> u128 {
         self.committee(path).map_or(0, |committee| S::holding(committee, party))
     }
@@ -177,7 +181,7 @@ impl<S: Function> Keys<S> {
 /// This party's secrets by path.
 pub(crate) type Secrets<S> = BTreeMap<Path, <S as Scheme>::Secret>;
 
-/// Which path releases when.
+/// Which paths release at which event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Plan {
     Slow,
@@ -186,7 +190,7 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    /// What may leave on prefinalize.
+    /// The path whose partial may leave on prefinalize.
     pub(crate) fn early(self) -> Option<Path> {
         match self {
             Self::Slow => None,
@@ -195,7 +199,7 @@ impl Plan {
         }
     }
 
-    /// What leaves on finalize, and what a request asks for.
+    /// The path whose partial leaves on finalize. A request asks for this partial.
     pub(crate) fn late(self) -> Path {
         match self {
             Self::Slow | Self::FastAndSlow => Path::Slow,
@@ -213,7 +217,7 @@ impl Plan {
     }
 }
 
-/// What a configuration says of the paths, taken apart.
+/// The paths of a configuration, split into their parts.
 pub(crate) struct Split<S: Scheme> {
     pub(crate) plan: Plan,
     pub(crate) schedule: Schedule,
@@ -221,7 +225,7 @@ pub(crate) struct Split<S: Scheme> {
     pub(crate) secrets: Secrets<S>,
 }
 
-/// Checks what a configuration's paths must be and takes them apart.
+/// Checks the paths of a configuration and splits them into their parts.
 pub(crate) fn split<S: Scheme>(
     paths: Paths<S>,
     me: Party,
@@ -277,7 +281,8 @@ fn check_pair<S: Scheme>(
     S::check_paths(me, slow, fast, context)
 }
 
-/// The committee of a path counts the parties that the engine counts, each with the weight of its stake.
+/// Checks that the committee of a path has the parties that the engine counts, each with the weight of its
+/// stake.
 fn check_stakes<S: Scheme>(
     finality: &Finality,
     path: Path,

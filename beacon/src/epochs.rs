@@ -4,40 +4,43 @@
 //!                 hand over: first slot b of the next committee
 //!  slots … b−2  b−1 │ b  b+1 …
 //!  epoch e ─────────┤····· answers only        retired once b−1 is revealed
-//!  epoch e+1  keys ─┼──────────────────►       collects at once, reveals from b−1 on
+//!  epoch e+1  keys ─┼──────────────────►       collects at once, reveals after b−1
 //! ```
-//! A slot belongs to one epoch: below the boundary to the old one, from there on to the new one. Its
-//! partials, records and jobs carry the epoch, so a partial of the one never counts in the other; parties
-//! are numbered anew in each, so whoever drives this has a name for every (epoch, party).
+//! A slot belongs to one epoch: a slot below the boundary belongs to the old epoch, any other to the new one.
+//! Its partials, records and jobs name the epoch, so a partial of one epoch never counts in the other. Each
+//! epoch numbers its parties separately. So the driver must know who each (epoch, party) is.
 //!
 //! | event of the engine   | goes to                                                          |
 //! |-----------------------|------------------------------------------------------------------|
 //! | prefinalize, finalize | the epoch of the slot                                            |
-//! | abandoned             | all: giving up on a later view holds back earlier slots too (rule 4) |
-//! | switch                | the epoch of its slot, and all after it                          |
+//! | abandoned             | all epochs: giving up a later view holds back earlier slots too (rule 4) |
+//! | switch                | the epoch of its slot, and all later epochs                      |
 //! | was off               | each epoch that has some of the slots                            |
 //!
-//! What holds back later slots is handed over as well: the next epoch starts with the latest view that was
-//! given up and with all switches, durable under its own name.
+//! State that restricts later slots is handed over too: the next epoch starts with the latest view that was
+//! given up and with all switches. It makes them durable as its own records.
 //!
-//! Both epochs are live until the last old slot is revealed. What the new one has by then waits, together
-//! with the records that it was handed out, so outputs come in one order: as many as the engine is ahead.
-//! Then the old secrets are wiped; partials that finished slots may still be asked for are kept ready, for
-//! as many slots as [`Limits::history`](crate::Limits) says, until the next handover.
+//! Both epochs are live until the last old slot is revealed. Until then the new epoch's reveals wait,
+//! together with the notes that record them, so that outputs come in one order. As many wait as the engine is
+//! ahead. Then the old secrets are wiped. Partials that peers may still ask for stay ready until the next
+//! handover, for as many finished slots as [`Limits::history`](crate::Limits) says.
 //!
-//! A handover stops an adversary that moves from party to party only if nothing of the old epoch is left
-//! to take: here the old secrets go, and who dealt its shares on wipes those too, with the decryption key
-//! that they came with (`pvss_dkg::guide`, "Changing the committee").
+//! An adversary may move from party to party over time. A handover stops it only if nothing of the old epoch
+//! is left to steal. Here the old secrets are wiped. A party that dealt its shares to the next committee
+//! wipes those too, together with the decryption key that they came with (`pvss_dkg::guide`, "Changing the
+//! committee").
 //!
-//! The slots go on counting. With a key that was handed over (`pvss_dkg::field::Handover`) so do the
-//! rounds of threshold BLS, from the same slot on ([`Binding::Rounds`](crate::Binding::Rounds)): one chain
-//! for drand's clients, whoever the committee is. A committee of rounds
-//! with another group key is refused; a fresh key starts another chain, and another value of this type.
+//! Slot numbers continue over epochs. If the key was handed over (`pvss_dkg::field::Handover`), the rounds of
+//! threshold BLS continue too, counted from the same slot ([`Binding::Rounds`](crate::Binding::Rounds)). So
+//! clients of drand see one chain, whatever the committee is. A committee of rounds with another group key is
+//! refused. A fresh key starts another chain, which needs a separate `Epochs`.
 //!
-//! The boundary has to be known before anything is said about a slot above it; later it is refused, since
-//! the slot would have two committees. What peers say of an epoch that this party was not told of yet is
-//! dropped, and asked for again once its slots are final: told a window ahead, nobody waits. Ours: the
-//! papers fix one committee.
+//! The boundary must be known before anything is said about a slot above it. A later boundary is refused,
+//! because the slot would have two committees. Messages of peers about an epoch that this party was not
+//! told of yet are dropped, and asked for again once its slots are final. If the epoch is announced a
+//! window ahead, nobody has to wait.
+//!
+//! Difference from the papers: they fix one committee.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -55,168 +58,168 @@ use crate::switch::Switch;
 use crate::wire;
 use contract::Path;
 
-/// What happens to the epochs.
+/// Something that happens to the epochs.
 #[derive(Clone, Debug)]
 pub enum Input<S: Function> {
     /// As [`event::Input::Prefinalized`](crate::Input::Prefinalized).
     Prefinalized {
-        /// Whose value.
+        /// The slot that the value is for.
         slot: Slot,
-        /// Where the vote is cast.
+        /// The view in which the vote is cast.
         view: View,
-        /// The value.
+        /// The value that the vote is for.
         value: Value,
     },
     /// As [`event::Input::Finalized`](crate::Input::Finalized).
     Finalized {
-        /// The slot.
+        /// The final slot.
         slot: Slot,
-        /// Its value.
+        /// Its value; `None` if the slot was skipped.
         value: Option<Value>,
     },
     /// As [`event::Input::Abandoned`](crate::Input::Abandoned).
     Abandoned {
-        /// The view.
+        /// The view that is given up.
         view: View,
     },
-    /// A message of a peer, which is this party in the epoch that the message names.
+    /// A message of a peer. `from` is the peer's number in the epoch that the message names.
     Received {
-        /// The peer.
+        /// The peer that sent it.
         from: Party,
-        /// What it sent.
+        /// The message.
         message: Message<S>,
     },
-    /// A job of an epoch ended.
+    /// A job of an epoch has ended.
     Checked {
-        /// Whose.
+        /// The epoch of the job.
         epoch: EpochId,
-        /// What came of it.
+        /// The result of the job.
         verdict: Verdict<S>,
     },
-    /// A party counts from now on.
+    /// A party counts from now on: its key came after the start.
     Admitted {
-        /// In which epoch.
+        /// The epoch whose committee has the party.
         epoch: EpochId,
-        /// For which path.
+        /// The path that the key is for.
         path: Path,
-        /// The key.
+        /// The party's key.
         key: LateKey<S>,
     },
-    /// What is in the value of a slot of an epoch.
+    /// The content of a slot's value, as [`event::Input::Content`](crate::Input::Content).
     Content {
-        /// The slot's.
+        /// The epoch of the slot.
         epoch: EpochId,
-        /// What.
+        /// The content.
         content: Content<S>,
     },
-    /// As [`event::Input::Switch`](crate::Input::Switch), in every epoch.
+    /// As [`event::Input::Switch`](crate::Input::Switch), for every epoch that has slots from there on.
     Switch(Switch),
     /// As [`event::Input::WasOff`](crate::Input::WasOff), in the epochs that have the slots.
     WasOff {
-        /// The first of them.
+        /// The first slot that was off.
         first: Slot,
-        /// The last.
+        /// The last slot that was off.
         last: Slot,
     },
-    /// [`wake_at`](protocol::Machine::wake_at) passed.
+    /// The time that [`wake_at`](protocol::Machine::wake_at) named has passed.
     Tick,
 }
 
-/// What the epochs want done, in this order.
+/// Something that the epochs want done, in this order.
 pub type Output<S> = protocol::Output<Record, Effect<S>>;
 
-/// What the epochs want done, their records aside.
+/// Something that the epochs want done, other than storing a record.
 #[derive(Clone, Debug)]
 pub enum Effect<S: Function> {
-    /// What the beacon of an epoch wants done; parties are those of the epoch.
+    /// An effect of one epoch's beacon. Parties in it have their numbers in this epoch.
     Of {
-        /// Which.
+        /// The epoch.
         epoch: EpochId,
-        /// What.
+        /// The effect of its beacon.
         effect: event::Effect<S>,
     },
-    /// The last slot of the epoch is revealed, and its secrets are gone. Its records are of no more use
-    /// than to answer who asks late.
+    /// The last slot of the epoch is revealed, and its secrets are wiped. Its records are now useful only to
+    /// answer peers that ask late.
     Retired {
-        /// Which.
+        /// The finished epoch.
         epoch: EpochId,
     },
-    /// No committee of this party's has the slot: it joined later, or left before.
+    /// No epoch of this party has the slot: the party joined later, or left before.
     Elsewhere {
-        /// The slot.
+        /// The slot that was named.
         slot: Slot,
     },
 }
 
-/// What beacons of one epoch send each other: epoch (8 bytes) ‖ [`Message`](crate::Message).
+/// A message between beacons of one epoch: epoch (8 bytes) ‖ [`Message`](crate::Message).
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Message<S: Function> {
-    /// Whose slot it is about.
+    /// The epoch of the slot that the message is about.
     pub epoch: EpochId,
-    /// What is said.
+    /// The message of the epoch's beacon.
     #[borsh(bound(serialize = "", deserialize = ""))]
     pub message: wire::Message<S>,
 }
 
-/// What must be found again after a crash: epoch (8 bytes) ‖ [`Record`](crate::Record).
+/// A record that must be found again after a crash: epoch (8 bytes) ‖ [`Record`](crate::Record).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Record {
-    /// Of whose beacon.
+    /// The epoch whose beacon wrote it.
     pub epoch: EpochId,
-    /// The record.
+    /// The beacon's own record.
     pub record: wire::Record,
 }
 
-/// Why a committee does not follow another.
+/// Why a committee cannot follow another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandoverError {
-    /// There is nothing to follow.
+    /// There is no epoch that it could follow, or no configuration to start with.
     #[error("no epoch to begin with")]
     NoEpoch,
-    /// The configuration contradicts itself.
+    /// The configuration is refused.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Another chain has slots of its own.
+    /// The next epoch is of another chain.
     #[error("next epoch is of {got}, expected {expected}")]
     Chain {
-        /// The next one's.
+        /// The chain of the next epoch.
         got: ChainId,
-        /// Ours.
+        /// The chain of the epochs here.
         expected: ChainId,
     },
-    /// Epochs count up.
+    /// The number of the next epoch is not higher than the last one.
     #[error("{got} cannot follow {last}")]
     Epoch {
-        /// The next one.
+        /// The number of the next epoch.
         got: EpochId,
-        /// The last one.
+        /// The number of the last epoch.
         last: EpochId,
     },
-    /// The slots before are spoken about already, or of an earlier epoch.
+    /// This party has already spoken about slots from there on, or they belong to an earlier epoch.
     #[error("next epoch starts with {first}, it must not start before {earliest}")]
     TooLate {
-        /// Where it is to start.
+        /// The slot with which the next epoch should start.
         first: Slot,
-        /// Where it could.
+        /// The earliest slot with which it can start.
         earliest: Slot,
     },
-    /// The boundary stands.
+    /// The last epoch has another boundary already, and it stands.
     #[error("epoch ends with {end} already, not with {first}")]
     Ended {
-        /// The first slot of others, as it stands.
+        /// The boundary that stands: the first slot after the epoch.
         end: Slot,
-        /// What was said now.
+        /// The boundary that was given now.
         first: Slot,
     },
-    /// Counted from another slot, a slot would have the output of one that is revealed already.
+    /// The rounds are counted from another slot. Then a slot would have an output that is revealed already.
     #[error("next epoch counts rounds from {got}, expected {expected}")]
     Numbering {
-        /// From which slot the next one counts.
+        /// The slot that is round 1 in the next epoch.
         got: Slot,
-        /// From which its predecessor does.
+        /// The slot that is round 1 in its predecessor.
         expected: Slot,
     },
-    /// Rounds of one chain have one key; a fresh one starts another chain.
+    /// The rounds of one chain have one group key. A fresh key starts another chain.
     #[error("rounds of the next epoch have another group key")]
     GroupKey,
 }
@@ -224,7 +227,8 @@ pub enum HandoverError {
 /// Beacons of one scheme, one for each committee, under one stream of slots.
 #[derive(Debug)]
 pub struct Epochs<S: Scheme> {
-    /// The last is the newest; one that is retired, one whose slots are not all revealed, the next.
+    /// In order: one epoch that is retired, one whose slots are not all revealed, and the next. The last is
+    /// the newest.
     terms: BTreeMap<EpochId, Term<S>>,
     outputs: VecDeque<Output<S>>,
 }
@@ -233,10 +237,10 @@ pub struct Epochs<S: Scheme> {
 struct Term<S: Scheme> {
     beacon: Beacon<S>,
     first: Slot,
-    /// The first slot that is not its own any more.
+    /// The first slot after this epoch, once it is known.
     end: Option<Slot>,
     retired: bool,
-    /// Outputs for which the time has not come.
+    /// Outputs that wait until all slots of earlier epochs are revealed.
     held: VecDeque<event::Output<S>>,
 }
 
@@ -274,7 +278,7 @@ impl<S: Scheme> Machine for Epochs<S> {
             }
             Input::Abandoned { view } => self.abandoned(now, view),
             Input::Received { from, message: Message { epoch, message } } => {
-                // Of an epoch that is over, or that this party has not been told of.
+                // Other messages are of an epoch that is over, or that this party has not been told of.
                 let about = |term: &Term<S>| message.slot().is_none_or(|slot| term.has(slot));
                 let own = self.terms.get(&epoch).is_some_and(about);
                 if own {
@@ -307,12 +311,12 @@ impl<S: Scheme> Machine for Epochs<S> {
 }
 
 impl<S: Scheme> Epochs<S> {
-    /// Epochs that go on after `records`, oldest first; none at the very start. One configuration for
-    /// each epoch that is not over, in order, where `first` of each but the first is a boundary. An epoch
-    /// that is over may be among them, to answer who asks late.
+    /// Makes epochs that continue after `records`, oldest first. There are no records at the very start.
+    /// `configs` has one configuration for each epoch that is not over, in order. `first` of each but the
+    /// first is a boundary. An epoch that is over may be among them, to answer peers that ask late.
     ///
     /// # Errors
-    /// [`HandoverError`] says which configuration does not follow.
+    /// [`HandoverError`], for the first configuration that does not follow.
     pub fn new(
         configs: impl IntoIterator<Item = Config<S>>,
         records: &[Record],
@@ -321,7 +325,7 @@ impl<S: Scheme> Epochs<S> {
         for config in configs {
             let (epoch, first) = (config.context.epoch, config.first);
             epochs.check(&config)?;
-            // What ended before an epoch began says nothing of it, as when it was said.
+            // Slots that ended before the epoch's first slot say nothing about the epoch.
             let over = |record: &wire::Record| matches!(record, wire::Record::WasOff { last, .. } if *last < first);
             let own = |it: &&Record| {
                 it.epoch == epoch || it.epoch < epoch && lasts(&it.record) && !over(&it.record)
@@ -340,21 +344,21 @@ impl<S: Scheme> Epochs<S> {
         Ok(epochs)
     }
 
-    /// The next committee, with this party in it; its slots start with `config.first`. It goes on in this
-    /// life, whatever `config.life` says. Comes before
-    /// anything is said about them, and after nothing has been.
+    /// Adds the next committee, which has this party in it. Its slots start with `config.first`. The next
+    /// epoch continues in this life, whatever `config.life` says. Call it before anything is said about
+    /// these slots.
     ///
     /// # Errors
-    /// [`HandoverError`]; nothing has changed then.
+    /// [`HandoverError`]. Then nothing has changed.
     pub fn hand_over(&mut self, config: Config<S>) -> Result<(), HandoverError> {
         self.hand_over_again(config, &[])
     }
 
-    /// As [`Self::hand_over`], for a party that comes to the boundary again because it restarted: `records`
-    /// are what it has on record of any epoch.
+    /// As [`Self::hand_over`], for a party that reaches the boundary again because it restarted. `records`
+    /// are all its records, of any epoch.
     ///
     /// # Errors
-    /// [`HandoverError`]; nothing has changed then.
+    /// [`HandoverError`]. Then nothing has changed.
     pub fn hand_over_again(
         &mut self,
         config: Config<S>,
@@ -377,11 +381,11 @@ impl<S: Scheme> Epochs<S> {
         Ok(())
     }
 
-    /// The next committee is without this party: from this slot on there is nothing to do. Who comes back
-    /// after an absence starts anew.
+    /// The next committee is without this party: from slot `first` on there is nothing to do. A party that
+    /// comes back after an absence starts with new `Epochs`.
     ///
     /// # Errors
-    /// If the slot is spoken about already, or another boundary was given.
+    /// If the slot is spoken about already, or if another boundary was given.
     pub fn leave(&mut self, first: Slot) -> Result<(), HandoverError> {
         self.check_boundary(first)?;
         if let Some(mut last) = self.terms.last_entry() {
@@ -391,7 +395,7 @@ impl<S: Scheme> Epochs<S> {
         Ok(())
     }
 
-    /// The next slot to be revealed.
+    /// The next slot to be revealed, over all epochs.
     #[must_use]
     pub fn head(&self) -> Slot {
         let current = self.terms.values().find(|term| !term.is_finished());
@@ -404,37 +408,37 @@ impl<S: Scheme> Epochs<S> {
         self.terms.values().filter_map(|term| term.beacon.last_final()).max()
     }
 
-    /// The beacon of an epoch, as long as it is here.
+    /// The beacon of an epoch; `None` if the epoch is not kept here.
     #[must_use]
     pub fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
         self.terms.get(&epoch).map(|term| &term.beacon)
     }
 
-    /// The first slot of the oldest epoch that is here.
+    /// The first slot of the oldest epoch that is kept here.
     #[must_use]
     pub fn first(&self) -> Slot {
         self.terms.values().next().map_or(Slot::new(0), |term| term.first)
     }
 
-    /// The epoch of the last committee that was handed over to.
+    /// The epoch of the newest committee that was handed over to.
     #[must_use]
     pub fn newest(&self) -> EpochId {
         self.terms.last_key_value().map_or(EpochId::new(0), |(epoch, _)| *epoch)
     }
 
-    /// How many bytes a message of each party has at most, in each epoch that is here.
+    /// The length in bytes of the longest message of each party, in each epoch that is kept here.
     #[must_use]
     pub fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize> {
         let of = |(epoch, term): (&EpochId, &Term<S>)| {
             let epoch = *epoch;
             let longest = term.beacon.longest_messages().into_iter();
-            // The epoch is in front of each.
+            // The epoch is written before each message.
             longest.map(move |(party, bytes)| ((epoch, party), bytes.saturating_add(8)))
         };
         self.terms.iter().flat_map(of).collect()
     }
 
-    /// The fewest records that restore what must not be forgotten.
+    /// The fewest records that restore everything that must not be forgotten.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Record> {
         let of = |(epoch, term): (&EpochId, &Term<S>)| {
@@ -444,7 +448,7 @@ impl<S: Scheme> Epochs<S> {
         self.terms.iter().flat_map(of).collect()
     }
 
-    /// Encodings of the public keys of all epochs that are here.
+    /// Encodings of the public keys of all epochs that are kept here.
     pub(crate) fn public_keys(&self) -> BTreeSet<Vec<u8>> {
         self.terms.values().flat_map(|term| term.beacon.keys().public_keys()).collect()
     }
@@ -475,7 +479,7 @@ impl<S: Scheme> Epochs<S> {
         if let Some(end) = newest.end.filter(|end| *end != first) {
             return Err(HandoverError::Ended { end, first });
         }
-        // An epoch without slots would be no committee's.
+        // An epoch must have at least one slot.
         let earliest = newest.beacon.unspoken().max(newest.first.next());
         if first < earliest {
             return Err(HandoverError::TooLate { first, earliest });
@@ -524,8 +528,8 @@ impl<S: Scheme> Epochs<S> {
         }
     }
 
-    /// The epoch of its first slot decides whether it comes too late; those after it are switched from
-    /// their own first slot on.
+    /// The epoch of the switch's first slot decides whether the switch comes too late. Later epochs are
+    /// switched from their own first slot on.
     fn switch(&mut self, now: Instant, switch: Switch) {
         let Switch { from, mode } = switch;
         let ahead = self
@@ -560,7 +564,7 @@ impl<S: Scheme> Epochs<S> {
         }
     }
 
-    /// A beacon without early releases need not remember this, but its successor may.
+    /// A beacon without early releases need not record this view, but its successor may need it.
     fn abandoned(&mut self, now: Instant, view: View) {
         let news = self.newest_term().is_some_and(|term| term.beacon.gave_up() < Some(view));
         let said = self.outputs.len();
@@ -580,7 +584,7 @@ impl<S: Scheme> Epochs<S> {
         self.outputs.push_back(of(epoch, output));
     }
 
-    /// Hands on what the epoch's beacon wants done; its reveals wait for all slots before.
+    /// Passes on the outputs of the epoch's beacon. Its reveals wait for all slots of earlier epochs.
     fn drain(&mut self, epoch: EpochId) {
         let early = self.terms.range(..epoch).any(|(_, before)| !before.is_finished());
         let Some(term) = self.terms.get_mut(&epoch) else { return };
@@ -593,7 +597,7 @@ impl<S: Scheme> Epochs<S> {
         }
     }
 
-    /// Retires what is finished, and lets the next go on.
+    /// Retires the epochs that are finished, and passes on what the next one holds.
     fn settle(&mut self) {
         for epoch in self.ids() {
             let Some(term) = self.terms.get_mut(&epoch) else { continue };
@@ -606,14 +610,14 @@ impl<S: Scheme> Epochs<S> {
                 term.retired = true;
                 term.beacon.retire();
                 self.effect(Effect::Retired { epoch });
-                // Who was retired before has answered long enough.
+                // Epochs that were retired before have answered long enough.
                 self.terms.retain(|other, _| *other >= epoch);
             }
         }
     }
 }
 
-/// What a record says of later slots too.
+/// Whether a record also restricts slots of later epochs.
 fn lasts(record: &wire::Record) -> bool {
     match record {
         wire::Record::Abandoned { .. }
@@ -625,7 +629,8 @@ fn lasts(record: &wire::Record) -> bool {
     }
 }
 
-/// What has a place in the order of slots. The record of a reveal is not durable before the reveal is out.
+/// Whether an output has a place in the order of slots. The record of a reveal must not be durable before
+/// the reveal is out.
 fn is_ordered<S: Function>(output: &event::Output<S>) -> bool {
     use event::Effect::{Accuse, Check, Lookup, Off, Refused, Reveal, Send, Skipped, Stalled};
     match output {
@@ -639,7 +644,7 @@ fn is_ordered<S: Function>(output: &event::Output<S>) -> bool {
     }
 }
 
-/// What one epoch's beacon wants done, as the epochs' own.
+/// Turns an output of one epoch's beacon into an output of the epochs.
 fn of<S: Function>(epoch: EpochId, output: event::Output<S>) -> Output<S> {
     output.map(|record| Record { epoch, record }, |effect| Effect::Of { epoch, effect })
 }

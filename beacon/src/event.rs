@@ -1,6 +1,6 @@
-//! What happens to a beacon, and what it wants done.
+//! Inputs and outputs of a beacon.
 //!
-//! The driver carries outputs out in order; a record that is kept is durable before anything that
+//! The driver carries the outputs out in order. A record that is kept must be durable before anything that
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
 use crypto_core::access::Party;
 use crypto_core::drand::RoundNumber;
@@ -13,67 +13,69 @@ use crate::wire::{Message, Record};
 use contract::Path;
 use contract::Withheld;
 
-/// What happens to a beacon.
+/// Something that happens to a beacon.
 #[derive(Clone, Debug)]
 pub enum Input<S: Function> {
-    /// This party is about to cast the vote that, cast by enough parties in this view, makes the
-    /// value final. If the vote is for a descendant and only implies this slot, `view` is the
-    /// descendant's. Comes before the vote leaves, so that vote and partial can share an envelope.
+    /// This party is about to cast its vote in this view. The value is final once enough parties cast this
+    /// vote in the same view. If the vote is for a descendant and only implies this slot, `view` is the
+    /// descendant's view. Give this input before the vote leaves, so that vote and partial can share an
+    /// envelope.
     Prefinalized {
-        /// Whose value.
+        /// The slot that the value is for.
         slot: Slot,
-        /// Where the vote is cast.
+        /// The view in which the vote is cast.
         view: View,
-        /// The value.
+        /// The value that the vote is for.
         value: Value,
     },
-    /// The engine knows that the slot is final; `None` if it was skipped. Slots may come in any order
-    /// within the window; one beyond it is refused.
+    /// The engine knows that the slot is final. Slots may be reported in any order within the window; a slot
+    /// beyond the window is refused.
     Finalized {
-        /// The slot.
+        /// The final slot.
         slot: Slot,
-        /// Its value.
+        /// Its value; `None` if the slot was skipped.
         value: Option<Value>,
     },
-    /// This party is about to sign a timeout or nullify for this view. Comes before it leaves.
+    /// This party is about to sign a timeout or nullify for this view. Give this input before it leaves.
     Abandoned {
-        /// The view.
+        /// The view that is given up.
         view: View,
     },
-    /// A peer's message, over a link that authenticates the peer.
+    /// A peer's message, from a link that authenticates the peer.
     Received {
-        /// The peer.
+        /// The peer that sent it.
         from: Party,
-        /// What it sent.
+        /// The message.
         message: Message<S>,
     },
-    /// A job ended.
+    /// A job has ended, with this verdict.
     Checked(Verdict<S>),
     /// A party counts from now on: its key came after the start.
     Admitted {
-        /// For which path.
+        /// The path that the key is for.
         path: Path,
-        /// The key.
+        /// The party's key.
         key: LateKey<S>,
     },
-    /// The chain or the operator switches: see [`Mode`](crate::Mode) for what holds from when on.
+    /// The chain or the operator changes the mode from a slot on; see [`Mode`](crate::Mode).
     Switch(Switch),
-    /// The chain had switched these slots off, and this party was told too late to switch: they are
-    /// final here already. Those before [`Beacon::head`](crate::Beacon::head) are refused.
+    /// The chain had switched these slots off, and this party learned it too late to use a switch: the slots
+    /// are final here already. Slots before [`Beacon::head`](crate::Beacon::head) are refused.
     WasOff {
-        /// The first of them.
+        /// The first slot that was off.
         first: Slot,
-        /// The last.
+        /// The last slot that was off.
         last: Slot,
     },
-    /// What is in a slot's value, for a scheme that needs more of it than its hash. Best before it is
-    /// prefinalized; after a restart the host hands over again what has no output yet.
+    /// The content of a slot's value, for a scheme that needs more than the value's hash. It is best given
+    /// before the value is prefinalized. After a restart the host gives the contents of all slots without
+    /// output again.
     Content(Content<S>),
-    /// [`wake_at`](protocol::Machine::wake_at) passed.
+    /// The time that [`wake_at`](protocol::Machine::wake_at) named has passed.
     Tick,
 }
 
-/// What a beacon wants done, in this order.
+/// Something that a beacon wants done, in this order.
 ///
 /// | record     | durable before           | because                           |
 /// |------------|--------------------------|-----------------------------------|
@@ -81,37 +83,37 @@ pub enum Input<S: Function> {
 /// | all others | anything that follows it | the contract rests on them        |
 pub type Output<S> = protocol::Output<Record, Effect<S>>;
 
-/// What a beacon wants done, its records aside.
+/// Something that a beacon wants done, other than storing a record.
 #[derive(Clone, Debug)]
 pub enum Effect<S: Function> {
-    /// Send this.
+    /// Send this message.
     Send {
-        /// To whom.
+        /// The recipient: one party, or all.
         to: Recipient<Party>,
-        /// What.
+        /// The message.
         message: Message<S>,
     },
-    /// Run this anywhere and bring the verdict back.
+    /// Run this job anywhere, and give its verdict back as [`Input::Checked`].
     Check(Job<S>),
-    /// A peer lacks outputs that this beacon keeps no more: send it, by
-    /// [`Reveal::message`], what the archive has of these. Bounded as answers are; nothing goes wrong
-    /// without an archive, other peers are asked too.
+    /// A peer lacks outputs that this beacon no longer keeps. Send it the outputs of these slots that the
+    /// archive has, made by [`Reveal::message`]. The number of lookups is bounded as answers are. Without an
+    /// archive nothing goes wrong: the peer asks others too.
     Lookup {
-        /// Whom to send it to.
+        /// The peer that lacks the outputs.
         to: Party,
-        /// Outputs of which slots.
+        /// The slots whose outputs it lacks.
         slots: Vec<Slot>,
     },
-    /// The next slot's output.
+    /// The output of the next slot.
     Reveal(Box<Reveal<S>>),
-    /// The next slot was skipped, and without a value there is no input to evaluate.
+    /// The next slot was skipped. Inputs contain the value, so there is nothing to evaluate.
     Skipped {
-        /// The slot.
+        /// The skipped slot.
         slot: Slot,
     },
-    /// The next slot has no output, for the beacon was switched off.
+    /// The next slot has no output, because the beacon was switched off.
     Off {
-        /// The slot.
+        /// The slot without output.
         slot: Slot,
     },
     /// No output can follow: a later slot is final, and the engine has not reported this one for
@@ -120,38 +122,38 @@ pub enum Effect<S: Function> {
         /// The slot that is missing: the next to be revealed.
         slot: Slot,
     },
-    /// A peer did wrong.
+    /// A peer broke the protocol.
     Accuse {
-        /// Who.
+        /// The peer.
         party: Party,
-        /// What, with the evidence.
+        /// What it did, with the evidence.
         fault: Fault<S>,
     },
-    /// An input of the engine or the driver led to nothing.
+    /// An input of the engine or the driver had no effect.
     Refused(Refusal),
 }
 
-/// A slot's output and what proves it.
+/// A slot's output and the proof for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reveal<S: Function> {
-    /// The slot.
+    /// The slot of the output.
     pub slot: Slot,
-    /// The number under which drand's clients know the output, if the scheme is theirs.
+    /// The round number under which clients of drand know the output, if they can verify this scheme.
     pub round: Option<RoundNumber>,
-    /// What it was finalized with; `None` if it was skipped.
+    /// The value that the slot was finalized with; `None` if it was skipped.
     pub value: Option<Value>,
-    /// What entered the function beside chain, epoch and slot.
+    /// The value that entered the function beside chain, epoch and slot; `None` if none did.
     pub bound: Option<Value>,
-    /// The output.
+    /// The output of the function.
     pub output: S::Output,
-    /// Which path completed first.
+    /// The path that completed first.
     pub path: Path,
-    /// What shows the output to who was not there; the [`schemes`](crate::Scheme) say how.
+    /// Proves the output to a party that did not collect the partials; see [`Scheme`](crate::Scheme).
     pub proof: S::Proof,
 }
 
 impl<S: Function> Reveal<S> {
-    /// The output for a peer that missed it.
+    /// The message that shows the output to a peer that missed it.
     #[must_use]
     pub fn message(&self) -> Message<S> {
         let shown = S::show(&self.output, &self.proof);
@@ -160,21 +162,21 @@ impl<S: Function> Reveal<S> {
 }
 
 impl<S: Random> Reveal<S> {
-    /// The output as 32 bytes that nobody could foresee.
+    /// The output as 32 random bytes that nobody could predict.
     #[must_use]
     pub fn randomness(&self) -> [u8; 32] {
         S::randomness(&self.output)
     }
 }
 
-/// What a peer did wrong. The evidence convinces this party; convincing others takes the signed
-/// envelope it came in, which is the driver's.
+/// What a peer did wrong. The evidence convinces this party only. To convince others, keep the signed
+/// envelope in which the message came; the driver has it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault<S: Function> {
-    /// The committee has no such party.
+    /// The committee has no party with this number.
     #[error("not a member of the committee")]
     NotMember,
-    /// A partial under a path that is not in use at the slot.
+    /// The peer sent a partial for a path that is not in use at the slot.
     #[error("partial of the {path} path, which is not in use at {slot}")]
     UnusedPath {
         /// The path.
@@ -182,74 +184,76 @@ pub enum Fault<S: Function> {
         /// The slot.
         slot: Slot,
     },
-    /// A partial of a party that holds no shares.
+    /// The peer sent a partial, but holds no shares on this path.
     #[error("partial of the {path} path from a party without shares in it")]
     NoShares {
         /// The path.
         path: Path,
     },
-    /// A partial of another size than the party's weight gives.
+    /// The peer sent a partial whose size does not fit the party's weight.
     #[error("partial of the {path} path: {error}")]
     Shape {
         /// The path.
         path: Path,
-        /// Which size, and which it should have.
+        /// The size that it has, and the size that it should have.
         error: ShapeError,
     },
-    /// A partial with a value though outputs do not depend on it, or the other way round.
+    /// The peer sent a partial with a value although outputs do not depend on it, or without one although
+    /// they do.
     #[error("partial {} a value, outputs {} on it", if *present { "with" } else { "without" }, if *present { "do not depend" } else { "depend" })]
     ValueShape {
         /// Whether the partial came with a value.
         present: bool,
     },
-    /// A second, different partial of one slot and path.
+    /// The peer sent a second, different partial of one slot and path.
     #[error("second partial of {slot} on the {path} path, different from the first")]
     Equivocation {
         /// The slot.
         slot: Slot,
         /// The path.
         path: Path,
-        /// What came later.
+        /// The second partial, with its value.
         second: (Option<Value>, Box<S::Partial>),
     },
-    /// An output that is not the slot's. The party is not asked for outputs again.
+    /// The peer showed an output that is not the slot's. It is not asked for outputs again.
     #[error("output of {slot}, shown by the {path} path, is false")]
     FalseOutput {
         /// The slot.
         slot: Slot,
         /// The path.
         path: Path,
-        /// What was shown.
+        /// The output as it was shown.
         shown: Box<S::Shown>,
     },
-    /// A partial that is not the party's evaluation.
+    /// The peer sent a partial that is not its evaluation.
     #[error("partial of {slot} on the {path} path is not the party's evaluation")]
     FalsePartial {
         /// The slot.
         slot: Slot,
         /// The path.
         path: Path,
-        /// What entered the function.
+        /// The value that entered the function, if one did.
         value: Option<Value>,
-        /// The partial.
+        /// The wrong partial.
         partial: Box<S::Partial>,
     },
 }
 
-/// Why an input of the engine or the driver led to nothing.
+/// Why an input of the engine or the driver had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// A prefinalize released nothing.
+    /// A prefinalize released no partial.
     #[error("no partial released: {0}")]
     Withheld(#[from] Withheld),
-    /// The engine finalized a slot twice, differently. Its agreement is broken; the first stands.
+    /// The engine finalized a slot twice, with different values. Its agreement is broken. The first value
+    /// stands.
     #[error("{slot} was final as {}, now as {}", named(first), named(second))]
     SecondFinal {
         /// The slot.
         slot: Slot,
-        /// What stands.
+        /// The value that stands.
         first: Option<Value>,
-        /// What is ignored.
+        /// The value that is ignored.
         second: Option<Value>,
     },
     /// This beacon's committee has no slot before its first.
@@ -269,26 +273,26 @@ pub enum Refusal {
         /// after the highest final one.
         last: Slot,
     },
-    /// Slots end with the last number, which has no slot after it and no output.
+    /// The last slot number has no output, because no slot comes after it.
     #[error("{slot} is the last number there is and has no output")]
     LastSlot {
         /// The slot.
         slot: Slot,
     },
-    /// A switch that changes nothing.
+    /// The switch is refused and changes nothing.
     #[error("not switched: {0}")]
     Switch(#[from] SwitchError),
-    /// A content that is not the slot's, or not kept.
+    /// The content is not the slot's, or it is not kept.
     #[error("content refused: {0}")]
     Content(#[from] ContentError),
-    /// This party's own partial failed its check: its secret is not the one of its key. It evaluates no
-    /// more under this path.
+    /// This party's own partial failed its check: its secret does not fit its public key. The party
+    /// evaluates nothing more on this path.
     #[error("own secret of the {path} path does not fit its key")]
     OwnSecret {
-        /// Which path.
+        /// The path with the wrong secret.
         path: Path,
     },
-    /// A late key that does not enter its committee.
+    /// A late key that cannot be added to its committee.
     #[error("key refused: {0}")]
     Key(#[from] KeyError),
 }

@@ -1,12 +1,12 @@
-//! Chapters for those who build on a beacon.
+//! Chapters for engineers who build on a beacon.
 //!
 //! | chapter      | answers                                              |
 //! |--------------|------------------------------------------------------|
-//! | [`contract`] | when may a partial leave, and what breaks if it does otherwise |
-//! | [`operate`]  | what to size, what to watch, what to do when something is wrong |
-//! | [`scheme`]   | how a chain adds its own threshold function, and what it must keep |
+//! | [`contract`] | when a partial may leave, and what breaks if it leaves at another time |
+//! | [`operate`]  | which limits to set, what to watch, what to do when something is wrong |
+//! | [`scheme`]   | how a chain adds its own threshold function, and what the function must satisfy |
 //!
-//! How to embed a beacon in an engine, with a complete example, is a chapter of the crate above this one:
+//! How to embed a beacon in an engine, with a complete example, is explained in another crate:
 //! `driver::guide`, in `prefinal-driver`.
 
 #[doc = include_str!("guide/contract.md")]

@@ -1,10 +1,9 @@
-//! What this party released on finalize, and to whom it was repeated.
+//! Partials that this party released on finalize, and the peers to which it repeated them.
 //!
-//! A peer that missed a partial asks for it. Each answer is one partial, sent to one peer at most once
-//! in a pause, and of a bounded number of slots, so that asking costs the asker more than the answerer
-//! and notes of whom was answered do not pile up. Of finished slots only the last
-//! few are answerable; who missed more has missed an output and catches up from outputs instead
-//! (`beacon::missed`).
+//! A peer that missed a partial asks for it. Each answer is one partial. A peer gets it at most once in a
+//! pause, and for a bounded number of slots. So asking costs the asker more than the answerer, and the
+//! notes of who was answered do not pile up. Only the last few finished slots are answerable. A peer that
+//! missed more has missed an output, and catches up from outputs instead (`beacon::missed`).
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -17,11 +16,11 @@ use contract::Path;
 /// A final slot's answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer<S: Function> {
-    /// What the slot was finalized with.
+    /// The value that the slot was finalized with.
     pub(crate) value: Option<Value>,
-    /// This party's partial; `None` if it has none or has not been asked since a restart.
+    /// This party's partial; `None` if it has none, or if nobody asked for it since a restart.
     pub(crate) partial: Option<S::Partial>,
-    /// What came out by which path; `None` before, and after a restart.
+    /// The path that gave the output, and the output; `None` before that, and after a restart.
     pub(crate) shown: Option<(Path, Box<S::Shown>)>,
 }
 
@@ -31,7 +30,7 @@ impl<S: Function> Answer<S> {
     }
 }
 
-/// Who was sent what again, as long as it matters.
+/// Which peer was sent something again for which slots, as long as it matters.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     most: usize,
@@ -40,12 +39,12 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Of each slot once in a pause, and of `most` slots in all.
+    /// Allows each slot once in a pause, and at most `most` slots at a time.
     pub(crate) const fn new(most: usize, pause: Duration) -> Self {
         Self { most, pause, by: BTreeMap::new() }
     }
 
-    /// Whether this peer may be answered now; notes that it is.
+    /// Whether this peer may be answered now. If so, notes the answer.
     pub(crate) fn give(&mut self, to: Party, slot: Slot, now: Instant) -> bool {
         let slots = self.by.entry(to).or_default();
         slots.retain(|_, last| *last + self.pause > now);
@@ -62,12 +61,12 @@ impl Given {
     }
 }
 
-/// How far peers have been shown outputs, and what some were shown again.
+/// How far peers have been shown outputs, and how many each was shown again.
 ///
-/// An output is some bytes to ask for and up to a hundred for each party to show. So a peer gets each
-/// once, in ascending order, and what it asks for again is counted: `most` at first, one more for each
-/// slot that becomes final. However often it asks, that is all it gets; who lost an answer, or crashed
-/// before it was used, gets it again, from this party or from the next.
+/// An output takes some bytes to ask for, and up to a hundred for each party to show. So a peer gets each
+/// output once, in ascending order. Outputs that it asks for again are counted: `most` at first, and one
+/// more for each slot that becomes final. However often it asks, it gets no more. A peer that lost an
+/// answer, or crashed before it used it, gets it again, from this party or from the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Passed {
     most: usize,
@@ -78,7 +77,7 @@ pub(crate) struct Passed {
 struct Progress {
     /// The slot after the last that was shown.
     next: Slot,
-    /// How many were shown again, less those that were earned.
+    /// How many were shown again, minus those that were earned.
     again: usize,
 }
 
@@ -87,7 +86,7 @@ impl Passed {
         Self { most, by: BTreeMap::new() }
     }
 
-    /// Whether this peer may be shown the output; notes that it is.
+    /// Whether this peer may be shown the output. If so, notes it.
     pub(crate) fn give(&mut self, to: Party, slot: Slot) -> bool {
         let new = Progress { next: Slot::new(0), again: 0 };
         let progress = self.by.entry(to).or_insert(new);
@@ -100,7 +99,7 @@ impl Passed {
         left
     }
 
-    /// Another slot is final.
+    /// Allows every peer one more repetition, because another slot is final.
     pub(crate) fn earn(&mut self) {
         for progress in self.by.values_mut() {
             progress.again = progress.again.saturating_sub(1);
@@ -132,7 +131,7 @@ impl<S: Function> History<S> {
         }
     }
 
-    /// The oldest.
+    /// The oldest slot that is kept.
     pub(crate) fn first(&self) -> Option<Slot> {
         self.answers.first_key_value().map(|(slot, _)| *slot)
     }

@@ -1,9 +1,10 @@
-//! Pairings as plain data.
+//! Jobs: pairings as plain data.
 //!
-//! The machine emits a [`Job`]; the driver runs it on a pool, in virtual time, or looks the verdict up
-//! under its [`fingerprint`](Job::fingerprint), and hands the [`Verdict`] back. A job is pure: equal
-//! fingerprints give equal verdicts, whichever party asks. Someone who finds out otherwise, from a cache of
-//! partials or on other hardware, reads what is asked from the job and answers with [`Job::verdict`].
+//! The machine emits a [`Job`]. The driver runs it on a pool, or in virtual time, or looks the verdict up by
+//! the job's [`fingerprint`](Job::fingerprint). Then it hands the [`Verdict`] back. A job is pure: equal
+//! fingerprints give equal verdicts, whichever party asks. A program that finds the answer in another way,
+//! from a cache of partials or on other hardware, reads the question from the job and answers with
+//! [`Job::verdict`].
 //!
 //! | work      | checks                                          | weighted VUF               | threshold BLS         |
 //! |-----------|-------------------------------------------------|----------------------------|-----------------------|
@@ -11,8 +12,8 @@
 //! | `Verify`  | one partial of a party that was caught before   | two pairings               | two pairings          |
 //! | `Open`    | an output that a peer has shown                 | one pairing for each party | two pairings          |
 //!
-//! Two more compute ahead, see `beacon::foresight`; their findings are each party's own, and a driver
-//! that keeps verdicts need not keep these.
+//! Two more kinds of work compute ahead, see `beacon::foresight`. Their findings are useful only to the party
+//! that asked. A driver that caches verdicts need not cache these.
 //!
 //! | work      | computes                                        | weighted VUF               | threshold BLS         |
 //! |-----------|-------------------------------------------------|----------------------------|-----------------------|
@@ -33,19 +34,19 @@ use contract::Binding;
 use contract::Path;
 use protocol::{Slot, Value};
 
-/// What a slot is evaluated on, hashed to the curve once for both paths.
+/// The input of a slot's evaluation, hashed to the curve once for both paths.
 #[derive(Debug)]
 pub(crate) struct Subject<S: Function> {
     context: Context,
     slot: Slot,
-    /// What the slot is counted as.
+    /// The round number of the slot, if it has one.
     round: Option<u64>,
     value: Option<Value>,
     input: S::Input,
 }
 
 impl<S: Function> Subject<S> {
-    /// `None` if the slot cannot be evaluated.
+    /// Makes the input; `None` if the slot cannot be evaluated.
     pub(crate) fn new(
         context: &Context,
         binding: Binding,
@@ -57,7 +58,7 @@ impl<S: Function> Subject<S> {
         Some(Self { context: *context, slot, round, value, input })
     }
 
-    /// From what a scheme made of the slot's content.
+    /// Takes the input that a scheme made from the slot's content.
     pub(crate) const fn of_content(
         context: &Context,
         slot: Slot,
@@ -72,7 +73,7 @@ impl<S: Function> Subject<S> {
     }
 }
 
-/// Something to compute outside of the machine.
+/// A computation to run outside of the machine.
 #[derive(Clone, Debug)]
 pub struct Job<S: Function> {
     keys: Arc<Keys<S>>,
@@ -82,25 +83,25 @@ pub struct Job<S: Function> {
     done: Done<S>,
 }
 
-/// What was computed ahead of a job.
+/// Results that were computed ahead of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Done<S: Function> {
-    /// What depends on the set alone.
+    /// The part that depends on the set of parties alone.
     pub(crate) foreseen: Option<Held<Foreseen<S>>>,
     /// The terms of some partials.
     pub(crate) ahead: Option<Held<Ahead<S>>>,
-    /// Whose.
+    /// The parties whose terms are in `ahead`.
     pub(crate) parties: BTreeSet<Party>,
 }
 
-// Derived, it would ask for defaults of what is in it.
+// A derived `Default` would require defaults of the associated types.
 impl<S: Function> Default for Done<S> {
     fn default() -> Self {
         Self { foreseen: None, ahead: None, parties: BTreeSet::new() }
     }
 }
 
-/// Something that is handed around and not looked into: printed, it is `Held(..)`.
+/// An opaque value that is passed around and not looked into. Its debug output is `Held(..)`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Held<T>(Arc<T>);
 
@@ -116,23 +117,23 @@ impl<T> Held<T> {
     }
 }
 
-/// What a job computes.
+/// The computation of a job.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub enum Work<S: Function> {
-    /// Combine these; if that fails, find out which are wrong.
+    /// Combine these partials. If that fails, find out which are wrong.
     Combine(BTreeMap<Party, S::Partial>),
-    /// Check one alone.
+    /// Check one partial of this party alone.
     Verify(Party, S::Partial),
-    /// Check what this peer has shown.
+    /// Check the output that this peer has shown.
     Open(Party, S::Shown),
-    /// Prepare for partials of these parties.
+    /// Prepare for partials of exactly these parties.
     Foresee(BTreeSet<Party>),
-    /// Compute ahead what these partials allow.
+    /// Compute ahead as much as these partials allow.
     Prepare(BTreeMap<Party, S::Partial>),
 }
 
 impl<S: Function> Work<S> {
-    /// Parties that it is about.
+    /// The parties whose partials or outputs the work is about.
     #[must_use]
     pub fn parties(&self) -> BTreeSet<Party> {
         match self {
@@ -143,41 +144,42 @@ impl<S: Function> Work<S> {
     }
 }
 
-/// What came of a job.
+/// The result of a job, to be handed back to the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<S: Function> {
-    /// Of which slot.
+    /// The slot of the job.
     pub slot: Slot,
-    /// Under which path.
+    /// The path of the job.
     pub path: Path,
-    /// With which value in the input.
+    /// The value in the input; `None` if the input has none.
     pub value: Option<Value>,
-    /// The finding.
+    /// What the job found.
     pub finding: Finding<S>,
-    /// The partials that are wrong, as they were checked: by now the beacon may hold others.
+    /// The wrong partials, as they were checked. The beacon may hold other partials by now.
     pub faulty: BTreeMap<Party, S::Partial>,
 }
 
-/// What was found.
+/// The finding of a job, one kind for each kind of [`Work`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding<S: Function> {
-    /// Of [`Work::Combine`].
+    /// The finding of [`Work::Combine`].
     Combined(Result<Box<Combined<S>>, PartialsError>),
-    /// Of [`Work::Verify`].
+    /// The finding of [`Work::Verify`], with the party that was checked.
     Verified(Party, Result<(), PartialsError>),
-    /// Of [`Work::Open`].
+    /// The finding of [`Work::Open`].
     Opened {
-        /// Who has shown it.
+        /// The peer that has shown the output.
         from: Party,
-        /// What.
+        /// The output as it was shown.
         shown: Box<S::Shown>,
-        /// What it is.
+        /// The output, or why it is not accepted.
         result: Result<Box<Combined<S>>, ShownError>,
     },
-    /// Of [`Work::Foresee`]. Without the second nothing is gained, and nothing lost.
+    /// The finding of [`Work::Foresee`], with its parties. `None` as second field is harmless: nothing is
+    /// gained.
     Foreseen(BTreeSet<Party>, Option<Held<Foreseen<S>>>),
-    /// Of [`Work::Prepare`]: of whose partials the terms are there, those [prepared](Job::prepared) before
-    /// included, and what they come to; nothing if the output is known otherwise.
+    /// The finding of [`Work::Prepare`]: the parties whose terms are computed, including those
+    /// [prepared](Job::prepared) before, and the sum of the terms. `None` if the output is known otherwise.
     Prepared(BTreeSet<Party>, Option<Held<Ahead<S>>>),
 }
 
@@ -196,13 +198,13 @@ impl<S: Function> Job<S> {
         Self { done, ..self }
     }
 
-    /// Parties whose partials were worked through ahead of this job. What it costs is in the others.
+    /// Parties whose terms were computed ahead of this job. The cost of the job comes from the others.
     #[must_use]
     pub fn prepared(&self) -> &BTreeSet<Party> {
         &self.done.parties
     }
 
-    /// Who computes, with which keys; `None` if the path is not in use.
+    /// The committee with its keys; `None` if the path is not in use.
     #[must_use]
     pub fn committee(&self) -> Option<&S::Committee> {
         self.keys.committee(self.path)
@@ -214,32 +216,33 @@ impl<S: Function> Job<S> {
         &self.subject.input
     }
 
-    /// Which value is in the input; `None` if it has none.
+    /// The value in the input; `None` if the input has none.
     #[must_use]
     pub fn value(&self) -> Option<Value> {
         self.subject.value
     }
 
-    /// Of which slot.
+    /// The slot that the job is about.
     #[must_use]
     pub fn slot(&self) -> Slot {
         self.subject.slot
     }
 
-    /// Under which path.
+    /// The path that the job is about.
     #[must_use]
     pub fn path(&self) -> Path {
         self.path
     }
 
-    /// What is computed.
+    /// The computation to run.
     #[must_use]
     pub fn work(&self) -> &Work<S> {
         &self.work
     }
 
-    /// What the verdict depends on: chain, epoch, committee, path, slot, round, value and partials. Late keys
-    /// are not in it, for a committee admits one key of a party and all admit the same.
+    /// Bytes of everything that the verdict depends on: chain, epoch, committee, path, slot, round, value and
+    /// partials. Late keys are not included, because a committee admits one key of a party, and all parties
+    /// admit the same one.
     #[must_use]
     pub fn fingerprint(&self) -> Vec<u8> {
         let committee = self.committee().map(S::id);
@@ -252,7 +255,7 @@ impl<S: Function> Job<S> {
         bytes
     }
 
-    /// Does the work.
+    /// Runs the job.
     #[must_use]
     pub fn run(&self) -> Verdict<S> {
         let finding = match &self.work {
@@ -275,9 +278,9 @@ impl<S: Function> Job<S> {
         self.verdict(finding)
     }
 
-    /// The verdict that says so, without computing it: for a cache of what was checked before, or an
-    /// accelerator. The beacon believes it, so the finding must be of this work, and what [`run`](Self::run)
-    /// would find; what is computed ahead may be left out.
+    /// Makes a verdict from a finding without computing it: for a cache of earlier results, or an
+    /// accelerator. The beacon believes it. So the finding must be of this work, and must be what
+    /// [`run`](Self::run) would find. Results of computing ahead may be left out.
     #[must_use]
     pub fn verdict(&self, finding: Finding<S>) -> Verdict<S> {
         let Subject { slot, value, .. } = *self.subject;
@@ -306,7 +309,7 @@ impl<S: Function> Job<S> {
         &self,
         partials: &BTreeMap<Party, S::Partial>,
     ) -> Result<Box<Combined<S>>, PartialsError> {
-        // Jobs are made for paths in use.
+        // Jobs are made only for paths in use.
         let committee = self.committee().ok_or(PartialsError::Input)?;
         let input = &self.subject.input;
         let combined = match self.begun() {
@@ -322,7 +325,7 @@ impl<S: Function> Job<S> {
         Some(Held::new(ahead))
     }
 
-    /// What is there of the output.
+    /// The part of the output that is computed already.
     fn begun(&self) -> Option<Ahead<S>> {
         match &self.done {
             Done { ahead: Some(Held(ahead)), .. } => Some(Ahead::<S>::clone(ahead)),

@@ -1,9 +1,9 @@
-//! What every scheme must keep, as a suite that any crate can run on its own (feature `laws`).
+//! The laws that every scheme must satisfy, as a test suite that any crate can run (feature `laws`).
 //!
-//! A beacon trusts its [`Scheme`]: what it promises, it promises by these laws. They are tried on a
-//! [`Sample`], committees of a few parties with all secrets known; [`check`] tries all, [`Law::check`] one.
-//! What no test can try stays with the implementer: that a secret cannot be guessed from what is public,
-//! that no wrong partial passes by computation, that nothing secret is printed, and constant time.
+//! A beacon trusts its [`Scheme`]: its promises rest on these laws. They are tested on a [`Sample`],
+//! committees of a few parties with all secrets known. [`check`] tests all laws, [`Law::check`] one. Some
+//! properties no test can check, and they stay with the implementer: a secret cannot be guessed from public
+//! data, no wrong partial passes by computation, nothing secret is printed, and code runs in constant time.
 //!
 //! | law                  | without it                                                               |
 //! |----------------------|--------------------------------------------------------------------------|
@@ -41,17 +41,17 @@ use protocol::Slot;
 
 /// Committees of a scheme with all their secrets.
 ///
-/// Four parties or so, of different holdings, none of which suffices alone; the same arguments give the
-/// same result.
+/// Use about four parties with different holdings, none of which suffices alone. The same arguments must give
+/// the same result.
 pub trait Sample {
-    /// The scheme that the laws are tried on.
+    /// The scheme that the laws are tested on.
     type Scheme: Scheme;
 
-    /// One path's committee. Other numbers are of other secrets; the two paths [`Path::Slow`] and
-    /// [`Path::Fast`] of one number share one, if the scheme has two paths.
+    /// Makes one path's committee. Different numbers must have different secrets. The two paths
+    /// [`Path::Slow`] and [`Path::Fast`] of one number must share one secret, if the scheme has two paths.
     fn deal(&self, number: u8, path: Path) -> Dealt<Self::Scheme>;
 
-    /// What is in a slot's value, another one for another number; `None` for a scheme that needs none.
+    /// The content of a slot's value, different for each number; `None` for a scheme that needs none.
     fn content(
         &self,
         _committee: &<Self::Scheme as Function>::Committee,
@@ -63,62 +63,63 @@ pub trait Sample {
     }
 }
 
-/// A committee with all secrets.
+/// A committee with all its secrets.
 #[derive(Debug)]
 pub struct Dealt<S: Scheme> {
-    /// As it is at the start.
+    /// The committee as it is at the start.
     pub committee: S::Committee,
-    /// Of each party that holds something.
+    /// The secret of each party that holds something.
     pub secrets: BTreeMap<Party, S::Secret>,
-    /// What makes parties count that do not from the start.
+    /// The keys of the parties that do not count from the start.
     pub late_keys: Vec<LateKey<S>>,
 }
 
-/// A promise that every scheme must keep; [`check`](Self::check) tries it on a sample.
+/// A law that every scheme must satisfy; [`check`](Self::check) tests it on a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// The sample has what the laws are tried on: several holders, a threshold, contents and late keys where
-    /// the scheme has them.
+    /// The sample has everything that the laws are tested on: several holders, a threshold, and contents
+    /// and late keys where the scheme has them.
     Sample,
     /// Every binding that is accepted can be evaluated by everyone.
     Bindings,
-    /// A partial is of one slot, one value if the binding says so, one chain and one epoch. The last two may
-    /// be left to the key, if a handover to another key is refused.
+    /// A partial is valid for one slot, one chain and one epoch, and for one value if the binding says so.
+    /// Chain and epoch may be left to the key, if a handover to another key is refused.
     Inputs,
     /// The same secret and input give the same partial.
     Evaluation,
     /// Every quorum of every path gives the same output.
     Quorums,
-    /// Partials below the threshold give nothing, whatever is added by parties that hold nothing.
+    /// Partials below the threshold give nothing, even if parties that hold nothing add theirs.
     Threshold,
     /// Verifying names each wrong partial and no right one, however many there are.
     Culprits,
     /// Combining gives the right output, or names exactly the wrong partials.
     Combining,
-    /// A partial has no other size than its party's holding gives.
+    /// A partial has no other size than the one that fits its party's holding.
     Shapes,
-    /// Encodings come back as they were, and are at most as long as announced, which some are.
+    /// Decoding gives back what was encoded. Encodings are at most as long as announced, and some are that
+    /// long.
     Encodings,
-    /// What is shown of an output is accepted, for this input and this committee only.
+    /// An output as it is shown is accepted, for this input and this committee only.
     Showing,
-    /// What was shown and changed is refused, and so is what rests on too few partials.
+    /// An output that was changed after it was shown is refused. So is one that rests on too few partials.
     Forgeries,
-    /// A secret is accepted at its party and its committee, and nowhere else.
+    /// A secret is accepted for its party and its committee only.
     Secrets,
-    /// Two paths that are one are refused, and two paths of two secrets.
+    /// One sharing for two paths is refused, and so are two paths with different secrets.
     Paths,
-    /// Committees with nothing in common have no public key in common, and those of one secret have.
+    /// Committees with nothing in common have no common public key. Committees of one secret have one.
     Keys,
-    /// A party counts for its holding from its key on, once.
+    /// A party counts for its holding once, from the moment its key is here.
     LateKeys,
-    /// A content is of one chain, epoch, committee and slot, and without it there is no input.
+    /// A content belongs to one chain, epoch, committee and slot. Without it there is no input.
     Contents,
     /// What is computed ahead changes no finding.
     Foresight,
 }
 
 impl Law {
-    /// Every law, in the order in which [`check`] tries them.
+    /// Every law, in the order in which [`check`] tests them.
     pub const ALL: [Self; 18] = [
         Self::Sample,
         Self::Bindings,
@@ -140,10 +141,10 @@ impl Law {
         Self::Foresight,
     ];
 
-    /// Tries the law on a sample.
+    /// Tests the law on a sample.
     ///
     /// # Errors
-    /// If it does not hold.
+    /// If the law does not hold.
     pub fn check<T: Sample>(self, sample: &T) -> Result<(), Violation> {
         let found = match self {
             Self::Sample => keys::sample(sample),
@@ -169,17 +170,17 @@ impl Law {
     }
 }
 
-/// A law that a scheme does not keep.
+/// A law that a scheme does not satisfy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{law:?}: {what}")]
 pub struct Violation {
-    /// The law that the scheme does not keep.
+    /// The law that is broken.
     pub law: Law,
     /// What was found instead, in words.
     pub what: String,
 }
 
-/// Tries every law on a sample: some seconds where pairings are computed.
+/// Tests every law on a sample. Takes some seconds if pairings are computed.
 ///
 /// # Errors
 /// The first law that does not hold.

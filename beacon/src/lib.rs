@@ -1,8 +1,8 @@
 //! One threshold output per slot, ready when the slot is final.
 //!
-//! An engine finalizes one value per slot; a [`Beacon`] follows it, releases this party's partials
-//! under the release contract, collects those of the others, and reveals one output per slot, in the
-//! order of the slots. It is a [`protocol::Machine`]: no clocks, threads, sockets or randomness.
+//! An engine finalizes one value per slot. A [`Beacon`] follows the engine. It releases this party's partials
+//! under the release contract, collects the partials of the others, and reveals one output per slot, in the
+//! order of the slots. It is a [`protocol::Machine`]: it has no clocks, threads, sockets or randomness.
 //!
 //! | [`Paths`]     | partials leave on                       | output after finality              |
 //! |---------------|-----------------------------------------|------------------------------------|
@@ -10,24 +10,24 @@
 //! | `Tight`       | prefinalize, or finalize if not yet     | none (Algorithm 2)                 |
 //! | `FastAndSlow` | fast on prefinalize, slow on finalize   | none in synchrony (Algorithm 3)    |
 //!
-//! | module      | what                                                              |
+//! | module      | contents                                                          |
 //! |-------------|-------------------------------------------------------------------|
 //! | [`contract`] | when a partial may leave: the contract, rule by rule              |
-//! | [`guide`]   | chapters for who builds on a beacon                               |
+//! | [`guide`]   | chapters for engineers who build on a beacon                      |
 //! | `beacon`    | the machine                                                       |
-//! | `collector` | partials of one slot in, jobs out                                 |
-//! | `history`   | what finished slots still answer                                  |
+//! | `collector` | takes the partials of one slot, gives jobs                        |
+//! | `history`   | finished slots that can still be answered                         |
 //! | `job`       | pairings, as plain data that a driver runs where it likes         |
 //! | `schemes`   | the functions: threshold BLS, the weighted VUF, multi-signatures, slot decryption |
-//! | `laws`      | what every scheme must keep, as a suite for outside crates (feature `laws`) |
+//! | `laws`      | what every scheme must satisfy, as a test suite for other crates (feature `laws`) |
 //! | [`epochs`]  | committee after committee, without a gap                          |
 //! | [`stack`]   | several schemes side by side, under one stream of events          |
-//! | `switch`    | a scheme, or its fast path alone, off and on at a slot            |
+//! | `switch`    | turns a scheme, or its fast path alone, off and on at a slot      |
 //! | `config`    | what a committee agreed on, and limits                            |
-//! | `config_error` | why a configuration makes no beacon                            |
-//! | `finality`  | which stake makes a value final, and what that asks of thresholds |
+//! | `config_error` | why a configuration is refused                                 |
+//! | `finality`  | which stake makes a value final, and which thresholds fit it      |
 //! | `event`     | inputs and outputs, faults and refusals                           |
-//! | `wire`      | what travels and what is stored                                   |
+//! | `wire`      | the messages that are sent and the records that are stored        |
 //!
 //! A driver carries the outputs out, in order:
 //!
@@ -53,8 +53,9 @@
 //! }
 //! ```
 //!
-//! Elsewhere: the functions themselves (`crypto_core::threshold`, `crypto_core::wvuf`), how the shares came about (`pvss_dkg`), an
-//! engine (`jolteon`), who carries outputs out (`sim` in virtual time, `node` in real time).
+//! See also: the functions themselves (`crypto_core::threshold`, `crypto_core::wvuf`), where the shares come
+//! from (`pvss_dkg`), an engine (`jolteon`), and programs that carry outputs out (`sim` in virtual time,
+//! `node` in real time).
 #![forbid(unsafe_code)]
 
 mod beacon;

@@ -7,31 +7,30 @@
 //! | [`Decryption`] | the ciphertexts of the value                 | shares | a point of 𝔾₁ each, for each ciphertext | plaintexts | what opens them |
 //! | [`MultiSig`] | chain, epoch, slot and value                   | stake  | one point of 𝔾₁    | the input   | a certificate      |
 //!
-//! A chain may bring its own. What a scheme is made of:
+//! A chain may add its own scheme. A scheme consists of these traits:
 //!
-//! | trait           | what                                                 | written by                              |
+//! | trait           | contents                                             | implemented by                          |
 //! |-----------------|------------------------------------------------------|-----------------------------------------|
 //! | [`Function`]    | the public side: committees, partials, outputs, and how they are verified | every scheme       |
-//! | [`Scheme`]      | a party's own side: its secret, and what it evaluates | every scheme                           |
-//! | [`LateKeys`]    | parties that count only after the start              | the weighted VUF; others say [`NoLateKeys`] |
-//! | [`Contents`]    | inputs that follow from what is in a value           | slot decryption; others say [`NoContents`] |
-//! | [`Foresight`]   | work that is done before all partials are here       | BLS and the VUF; others say [`NoForesight`] |
+//! | [`Scheme`]      | a party's own side: its secret and its evaluation    | every scheme                            |
+//! | [`LateKeys`]    | parties that count only some time after the start    | the weighted VUF; others use [`NoLateKeys`] |
+//! | [`Contents`]    | inputs that depend on the content of a value         | slot decryption; others use [`NoContents`] |
+//! | [`Foresight`]   | work that is done before all partials have arrived   | BLS and the VUF; others use [`NoForesight`] |
 //! | [`Random`]      | outputs that nobody can predict                      | BLS and the VUF                         |
 //!
-//! No check has a default: one that a scheme does not need it answers in a line, and what its types exclude
-//! nobody asks. Who only verifies, as a client does, needs [`Function`] alone.
+//! No check has a default. A scheme that does not need a check answers it in one line. A check that its types
+//! exclude does not exist. A program that only verifies, such as a client, needs [`Function`] alone.
 //!
-//! The machine asks for nothing but what is in these traits, by static dispatch: a beacon has one scheme,
-//! and a chain that wants several runs a beacon for each over one stream of events ([`crate::stack`]). What
-//! counts is an integer of 128 bits in all of them: a number of shares fits, and so does stake as consensus
-//! has it.
+//! The machine uses nothing but these traits, by static dispatch. So a beacon has one scheme. A chain that
+//! wants several schemes runs a beacon for each over one stream of events ([`crate::stack`]). All schemes
+//! count in integers of 128 bits: a number of shares fits, and so does stake as consensus counts it.
 //!
-//! What leaves on prefinalize must say nothing about what leaves on finalize, for the slow threshold is
-//! lower: each scheme has a way to break that with two correct keys, and
-//! [`check_paths`](Scheme::check_paths) refuses it.
+//! A partial that leaves on prefinalize must say nothing about the partial that leaves on finalize, because
+//! the slow threshold is lower. In each scheme two correct keys can break this in some way.
+//! [`check_paths`](Scheme::check_paths) refuses such keys.
 //!
-//! Elsewhere: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), how shares came about
-//! (`pvss_dkg`), when a partial may leave (`contract`).
+//! See also: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), where the shares come from
+//! (`pvss_dkg`), and when a partial may leave (`contract`).
 mod bls;
 mod content;
 mod decryption;
@@ -64,45 +63,47 @@ pub use self::late::{KeyError, LateKey, LateKeys, NoLateKeys};
 pub use self::multisig::{MultiSig, Statement};
 pub use self::wvuf::Wvuf;
 
-/// A function that a committee computes together, as anyone verifies it. A chain may bring its own: what a
-/// beacon promises rests on every line of the implementation, and `beacon::laws` (feature `laws`) tries what
-/// can be tried of it.
+/// The public side of a function that a committee computes together. It is everything that is needed to
+/// verify. A chain may implement it. The promises of a beacon rest on every line of the implementation;
+/// `beacon::laws` (feature `laws`) tests as much of it as a test can.
 pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
-    /// The public side of one path: who holds which shares, and the keys that partials are checked
+    /// The public side of one path: which party holds which shares, and the keys that partials are checked
     /// against.
     type Committee: Clone + Debug + Send + Sync;
-    /// What is evaluated, hashed to the curve.
+    /// The input of the function, hashed to the curve.
     type Input: Clone + Debug + Send + Sync;
     /// One party's evaluation.
     type Partial: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
     /// The function's value: the same from every quorum of every path.
     type Output: Clone + Debug + Eq + Send + Sync;
-    /// What shows an output to someone who was not there, beside the output.
+    /// The proof of an output, for a party that did not collect the partials.
     type Proof: Clone + Debug + Eq + Send + Sync;
-    /// How an output travels to someone who was not there: as itself, or as what it follows from.
+    /// The form in which an output is sent to a party that did not collect the partials: the output itself,
+    /// or data from which it follows.
     type Shown: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
-    /// What makes a party count after the start; [`NoLateKeys`] if all count from the start.
+    /// The keys that make a party count after the start; [`NoLateKeys`] if all parties count from the start.
     type LateKeys: LateKeys<Self>;
-    /// What of a slot's value the function needs beside its hash; [`NoContents`] if nothing.
+    /// What the function needs of a slot's value beside its hash; [`NoContents`] if nothing.
     type Contents: Contents<Self>;
-    /// What is computed before all partials are here; [`NoForesight`] if nothing.
+    /// What is computed before all partials have arrived; [`NoForesight`] if nothing.
     type Foresight: Foresight<Self>;
 
-    /// Digest of parties, threshold and keys: differs between paths and epochs.
+    /// A digest of parties, threshold and keys. It differs between paths and between epochs.
     fn id(committee: &Self::Committee) -> [u8; 32];
 
-    /// How many parties there are, those that hold nothing included.
+    /// How many parties the committee has, including those that hold nothing.
     fn parties(committee: &Self::Committee) -> usize;
 
-    /// What a party holds: shares, or stake. A party that holds nothing, or is of no committee, has no say.
+    /// What a party holds: a number of shares, or stake. 0 for a party that holds nothing or is not in the
+    /// committee; such a party has no say.
     fn holding(committee: &Self::Committee, party: Party) -> u128;
 
-    /// Weight that an output takes.
+    /// The weight that is needed for an output.
     fn threshold(committee: &Self::Committee) -> u128;
 
-    /// Rule 1: the slot, its context and maybe its value, never the view. `None` if a slot cannot be
-    /// evaluated, or only with its content.
-    /// The binding says how slots are counted.
+    /// Makes the input, as rule 1 says: from the slot, its context and maybe its value, never from the view.
+    /// `binding` says how slots are counted. `None` if the slot cannot be evaluated, or only with its
+    /// content.
     fn input(
         context: &Context,
         binding: Binding,
@@ -110,20 +111,20 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
         value: Option<Value>,
     ) -> Option<Self::Input>;
 
-    /// Checks on arrival what costs nothing, so that what is kept is bounded.
+    /// Checks on arrival what can be checked at no cost, so that the memory for partials is bounded.
     ///
     /// # Errors
-    /// If the partial has not the size that the party's weight gives.
+    /// If the size of the partial does not fit the party's weight.
     fn check_shape(
         committee: &Self::Committee,
         party: Party,
         partial: &Self::Partial,
     ) -> Result<(), ShapeError>;
 
-    /// The most bytes that the party's partial is encoded in. In memory a point takes twice as many.
+    /// The most bytes that the party's encoded partial has. In memory a point takes twice as much.
     fn partial_bytes(committee: &Self::Committee, party: Party) -> usize;
 
-    /// Checks partials, however little they weigh, and names those that are wrong.
+    /// Checks partials, whatever their weight, and names those that are wrong.
     ///
     /// # Errors
     /// [`PartialsError`], but never for lack of weight.
@@ -133,8 +134,9 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
         partials: &BTreeMap<Party, Self::Partial>,
     ) -> Result<(), PartialsError>;
 
-    /// The output with its proof, which is right whatever the partials are; if they do not give it, names
-    /// those that are wrong. Each scheme's cheapest way when all are right.
+    /// Computes the output with its proof. The output is right whatever the partials are. If the partials do
+    /// not give it, names those that are wrong. Each scheme does this in the way that is cheapest when all
+    /// partials are right.
     ///
     /// # Errors
     /// [`PartialsError`]: too little weight, wrong partials, or a mistake of the driver.
@@ -144,8 +146,8 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
         partials: &BTreeMap<Party, Self::Partial>,
     ) -> Result<Combined<Self>, PartialsError>;
 
-    /// What shows the output to be that of these, which are verified and suffice; `None` if nothing
-    /// but combining them tells. So a cache that has the output answers for any quorum
+    /// The proof that the output is the one of these partials, which are verified and suffice. `None` if only
+    /// combining them can tell. With it, a cache that has the output can answer for any quorum
     /// ([`Job::verdict`](crate::Job::verdict)).
     fn prove(
         _: &Self::Committee,
@@ -155,57 +157,57 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
         None
     }
 
-    /// An output for someone who was not there.
+    /// The output in the form for a party that did not collect the partials.
     fn show(output: &Self::Output, proof: &Self::Proof) -> Self::Shown;
 
-    /// The most bytes that an output is shown in.
+    /// The most bytes that an output takes in this form.
     fn shown_bytes(committee: &Self::Committee) -> usize;
 
-    /// What was shown, checked as if the sender had made it up.
+    /// Checks an output that a peer has shown, as if the peer had made it up.
     ///
     /// # Errors
-    /// If it is wrong, or rests on keys that do not count here.
+    /// If it is wrong, or depends on keys that do not count here.
     fn check_shown(
         committee: &Self::Committee,
         input: &Self::Input,
         shown: &Self::Shown,
     ) -> Result<Combined<Self>, ShownError>;
 
-    /// Checks that the committee's key is for outputs of this kind.
+    /// Checks that the committee's key is for outputs of this binding.
     ///
     /// # Errors
-    /// [`ConfigError::Purpose`]
+    /// [`ConfigError::Purpose`], if the key is for other outputs.
     fn check_binding(
         committee: &Self::Committee,
         path: Path,
         binding: Binding,
     ) -> Result<(), ConfigError>;
 
-    /// Checks that outputs of the next epoch's committee are what users of this one's expect. Where users
-    /// learn the keys of each epoch, and the epoch is in the input, every committee is.
+    /// Checks that users of this epoch's committee can also verify the outputs of the next one. If users
+    /// learn the keys of each epoch, and the epoch is in the input, every next committee passes.
     ///
     /// # Errors
-    /// If they would verify under another key where users know one only.
+    /// If outputs would verify under another key although users know only one.
     fn check_handover(
         before: &Self::Committee,
         after: &Self::Committee,
     ) -> Result<(), OtherGroupKey>;
 
-    /// Encodings of all public keys, of the group and of shares: two of one secret in one group are equal.
+    /// Encodings of all public keys, of the group and of shares. Two keys of one secret in one group are
+    /// equal.
     fn public_keys(committee: &Self::Committee) -> BTreeSet<Vec<u8>>;
 
-    /// Weight that a partial of `party` counts for by now: its holding, or nothing before its key is
-    /// here.
+    /// The weight that `party`'s partial counts now: its holding, or 0 while its key is missing.
     fn weight(committee: &Self::Committee, party: Party) -> u128 {
         if Self::LateKeys::has_key(committee, party) { Self::holding(committee, party) } else { 0 }
     }
 
-    /// Weight that counts by now, all parties together.
+    /// The weight that counts now, of all parties together.
     fn counted(committee: &Self::Committee) -> u128 {
         parties::<Self>(committee).map(|party| Self::weight(committee, party)).sum()
     }
 
-    /// Lets a party count.
+    /// Adds a party's key, so that the party counts.
     ///
     /// # Errors
     /// If the key is of another committee, or the party counts already.
@@ -214,28 +216,28 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     }
 }
 
-/// An output and what shows it.
+/// An output with its proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combined<S: Function> {
     /// The function's value for the slot.
     pub output: S::Output,
-    /// The evidence beside the output; empty if the output shows itself.
+    /// The proof of the output; empty if the output needs none.
     pub proof: S::Proof,
 }
 
-/// A function as one of the parties evaluates it.
+/// A party's own side of a function: its secret and its evaluation.
 pub trait Scheme: Function {
-    /// A party's own side of one path.
+    /// A party's secret on one path.
     type Secret: Debug + Send + Sync;
 
-    /// The party's partial: the same input gives the same one, also after a restart. `None` if the key
-    /// is for other inputs.
+    /// The party's partial. The same input always gives the same partial, also after a restart. `None` if the
+    /// key is for other inputs.
     fn evaluate(secret: &Self::Secret, input: &Self::Input) -> Option<Self::Partial>;
 
-    /// Checks that the secret is this party's in the committee.
+    /// Checks that the secret belongs to this party in the committee.
     ///
     /// # Errors
-    /// [`ConfigError::WrongKey`]
+    /// [`ConfigError::WrongKey`], if it does not.
     fn check_secret(
         committee: &Self::Committee,
         me: Party,
@@ -244,12 +246,12 @@ pub trait Scheme: Function {
         context: &Context,
     ) -> Result<(), ConfigError>;
 
-    /// Checks that the keys of the two paths share one secret and nothing else; and that this party's own
-    /// secrets, if it has them, have nothing in common, where its public keys may not be known yet.
+    /// Checks that the keys of the two paths share one secret and nothing else. If this party has secrets,
+    /// also checks that they have nothing in common; the party's public keys may not be known yet.
     ///
     /// # Errors
-    /// If a fast partial would say something about a slow one, or the paths would give two outputs;
-    /// [`ConfigError::OnePath`] where there is nothing that a second path could be for.
+    /// If a fast partial would say something about a slow one, or if the paths would give two outputs.
+    /// [`ConfigError::OnePath`] if the scheme has no use for a second path.
     fn check_paths(
         me: Party,
         slow: &Sharing<Self>,
@@ -261,23 +263,23 @@ pub trait Scheme: Function {
 /// One path's committee and this party's secret in it.
 #[derive(Debug)]
 pub struct Sharing<S: Scheme> {
-    /// Who holds which shares, and the keys known so far.
+    /// Which party holds which shares, and the public keys known so far.
     pub committee: S::Committee,
-    /// `None` if this party holds no shares: it collects and reveals like all others.
+    /// This party's secret. `None` if it holds no shares; it still collects partials and reveals outputs.
     pub secret: Option<S::Secret>,
 }
 
 impl<S: Scheme> Sharing<S> {
-    /// What a party has a use for: the secret of one that holds nothing evaluates nothing.
+    /// Drops the secret of a party that holds nothing, because it cannot evaluate anything.
     pub(crate) fn used_by(self, me: Party) -> Self {
         let secret = self.secret.filter(|_| S::holding(&self.committee, me) > 0);
         Self { secret, ..self }
     }
 }
 
-/// A function whose outputs are unpredictable.
+/// A function whose outputs nobody can predict.
 ///
-/// A certificate is not, whoever signs it:
+/// A certificate is predictable, whoever signs it:
 /// ```compile_fail,E0599
 /// use beacon::{MultiSig, Reveal};
 /// fn draw(reveal: &Reveal<MultiSig>) -> [u8; 32] {
@@ -285,7 +287,7 @@ impl<S: Scheme> Sharing<S> {
 /// }
 /// ```
 pub trait Random: Function {
-    /// 32 bytes that nobody could foresee.
+    /// 32 random bytes that nobody could predict.
     fn randomness(output: &Self::Output) -> [u8; 32];
 }
 
@@ -299,7 +301,7 @@ pub(crate) fn parties<S: Function>(
 /// Checks that partials weigh enough for an output, whether they are right or wrong.
 ///
 /// # Errors
-/// [`PartialsError::BelowThreshold`]
+/// [`PartialsError::BelowThreshold`], with the weight that is there and the weight that is needed.
 pub fn check_weight<S: Function>(
     committee: &S::Committee,
     partials: &BTreeMap<Party, S::Partial>,
@@ -309,27 +311,28 @@ pub fn check_weight<S: Function>(
     if got < need { Err(PartialsError::BelowThreshold { got, need }) } else { Ok(()) }
 }
 
-/// Why partials gave no output, in what the scheme counts.
+/// Why partials gave no output. Weights are in the unit that the scheme counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartialsError {
-    /// The driver's mistake: the key is for other inputs. A beacon's configuration excludes it.
+    /// A mistake of the driver: the key is for other inputs. The check of the configuration excludes it.
     #[error("the committee's key is not for this input")]
     Input,
-    /// The driver's mistake: partials of parties that do not count are not asked for.
+    /// A mistake of the driver: the party does not count, so its partials are not asked for.
     #[error("{party} has no key that a partial could be checked against")]
     NotCounted {
-        /// Who.
+        /// The party whose key is missing.
         party: Party,
     },
-    /// Wait for more and try again. Nothing was verified.
+    /// There is too little weight. Wait for more partials and try again. Nothing was verified.
     #[error("partials weigh {got}, threshold is {need}")]
     BelowThreshold {
         /// Weight of all partials given.
         got: u128,
-        /// Weight an output takes.
+        /// The weight that an output needs.
         need: u128,
     },
-    /// Known to us alone; convincing others takes the culprits' signed messages.
+    /// Some partials are wrong. Only this party knows it; to convince others, show the parties' signed
+    /// messages.
     #[error("{} partial(s) are not their parties' evaluations", culprits.len())]
     Faulty {
         /// Every party whose partial is wrong, and nobody else.
@@ -352,40 +355,41 @@ where
     }
 }
 
-/// Why an output that was shown is not believed.
+/// Why an output that a peer has shown is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownError {
-    /// Nobody's fault: keys come late. Others may show it otherwise.
+    /// It depends on keys that are not known here. Nobody is at fault: keys may come late. Other peers may
+    /// show the output with other keys.
     #[error("rests on keys that are not admitted here")]
     NotCounted,
-    /// It is not the output.
+    /// It is not the output of the slot.
     #[error("not the output of the slot")]
     False,
 }
 
-/// A partial of a size that its party's weight does not give.
+/// A partial whose size does not fit its party's weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// A point for each share.
+    /// The partial does not have one point for each share.
     #[error("partial of {got} points, its party's weight is {need}")]
     Points {
-        /// Points there are.
+        /// How many points the partial has.
         got: usize,
-        /// Shares the party holds.
+        /// How many shares the party holds.
         need: u32,
     },
-    /// Shares for more ciphertexts than a slot has.
+    /// The partial is for more ciphertexts than a slot may have.
     #[error("partial for {got} ciphertexts, a slot has at most {most}")]
     Ciphertexts {
-        /// For how many there are shares.
+        /// For how many ciphertexts the partial has shares.
         got: usize,
-        /// The most.
+        /// The most ciphertexts of a slot.
         most: u32,
     },
 }
 
-/// A party's shares on the two paths must have nothing in common: one that is on both leaves on
-/// prefinalize and opens on the slow path.
+/// Checks that a party's shares on the two paths have nothing in common. A share that is on both paths would
+/// leave on prefinalize and open the slow path.
 fn disjoint(me: Party, slow: &[G2Affine], fast: &[G2Affine]) -> Result<(), ConfigError> {
     let slow: BTreeSet<_> = slow.iter().map(G2Affine::to_bytes).collect();
     if fast.iter().any(|key| slow.contains(&key.to_bytes())) {
@@ -395,7 +399,7 @@ fn disjoint(me: Party, slow: &[G2Affine], fast: &[G2Affine]) -> Result<(), Confi
     }
 }
 
-/// The next committee's outputs would verify under another key.
+/// The next committee has another group key, so its outputs would verify under another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the next committee has another group key")]
 pub struct OtherGroupKey;

@@ -23,27 +23,27 @@
 //!     }
 //! }
 //! ```
-//! A channel is a scheme with keys of its own, in [`Epochs`](crate::epochs::Epochs). Which ones there are is
-//! the chain's choice: a list of schemes ([`Channels`]), where each may be left out and each can be switched
-//! off alone. Every event of the engine goes to all of them; what they answer is tagged by channel. They
-//! share nothing else: a channel that lacks its output delays no other, and each obeys the contract by
+//! A channel is one scheme with its own keys, in [`Epochs`](crate::epochs::Epochs). The chain chooses its
+//! channels as a list of schemes ([`Channels`]). Each channel may be left out, and each can be switched off
+//! alone. Every event of the engine goes to all channels, and each answer names its channel. Channels share
+//! nothing else: a channel that lacks its output delays no other, and each obeys the release contract by
 //! itself.
 //!
-//! What all channels say because of one event leaves in one [`Envelope`], after the records of all: one
-//! write to disk and one message for a prefinalize, however many channels there are.
+//! All messages that the channels send because of one event leave in one [`Envelope`], after the records of
+//! all channels. So a prefinalize costs one write to disk and one message, however many channels there are.
 //!
-//! | bytes of an envelope | what                                                   |
+//! | bytes of an envelope | content                                                |
 //! |----------------------|--------------------------------------------------------|
 //! | epoch                | 8, little-endian                                       |
 //! | count                | 4, little-endian, from 1 to [`Envelope::MOST`]         |
 //! | each message         | channel (1) ‖ [`Message`](crate::Message)              |
 //!
-//! **One secret, one purpose.** Channels have one scheme each, and each scheme its own domains; a `Stack`
-//! refuses two channels with a public key in common, of the group or of a share, at the start and at
-//! every handover. Keys of the engine are not known here: that its votes are under others is up to who
-//! makes the keys.
+//! **One secret, one purpose.** Each channel has one scheme, and each scheme has its own domain tags. A
+//! `Stack` refuses two channels with a common public key, of the group or of a share, at the start and at
+//! every handover. The keys of the engine are not known here. The program that makes the keys must see to it
+//! that the engine's votes use other keys.
 //!
-//! Elsewhere: what becomes of one channel (`beacon`), epochs ([`crate::epochs`]).
+//! See also: the beacon of one channel (`beacon`), and epochs ([`crate::epochs`]).
 mod channels;
 mod envelope;
 
@@ -61,50 +61,50 @@ use crate::epochs::{self, HandoverError};
 pub use self::channels::{AnyEpochs, Channel, ChannelOutput, Channels, Event, OfEpoch, OneOf};
 pub use self::envelope::Envelope;
 
-/// The most channels of a list: a channel's number is a byte.
+/// The most channels of a list. A channel's number is one byte.
 const MOST_CHANNELS: usize = 255;
 
-/// What must be found again after a crash: channel (1 byte) ‖ [`epochs::Record`].
+/// A record that must be found again after a crash: channel (1 byte) ‖ [`epochs::Record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Record {
-    /// Whose.
+    /// The channel that the record belongs to.
     pub channel: Channel,
-    /// The record.
+    /// The channel's own record.
     pub record: epochs::Record,
 }
 
-/// What happens to the beacons.
+/// Something that happens to the beacons.
 #[derive(Clone, Debug)]
 pub enum Input<L: Channels> {
-    /// For every channel: what the engine says, or that time has passed.
+    /// An event for every channel: from the engine, or that time has passed.
     All(Event),
-    /// An envelope of a peer, which is this party in the envelope's epoch.
+    /// An envelope of a peer. `from` is the peer's number in the envelope's epoch.
     Received {
-        /// The peer.
+        /// The peer that sent it.
         from: Party,
-        /// What it sent.
+        /// The envelope.
         envelope: Envelope<L>,
     },
-    /// A job ended.
+    /// A job has ended, with this verdict.
     Checked(Verdict<L>),
-    /// For one channel alone: a late key, a slot's content, a switch.
+    /// An input for one channel alone: a late key, a slot's content, a switch.
     Of(L::Input),
 }
 
-/// What the beacons want done, in this order.
+/// Something that the beacons want done, in this order.
 pub type Output<L> = protocol::Output<Record, Effect<L>>;
 
-/// What the beacons want done, their records aside.
+/// Something that the beacons want done, other than storing a record.
 #[derive(Clone, Debug)]
 pub enum Effect<L: Channels> {
-    /// Send this.
+    /// Send this envelope.
     Send {
-        /// To whom, in the envelope's epoch.
+        /// The recipient, by its number in the envelope's epoch, or all.
         to: Recipient<Party>,
-        /// What.
+        /// The envelope.
         envelope: Envelope<L>,
     },
-    /// Run this anywhere and bring the verdict back.
+    /// Run this job anywhere, and give its verdict back as [`Input::Checked`].
     Check(Job<L>),
     /// Everything else: reveals, faults, refusals.
     Of(L::Effect),
@@ -114,39 +114,39 @@ pub enum Effect<L: Channels> {
 #[derive(Clone, Debug)]
 pub struct Job<L: Channels>(L::Job);
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<L: Channels>(L::Verdict);
 
-/// Why beacons do not stand side by side.
+/// Why a stack is not made or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StackError {
-    /// One secret for two purposes.
+    /// Two channels have a common key: one secret would serve two purposes.
     #[error("{first} and {second} have a public key in common")]
     SharedKey {
-        /// A channel.
+        /// The channel that comes first in the list.
         first: Channel,
-        /// Another.
+        /// The other channel.
         second: Channel,
     },
-    /// There is no such channel to hand over.
+    /// The channel to hand over is not in use.
     #[error("{0} is not in use")]
     Unused(Channel),
-    /// Written by a program with more channels: what they promised would be forgotten.
+    /// A program with more channels wrote this record. The promises of those channels would be forgotten.
     #[error("a record is of {channel}, and there are {count}")]
     UnknownChannel {
-        /// Whose record it is.
+        /// The channel of the record.
         channel: Channel,
         /// How many channels the list has.
         count: usize,
     },
-    /// A channel's number is a byte.
+    /// The list has too many channels: a channel's number is one byte.
     #[error("{count} channels, at most {MOST_CHANNELS} can be told apart")]
     TooMany {
         /// How many channels the list has.
         count: usize,
     },
-    /// The channel's own reason.
+    /// The epochs of the channel refuse the handover.
     #[error(transparent)]
     Handover(#[from] HandoverError),
 }
@@ -190,10 +190,10 @@ impl<L: Channels> Machine for Stack<L> {
 }
 
 impl<L: Channels> Stack<L> {
-    /// Beacons that go on as they are, each from [its records](records_of).
+    /// Makes a stack from the channels, each made from [its records](records_of).
     ///
     /// # Errors
-    /// If two of them have a key in common.
+    /// If two channels have a common key, or if there are too many channels.
     pub fn new(channels: L::Epochs) -> Result<Self, StackError> {
         let count = L::COUNT;
         if count > MOST_CHANNELS {
@@ -205,19 +205,21 @@ impl<L: Channels> Stack<L> {
         Ok(stack)
     }
 
-    /// The next committee of a channel, as [`Epochs::hand_over`](crate::epochs::Epochs::hand_over).
+    /// Hands a channel over to its next committee, as
+    /// [`Epochs::hand_over`](crate::epochs::Epochs::hand_over).
     ///
     /// # Errors
-    /// If the channel is not in use, its next committee does not follow, or has a key of another channel.
+    /// If the channel is not in use, if its next committee does not follow, or if that committee has a key of
+    /// another channel.
     pub fn hand_over(&mut self, next: L::Config) -> Result<(), StackError> {
         self.hand_over_again(next, &[])
     }
 
-    /// As [`Self::hand_over`], for a party that comes to the boundary again because it restarted: `records`
-    /// are what it has on record, of any channel and epoch.
+    /// As [`Self::hand_over`], for a party that reaches the boundary again because it restarted. `records`
+    /// are all its records, of any channel and epoch.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::hand_over`].
     pub fn hand_over_again(
         &mut self,
         next: L::Config,
@@ -229,23 +231,24 @@ impl<L: Channels> Stack<L> {
         Ok(())
     }
 
-    /// The next committees are without this party, as [`Epochs::leave`](crate::epochs::Epochs::leave).
+    /// Tells all channels that their next committees are without this party, as
+    /// [`Epochs::leave`](crate::epochs::Epochs::leave).
     ///
     /// # Errors
-    /// Of the first channel that cannot end there; those before it have.
+    /// The error of the first channel that cannot end there. The channels before it have ended.
     pub fn leave(&mut self, first: Slot) -> Result<(), StackError> {
         L::leave(&mut self.channels, first)?;
         self.collect();
         Ok(())
     }
 
-    /// The channels.
+    /// The channels, for reading.
     #[must_use]
     pub const fn channels(&self) -> &L::Epochs {
         &self.channels
     }
 
-    /// The fewest records that restore what must not be forgotten.
+    /// The fewest records that restore everything that must not be forgotten.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Record> {
         let each = (0..).map(Channel::new).zip(L::each(&self.channels));
@@ -256,7 +259,7 @@ impl<L: Channels> Stack<L> {
         each.flat_map(of).collect()
     }
 
-    /// The first slot of which a channel that is in use has not said its last.
+    /// The first slot that some channel in use has not finished.
     #[must_use]
     pub fn head(&self) -> Slot {
         let each = L::each(&self.channels).into_iter().flatten();
@@ -269,21 +272,21 @@ impl<L: Channels> Stack<L> {
         L::each(&self.channels).into_iter().flatten().filter_map(AnyEpochs::last_final).max()
     }
 
-    /// The first slot of the oldest epoch of a channel; `None` if the channel is not in use.
+    /// The first slot of the oldest epoch that a channel keeps; `None` if the channel is not in use.
     #[must_use]
     pub fn first(&self, channel: Channel) -> Option<Slot> {
         let each = L::each(&self.channels);
         each.get(usize::from(channel.place())).copied().flatten().map(AnyEpochs::first)
     }
 
-    /// The newest epoch of all channels.
+    /// The newest epoch of any channel.
     #[must_use]
     pub fn newest(&self) -> EpochId {
         let each = L::each(&self.channels).into_iter().flatten();
         each.map(AnyEpochs::newest).max().unwrap_or(EpochId::new(0))
     }
 
-    /// How many bytes an envelope of each party has at most, in each epoch that is here.
+    /// The length in bytes of the longest envelope of each party, in each epoch that is kept here.
     #[must_use]
     pub fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize> {
         let mut longest: BTreeMap<_, usize> = BTreeMap::new();
@@ -296,7 +299,7 @@ impl<L: Channels> Stack<L> {
         longest
     }
 
-    /// Takes what the channels want done, and puts into one envelope what goes to the same parties.
+    /// Collects the outputs of the channels, and puts messages to the same parties into one envelope.
     fn collect(&mut self) {
         let outputs = std::iter::from_fn(|| L::poll(&mut self.channels, Channel::new(0)));
         let outputs = outputs.map(|output| output.map(|record| record, effect));
@@ -316,13 +319,13 @@ fn effect<L: Channels>(output: ChannelOutput<L>) -> Effect<L> {
 }
 
 impl<L: Channels> Job<L> {
-    /// Does the work of the job's channel.
+    /// Runs the job.
     #[must_use]
     pub fn run(&self) -> Verdict<L> {
         Verdict(L::run(&self.0))
     }
 
-    /// The channel's own job.
+    /// The job as its channel knows it.
     #[must_use]
     pub const fn of_channel(&self) -> &L::Job {
         &self.0
@@ -330,17 +333,17 @@ impl<L: Channels> Job<L> {
 }
 
 impl<L: Channels> Verdict<L> {
-    /// What came of [`Job::of_channel`].
+    /// The verdict of a job, from the result of [`Job::of_channel`].
     #[must_use]
     pub const fn new(of_channel: L::Verdict) -> Self {
         Self(of_channel)
     }
 }
 
-/// The records of one channel, for [`Epochs::new`](crate::epochs::Epochs::new).
+/// Picks the records of one channel, for [`Epochs::new`](crate::epochs::Epochs::new).
 ///
 /// # Errors
-/// If a record is of a channel that the list does not have.
+/// If a record belongs to a channel that the list does not have.
 pub fn records_of<L: Channels>(
     records: &[Record],
     channel: Channel,
@@ -354,7 +357,7 @@ pub fn records_of<L: Channels>(
     Ok(own.map(|record| record.record).collect())
 }
 
-/// No public key in two channels, those of a channel's next committee included.
+/// Checks that no public key is in two channels, including the keys of a channel's next committee.
 fn check_keys<L: Channels>(
     channels: &L::Epochs,
     next: Option<&L::Config>,

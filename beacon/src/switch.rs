@@ -1,37 +1,39 @@
-//! The kill switch: what a beacon does from a slot on.
+//! The kill switch: turns a beacon, or its fast path, off and on from a slot on.
 //!
 //! | [`Mode`] | leaves on prefinalize | leaves on finalize | partials of peers      | the slot is reported as    |
 //! |----------|-----------------------|--------------------|------------------------|----------------------------|
-//! | `On`     | what the paths say    | what they say      | counted                | revealed, or skipped       |
-//! | `Late`   | nothing               | what they say      | counted, but no fast   | revealed, or skipped       |
+//! | `On`     | as the paths say      | as the paths say   | counted                | revealed, or skipped       |
+//! | `Late`   | nothing               | as the paths say   | counted, but not fast ones | revealed, or skipped   |
 //! | `Off`    | nothing               | nothing            | dropped, none answered | [`Off`](crate::Effect::Off), in its turn |
 //!
-//! A switch holds for its slot and all later ones, and what was planned for them is forgotten: whoever
-//! switches off need not know what was planned before, and no plan made before switches on again. A
+//! A switch holds for its slot and all later ones. Earlier switches for these slots are forgotten. So an
+//! operator can switch off without knowing what was planned before, and no earlier plan switches on again. A
 //! window is two switches, off and then on.
 //!
-//! The mode of a slot is fixed when the slot is final; a switch for it comes too late and is refused.
-//! So all parties agree on the mode of every slot if the chain names a slot that is final nowhere when
-//! it is told: further ahead than the engine's parties are apart. A switch that only one party is told
-//! is that party's own: the others go on without its partials.
+//! The mode of a slot is fixed when the slot is final; a later switch for it is refused. All parties agree on
+//! the mode of every slot if the chain names a slot that is not final at any party when the party is told. So
+//! name a slot further ahead than the engine's parties are apart. A switch that only one party is told
+//! affects that party only: the others continue without its partials.
 //!
-//! A party that was away may know slots to be final before it learns that the chain had switched them off;
-//! nobody sends it partials of these, so it would wait for ever. [`Input::WasOff`](crate::Input::WasOff) is
-//! for that: off for some slots that are not reported yet, final or not, and whatever is planned for others
-//! stays. The other way round nothing is to be done: a slot that was reported as off stays reported. So a
-//! host that goes through the chain's past tells each switch before it tells that its slot is final.
+//! A party that was away may learn that slots are final before it learns that the chain had switched them
+//! off. Nobody sends it partials for these slots, so it would wait for ever.
+//! [`Input::WasOff`](crate::Input::WasOff) is for this case. It turns off some slots that are not reported
+//! yet, final or not, and keeps what is planned for other slots. In the opposite case there is no such
+//! input: a slot that was reported as off stays reported. So a host that replays the chain's past must
+//! report each switch before it reports that the slot of the switch is final.
 //!
-//! What left early before its slot was switched off has left. It stays on record, so that switched on
-//! again the slot is released for the same value or not at all; a result that was there before finality
-//! stays inside. A peer may not have been told yet: what it sends for a slot that is off is dropped, and
-//! is no fault. The record of a switch is durable before what follows from it; the fast path's first
-//! slot ([`Paths`](crate::Paths)) is a switch that the committee agreed on in advance.
+//! A partial that left before its slot was switched off cannot be taken back. Its record stays. So if the
+//! slot is switched on again, it is released for the same value or not at all. A result that was there
+//! before finality stays inside the beacon. A peer may not have been told of the switch yet, so a message
+//! for a slot that is off is dropped and is no fault. The record of a switch is durable before anything
+//! that follows from it. The first slot of the fast path ([`Paths`](crate::Paths)) is a switch that the
+//! committee agreed on in advance.
 use protocol::Slot;
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// Switches ahead that are kept; nobody plans as many.
+/// The most switches for later slots that are kept. Nobody needs to plan that many.
 const MOST: usize = 64;
 
 /// What a beacon does at a slot.
@@ -45,35 +47,35 @@ pub enum Mode {
     On,
 }
 
-/// A mode from a slot on.
+/// A change of the mode from a slot on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Switch {
-    /// The first slot that it holds for.
+    /// The first slot that the new mode holds for.
     pub from: Slot,
-    /// What it switches to.
+    /// The new mode.
     pub mode: Mode,
 }
 
-/// Why a switch changes nothing.
+/// Why a switch is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SwitchError {
-    /// What was said of final slots stands; what was reported stands in any case.
+    /// It starts too early: a switch cannot change final slots, and `WasOff` cannot change reported slots.
     #[error("{from} cannot be switched, the first slot that can is {first}")]
     Final {
-        /// Where the switch was to hold from.
+        /// The first slot of the refused switch.
         from: Slot,
         /// The slot after the last final one, or after the last that was reported.
         first: Slot,
     },
-    /// A bound on what is kept.
+    /// Too many switches are planned. Their number is bounded, because they are kept in memory.
     #[error("{most} switches are planned already")]
     TooMany {
-        /// The most.
+        /// The largest number of planned switches.
         most: usize,
     },
 }
 
-/// Which mode when.
+/// The mode of each slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     modes: BTreeMap<Slot, Mode>,
@@ -81,7 +83,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// What the committee agreed on.
+    /// The schedule that the committee agreed on: no fast path before `fast_from`.
     pub(crate) fn new(fast_from: Slot) -> Self {
         let start = Slot::new(0);
         Self {
@@ -94,7 +96,7 @@ impl Schedule {
         self.modes.range(..=slot).next_back().map_or(Mode::On, |(_, mode)| *mode)
     }
 
-    /// Takes a switch for `first` or a later slot; `false` if it changes nothing.
+    /// Takes a switch. It must start with `first` or a later slot. `false` if it changes nothing.
     pub(crate) fn switch(&mut self, switch: Switch, first: Slot) -> Result<bool, SwitchError> {
         let Switch { from, .. } = switch;
         if from < first {
@@ -105,7 +107,8 @@ impl Schedule {
         self.become_planned(next, first)
     }
 
-    /// Off from a slot to another, both included, and `first` or later; `false` if it changes nothing.
+    /// Turns off the slots `from` to `last`, both included. `from` must be `first` or later. `false` if it
+    /// changes nothing.
     pub(crate) fn close(
         &mut self,
         (from, last): (Slot, Slot),
@@ -130,7 +133,7 @@ impl Schedule {
         Ok(true)
     }
 
-    /// Takes a switch that was taken before.
+    /// Applies a switch from a record: it was checked when it was first taken.
     pub(crate) fn apply(&mut self, Switch { from, mode }: Switch) {
         drop(self.modes.split_off(&from));
         if self.modes.is_empty() || self.mode(from) != mode {
@@ -139,7 +142,7 @@ impl Schedule {
         self.switched = true;
     }
 
-    /// Takes a window that was taken before.
+    /// Applies a `WasOff` range from a record: it was checked when it was first taken.
     pub(crate) fn apply_off(&mut self, from: Slot, last: Slot) {
         if last < from {
             return;
@@ -154,14 +157,14 @@ impl Schedule {
         }
     }
 
-    /// Forgets what no slot from this one on needs.
+    /// Forgets modes that no slot from this one on needs.
     pub(crate) fn forget_before(&mut self, slot: Slot) {
         if let Some((&last, _)) = self.modes.range(..=slot).next_back() {
             self.modes = self.modes.split_off(&last);
         }
     }
 
-    /// What restores it on top of what the committee agreed on.
+    /// The switches that restore this schedule, starting from the one that the committee agreed on.
     pub(crate) fn switches(&self) -> impl Iterator<Item = Switch> {
         let kept = self.modes.iter().filter(|_| self.switched);
         kept.map(|(&from, &mode)| Switch { from, mode })

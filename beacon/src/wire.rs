@@ -1,4 +1,4 @@
-//! What travels between beacons and what a beacon stores, in Borsh.
+//! Messages between beacons, and records that a beacon stores. Both are encoded in Borsh.
 //!
 //! | message   | bytes                                                     |
 //! |-----------|-----------------------------------------------------------|
@@ -9,15 +9,16 @@
 //! | `AskHead` | `4` ‖ life (16)                                           |
 //! | `Head`    | `5` ‖ life (16) ‖ slot (8)                                |
 //!
-//! An output is shown as 48 bytes with threshold BLS, and with the weighted VUF as the partials that it
-//! was combined from, `k` (4) ‖ `k` times party (4) ‖ σ, by party.
+//! With threshold BLS an output is shown as 48 bytes. With the weighted VUF it is shown as the partials
+//! that it was combined from: `k` (4) ‖ `k` times party (4) ‖ σ, in the order of the parties.
 //!
 //! σ is 96 bytes with the weighted VUF; with threshold BLS it is the weight `w` (4) ‖ `w` points (48 each).
-//! Decoding checks that these are canonical points of the prime-order subgroup and not the identity;
-//! whether they are as many as the party's weight is checked on arrival, whether they are right is
-//! checked late, see `collector`. Decoding costs a subgroup check for each point: a link refuses frames
-//! longer than [`Beacon::longest_message`](crate::Beacon::longest_message) before it decodes them. Messages carry neither sender nor chain: the
-//! link authenticates the one, and a partial of another chain or epoch fails its check.
+//! Decoding checks that these are canonical points of the prime-order subgroup and not the identity. On
+//! arrival it is checked that their number is the party's weight. Whether they are right is checked late, see
+//! `collector`. Decoding costs a subgroup check for each point. So a link must refuse frames longer than
+//! [`Beacon::longest_message`](crate::Beacon::longest_message) before it decodes them. Messages contain
+//! neither sender nor chain: the link authenticates the sender, and a partial of another chain or epoch
+//! fails its check.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -27,95 +28,97 @@ use contract::Path;
 use contract::lost::LifeId;
 use protocol::{Slot, Value, View};
 
-/// What beacons send each other.
+/// A message between beacons.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Message<S: Function> {
-    /// A party's evaluation.
+    /// The sender's partial: its evaluation for one slot.
     Partial {
-        /// Under which sharing.
+        /// The path, that is the sharing, of the partial.
         path: Path,
-        /// Of which slot.
+        /// The slot that was evaluated.
         slot: Slot,
-        /// Of which value; present if and only if outputs depend on it.
+        /// The value of the slot; present if and only if outputs depend on it.
         value: Option<Value>,
-        /// The evaluation.
+        /// The partial itself.
         partial: S::Partial,
     },
-    /// The slot is final here and its output is missing: send again what you released on finalize.
+    /// The slot is final here and its output is missing: send again the partial that you released on
+    /// finalize.
     Request {
-        /// Which slot.
+        /// The slot without output.
         slot: Slot,
     },
-    /// Slots are final here and their outputs missing: send what came out.
+    /// Slots are final here and their outputs are missing: send the outputs.
     Show {
-        /// The first of them.
+        /// The first of these slots.
         first: Slot,
-        /// How many in a row.
+        /// How many slots, from the first on without gaps.
         count: u32,
     },
-    /// What came out.
+    /// The output of a slot, as an answer to `Show`.
     Shown {
-        /// Of which slot.
+        /// The slot of the output.
         slot: Slot,
-        /// By which path.
+        /// The path that completed first.
         path: Path,
-        /// The output, as the scheme shows it to who was not there.
+        /// The output, in the form for parties that did not collect the partials.
         shown: S::Shown,
     },
-    /// This party goes on from records that may be an older copy: say where you are.
+    /// This party continues from records that may be an older copy: send your position.
     AskHead {
-        /// The asker's, for the answer.
+        /// The life of the asking party. The answer repeats it.
         life: LifeId,
     },
-    /// Where the sender is.
+    /// The position of the sender, as an answer to `AskHead`.
     Head {
-        /// The asker's.
+        /// The life that the asking party named.
         life: LifeId,
-        /// The first slot that the sender has said nothing of.
+        /// The first slot about which the sender has said nothing.
         next: Slot,
     },
 }
 
-/// What a beacon must find again after a crash. Oldest first; later records add to earlier ones.
+/// What a beacon must find again after a crash. Records are read oldest first; later ones add to earlier
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Record {
     /// This party released a partial of the slot on prefinalizing this value.
     Released {
-        /// The slot.
+        /// The slot of the partial.
         slot: Slot,
-        /// The one value it may ever be repeated for.
+        /// The only value for which this release may ever be repeated.
         value: Value,
     },
-    /// The slot is final; `None` if it was skipped.
+    /// The slot is final.
     Finalized {
-        /// The slot.
+        /// The final slot.
         slot: Slot,
-        /// Its value.
+        /// Its value; `None` if the slot was skipped.
         value: Option<Value>,
     },
     /// This party gave up on this view and all earlier ones.
     Abandoned {
-        /// The view.
+        /// The latest view that is given up.
         view: View,
     },
-    /// The slot's output was handed over. May be written late: losing it repeats the same output.
+    /// The slot's output was handed over. It may be written late: if it is lost, the same output is repeated.
     Revealed {
-        /// The slot.
+        /// The slot whose output was handed over.
         slot: Slot,
     },
-    /// The beacon was switched; earlier switches for the slot and later ones are forgotten.
+    /// The beacon was switched. Earlier switches for this slot and later ones are forgotten.
     Switched(Switch),
-    /// These slots were off; switches for others stand.
+    /// These slots were off. Switches for other slots stand.
     WasOff {
-        /// The first of them.
+        /// The first slot that was off.
         first: Slot,
-        /// The last.
+        /// The last slot that was off.
         last: Slot,
     },
 }
 
 impl<S: Function> Message<S> {
-    /// About which slot it is, or from which on; `None` if it is about none.
+    /// The slot that the message is about, or the first of several; `None` if it is about no slot.
     #[must_use]
     pub const fn slot(&self) -> Option<Slot> {
         match self {
@@ -127,7 +130,7 @@ impl<S: Function> Message<S> {
         }
     }
 
-    /// Whether it is a partial that leaves with the vote for this slot.
+    /// Whether the message is a partial that leaves with the vote for slot `at`.
     #[must_use]
     pub fn is_early(&self, at: Slot) -> bool {
         matches!(self, Self::Partial { path: Path::Fast | Path::Tight, slot, .. } if *slot == at)

@@ -1,14 +1,15 @@
-//! The words that every protocol shares, and what a protocol is.
+//! The words that every protocol shares, and the interface of a protocol.
 //!
-//! [`Party`], [`Slot`], [`View`], [`Value`] and [`Context`] say who, when and what about; they mean the
-//! same in the key generation, the beacon, an engine and a chain. None of them needs a curve.
+//! [`Party`], [`Slot`], [`View`], [`Value`] and [`Context`] name the parties, the times and the subjects of a
+//! protocol. They mean the same in the key generation, the beacon, an engine and a chain. No type here needs
+//! a curve.
 //!
-//! A [`Machine`] is a state machine without I/O: inputs go in through [`Machine::handle`], what it
-//! wants done comes out of [`Machine::poll`], and time is an argument. The same inputs at the same
-//! times give the same outputs everywhere, so a run can be replayed, simulated and checked.
+//! A [`Machine`] is a state machine without I/O. Inputs go in through [`Machine::handle`], outputs come out
+//! of [`Machine::poll`], and time is an argument. The same inputs at the same times give the same outputs
+//! everywhere, so a run can be replayed, simulated and checked.
 //!
-//! Some outputs are records: promises that must be durable before what follows them leaves. [`Output`]
-//! tells them from the rest, so that a journal can stand between machine and driver.
+//! Some outputs are records: they must be durable before the outputs that follow them are carried out.
+//! [`Output`] tells records from other outputs, so that a journal can stand between machine and driver.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -19,8 +20,8 @@ use core::time::Duration;
 
 pub use crate::words::{ChainId, Context, EpochId, Party, Slot, Value, View};
 
-/// A point in time, as nanoseconds since the driver's own start. Machines compare instants of one
-/// driver and know nothing of clocks.
+/// A point in time, as nanoseconds since the driver's own start. Machines compare instants of one driver,
+/// and read no clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant {
     since_start: Duration,
@@ -66,47 +67,47 @@ impl Sub for Instant {
     }
 }
 
-/// A protocol as a value.
+/// A protocol as a state machine, without I/O.
 ///
 /// The driver calls [`handle`](Self::handle) for every input and then [`poll`](Self::poll) until it
 /// gives `None`; it carries the outputs out in that order.
 pub trait Machine {
-    /// What happens to the machine.
+    /// Something that happens to the machine.
     type Input;
-    /// What it must find again after a crash.
+    /// Something that the machine must find again after a crash.
     type Record;
-    /// What it wants done, its records aside.
+    /// Something that the machine wants done, other than storing a record.
     type Effect;
 
-    /// Takes one input. Never fails: what a peer does wrong comes out as an effect that names the peer.
+    /// Takes one input. Never fails: if a peer does something wrong, an effect names the peer.
     fn handle(&mut self, now: Instant, input: Self::Input);
 
-    /// The next thing to do, in the order in which it must be done.
+    /// The next output. Outputs come in the order in which they must be carried out.
     fn poll(&mut self) -> Option<OutputOf<Self>>;
 
-    /// When the machine wants to be handled again if nothing else happens first.
+    /// When the machine wants to be handled again, if nothing else happens first.
     fn wake_at(&self) -> Option<Instant>;
 }
 
 /// One thing that a machine wants done.
 ///
-/// Records and notes are of one type: a journal is one sequence, and a restart reads it without asking
+/// Records and notes have the same type: a journal is one sequence, and a restart reads it without asking
 /// how urgent each entry was when it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<R, E> {
-    /// A record that is durable before any later effect is carried out.
+    /// A record that must be durable before any later effect is carried out.
     Keep(R),
-    /// A record that is written some time: losing it repeats what is harmless to repeat.
+    /// A record that may become durable later. If it is lost, something harmless is repeated.
     Note(R),
-    /// Something to carry out: send, compute, reveal, accuse.
+    /// An effect to carry out: send, compute, reveal, accuse.
     Do(E),
 }
 
-/// The outputs of a machine.
+/// The outputs of machine `M`.
 pub type OutputOf<M> = Output<<M as Machine>::Record, <M as Machine>::Effect>;
 
 impl<R, E> Output<R, E> {
-    /// The same output of a machine that contains the one that it came from.
+    /// Turns an output of a machine into an output of a machine that contains it.
     pub fn map<S, F>(
         self,
         record: impl FnOnce(R) -> S,
@@ -119,11 +120,11 @@ impl<R, E> Output<R, E> {
         }
     }
 
-    /// The effect; of a record the output of a machine that contains the one that it came from. For a
-    /// machine that carries effects of its parts out itself.
+    /// Takes the effect out. Turns a record into an output of a machine that contains this one. For a
+    /// machine that carries out the effects of its parts itself.
     ///
     /// # Errors
-    /// The record.
+    /// The record, as an output of the containing machine.
     pub fn split<S, F>(self, record: impl FnOnce(R) -> S) -> Result<E, Output<S, F>> {
         match self {
             Self::Keep(own) => Err(Output::Keep(record(own))),
@@ -132,7 +133,7 @@ impl<R, E> Output<R, E> {
         }
     }
 
-    /// What is to be carried out; `None` for a record.
+    /// The effect; `None` for a record.
     pub fn effect(self) -> Option<E> {
         match self {
             Self::Do(effect) => Some(effect),
@@ -142,7 +143,7 @@ impl<R, E> Output<R, E> {
 }
 
 impl<R, E> Output<R, Option<E>> {
-    /// A record as it is, and an effect if there is one.
+    /// Keeps records as they are, and effects that are present. `None` for an absent effect.
     pub fn transpose(self) -> Option<Output<R, E>> {
         match self {
             Self::Keep(record) => Some(Output::Keep(record)),
@@ -152,7 +153,7 @@ impl<R, E> Output<R, Option<E>> {
     }
 }
 
-/// Whom a message is for.
+/// The recipient of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recipient<P> {
     /// Everybody but the sender.

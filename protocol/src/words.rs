@@ -1,13 +1,13 @@
-//! The words that every protocol shares: who, when, what about, and to whom.
+//! The words that every protocol shares: parties, times, subjects and chains.
 //!
 //! A slot gets exactly one output. A view is one attempt of the engine at a slot; views are ordered by
-//! slot, then attempt. Tendermint has height and round; in Jolteon a round is both slot and view, and
-//! its attempt is 0. Neither view nor attempt ever enters a threshold function.
+//! slot, then by attempt. In Tendermint they are height and round. In Jolteon a round is both slot and view,
+//! and its attempt is 0. Neither view nor attempt ever enters a threshold function.
 use core::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// A member of the committee, by position.
+/// A member of the committee, named by its position.
 ///
 /// ```compile_fail,E0308
 /// use prefinal_protocol::Party;
@@ -18,7 +18,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 )]
 pub struct Party(u32);
 
-/// Identifies a chain; a hash of its genesis, say.
+/// Identifies a chain, for example by a hash of its genesis.
 ///
 /// ```compile_fail,E0308
 /// use prefinal_protocol::ChainId;
@@ -29,7 +29,7 @@ pub struct Party(u32);
 )]
 pub struct ChainId([u8; 32]);
 
-/// Counts the committees of a chain.
+/// Numbers the committees of a chain.
 ///
 /// ```compile_fail,E0308
 /// use prefinal_protocol::EpochId;
@@ -40,7 +40,7 @@ pub struct ChainId([u8; 32]);
 )]
 pub struct EpochId(u64);
 
-/// What gets exactly one output: a height, or the engine's round. The view is never part of it.
+/// The unit that gets exactly one output: a height, or the engine's round. The view is never part of it.
 ///
 /// ```compile_fail,E0308
 /// use prefinal_protocol::Slot;
@@ -67,11 +67,11 @@ pub struct Slot(u64);
 pub struct View {
     /// The slot that the engine tries to finalize.
     pub slot: Slot,
-    /// Which attempt at it, from 0.
+    /// The number of the attempt at the slot, counted from 0.
     pub attempt: u32,
 }
 
-/// What the engine finalizes in a slot, by its hash.
+/// The value that the engine finalizes in a slot, named by its hash.
 ///
 /// ```compile_fail,E0308
 /// let value: prefinal_protocol::Value = [0_u8; 32];
@@ -81,14 +81,14 @@ pub struct View {
 )]
 pub struct Value([u8; 32]);
 
-/// The chain and epoch a message belongs to.
+/// The chain and epoch that a message belongs to.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct Context {
-    /// The chain, so that nothing made for it passes on another.
+    /// The chain, so that a message made for it is not valid on another.
     pub chain: ChainId,
-    /// Which of its epochs.
+    /// The epoch of the chain.
     pub epoch: EpochId,
 }
 
@@ -105,7 +105,7 @@ impl Party {
         self.0
     }
 
-    /// Its position, for slices.
+    /// The position as an index into slices.
     #[must_use]
     pub fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
@@ -195,10 +195,10 @@ impl Value {
 }
 
 impl Context {
-    /// How many bytes [`Context::to_bytes`] gives.
+    /// The number of bytes that [`Context::to_bytes`] gives.
     pub const BYTES: usize = 40;
 
-    /// Chain and epoch, the epoch big-endian: a prefix for what is hashed or signed.
+    /// Chain, then epoch in big-endian: a prefix for data that is hashed or signed.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];

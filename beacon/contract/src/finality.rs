@@ -1,9 +1,9 @@
-//! What makes a value final, in stake, and what that asks of thresholds in weight.
+//! The stake that makes a value final, and the thresholds in weight that fit it.
 //!
-//! An engine counts stake, partials are counted by weight. A partial that leaves on prefinalize is safe
-//! only because a party that gathers enough of them has gathered a quorum of votes as well; and an output is
-//! sure to come only if the honest alone suffice for it. With `X` all stake, `q` the least stake that
-//! makes a value final (`t_fin` of Definition 5) and `f` the most that may be faulty:
+//! An engine counts stake; partials are counted by weight. A partial that leaves on prefinalize is safe only
+//! because a party that has gathered enough partials has also gathered a quorum of votes. And an output is
+//! certain to come only if the honest parties alone suffice for it. Let `X` be all stake, `q` the least stake
+//! that makes a value final (`t_fin` of Definition 5), and `f` the most stake that may be faulty:
 //!
 //! | path  | no set below this stake opens it | every set of this stake opens it |
 //! |-------|----------------------------------|----------------------------------|
@@ -11,8 +11,8 @@
 //! | fast  | `q`                              | (up to everything)               |
 //! | tight | `q`                              | `X − f`                          |
 //!
-//! Where weight *is* stake the threshold is the amount. Where it was rounded, [`Separation`] says which
-//! stake a threshold stands for, over all sets of parties.
+//! If weight *is* stake, the threshold is the amount in the table. If stake was rounded to weight,
+//! [`Separation`] says which stake a threshold stands for, over all sets of parties.
 //!
 //! Weights for which this holds come from `weighted_rounding`.
 use alloc::sync::Arc;
@@ -24,70 +24,71 @@ use weighted_rounding::{Ratio, Rounding, Separation, Stake, Weight};
 
 use crate::Path;
 
-/// What an engine's finality rests on, as shares of all stake. A property of the engine, and no setting.
+/// The shares of all stake on which an engine's finality rests. A property of the engine, not a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorum {
     above: Ratio,
     faulty_below: Ratio,
 }
 
-/// The stake that the engine counts, the weight that partials count, and what makes a value final.
+/// The stake that the engine counts, the weight that partials count, and the stake that makes a value final.
 #[derive(Clone, Debug)]
 pub struct Finality {
     stakes: Arc<[Stake]>,
-    /// `None` if every party's weight is its stake.
+    /// `None` if the weight of every party is its stake.
     rounded: Option<Arc<Separation>>,
     total: u128,
     quorum: u128,
     faulty: u128,
 }
 
-/// A threshold both ways.
+/// One threshold, in stake and in weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// What the engine counts.
+    /// The threshold as the engine counts it.
     pub stake: u128,
-    /// What partials count.
+    /// The threshold as partials are counted.
     pub weight: u128,
 }
 
-/// Why a stake table and a quorum say nothing about thresholds.
+/// Why a stake table and a quorum do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FinalityError {
-    /// Stakes and weights do not fit together, or are too large.
+    /// Stakes and weights do not fit together, or they are too large.
     #[error(transparent)]
     Weights(#[from] VerifyError),
-    /// No value would ever be final while all that may be faulty are silent.
+    /// While all parties that may be faulty are silent, no value would ever become final.
     #[error("finality takes a stake of {quorum}, the honest alone hold {honest}")]
     Unreachable {
-        /// What finality takes.
+        /// The least stake that makes a value final.
         quorum: u128,
-        /// What is honest at least.
+        /// The least stake that is honest.
         honest: u128,
     },
 }
 
-/// Why a threshold does not fit what makes a value final.
+/// Why a threshold does not fit the stake that makes a value final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThresholdError {
-    /// The output would be out before its value is final; on the slow path, before anybody honest says so.
+    /// The output could be computed before its value is final; on the slow path, before any honest party
+    /// says that it is final.
     #[error("{path} path opens from {got} on, and must not before {need}")]
     OpensEarly {
-        /// The path whose threshold it is.
+        /// The path that the threshold belongs to.
         path: Path,
         /// The threshold, and the least stake that reaches it.
         got: Amount,
-        /// The least stake that may open it, and the threshold for it.
+        /// The least stake that may open the path, and the threshold for it.
         need: Amount,
     },
-    /// The honest alone would not get the output.
+    /// The honest parties alone could not compute the output.
     #[error("{path} path opens for sure from {got} on, and the honest alone hold {most}")]
     OpensNever {
-        /// The path whose threshold it is.
+        /// The path that the threshold belongs to.
         path: Path,
-        /// The threshold, and the least stake that reaches it however it is spread.
+        /// The threshold, and the least stake that always reaches it, however the stake is spread.
         got: Amount,
-        /// What is honest at least, and the threshold that it reaches.
+        /// The least stake that is honest, and the threshold that it reaches.
         most: Amount,
     },
 }
@@ -96,7 +97,7 @@ impl Quorum {
     /// More than two thirds make a value final, and less than one third may be faulty.
     pub const BYZANTINE: Self = Self { above: Ratio::TWO_THIRDS, faulty_below: Ratio::ONE_THIRD };
 
-    /// Finality takes *more* than the one share, and *less* than the other may be faulty.
+    /// Finality takes *more* than the share `above`. *Less* than the share `faulty_below` may be faulty.
     ///
     /// ```
     /// # use contract::Quorum;
@@ -125,11 +126,10 @@ impl Quorum {
 }
 
 impl Finality {
-    /// For partials that are counted in exact stake: multi-signatures, or as many shares as there are
-    /// units of stake.
+    /// For partials that are counted in exact stake: multi-signatures, or one share for each unit of stake.
     ///
     /// # Errors
-    /// If there is no stake, more than 128 bits hold, or finality is out of reach.
+    /// If there is no stake, if the sum exceeds 128 bits, or if finality is out of reach.
     pub fn exact(stakes: &[Stake], quorum: Quorum) -> Result<Self, FinalityError> {
         Self::new(stakes, None, quorum)
     }
@@ -142,11 +142,11 @@ impl Finality {
         Self::rounded(rounding.stakes(), rounding.weights(), quorum)
     }
 
-    /// For partials that are counted in weights that were made of the stakes.
+    /// For partials that are counted in weights that were computed from the stakes.
     ///
     /// # Errors
-    /// If there is not one weight for each stake, one of them does not add up, or finality is out of
-    /// reach.
+    /// If there is not one weight for each stake, if one of the sums is wrong or too large, or if finality is
+    /// out of reach.
     pub fn rounded(
         stakes: &[Stake],
         weights: &[Weight],
@@ -189,13 +189,13 @@ impl Finality {
         Stake::new(self.faulty)
     }
 
-    /// The stake that is honest at least.
+    /// The least stake that is honest.
     #[must_use]
     pub const fn honest(&self) -> Stake {
         Stake::new(self.total.saturating_sub(self.faulty))
     }
 
-    /// A party's stake; nothing for one that is not of the committee.
+    /// A party's stake; 0 for a party that is not in the committee.
     #[must_use]
     pub fn stake(&self, party: Party) -> Stake {
         self.stakes.get(party.index()).copied().unwrap_or(Stake::ZERO)
@@ -207,8 +207,9 @@ impl Finality {
         self.stakes.len()
     }
 
-    /// The stake of peers among whom, whoever they are, an honest one has voted for what this party saw
-    /// become final: more than `X − q + f`, or all peers if they hold less.
+    /// The stake of peers that must be asked about what this party saw become final. In any set of peers with
+    /// this stake, at least one honest peer has voted for it. It is more than `X − q + f`, or all peers if
+    /// they hold less.
     #[must_use]
     pub fn witnesses(&self, party: Party) -> Stake {
         let others = self.total.saturating_sub(self.stake(party).get());
@@ -222,10 +223,10 @@ impl Finality {
         Stake::new(self.total)
     }
 
-    /// Checks the threshold, in weight, from which one path's partials give the output.
+    /// Checks the threshold of one path. It is the weight from which partials give the output.
     ///
     /// # Errors
-    /// If it opens before finality, or the honest alone do not reach it.
+    /// If the path opens before finality, or if the honest parties alone do not reach the threshold.
     pub fn check(&self, path: Path, threshold: u128) -> Result<(), ThresholdError> {
         self.check_secrecy(path, threshold)?;
         self.check_reconstruction(path, threshold)
@@ -257,7 +258,7 @@ impl Finality {
         Ok(())
     }
 
-    /// The weight that a party's partials count; nothing for one that is not of the committee.
+    /// The weight of a party's partials; 0 for a party that is not in the committee.
     #[must_use]
     pub fn weight(&self, party: Party) -> u128 {
         match &self.rounded {
@@ -268,13 +269,13 @@ impl Finality {
         }
     }
 
-    /// The least stake that reaches a threshold. Nobody reaches more than there is.
+    /// The least stake that reaches a threshold. `u128::MAX` if all parties together do not reach it.
     fn least_leaking(&self, threshold: u128) -> u128 {
         let Some(separation) = &self.rounded else { return threshold };
         narrow(threshold).and_then(|at| separation.least_leaking(at)).map_or(u128::MAX, Stake::get)
     }
 
-    /// The stake from which every set reaches a threshold.
+    /// The least stake from which every set reaches a threshold.
     fn least_sufficient(&self, threshold: u128) -> u128 {
         let Some(separation) = &self.rounded else { return threshold };
         let least = narrow(threshold).and_then(|at| separation.least_sufficient(at));
@@ -284,7 +285,7 @@ impl Finality {
     fn least_safe(&self, stake: u128) -> u128 {
         let Some(separation) = &self.rounded else { return stake };
         let least = separation.least_safe(Stake::new(stake));
-        // Where a quorum can be had from who holds no share, no threshold is safe.
+        // If parties without shares can form a quorum, no threshold is safe.
         least.map_or_else(|| u128::from(separation.total().get()).saturating_add(1), wide)
     }
 

@@ -1,9 +1,10 @@
 //! The release contract: when a partial may leave.
 //!
-//! A partial released for a value that does not become final is a leak: bias for randomness, the
+//! A partial that is released for a value that does not become final is a leak: biased randomness, the
 //! plaintext of an orphaned block, a certificate on a state that never was. Finalization counts votes
-//! *per view*, not per slot, so an engine that can vote for two values of one slot in two views would
-//! leak through a beacon that counts per slot. The rules ([`Rule`]), and where each is kept:
+//! *per view*, not per slot. A beacon counts partials per slot. So if an engine can vote for two values of
+//! one slot in two views, a beacon without rules would leak. The rules ([`Rule`]), and where each is
+//! enforced:
 //!
 //! | rule | says                                                                | where            |
 //! |------|---------------------------------------------------------------------|------------------|
@@ -11,21 +12,21 @@
 //! | 2    | early only in the slot's declared view, at most once per slot        | [`objections`]   |
 //! | 3    | never for ancestors that are prefinalized implicitly                 | [`objections`]   |
 //! | 4    | never after a timeout or nullify for that view or a later one        | [`objections`]   |
-//! | 5    | persist, then release; after a crash the same answer, and nothing else before peers say how much is lost | [`early`], [`lost`], the beacon |
+//! | 5    | persist, then release; after a crash the same answer, and no other until peers say how much is lost | [`early`], [`lost`], the beacon |
 //! | 6    | finalize releases the slow partial, always                           | [`late`]         |
 //! | 7    | an engine that cannot tell the view gets the slow path only          | [`objections`]   |
 //! | 8    | a skipped slot is reported, and released if inputs have no value     | [`bound_value`]  |
 //! | 9    | counted once per party and path, bounded ahead, dropped when finished | [`objections`], `collector` |
 //!
-//! Why attempt 0 alone is safe in Tendermint: f+1 honest precommits for v at round 0 lock f+1 parties
-//! there; a later polka for v' ≠ v would need one of them, and it unlocks only for an earlier polka.
-//! In Jolteon a party votes once per round, so a round is its own and only view.
+//! Why attempt 0 alone is safe in Tendermint: f+1 honest precommits for v at round 0 lock f+1 parties on v.
+//! A later polka for v' ≠ v would need one of them, and such a party unlocks only for an earlier polka. In
+//! Jolteon a party votes once per round, so a round has only one view: the round itself.
 //!
-//! Everything here is a pure function of what this party has told the world ([`Standing`]). There is
-//! *one* predicate for early release, never a union of two that are each safe alone: a beacon obeys
-//! every objection. They are listed one by one so that a model checker (`testing/model`) can run this
-//! very predicate without the objections of one rule and show what that rule is for; the beacon's guide
-//! tells what it found. No curve is needed to decide.
+//! Everything here is a pure function of what this party has told the world ([`Standing`]). There is *one*
+//! predicate for early release, never a union of two that are each safe alone: a beacon obeys every
+//! objection. The objections are listed one by one. So a model checker (`testing/model`) can run this same
+//! predicate without the objections of one rule, and show what the rule is for. The beacon's guide reports
+//! what it found. The decision needs no curve.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -48,7 +49,7 @@ pub use crate::binding::Binding;
 pub use crate::finality::{Amount, Finality, FinalityError, Quorum, ThresholdError};
 use crate::lost::Lost;
 
-/// Under which sharing a partial is, and so when it may leave.
+/// The sharing that a partial belongs to. It decides when the partial may leave.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
@@ -57,7 +58,7 @@ pub enum Path {
     Slow,
     /// Released on prefinalize under the fast sharing; the slow partial follows on finalize.
     Fast,
-    /// Released on prefinalize, or on finalize if it was not; there is one sharing only.
+    /// Released on prefinalize, or on finalize if it has not left before. There is one sharing only.
     Tight,
 }
 
@@ -82,7 +83,7 @@ pub enum Rule {
     Direct,
     /// 4: nothing leaves early for a view that this party gave up, or for one before it.
     GivenUp,
-    /// 5: what was said survives a crash.
+    /// 5: a release is durable before it leaves, and survives a crash.
     Durable,
     /// 6: finalize releases the slow partial, always.
     Always,
@@ -108,7 +109,7 @@ impl Rule {
         Self::Once,
     ];
 
-    /// From 1 to 9, as in the table above.
+    /// The number of the rule, from 1 to 9, as in the table of this crate.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -131,42 +132,42 @@ impl fmt::Display for Rule {
     }
 }
 
-/// What this party has told the world, as far as it restricts what it may still say.
+/// What this party has told the world, as far as it restricts what the party may still say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Early releases of slots that are not finished. What is finished needs no memory: rule 9
-    /// objects to all of it.
+    /// The early releases of slots that are not finished. Finished slots need no memory, because rule 9
+    /// objects to every release for them.
     pub released: BTreeMap<Slot, Value>,
     /// The latest view that this party gave up.
     pub abandoned: Option<View>,
-    /// What lives before this one may have released for without a record.
+    /// The slots that an earlier life may have released for without a record.
     pub lost: Lost,
-    /// The last slot that may leave early, the window beyond what is final here: else nobody could tell
-    /// later how far this party was. `None` for no bound.
+    /// The last slot that may be released early: the window after the final slots here. Without this bound,
+    /// nobody could tell later how far this party was. `None` for no bound.
     pub within: Option<Slot>,
 }
 
-/// What the engine claims when it prefinalizes, beside what the beacon knows of the slot.
+/// What the engine claims when it prefinalizes, and what the beacon knows of the slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Whose value is prefinalized.
+    /// The slot whose value is prefinalized.
     pub slot: Slot,
-    /// In which view the vote was cast.
+    /// The view in which the vote was cast.
     pub view: View,
-    /// The value.
+    /// The prefinalized value.
     pub value: Value,
-    /// What the slot was finalized with, if it was.
+    /// The final value of the slot, if the slot is final; `Some(None)` if it was skipped.
     pub finality: Option<Option<Value>>,
-    /// Whether the slot's output is out.
+    /// Whether the slot's output has been revealed.
     pub finished: bool,
 }
 
 /// An early release that the contract allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// Persist first.
+    /// The first release for the slot: persist the record before the partial leaves.
     First,
-    /// The record is durable already; the same answer again.
+    /// A repeated release: the record is durable already, and the answer is the same.
     Again,
 }
 
@@ -185,21 +186,21 @@ pub enum Withheld {
         /// The slot.
         slot: Slot,
     },
-    /// The party holds no shares.
+    /// This party holds no shares.
     #[error("{party} holds no shares")]
     NoShares {
         /// This party.
         party: Party,
     },
-    /// The host has not handed over what is in the value.
+    /// The host has not given the content of the value.
     #[error("content of {slot} for {value} is not here")]
     NoContent {
-        /// The slot.
+        /// The slot of the vote.
         slot: Slot,
-        /// What is prefinalized.
+        /// The value that is prefinalized.
         value: Value,
     },
-    /// Rule 9: the slot's output is out.
+    /// Rule 9: the slot's output has been revealed.
     #[error("{slot} is finished")]
     Finished {
         /// The slot.
@@ -213,70 +214,70 @@ pub enum Withheld {
     Implicit {
         /// The slot.
         slot: Slot,
-        /// Where the vote was cast.
+        /// The view in which the vote was cast.
         view: View,
     },
-    /// Rule 2: another view than the declared one.
+    /// Rule 2: the vote was cast in another view than the declared one.
     #[error("vote is in {view}, only attempt {declared} releases")]
     OtherView {
-        /// Where the vote was cast.
+        /// The view in which the vote was cast.
         view: View,
-        /// The attempt that would release.
+        /// The only attempt that releases.
         declared: u32,
     },
-    /// Rule 4: this party gave up on the view.
+    /// Rule 4: this party has given up the view.
     #[error("vote is in {view}, given up with {abandoned}")]
     Abandoned {
-        /// Where the vote was cast.
+        /// The view in which the vote was cast.
         view: View,
         /// The latest view that was given up.
         abandoned: View,
     },
-    /// Rule 5: a life before this one may have released the slot for another value.
+    /// Rule 5: an earlier life may have released the slot for another value.
     #[error("{slot} may have been released in a life that is not on record, {}", until(*first_free))]
     Lost {
         /// The slot.
         slot: Slot,
-        /// The first slot that was not; `None` while too few peers have said where they are.
+        /// The first slot that no earlier life released; `None` while too few peers have said where they are.
         first_free: Option<Slot>,
     },
-    /// Rule 5: so far ahead that a later life could not tell.
+    /// Rule 5: the slot is so far ahead that a later life could not know of the release.
     #[error("{slot} is ahead of {last}, the last within the window")]
     Ahead {
         /// The slot.
         slot: Slot,
-        /// The last that may leave early.
+        /// The last slot that may leave early.
         last: Slot,
     },
-    /// Rule 9: slots end with the last number, which has no slot after it.
+    /// Rule 9: the last slot number has no slot after it, so it has no output.
     #[error("{slot} is the last number there is and has no output")]
     LastSlot {
         /// The slot.
         slot: Slot,
     },
-    /// Rule 2: a second value for the slot.
+    /// Rule 2: the slot was released for another value before.
     #[error("{slot} was released for {released}, not for {value}")]
     OtherValue {
         /// The slot.
         slot: Slot,
-        /// What it was released for.
+        /// The value that it was released for.
         released: Value,
-        /// What is prefinalized now.
+        /// The value that is prefinalized now.
         value: Value,
     },
-    /// The slot is final without this value.
+    /// The slot is final with another value, or was skipped.
     #[error("{slot} is final without {value}")]
     NotFinal {
         /// The slot.
         slot: Slot,
-        /// What is prefinalized now.
+        /// The value that is prefinalized now.
         value: Value,
     },
 }
 
 impl Withheld {
-    /// The rule that objects; `None` if none does: there is nothing to release, or the engine
-    /// contradicts what it has finalized.
+    /// The rule that objects. `None` if no rule does: there is nothing to release, or the engine contradicts
+    /// what it has finalized.
     #[must_use]
     pub const fn rule(&self) -> Option<Rule> {
         match self {
@@ -300,8 +301,8 @@ fn until(first_free: Option<Slot>) -> String {
     first_free.map_or_else(unknown, |first| format!("as all before {first}"))
 }
 
-/// Everything that speaks against releasing a partial on this prefinalize; `declared` is the attempt
-/// that the engine names. A beacon releases only if there is nothing.
+/// All reasons against releasing a partial on this prefinalize. `declared` is the attempt that the engine
+/// declares for early release. A beacon releases only if there are none.
 pub fn objections(
     declared: Option<u32>,
     standing: &Standing,
@@ -323,7 +324,7 @@ pub fn objections(
         abandoned.map(|abandoned| Withheld::Abandoned { view, abandoned }),
         lost.then_some(Withheld::Lost { slot, first_free: standing.lost.first_free() }),
         last.map(|last| Withheld::Ahead { slot, last }),
-        // An engine that contradicts itself.
+        // The engine contradicts itself.
         finality
             .is_some_and(|last| last != Some(value))
             .then_some(Withheld::NotFinal { slot, value }),
@@ -333,10 +334,10 @@ pub fn objections(
     .flatten()
 }
 
-/// Whether a prefinalize may release a partial.
+/// Decides whether a prefinalize may release a partial.
 ///
 /// # Errors
-/// The first of the [`objections`], if there is any.
+/// The first of the [`objections`], if there are any.
 pub fn early(
     declared: Option<u32>,
     standing: &Standing,
@@ -351,8 +352,8 @@ pub fn early(
     }
 }
 
-/// Rule 6: which partial leaves on finalize, unless `sent` says that it left on prefinalize. Nothing
-/// else is asked, neither views nor whether the output is known already.
+/// Rule 6: whether the partial of this path leaves on finalize. `sent` says that it left on prefinalize. The
+/// answer depends on nothing else, neither on views nor on whether the output is known already.
 #[must_use]
 pub fn late(path: Path, sent: bool) -> bool {
     match path {
@@ -362,8 +363,8 @@ pub fn late(path: Path, sent: bool) -> bool {
     }
 }
 
-/// What enters the function beside chain, epoch and slot: `Some(None)` if nothing does. `None` if
-/// there is nothing to evaluate: rule 8 for inputs with a value, when the slot was skipped.
+/// The value that enters the function beside chain, epoch and slot; `Some(None)` if no value enters. `None`
+/// if there is nothing to evaluate: by rule 8, if inputs have a value and the slot was skipped.
 #[must_use]
 pub fn bound_value(binding: Binding, value: Option<Value>) -> Option<Option<Value>> {
     match binding {

@@ -1,9 +1,9 @@
-//! What a life before this one may have said, of which the records say nothing.
+//! What an earlier life of this party may have said without a record.
 //!
-//! A party goes on from its records and cannot tell whether they are the latest: a backup that was put
-//! back opens like any other journal. In the *lost life* behind it, this party may have released for
-//! slots that its records do not name, and must not release for another value now. Its records cannot
-//! say how far it was. Its peers can:
+//! A party continues from its records and cannot tell whether they are the latest ones: a restored backup
+//! opens like any other journal. In the *lost life* after the backup, this party may have released for slots
+//! that its records do not name. It must not release for another value now. Its records cannot say how far
+//! the lost life was. Its peers can:
 //!
 //! ```text
 //!   slots ──────┬───────────────┬──────────────┬───────────────────────►
@@ -14,23 +14,25 @@
 //!                               └► voted for by a quorum q, so every set of peers that holds more than
 //!                                  X − q + f has an honest one that says "I am at L, or further"
 //! ```
-//! 1. A party releases early for no slot further ahead than the window of the first that is not final
-//!    there ([`Withheld::Ahead`](super::Withheld::Ahead)). So the last one was at most `L + window`.
-//! 2. `L − 1` was final there, so stake `q` had voted for it or for a slot after it. Of these, `f` may be
-//!    faulty, and this party is one: at least `q − f` without its own stake are honest peers, who
-//!    remember. The other peers hold at most `X − q + f`.
-//! 3. Peers are asked in this life, with a number that no life had before, so what they answer was said
-//!    after the lost life ended. Whichever peers hold more than `X − q + f`, one of them is of 2. Of all
-//!    answers the *smallest* from peers that hold so much are taken: a liar who names a slot far ahead is
-//!    not among them, and one who names a slot far behind takes no place of an honest witness.
-//! 4. If `H` is the largest of those, `L ≤ H`. So whatever lies beyond `H + window` was never released.
+//! 1. A party releases early only within the window after the first slot that is not final at that party
+//!    ([`Withheld::Ahead`](super::Withheld::Ahead)). So the last release was at most for `L + window`.
+//! 2. `L − 1` was final at the party, so stake `q` had voted for it or for a later slot. Of this stake, `f`
+//!    may be faulty, and this party is part of it. So at least `q − f`, minus this party's own stake, belongs
+//!    to honest peers, who remember. The other peers hold at most `X − q + f`.
+//! 3. Peers are asked in this life, with a number that no life had before. So their answers were given after
+//!    the lost life ended. Any set of peers with more than `X − q + f` has one of the honest peers of 2. Of
+//!    all answers, the *smallest* are taken, from peers that together hold this much. A liar that names a
+//!    slot far ahead is not among them. A liar that names a slot far behind does not take the place of an
+//!    honest witness.
+//! 4. Let `H` be the largest of these answers. Then `L ≤ H`, so nothing beyond `H + window` was released.
 //!
-//! With `q = X − f`, as in engines that survive a third, `X − q + f` is `2f`. More than `f`, which sure
-//! has an honest peer among it, would do if honest peers were never behind: one that was cut off while
-//! the others finalized, together with the faulty, would name a head from before the lost life.
+//! With `q = X − f`, as in engines that survive a third, `X − q + f` is `2f`. A set with more than `f` is
+//! certain to have an honest peer. That would be enough if honest peers were never behind. But an honest peer
+//! that was cut off while the others finalized could, together with the faulty ones, name a head from before
+//! the lost life.
 //!
-//! A party that holds more than `f` alone asks all its peers, and more nobody can: what it finalized with
-//! nobody but the faulty no honest peer has seen.
+//! A party that itself holds more than `f` asks all its peers, and nobody can ask more. If it finalized
+//! something with the help of faulty parties only, no honest peer has seen that.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -39,29 +41,30 @@ use protocol::{Party, Slot};
 
 use crate::Finality;
 
-/// Which slots a lost life may have released for.
+/// The slots that a lost life may have released for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lost {
-    /// There was none: the party's first life, with a journal that was made for it.
+    /// No slots: this is the party's first life, with a journal that was created for it.
     #[default]
     Nothing,
-    /// Any: too few peers have said where they are.
+    /// Any slot: too few peers have said where they are.
     Unknown,
-    /// Those before this one.
+    /// All slots before this one.
     Before(Slot),
 }
 
-/// Which of its lives a party is in: whether its records are sure to be all that it ever said.
+/// Whether the party's records are certain to be everything that it ever said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// The first. Its journal was *made* for this start, and its keys have said nothing before.
+    /// The first life. The journal was *created* for this start, and the keys have said nothing before.
     First,
-    /// A later one: its journal was *opened*. It may be an older copy, also where it seems to be whole.
+    /// A later life: the journal was *opened*. It may be an older copy, even if it seems to be complete.
     Later(LifeId),
 }
 
-/// Tells the answers to this life from those to earlier ones. Never the same twice for a party, so not
-/// taken from its records: 16 bytes of the system's randomness, or a counter that no backup puts back.
+/// Tells answers to this life from answers to earlier ones. It must never be the same twice for a party, so
+/// it must not come from its records. Use 16 bytes of the system's randomness, or a counter that no backup
+/// resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct LifeId([u8; 16]);
 
@@ -74,13 +77,13 @@ impl LifeId {
 }
 
 impl Life {
-    /// A later life of this number.
+    /// A later life with this number.
     #[must_use]
     pub const fn later(bytes: [u8; 16]) -> Self {
         Self::Later(LifeId::new(bytes))
     }
 
-    /// What is lost at its start.
+    /// What may be lost at the start of this life.
     #[must_use]
     pub const fn lost(self) -> Lost {
         match self {
@@ -91,7 +94,7 @@ impl Life {
 }
 
 impl Lost {
-    /// Whether the slot may have been released in a lost life.
+    /// Whether a lost life may have released for the slot.
     #[must_use]
     pub fn has(self, slot: Slot) -> bool {
         match self {
@@ -101,7 +104,7 @@ impl Lost {
         }
     }
 
-    /// The first slot that was not; `None` while it is not known.
+    /// The first slot that no lost life has released for; `None` if it is not known, or if nothing is lost.
     #[must_use]
     pub const fn first_free(self) -> Option<Slot> {
         match self {
@@ -111,8 +114,9 @@ impl Lost {
     }
 }
 
-/// What is lost once peers have said where they are: `heads` has what each answered in this life, the
-/// first slot above all that it has spoken of. `own` is the same of this party's records.
+/// What may be lost once peers have said where they are. `heads` has the answer of each peer in this life:
+/// the first slot after all slots that the peer has spoken of. `own` is the same slot, from this party's
+/// records.
 #[must_use]
 pub fn recollect(
     finality: &Finality,
@@ -124,7 +128,7 @@ pub fn recollect(
     let need = finality.witnesses(me).get();
     let mut answers: Vec<(Slot, Party)> = heads.iter().map(|(peer, head)| (*head, *peer)).collect();
     answers.retain(|(_, peer)| *peer != me);
-    // More answers bring it closer, never further away.
+    // More answers can only bring the slot closer, never move it further away.
     answers.sort_unstable();
     let (mut stake, mut furthest) = (0_u128, own);
     for (head, peer) in answers {

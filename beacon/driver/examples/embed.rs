@@ -2,14 +2,14 @@
 //!
 //! `cargo run --release -p prefinal-driver --example embed`
 //!
-//! The engine is the least that has prefinality: a leader proposes, everybody votes, a quorum of votes
+//! The engine is the simplest one that has prefinality: a leader proposes, everybody votes, a quorum of votes
 //! makes everybody commit, a quorum of commits is final. Its leaders all propose the same block for a
 //! slot, so it needs no locks; a real engine does. The leader of every third slot sleeps, so that the
 //! slot is decided in its second view, where only the slow path releases.
 //!
-//! Elsewhere: a trusted dealer in place of the key generation (`dealer`).
+//! See also: a trusted dealer in place of the key generation (`dealer`).
 //!
-//! Look for `BEACON`: there are seven such places, and that is all an engine has to do.
+//! Look for `BEACON`: there are seven such places. An engine has to do nothing else.
 
 mod dealer;
 
@@ -41,18 +41,18 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 // --- the engine ---------------------------------------------------------------------------------
 
-/// What its parties send each other.
+/// Messages between the parties of the engine.
 #[derive(Clone)]
 enum Wire {
     Propose(View, Value),
     Vote(View, Value),
     /// BEACON 1: a commit has room for the partial that is released with it.
     Commit(View, Value, Option<Message<Bls>>),
-    /// BEACON 2: and partials travel on their own, on the same authenticated links.
+    /// BEACON 2: other messages of the beacon travel separately, on the same authenticated links.
     Beacon(Message<Bls>),
 }
 
-/// Its write-ahead log, here in memory: what is flushed would survive.
+/// The engine's write-ahead log, here in memory: entries that are flushed would survive a crash.
 #[derive(Default)]
 struct Log {
     batch: Vec<Entry>,
@@ -61,9 +61,9 @@ struct Log {
 }
 
 enum Entry {
-    /// The engine's own: this party committed.
+    /// An entry of the engine: this party committed.
     Commit(View, Value),
-    /// BEACON 3: the beacon's records ride in the same log, and so in the same write.
+    /// BEACON 3: the beacon's records are in the same log, and so in the same write.
     Beacon(Vec<u8>),
 }
 
@@ -124,7 +124,7 @@ struct Engine {
     log: SharedLog,
     driver: Driver<Beacon<Bls>>,
     view: View,
-    /// When it is given up.
+    /// When the view is given up.
     until: Instant,
     said: BTreeMap<(View, Value, bool), BTreeSet<Party>>,
     committed: BTreeMap<View, Value>,
@@ -140,7 +140,7 @@ impl Engine {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
-        // The engine is done, its peers' beacons may lack something yet.
+        // The engine is done, but its peers' beacons may still lack something.
         while let Ok((from, wire)) = inbox.recv_timeout(TIMEOUT * 2) {
             if let Wire::Beacon(message) | Wire::Commit(_, _, Some(message)) = wire {
                 self.deliver(from, message)?;
@@ -149,8 +149,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Only a beacon that has stopped stops the engine's use of it. One that has no room lets the message
-    /// go and asks again for what it lacks; a link that may wait would read no further for a while.
+    /// Only a stopped beacon is an error for the engine. A beacon without room drops the message and asks
+    /// again for what it lacks. A link that is allowed to wait could stop reading for a while.
     fn deliver(&self, from: Party, message: Message<Bls>) -> Result<(), Stopped> {
         match self.driver.on_message(from, message) {
             Err(MessageError::Stopped(why)) => Err(why),
@@ -187,7 +187,7 @@ impl Engine {
 
     fn receive(&mut self, from: Party, wire: Wire) -> Result<(), Failure> {
         match wire {
-            // Whoever is behind goes along: clocks alone would not bring all into one view.
+            // A party that is behind follows: clocks alone would not bring all parties into one view.
             Wire::Propose(view, value) if view.slot == self.view.slot && view >= self.view => {
                 if view > self.view {
                     self.abandon_for(view.attempt)?;
@@ -202,7 +202,7 @@ impl Engine {
                 }
             }
             Wire::Commit(view, value, partial) => {
-                // BEACON 5: whatever becomes of the vote, its partial goes to the beacon.
+                // BEACON 5: the beacon gets the partial, whatever happens to the vote.
                 if let Some(message) = partial.filter(|_| from != self.me) {
                     self.deliver(from, message)?;
                 }
@@ -222,7 +222,7 @@ impl Engine {
         while let Some((&(View { slot, .. }, value, _), _)) =
             self.said.iter().find(|(what, who)| is_final(self.view.slot, what, who))
         {
-            // BEACON 6: final.
+            // BEACON 6: the slot is final.
             self.driver.on_finalize(slot, Some(value))?;
             self.enter(View::new(slot.next(), 0));
         }
@@ -232,9 +232,9 @@ impl Engine {
     fn commit(&mut self, view: View, value: Value) -> Result<(), Failure> {
         self.committed.insert(view, value);
         self.log.log().batch.push(Entry::Commit(view, value));
-        // BEACON 7: one write makes the vote and its partial's record durable; then both leave.
+        // BEACON 7: one write makes the vote and the record of its partial durable; then both leave.
         let partial = self.driver.on_prefinalize(view.slot, view, value)?;
-        // What was released before is not written again; the vote is.
+        // A record that was written before is not written again, but the vote must be.
         if !self.log.log().batch.is_empty() {
             self.log.sync()?;
         }
@@ -250,7 +250,7 @@ impl Engine {
 
     fn broadcast(&self, wire: &Wire) {
         for link in &self.links {
-            // Who has left needs nothing more.
+            // A party that has left needs no more messages.
             drop(link.send((self.me, wire.clone())));
         }
     }
@@ -292,14 +292,15 @@ fn main() -> Result<(), Failure> {
     run(Options::default()).map(drop)
 }
 
-/// Gives how many messages were dropped.
+/// Runs all parties. Gives how many messages were dropped.
 fn run(options: Options) -> Result<u64, Failure> {
     let mut dealer = Dealer::new(PARTIES, 7)?;
     let (links, inboxes): (Vec<_>, Vec<_>) = (0..PARTIES).map(|_| channel()).unzip();
     let (mut engines, mut readers, mut logs) = (Vec::new(), Vec::new(), Vec::new());
     for (me, inbox) in (0..PARTIES).map(Party::new).zip(inboxes) {
         let log = SharedLog::default();
-        // Empty here; after a crash, what this party must not contradict, and then the life is a later one.
+        // Empty here. After a crash it has the votes that this party must not contradict, and the life is a
+        // later one.
         let committed = log.committed();
         let pool = rayon::spawn::<driver::Task>;
         let config = dealer.config(me)?;

@@ -1,10 +1,11 @@
-//! What a journal costs a record, and what the driver adds to a slot.
+//! Measures what a journal costs per record, and what the driver adds to a slot.
 //!
 //! `cargo run --release -p prefinal-driver --example waits [folder]`
 //!
-//! The folder is where the file of the journal lies; its disk is what is measured. A slot is: the fast
-//! and the slow partial of this party, and the slow partials of the peers that suffice, in a committee
-//! of 16 with threshold BLS; jobs run on the spot. Medians, with the fastest beside them.
+//! The folder is for the file of the journal: its disk is measured. A slot consists of the fast and the slow
+//! partial of this party, and of as many slow partials of peers as suffice, in a committee of 16 with
+//! threshold BLS. Jobs run on the calling thread. The results are medians, with the fastest run beside
+//! them.
 
 mod dealer;
 
@@ -61,7 +62,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Records of the size of a release.
+/// Records with the size of a release.
 fn journal(journal: &mut impl Journal, records: usize) -> Result<Vec<Duration>, Failure> {
     let record = [7; 41];
     let mut times = Vec::new();
@@ -76,7 +77,7 @@ fn journal(journal: &mut impl Journal, records: usize) -> Result<Vec<Duration>, 
     Ok(times)
 }
 
-/// The least that durability costs here.
+/// The lowest cost of durability on this disk.
 fn bare(path: &Path, records: usize) -> Result<Vec<Duration>, Failure> {
     use std::io::Write;
     let mut file = std::fs::File::create(path)?;
@@ -91,7 +92,7 @@ fn bare(path: &Path, records: usize) -> Result<Vec<Duration>, Failure> {
     Ok(times)
 }
 
-/// What the peers send in each slot, as many as suffice.
+/// The partials that peers send in each slot, as many as suffice.
 type Peers = BTreeMap<u64, Vec<(Party, Message<Bls>)>>;
 
 fn dealer() -> Result<Dealer, Failure> {

@@ -1,13 +1,13 @@
-//! What a driver can run: a beacon, or several through all epochs.
+//! What a driver can run: one beacon, or several beacons over all epochs.
 //!
-//! | machine                        | for                                                                |
+//! | machine                        | used for                                                           |
 //! |--------------------------------|--------------------------------------------------------------------|
 //! | [`Beacon`]                     | one scheme, one committee                                          |
-//! | [`Stack`]                      | several schemes, committee after committee, with keys of the host   |
-//! | `validator::Participant`       | the same with the generation of the keys and their handover         |
+//! | [`Stack`]                      | several schemes, committee after committee; the host makes the keys |
+//! | `validator::Participant`       | as `Stack`, and it also generates the keys and hands them over      |
 //!
-//! A machine says how an event becomes one of its inputs, which of its effects is work, and how much of
-//! each peer may wait for it.
+//! A machine says how an event becomes one of its inputs, which of its effects are jobs for the pool, and
+//! how many bytes of each peer may wait.
 use std::collections::BTreeMap;
 
 use ::beacon::stack::{self, Channel, Channels, Stack};
@@ -17,96 +17,96 @@ use crypto_core::access::Party;
 use crypto_core::context::EpochId;
 use protocol::{Machine, Recipient};
 
-/// A machine that hears an engine and peers, and whose work leaves.
+/// A machine that takes events of an engine and messages of peers, and gives its heavy work to a pool.
 pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     /// A message between peers, as the network carries it.
     type Message: BorshSerialize + Send;
-    /// Work for the pool.
+    /// Work for the pool, as plain data.
     type Job: Send + Sync + 'static;
-    /// What comes of it.
+    /// The result of a job, which goes back into the machine.
     type Verdict: Send;
-    /// What a slot is final with.
+    /// What the engine finalizes in a slot: a hash, or a block with its transactions.
     type Block;
 
-    /// The fewest records that restore the machine, if it can say.
+    /// Gives the fewest records that restore the machine; `None` if the machine has no such summary.
     const SUMMARY: Option<Summary<Self>>;
 
-    /// The first input, if there is one.
+    /// The first input after the start; `None` if the machine needs none.
     fn start() -> Option<Self::Input> {
         None
     }
 
-    /// The input for a vote that is about to be cast, as [`Input::Prefinalized`].
+    /// Makes the input for a vote that is about to be cast, as [`Input::Prefinalized`].
     fn prefinalized(slot: Slot, view: View, value: Value) -> Self::Input;
 
-    /// The input for a slot that is final, as [`Input::Finalized`].
+    /// Makes the input for a slot that is final, as [`Input::Finalized`].
     fn finalized(slot: Slot, block: Option<Self::Block>) -> Self::Input;
 
-    /// The input for a view that is given up, as [`Input::Abandoned`].
+    /// Makes the input for a view that is given up, as [`Input::Abandoned`].
     fn abandoned(view: View) -> Self::Input;
 
-    /// The input for a peer's message, as [`Input::Received`].
+    /// Makes the input for a peer's message, as [`Input::Received`].
     fn received(from: Party, message: Self::Message) -> Self::Input;
 
-    /// The input for a job that has ended, as [`Input::Checked`].
+    /// Makes the input for a job that has ended, as [`Input::Checked`].
     fn checked(verdict: Self::Verdict) -> Self::Input;
 
-    /// The input for a deadline that has passed, as [`Input::Tick`].
+    /// Makes the input for a deadline that has passed, as [`Input::Tick`].
     fn tick() -> Self::Input;
 
-    /// Takes work for the pool out of an effect.
+    /// Takes the job out of an effect, if the effect is a job for the pool.
     ///
     /// # Errors
-    /// The effect, if it is something else: the reader carries it out.
+    /// Gives the effect back if it is something else. The reader of the stream then carries it out.
     fn job(&self, effect: Self::Effect) -> Result<Self::Job, Self::Effect>;
 
-    /// Does the work, without the machine.
+    /// Runs the job. It needs no access to the machine.
     fn run(job: &Self::Job) -> Self::Verdict;
 
-    /// Takes the message to all that belongs into the vote for this slot out of an effect.
+    /// Takes the message out of an effect, if it goes to all parties and belongs into the vote for this slot.
     ///
     /// # Errors
-    /// The effect, if it is something else.
+    /// Gives the effect back if it is something else.
     fn early(effect: Self::Effect, slot: Slot) -> Result<Self::Message, Self::Effect>;
 
-    /// An effect that sends a message to all.
+    /// Makes an effect that sends a message to all parties.
     fn to_all(message: Self::Message) -> Self::Effect;
 
-    /// The epoch in which the sender of a message has its number, where numbers differ by epoch.
+    /// The epoch in which the sender has its number. Override it where numbers differ by epoch.
     fn epoch_of(_: &Self::Message) -> EpochId {
         EpochId::new(0)
     }
 
-    /// Who may send, and the length of each one's longest message.
+    /// The parties that may send, each with the length in bytes of its longest message.
     fn peers(&self) -> BTreeMap<(EpochId, Party), usize>;
 
-    /// The newest epoch of the machine: when it changes, so do the peers.
+    /// The newest epoch that the machine knows. When it changes, the peers change too.
     fn newest(&self) -> EpochId {
         EpochId::new(0)
     }
 
-    /// The first slot of which the machine has not said its last.
+    /// The first slot that is not finished. All slots below it are revealed, skipped or off.
     fn head(&self) -> Slot;
 
     /// The highest slot that the engine has reported as final; `None` before the first report.
     fn last_final(&self) -> Option<Slot>;
 
-    /// The first slot that a channel has in this life; `None` if it forgets nothing.
+    /// The first slot that a channel has after this start; `None` if the journal keeps all its records.
     fn first(&self, channel: Channel) -> Option<Slot>;
 
-    /// Why the machine does nothing more, if it does not.
+    /// The reason why the machine can do nothing more; `None` while it works.
     fn halted(&self) -> Option<String> {
         None
     }
 
-    /// A beacon's record in one of the machine's, with the beacon's channel.
+    /// The beacon's record inside one of the machine's records, with its channel; `None` if there is none.
     fn beacon_record(record: &mut Self::Record) -> Option<(Channel, &mut Record)>;
 }
 
-/// The fewest records that restore a machine.
+/// A function that gives the fewest records that restore a machine.
 pub type Summary<M> = fn(&M) -> Vec<<M as Machine>::Record>;
 
-/// What a journal can hold.
+/// Records that a journal can hold. Every type with these bounds implements it.
 pub trait Records: BorshSerialize + BorshDeserialize + Send {}
 
 impl<R: BorshSerialize + BorshDeserialize + Send> Records for R {}

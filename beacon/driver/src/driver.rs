@@ -1,4 +1,4 @@
-//! The callbacks.
+//! The callbacks: the functions that an engine calls.
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::options::{Figures, Options};
 use crate::pool::Pool;
 use crate::shared::Shared;
 
-/// Why a driver does not start.
+/// Why [`Driver::start`] fails.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StartError<E> {
     /// The journal cannot be read.
@@ -26,7 +26,7 @@ pub enum StartError<E> {
     /// The machine refuses its configuration or its records.
     #[error(transparent)]
     Machine(E),
-    /// The reader is so far behind that the journal has forgotten what it lacks.
+    /// The reader is too far behind: the journal no longer holds slots that it has not read.
     #[error("{next} is to be revealed again, the journal goes back to {oldest:?} only")]
     Forgotten {
         /// The slot after the last that was read.
@@ -36,9 +36,9 @@ pub enum StartError<E> {
     },
 }
 
-/// A machine that is called from threads and tasks: a [`Beacon`](beacon::Beacon), a
-/// [`Stack`](beacon::stack::Stack), or one with key generation. Clones are handles of one machine; when the
-/// last is gone, so is the machine, and the stream of its effects ends.
+/// A machine that threads and tasks can call: a [`Beacon`](beacon::Beacon), a
+/// [`Stack`](beacon::stack::Stack), or a machine that also generates keys. Clones are handles of the same
+/// machine. When the last handle is dropped, the machine is dropped and the stream of its effects ends.
 pub struct Driver<M: Driven> {
     shared: Arc<Shared<M>>,
 }
@@ -56,14 +56,17 @@ impl<M: Driven> fmt::Debug for Driver<M> {
 }
 
 impl<M: Driven> Driver<M> {
-    /// Starts a machine that goes on where its journal ends: `build` makes it of the records there. Its
-    /// effects are read by `recv().await`, by `recv_blocking()`, or as a `Stream`, in the order in which
-    /// they are to be carried out, and each when the records before it are durable; what the last life had
-    /// to say once more is among them already. Jobs are not: they run on the pool.
+    /// Starts a machine that continues where its journal ends. `build` makes the machine from the records
+    /// in the journal.
+    ///
+    /// The receiver gives the effects of the machine, by `recv().await`, by `recv_blocking()`, or as a
+    /// `Stream`. They come in the order in which they are to be carried out, and each one only when the
+    /// records before it are durable. The effects that a restart repeats are in the stream already. Jobs
+    /// are not in the stream: they run on the pool.
     ///
     /// # Errors
-    /// If the journal cannot be read, the machine refuses to start, or [`Options::read`] lies before what
-    /// the journal knows.
+    /// If the journal cannot be read, if the machine refuses to start, or if the journal no longer holds
+    /// all slots after [`Options::read`].
     pub fn start<E>(
         build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
         journal: impl Journal + Send + 'static,
@@ -88,20 +91,20 @@ impl<M: Driven> Driver<M> {
         let shared = Arc::new(Shared::new(machine, Box::new(pool), sender, options));
         match shared.urgent(|running| shared.begin(running)) {
             Err(Stopped::Journal(error)) => Err(StartError::Journal(error)),
-            // Nobody could have asked it to stop yet.
+            // No handle exists yet, so no caller can have asked the driver to stop.
             _ => Ok((Self { shared }, effects)),
         }
     }
 
-    /// This party is about to vote for the value, and enough such votes in this view make it final.
-    /// Gives the message that belongs into the vote's envelope; its record is durable. `None` if
-    /// nothing may leave early, and why is among the effects.
+    /// Call it when this party is about to vote for the value, and enough such votes in this view make the
+    /// value final. Gives the message to put into the vote's envelope; the message's record is durable.
+    /// `None` if nothing may leave early; the reason is among the effects.
     ///
-    /// Call it before the vote is sent; with a journal in the engine's own log, after the vote is
-    /// entered there, so that one write makes both durable.
+    /// Call it before the vote is sent. If the journal is in the engine's own log, call it after the vote
+    /// is entered there, so that one write makes both durable.
     ///
     /// # Errors
-    /// [`Stopped`], and then the vote must do without.
+    /// [`Stopped`]. The vote then goes out without a message.
     pub fn on_prefinalize(
         &self,
         slot: Slot,
@@ -112,7 +115,7 @@ impl<M: Driven> Driver<M> {
             let mut early = None;
             let input = M::prefinalized(slot, view, value);
             self.shared.step(running, input, |effect| match M::early(effect, slot) {
-                // A second one, of more channels than an envelope has room for, goes by itself.
+                // A second message exists if one envelope has no room for all channels. It goes by itself.
                 Ok(message) if early.is_none() => {
                     early = Some(message);
                     None
@@ -124,46 +127,48 @@ impl<M: Driven> Driver<M> {
         })
     }
 
-    /// The engine knows that the slot is final; `None` if it was skipped.
+    /// Call it when the engine knows that the slot is final. `block` is `None` if the slot was skipped.
     ///
     /// # Errors
-    /// [`Stopped`]: tell it again in the next life.
+    /// [`Stopped`]. Report the slot again after the restart.
     pub fn on_finalize(&self, slot: Slot, block: Option<M::Block>) -> Result<(), Stopped> {
         self.tell(M::finalized(slot, block))
     }
 
-    /// This party is about to sign a timeout or nullify for this view.
+    /// Call it when this party is about to sign a timeout or nullify for this view.
     ///
     /// # Errors
-    /// [`Stopped`], and then nothing may be signed: after a restart the partial might leave that the
-    /// signature rules out.
+    /// [`Stopped`]. Then nothing may be signed: after a restart this party might release a partial that
+    /// the signature forbids.
     pub fn on_view_abandoned(&self, view: View) -> Result<(), Stopped> {
         self.tell(M::abandoned(view))
     }
 
-    /// Everything else that the machine takes: a late key, a switch, a slot's content.
+    /// Gives the machine any other input: a late key, a switch, a slot's content.
     ///
     /// # Errors
-    /// [`Stopped`]. What the machine refuses comes back as an effect.
+    /// [`Stopped`]. If the machine refuses the input, the refusal comes back as an effect.
     pub fn tell(&self, input: M::Input) -> Result<(), Stopped> {
         self.shared.urgent(|running| self.shared.step(running, input, Some))
     }
 
-    /// A call on the machine that it answers at once, as [`Stack::hand_over`](beacon::stack::Stack::hand_over).
-    /// What follows from it is durable when this returns; the machine is not to be polled in it.
+    /// Calls a method of the machine that answers at once, for example
+    /// [`Stack::hand_over`](beacon::stack::Stack::hand_over). When this returns, the records that follow
+    /// from the call are durable. `act` must not poll the machine.
     ///
     /// # Errors
-    /// [`Stopped`]: whether it was called, the next life shows.
+    /// [`Stopped`]. Whether the call took effect is known only after the restart.
     pub fn change<T>(&self, act: impl FnOnce(&mut M) -> T) -> Result<T, Stopped> {
         self.shared.urgent(|running| self.shared.change(running, act))
     }
 
-    /// A peer's message, over a link that authenticates the peer. Never waits. `from` is the peer's number
-    /// in the epoch that the message names, which may be another than in the newest.
+    /// Takes a peer's message from a link that authenticates the peer. Never waits. `from` is the peer's
+    /// number in the epoch that the message names; the peer may have another number in the newest epoch.
     ///
     /// # Errors
-    /// If the sender is not of the committee, or the message is dropped, or nothing is taken any more.
-    /// That it is dropped is no reason to end a link, much less the engine: see [`MessageError`].
+    /// If the sender is not in the committee, if the message is dropped, or if the driver has stopped.
+    /// A dropped message is no reason to close the link, and even less to stop the engine: see
+    /// [`MessageError`].
     pub fn on_message(&self, from: Party, message: M::Message) -> Result<(), MessageError> {
         if let Some(why) = self.shared.stopped() {
             return Err(why.into());
@@ -173,26 +178,27 @@ impl<M: Driven> Driver<M> {
         taken
     }
 
-    /// Asks again for what is missing and hands out again what the pool lost, if it is time. Costs
-    /// nothing if it is not: call it at a steady pace, say ten times in
+    /// If it is time, asks again for missing messages and hands lost jobs to the pool again. If it is not
+    /// time, the call costs nothing. Call it at a steady pace, for example ten times in
     /// [`Limits::retry`](beacon::Limits::retry), or when [`next_tick`](Self::next_tick) says so.
     ///
     /// # Errors
-    /// [`Stopped`]
+    /// [`Stopped`], if the driver has stopped.
     pub fn tick(&self) -> Result<(), Stopped> {
         self.shared.urgent(|running| self.shared.tick(running))
     }
 
-    /// How long from now until something is to be done if nothing happens before; every callback may
-    /// bring it closer.
+    /// The time from now until the next [`tick`](Self::tick) is due, if nothing else happens before.
+    /// `None` if no tick is due. Every callback may bring the time closer.
     ///
     /// # Errors
-    /// [`Stopped`]
+    /// [`Stopped`], if the driver has stopped.
     pub fn next_tick(&self) -> Result<Option<Duration>, Stopped> {
         self.shared.urgent(|running| Ok(self.shared.next_tick(running)))
     }
 
-    /// Ticks at this pace on the calling thread, until the driver stops. Gives the reason.
+    /// Calls [`tick`](Self::tick) at this pace on the calling thread, until the driver stops. Gives the
+    /// reason why it stopped.
     pub fn run_clock(&self, pace: Duration) -> Stopped {
         loop {
             thread::sleep(pace);
@@ -202,17 +208,17 @@ impl<M: Driven> Driver<M> {
         }
     }
 
-    /// How it is doing.
+    /// Figures about the running driver, for monitoring.
     ///
     /// # Errors
-    /// [`Stopped`]
+    /// [`Stopped`], if the driver has stopped.
     pub fn figures(&self) -> Result<Figures, Stopped> {
         self.shared.urgent(|running| Ok(self.shared.figures(running)))
     }
 
-    /// Ends it: the journal is synced and closed, jobs on the pool are abandoned, the stream ends
-    /// after the effects that it holds. Every later call is refused. A restart computes again what was
-    /// abandoned.
+    /// Stops the driver. The journal is synced and closed, and jobs on the pool are abandoned. The stream
+    /// ends after the effects that it already holds. Every later call is refused. A restart computes the
+    /// abandoned jobs again.
     ///
     /// # Errors
     /// If the journal fails, or the driver had stopped for another reason before.
@@ -221,14 +227,14 @@ impl<M: Driven> Driver<M> {
     }
 }
 
-/// What each channel has on record, and had revealed beyond what was read.
+/// What the journal says of each channel: its final slots, and how far it had revealed.
 struct Claims {
     read: Slot,
     finals: BTreeMap<Channel, BTreeSet<Slot>>,
     heads: BTreeMap<Channel, Slot>,
 }
 
-/// Makes the records say that nothing was revealed after the last slot that was read.
+/// Changes the records so that they say: nothing was revealed after the last slot that was read.
 fn forget_reveals<M: Driven>(records: &mut [M::Record], read: Slot) -> Claims {
     let mut claims = Claims { read, finals: BTreeMap::new(), heads: BTreeMap::new() };
     for record in records {
@@ -248,7 +254,7 @@ fn forget_reveals<M: Driven>(records: &mut [M::Record], read: Slot) -> Claims {
 }
 
 impl Claims {
-    /// A slot that is missing would hold up all after it.
+    /// Checks that every slot to be revealed again is in the journal. A missing one would block all after it.
     fn check<M: Driven, E>(&self, machine: &M) -> Result<(), StartError<E>> {
         for (channel, last) in &self.heads {
             let Some(first) = machine.first(*channel) else { continue };

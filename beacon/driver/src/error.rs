@@ -1,21 +1,21 @@
-//! Why calls are refused.
+//! Why the driver refuses calls.
 use crypto_core::access::Party;
 use crypto_core::context::EpochId;
 use journal::JournalError;
 
-/// Why a driver takes nothing any more.
+/// Why a driver has stopped. It takes no more calls.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Stopped {
-    /// It was asked to.
+    /// The caller shut it down.
     #[error("the driver was shut down")]
     ShutDown,
-    /// The journal failed: nothing may leave that could be forgotten. Restart from what is stored.
+    /// The journal failed. Nothing may leave whose record could be lost. Restart from what is stored.
     #[error("the driver stopped: {0}")]
     Journal(#[from] JournalError),
-    /// Nobody reads its effects, so nothing that it promises could be sent.
+    /// Nobody reads the effects, so nothing that the machine promises could be sent.
     #[error("the driver stopped: nobody reads its effects")]
     Unheard,
-    /// The machine has no way on, and what it was told last may not be on record.
+    /// The machine cannot continue. Its last input may not be on record.
     #[error("the driver stopped: {0}")]
     Halted(String),
     /// A call panicked in the middle of a step.
@@ -23,51 +23,51 @@ pub enum Stopped {
     Panicked,
 }
 
-/// Why a peer's message was not taken. It is not the peer's fault, except for the first.
+/// Why a peer's message was not taken. Only [`NotMember`](Self::NotMember) is the peer's fault.
 ///
-/// [`UnknownEpoch`](Self::UnknownEpoch), [`Full`](Self::Full) and [`TooLarge`](Self::TooLarge) are back-pressure and no failure: let the message
-/// go and read on. What the protocol needs of it, it asks for again.
+/// [`UnknownEpoch`](Self::UnknownEpoch), [`Full`](Self::Full) and [`TooLarge`](Self::TooLarge) are
+/// back-pressure and not failures: ignore the message and read on. The protocol asks again for what it needs.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MessageError {
-    /// Not one of the committee.
+    /// The sender is not in the committee of that epoch.
     #[error("{from} is not among the {members} parties of the committee")]
     NotMember {
-        /// Who sent it.
+        /// The peer that sent it.
         from: Party,
-        /// How many there are.
+        /// How many parties the committee has.
         members: usize,
     },
-    /// The message is dropped: this party has not been told of the epoch yet, or is done with it.
+    /// The message is dropped: this party has not been told of the epoch yet, or has finished it.
     #[error("{epoch} is not here: message of {from}")]
     UnknownEpoch {
         /// The peer that sent it.
         from: Party,
-        /// Of which epoch it is.
+        /// The epoch that the message names.
         epoch: EpochId,
     },
-    /// The message is dropped: what this peer sent before waits still.
+    /// The message is dropped: too many earlier messages of this peer still wait.
     #[error("{waiting} messages of {from} wait already, at most {limit} may")]
     Full {
-        /// Who sent it.
+        /// The peer that sent it.
         from: Party,
         /// How many of its messages wait.
         waiting: usize,
-        /// How many may.
+        /// The most that may wait.
         limit: usize,
     },
-    /// The message is dropped: with what this peer sent before it is too much.
+    /// The message is dropped: together with the peer's waiting messages it has too many bytes.
     #[error("message of {got} bytes, {waiting} bytes of {from} wait already, at most {limit} may")]
     TooLarge {
-        /// Who sent it.
+        /// The peer that sent it.
         from: Party,
-        /// How many bytes it has.
+        /// The length of the message in bytes.
         got: usize,
         /// How many bytes of its messages wait.
         waiting: usize,
-        /// How many may.
+        /// The most bytes that may wait.
         limit: usize,
     },
-    /// Nothing is taken any more.
+    /// The driver has stopped and takes no messages.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }

@@ -1,9 +1,9 @@
 //! What waits for the machine, and what waits for the pool.
 //!
-//! Verdicts, losses and jobs are few: at most as many as jobs that are out. Messages are as many as
-//! peers like, so each peer has places of its own, and bytes of its own: a message is as long as its
-//! sender likes. All peers together have as many times that: room that is shared is room that one takes
-//! from another.
+//! Verdicts, losses and jobs are few: at most as many as there are jobs on the pool. The number of
+//! messages is up to the peers, and so is the length of each. So each peer has its own limit of messages
+//! and its own limit of bytes. The limit for all peers together is the sum of these. Nothing is shared,
+//! because one peer could take shared room from another.
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,20 +14,20 @@ use crate::driven::Driven;
 use crate::error::MessageError;
 use crate::jobs::{Number, Ordered};
 
-/// Something for the machine.
+/// Something for the machine to handle.
 pub(crate) enum Letter<M: Driven> {
     Verdict(Number, M::Verdict),
     Message(Party, M::Message),
 }
 
-/// The queues, each step under a lock of its own that nobody holds for long.
+/// The queues. Each operation locks them for a short time only.
 pub(crate) struct Inbox<M: Driven> {
     queues: Mutex<Queues<M>>,
     /// How many messages of one peer may wait.
     per_peer: usize,
 }
 
-/// What waits of one peer.
+/// How much of one peer waits.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     messages: usize,
@@ -46,7 +46,7 @@ struct Queues<M: Driven> {
     jobs: VecDeque<Ordered<M>>,
     messages: VecDeque<Waiter<M>>,
     waiting: BTreeMap<(EpochId, Party), Waiting>,
-    /// Who may send, and how many bytes of each may wait.
+    /// Which parties may send, and how many bytes of each may wait.
     rooms: BTreeMap<(EpochId, Party), usize>,
     dropped: u64,
 }
@@ -65,21 +65,21 @@ impl<M: Driven> Inbox<M> {
         Self { queues: Mutex::new(queues), per_peer }
     }
 
-    /// Nothing in here panics halfway, so a poisoned lock hides nothing broken.
+    /// No operation here panics halfway, so the contents are valid even if the lock is poisoned.
     fn queues(&self) -> MutexGuard<'_, Queues<M>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who may send from now on, and how many bytes of each may wait.
+    /// Sets which parties may send from now on, and how many bytes of each may wait.
     pub(crate) fn set_rooms(&self, rooms: BTreeMap<(EpochId, Party), usize>) {
         let mut queues = self.queues();
         queues.waiting.retain(|peer, waiting| waiting.messages > 0 || rooms.contains_key(peer));
         queues.rooms = rooms;
     }
 
-    /// Takes a message, unless its sender's places or bytes are taken.
+    /// Takes a message, unless its sender's messages or bytes are at their limit.
     pub(crate) fn message(&self, from: Party, message: M::Message) -> Result<(), MessageError> {
-        // Counting bytes does not fail.
+        // The length is only counted, which does not fail.
         let got = borsh::object_length(&message).unwrap_or(usize::MAX);
         let peer = (M::epoch_of(&message), from);
         let mut queues = self.queues();
@@ -127,7 +127,7 @@ impl<M: Driven> Inbox<M> {
         std::mem::take(&mut self.queues().lost)
     }
 
-    /// The next thing for the machine: verdicts first, messages only if there is room.
+    /// The next input for the machine: verdicts first, and messages only if `room` is true.
     pub(crate) fn take(&self, room: bool) -> Option<Letter<M>> {
         let mut queues = self.queues();
         if let Some((number, verdict)) = queues.verdicts.pop_front() {
@@ -158,7 +158,7 @@ impl<M: Driven> Inbox<M> {
         !self.queues().lost.is_empty()
     }
 
-    /// Forgets everything: nobody will take it any more.
+    /// Empties all queues: no thread will take anything from them any more.
     pub(crate) fn clear(&self) {
         let mut queues = self.queues();
         queues.verdicts.clear();
@@ -168,7 +168,7 @@ impl<M: Driven> Inbox<M> {
         queues.waiting.clear();
     }
 
-    /// How many messages wait, of how many bytes, and how many were dropped.
+    /// How many messages wait, how many bytes they have, and how many messages were dropped.
     pub(crate) fn counts(&self) -> (usize, usize, u64) {
         let queues = self.queues();
         let bytes = queues.waiting.values().map(|waiting| waiting.bytes).sum();

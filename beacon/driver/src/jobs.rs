@@ -1,10 +1,10 @@
-//! What is on the pool, and what the pool lost.
+//! The jobs that are on the pool, and the jobs that the pool lost.
 //!
-//! A job is pure data, so running it twice costs time and changes nothing: a verdict under a number
-//! that has one already is ignored. That makes losing one simple. Whoever drops a task or panics in it
-//! reports its number; after a pause it is handed out again. A task that is neither run nor dropped, as
-//! in a pool that hangs, is handed out again when patience ends. Nothing is given up: a slot would wait
-//! for it for ever.
+//! A job is pure data. Running it twice costs time and changes nothing: a second verdict for the same
+//! number is ignored. So a lost job is simple to handle. If a task is dropped or panics, its number is
+//! reported, and after a pause the job is handed out again. If a task is neither run nor dropped, for
+//! example because the pool hangs, its job is handed out again when `patience` ends. No job is given up,
+//! because a slot would wait for it for ever.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -14,7 +14,7 @@ use protocol::Instant;
 
 use crate::driven::Driven;
 
-/// Of a job, in the order in which they were handed out.
+/// Numbers the jobs in the order in which they were first handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Number(u64);
 
@@ -22,7 +22,7 @@ pub(crate) struct Number(u64);
 pub(crate) struct Ordered<M: Driven> {
     pub(crate) number: Number,
     pub(crate) job: Arc<M::Job>,
-    /// Whether a verdict came: a copy that begins later does nothing.
+    /// Whether a verdict came. A copy that starts later does nothing.
     pub(crate) done: Arc<AtomicBool>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Jobs<M: Driven> {
 struct Out<M: Driven> {
     job: Arc<M::Job>,
     done: Arc<AtomicBool>,
-    /// When it is handed out again.
+    /// When the job is handed out again if no verdict has come.
     again: Instant,
 }
 
@@ -56,20 +56,20 @@ impl<M: Driven> Jobs<M> {
         Ordered { number, job, done }
     }
 
-    /// A verdict came. `false` if it is the second one.
+    /// Records that a verdict came. `false` if it is the second one.
     pub(crate) fn done(&mut self, number: Number) -> bool {
         let out = self.out.remove(&number);
         out.is_some_and(|out| !out.done.swap(true, SeqCst))
     }
 
-    /// The pool dropped it.
+    /// Records that the pool dropped the job.
     pub(crate) fn lost(&mut self, now: Instant, number: Number) {
         if let Some(out) = self.out.get_mut(&number) {
             out.again = now + self.pause;
         }
     }
 
-    /// What is to be handed out again by now.
+    /// The jobs that are to be handed out again at time `now`.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<Ordered<M>> {
         let mut due = Vec::new();
         for (number, out) in self.out.iter_mut().filter(|(_, out)| out.again <= now) {
@@ -89,7 +89,7 @@ impl<M: Driven> Jobs<M> {
         self.out.len()
     }
 
-    /// How many were handed out again.
+    /// How many times a job was handed out again.
     pub(crate) const fn repeated(&self) -> u64 {
         self.repeated
     }

@@ -1,8 +1,8 @@
 //! Beacons behind callbacks, for engines that run on threads or tasks.
 //!
-//! An engine with a beacon in it calls four functions and reads one stream. [`Driver`] keeps the
-//! machine behind a lock, the journal behind the machine, and everything that takes time on a pool
-//! that the caller owns. It starts no thread and needs no runtime.
+//! An engine that embeds a beacon calls four functions and reads one stream. [`Driver`] keeps the
+//! machine behind a lock and writes its records to a journal. Work that takes time runs on a thread pool
+//! that the caller owns. The driver starts no thread and needs no runtime.
 //!
 //! ```text
 //!  engine   on_prefinalize ─► partial for the vote's envelope ─┐
@@ -10,45 +10,47 @@
 //!  network  on_message ──► inbox, bounded for each peer ───────┤        │      ▲
 //!  timer    tick ──────────────────────────────────────────────┘        └ jobs ┘ pool
 //! ```
-//! The machine is anything that is [`Driven`]:
+//! The machine can be any type that implements [`Driven`]:
 //!
-//! | machine                             | runs                                               | the committee changes by                   |
+//! | machine                             | what it runs                                       | how the committee changes                  |
 //! |-------------------------------------|----------------------------------------------------|--------------------------------------------|
-//! | [`Beacon`](beacon::Beacon)          | one scheme, one committee                          | -                                          |
-//! | [`Stack`](beacon::stack::Stack)     | a list of schemes, epoch after epoch               | [`Driver::change`] and keys of the host    |
-//! | `Participant`, of `prefinal-validator` | a list of schemes, and makes the keys of one   | what the chain orders                      |
+//! | [`Beacon`](beacon::Beacon)          | one scheme, one committee                          | it does not change                         |
+//! | [`Stack`](beacon::stack::Stack)     | a list of schemes, epoch after epoch               | [`Driver::change`], with keys that the host makes |
+//! | `Participant`, of `prefinal-validator` | a list of schemes, and it generates the keys of one | by what the chain orders                |
 //!
-//! | call                | returns when                                          | never                        |
-//! |---------------------|-------------------------------------------------------|------------------------------|
-//! | `on_prefinalize`    | the promise is durable, with the partial               | is dropped                   |
-//! | `on_finalize`       | the slot is durable and the slow partial is an effect   | is dropped                   |
-//! | `on_view_abandoned` | that is durable: sign the timeout after it              | is dropped                   |
-//! | `on_message`        | the message waits; often it is handled by then         | waits for a disk or a pairing |
+//! | call                | returns when                                             | never                        |
+//! |---------------------|----------------------------------------------------------|------------------------------|
+//! | `on_prefinalize`    | the record is durable; it gives the partial, if one may leave | is dropped              |
+//! | `on_finalize`       | the final slot is durable and the slow partial is an effect | is dropped                |
+//! | `on_view_abandoned` | the abandoned view is durable: sign the timeout after it | is dropped                   |
+//! | `on_message`        | the message is in the inbox; often it is handled by then | waits for a disk or a pairing |
 //!
-//! The first three wait for the journal, as the vote must; in asynchronous code that is a write to a
-//! disk, so call them where such a write may stand. The messages wait in an inbox of so many and so many
-//! bytes for each peer ([`Options`]). It is emptied by whoever holds the machine, engine first and a turn
-//! each, while neither too many jobs are out nor too many effects unread; the pool goes on with the rest. A
-//! peer whose places are taken loses its message, and is told so; the protocol asks again for what it
-//! needs.
+//! The first three calls wait for the journal, as the vote itself must. In asynchronous code this is a
+//! blocking write to a disk, so call them where a blocking write is allowed.
 //!
-//! Parties have numbers in an epoch, so the inbox has room for each (epoch, party), and a new epoch makes
-//! room for its own.
+//! Messages wait in an inbox. It is bounded for each peer, in messages and in bytes ([`Options`]). The
+//! thread that holds the machine empties the inbox: calls of the engine first, then a limited number of
+//! messages (a *turn*). It takes messages only while there are few enough jobs on the pool and few enough
+//! unread effects. The pool continues with the rest. If a peer's places are taken, its next message is
+//! dropped and the caller gets an error. The protocol asks again for what it needs.
 //!
-//! | module   | what                                                            |
+//! Parties are numbered within an epoch. So the inbox has room for each (epoch, party), and a new epoch
+//! adds room for its own parties.
+//!
+//! | module   | contents                                                        |
 //! |----------|-----------------------------------------------------------------|
 //! | `driver` | the callbacks                                                    |
 //! | `shared` | the machine under its lock: inputs in, effects and jobs out       |
 //! | `inbox`  | what waits for the machine                                       |
 //! | `jobs`   | what is on the pool, and what the pool lost                      |
-//! | `options` | what bounds it, and how it is doing                             |
-//! | `pool`   | whose threads compute                                            |
-//! | `driven` | what a driver can run                                            |
+//! | `options` | the driver's limits, and figures for monitoring                 |
+//! | `pool`   | the caller's threads, on which jobs run                          |
+//! | `driven` | the trait of machines that a driver can run                      |
 //! | `error`  | why calls are refused                                            |
-//! | [`guide`] | embed it in your engine, with the whole of an example           |
+//! | [`guide`] | how to embed the driver in your engine, with a complete example |
 //!
-//! Elsewhere: what may be said when (`beacon`), what survives a crash (`journal`), engines that are
-//! machines themselves and need no driver (`node`).
+//! See also: the rules for when a partial may leave (`beacon`), what survives a crash (`journal`), and
+//! engines that are machines themselves and need no driver (`node`).
 #![forbid(unsafe_code)]
 
 mod driven;

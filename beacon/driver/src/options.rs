@@ -1,34 +1,35 @@
-//! What bounds a driver, and how it is doing.
+//! Limits of a driver, and figures for monitoring it.
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use beacon::Slot;
 
-/// What bounds memory, and where a restart goes on.
+/// Limits on memory and time, and where a restart continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many messages of one peer wait at most; later ones are dropped.
+    /// The most messages of one peer that may wait. Later ones are dropped.
     pub per_peer: usize,
-    /// How many bytes the waiting messages of one peer have at most; a single message of the longest
-    /// that the protocol has always fits. All peers together have as many times what one has.
+    /// The most bytes that the waiting messages of one peer may have. A single message of the longest
+    /// kind in the protocol always fits. The limit for all peers together is this times their number.
     pub per_peer_bytes: usize,
-    /// How many messages a callback works off at most, after what it was called for. The pool goes on
-    /// with the rest, so that no flood holds the engine's thread.
+    /// The most messages that a callback handles after its own work. The pool handles the rest, so that
+    /// a flood of messages does not hold the engine's thread.
     pub turn: usize,
-    /// From how many jobs on the pool on messages wait.
+    /// With this many jobs on the pool, messages stay in the inbox.
     pub jobs: usize,
-    /// From how many unread effects on messages wait.
+    /// With this many unread effects, messages stay in the inbox.
     pub effects: usize,
-    /// After what time a job that has not come back is handed out again: longer than the longest takes, which
-    /// is some milliseconds for partials and seconds for a dealing to hundreds of parties.
+    /// How long a job may take before it is handed out again. It must be longer than the longest job takes:
+    /// some milliseconds for partials, seconds for a dealing to hundreds of parties.
     pub patience: Duration,
-    /// After what pause a job that the pool dropped is handed out again.
+    /// The pause before a job that the pool dropped is handed out again.
     pub pause: Duration,
-    /// After how many records the journal is replaced by the beacon's summary of it.
+    /// After this many records the journal is replaced by the machine's own summary of it.
     pub shorten: NonZeroUsize,
-    /// The last slot that the reader of the effects has dealt with for good, whatever crashes. What
-    /// was revealed after it is revealed again, and what was off or skipped is said again. `None` if the stream's word is enough: then what it
-    /// held unread at a crash is not shown again.
+    /// The last slot that the reader of the effects has handled durably, so that no crash undoes it. After
+    /// a restart, the outputs of later slots are revealed again, and slots that were off or skipped are
+    /// reported again. With `None`, an effect counts as handled when it enters the stream: effects that
+    /// were unread at a crash are not shown again.
     pub read: Option<Slot>,
 }
 
@@ -48,20 +49,20 @@ impl Default for Options {
     }
 }
 
-/// How a driver is doing.
+/// Figures about a running driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
     /// Messages in the inbox.
     pub waiting: usize,
-    /// Bytes that these are encoded in. In memory a point takes twice as many.
+    /// Encoded size in bytes of these messages. In memory a curve point takes twice as much.
     pub bytes: usize,
-    /// Messages that were dropped since the start, for their sender's places or bytes were taken.
+    /// Messages dropped since the start, because their sender's places or bytes were taken.
     pub dropped: u64,
-    /// Jobs that are on the pool, or that it has lost.
+    /// Jobs that the pool has, or has lost.
     pub jobs: usize,
-    /// Jobs that were handed out again since the start.
+    /// How many times a job was handed out again since the start.
     pub repeated: u64,
-    /// Events that nobody has read.
+    /// Effects in the stream that nobody has read.
     pub unread: usize,
     /// The next slot to be revealed.
     pub head: Slot,

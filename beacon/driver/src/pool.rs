@@ -1,6 +1,6 @@
-//! Whose threads compute.
+//! The thread pool of the caller, on which jobs run.
 //!
-//! Pairings run where the caller says. Any function that takes a closure somewhere is a pool:
+//! Pairings run where the caller chooses. Any function that takes a closure and runs it is a pool:
 //!
 //! | pool              | as                                                               |
 //! |-------------------|------------------------------------------------------------------|
@@ -9,19 +9,19 @@
 //! | threads           | `\|task\| drop(std::thread::spawn(task))`                        |
 //! | the calling thread | `\|task: Task\| task()`                                          |
 //!
-//! The last one is for tests and tools: the callback that completes a slot then takes as long as its
-//! pairings.
+//! The last one is for tests and tools: the callback that completes a slot then also computes the slot's
+//! pairings before it returns.
 
-/// Something to compute, without waiting: some milliseconds, or seconds where keys are made.
+/// A computation that does not wait for anything. It takes some milliseconds, or seconds if it makes keys.
 pub type Task = Box<dyn FnOnce() + Send>;
 
-/// Threads of the caller.
+/// A thread pool that the caller owns.
 ///
-/// A task that is dropped, or that panics, is noticed and handed out again after a pause; so is one
-/// that has not come back after [`Options::patience`](crate::Options::patience). Tasks may run in any
-/// order, any number at a time, and twice.
+/// If a task is dropped or panics, the driver notices and hands its job out again after a pause. It also
+/// does so if a task has not come back after [`Options::patience`](crate::Options::patience). Tasks may
+/// run in any order, any number at the same time, and twice.
 pub trait Pool: Send + Sync + 'static {
-    /// Takes a task and runs it some time. Should not block: the engine may be waiting.
+    /// Takes a task and runs it at some time. It should not block, because the engine may be waiting.
     fn spawn(&self, task: Task);
 }
 

@@ -1,14 +1,16 @@
 //! The machine under its lock: inputs in, effects and jobs out.
 //!
-//! Whoever has something for the machine puts it into the inbox and tries the lock. Who gets it works
-//! off the inbox; who does not leaves, for the holder looks into the inbox once more after it let go.
-//! So a message never waits for a write to a disk or for another thread's messages. Only the engine's
-//! callbacks wait for the lock, and while one waits the others make room for it. Nobody works off more
-//! than a turn, for it may be the engine's thread, and peers may send faster than that: with what is left
-//! then a task on the pool goes on, one at a time, and no more than a turn either.
+//! A thread that has something for the machine puts it into the inbox and tries the lock. If it gets the
+//! lock, it handles what is in the inbox. If it does not, it returns: the holder looks into the inbox once
+//! more after it releases the lock. So a message never waits for a write to a disk or for another thread's
+//! messages. Only the engine's callbacks wait for the lock, and while one of them waits, the other threads
+//! give up the lock. No thread handles more than one turn of messages, because it may be the engine's
+//! thread and peers may send faster than it handles. If messages are left after a turn, a task on the pool
+//! continues. There is one such task at a time, and it handles no more than a turn either.
 //!
-//! Jobs and turns are handed to the pool after the lock is free, by one thread at a time: a pool that runs
-//! them on the spot gets them one after another, however long the chain of verdicts and jobs is.
+//! Jobs and turns are handed to the pool after the lock is free, by one thread at a time. So a pool that
+//! runs tasks at once on the calling thread gets them one after another, however long the chain of verdicts
+//! and jobs is.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -34,10 +36,10 @@ pub(crate) struct Shared<M: Driven> {
     urgent: AtomicUsize,
     /// Whether a thread is handing jobs to the pool.
     handing_out: AtomicBool,
-    /// Whether the pool is to go on with the inbox, and whether it will.
+    /// Whether a pool task should continue with the inbox, and whether one is out (`turn_out`).
     turn_wanted: AtomicBool,
     turn_out: AtomicBool,
-    /// As many as `jobs` has, to be read without the lock.
+    /// The number of jobs in `jobs`, readable without the lock.
     jobs_out: AtomicUsize,
     effects: Sender<M::Effect>,
     pool: Box<dyn Pool>,
@@ -56,7 +58,7 @@ pub(crate) type Machine<M> = Journaled<M, Box<dyn Journal + Send>>;
 pub(crate) struct Running<M: Driven> {
     machine: Machine<M>,
     jobs: Jobs<M>,
-    /// The epoch for whose peers the inbox has room.
+    /// The epoch whose parties the inbox has room for.
     epoch: Option<EpochId>,
 }
 
@@ -83,7 +85,7 @@ impl<M: Driven> Shared<M> {
         }
     }
 
-    /// Waits for the machine, before all messages.
+    /// Waits for the lock and acts on the machine, before any waiting messages.
     pub(crate) fn urgent<T>(
         self: &Arc<Self>,
         act: impl FnOnce(&mut Running<M>) -> Result<T, Stopped>,
@@ -98,7 +100,7 @@ impl<M: Driven> Shared<M> {
         done
     }
 
-    /// One input, and all that follows from it; `keep` takes effects that are no effects.
+    /// Gives the machine one input and carries out what follows. `keep` may take effects out of the stream.
     pub(crate) fn step(
         &self,
         running: &mut Running<M>,
@@ -110,7 +112,7 @@ impl<M: Driven> Shared<M> {
         self.carry_out(running, now, &mut keep)
     }
 
-    /// What the machine has to say before anybody said anything.
+    /// Carries out what the machine wants done before its first event.
     pub(crate) fn begin(&self, running: &mut Running<M>) -> Result<(), Stopped> {
         let now = self.now();
         if let Some(input) = M::start() {
@@ -119,7 +121,7 @@ impl<M: Driven> Shared<M> {
         self.carry_out(running, now, &mut Some)
     }
 
-    /// A call on the machine that is no input, and all that follows from it.
+    /// Calls the machine without an input and carries out what follows.
     pub(crate) fn change<T>(
         &self,
         running: &mut Running<M>,
@@ -127,12 +129,12 @@ impl<M: Driven> Shared<M> {
     ) -> Result<T, Stopped> {
         let done = running.machine.change(act)?;
         self.carry_out(running, self.now(), &mut Some)?;
-        // One channel after another may come to an epoch.
+        // Channels may come to an epoch one after another.
         self.set_rooms(running);
         Ok(done)
     }
 
-    /// Hands lost jobs out again and lets the machine look at the time.
+    /// Hands lost jobs out again and tells the machine that time has passed.
     pub(crate) fn tick(&self, running: &mut Running<M>) -> Result<(), Stopped> {
         let now = self.now();
         for number in self.inbox.take_lost() {
@@ -144,7 +146,7 @@ impl<M: Driven> Shared<M> {
         self.step(running, M::tick(), Some)
     }
 
-    /// When the next tick is due, from now.
+    /// The time from now until the next tick is due.
     pub(crate) fn next_tick(&self, running: &Running<M>) -> Option<time::Duration> {
         if self.inbox.has_lost() {
             return Some(time::Duration::ZERO);
@@ -153,7 +155,7 @@ impl<M: Driven> Shared<M> {
         due.map(|due| due.since(self.now()))
     }
 
-    /// Makes everything durable and takes nothing any more.
+    /// Makes everything durable and refuses every later call.
     pub(crate) fn shut_down(&self) -> Result<(), Stopped> {
         let locked = self.state.lock();
         let mut state = locked.unwrap_or_else(|poisoned| self.broken(poisoned));
@@ -173,7 +175,7 @@ impl<M: Driven> Shared<M> {
         }
     }
 
-    /// How it is doing.
+    /// Figures for monitoring.
     pub(crate) fn figures(&self, running: &Running<M>) -> Figures {
         let (waiting, bytes, dropped) = self.inbox.counts();
         Figures {
@@ -188,7 +190,7 @@ impl<M: Driven> Shared<M> {
         }
     }
 
-    /// Why nothing is taken any more; waits for nobody as long as something is.
+    /// Why the driver has stopped; `None` while it runs. Does not wait while the stream is open.
     pub(crate) fn stopped(&self) -> Option<Stopped> {
         if !self.effects.is_closed() {
             return None;
@@ -201,7 +203,7 @@ impl<M: Driven> Shared<M> {
         })
     }
 
-    /// Works off a turn of the inbox and hands out what comes of it.
+    /// Handles a turn of the inbox and hands out the resulting jobs.
     pub(crate) fn work(self: &Arc<Self>) {
         if self.empty_inbox() && !self.turn_out.load(SeqCst) {
             self.turn_wanted.store(true, SeqCst);
@@ -213,7 +215,7 @@ impl<M: Driven> Shared<M> {
         Instant::at(self.started.elapsed())
     }
 
-    /// Whether messages of peers are taken from the inbox.
+    /// Whether messages of peers may be taken from the inbox now.
     fn room(&self) -> bool {
         self.jobs_out.load(SeqCst) < self.options.jobs && self.effects.len() < self.options.effects
     }
@@ -235,13 +237,13 @@ impl<M: Driven> Shared<M> {
         done
     }
 
-    /// What was promised before stays in the stream; then it ends.
+    /// Closes the stream. Effects that are in it already can still be read.
     fn silence(&self) {
         self.effects.close();
         self.inbox.clear();
     }
 
-    /// A panic under the lock, of a journal perhaps: what it left half done nobody knows.
+    /// A thread panicked under the lock, perhaps in the journal. The state may be half changed, so stop.
     fn broken<'a>(
         &self,
         poisoned: PoisonError<MutexGuard<'a, State<M>>>,
@@ -280,7 +282,7 @@ impl<M: Driven> Shared<M> {
         Ok(())
     }
 
-    /// Who may send changes with the epoch.
+    /// Sets which parties may send. They change with the epoch.
     fn set_rooms(&self, running: &mut Running<M>) {
         let machine = running.machine.machine();
         running.epoch = Some(machine.newest());
@@ -289,13 +291,13 @@ impl<M: Driven> Shared<M> {
         self.inbox.set_rooms(rooms.map(|(peer, longest)| (peer, bytes.max(longest))).collect());
     }
 
-    /// Whether something is left though the turn is over.
+    /// Handles up to one turn of messages. `true` if the turn is over and messages are left.
     fn empty_inbox(&self) -> bool {
         let mut left = self.options.turn.max(1);
         loop {
             let mut state = match self.state.try_lock() {
                 Ok(state) => state,
-                // The holder looks into the inbox after it let go.
+                // The holder looks into the inbox after it releases the lock.
                 Err(TryLockError::WouldBlock) => return false,
                 Err(TryLockError::Poisoned(poisoned)) => self.broken(poisoned),
             };
@@ -307,7 +309,7 @@ impl<M: Driven> Shared<M> {
                 }
             }
             drop(state);
-            // Who is urgent empties it next.
+            // An urgent call that waits for the lock handles the inbox next.
             if self.urgent.load(SeqCst) > 0 || !self.inbox.has(self.room()) {
                 return false;
             }
@@ -342,7 +344,7 @@ impl<M: Driven> Shared<M> {
                         ticket.hand_in(M::run(&job));
                     }
                 });
-                // A pool that panics has dropped the task, which its ticket notices.
+                // If the pool panics, it has dropped the task, and the ticket notices that.
                 let _panicked = catch_unwind(AssertUnwindSafe(|| self.pool.spawn(task)));
             }
             self.handing_out.store(false, SeqCst);
@@ -361,12 +363,13 @@ impl<M: Driven> Shared<M> {
                 shared.work();
             }
         });
-        // Its turn notices if the pool has dropped it.
+        // If the pool drops the task, `Turn` notices.
         let _panicked = catch_unwind(AssertUnwindSafe(|| self.pool.spawn(task)));
     }
 }
 
-/// Out until the pool begins with it or drops it. If it does neither, calls work off a turn each.
+/// A turn on the pool. It is out until the pool starts it or drops it. If the pool does neither, each call
+/// still handles a turn.
 struct Turn<M: Driven>(Weak<Shared<M>>);
 
 impl<M: Driven> Drop for Turn<M> {
@@ -377,7 +380,7 @@ impl<M: Driven> Drop for Turn<M> {
     }
 }
 
-/// Comes back with a verdict, or says that there will be none. A driver that is gone misses neither.
+/// Brings a job's verdict back, or reports that the job was lost. Does nothing if the driver is gone.
 struct Ticket<M: Driven> {
     shared: Weak<Shared<M>>,
     number: Number,

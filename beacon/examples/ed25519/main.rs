@@ -1,7 +1,7 @@
 //! Adds a scheme from outside of the beacon, and lets four validators certify a value with it.
 //!
-//! `cargo run -p prefinal-beacon --example ed25519`. All that the scheme takes is in `scheme.rs`; here is
-//! a committee that runs it, and the test that tries the laws on it.
+//! Run it with `cargo run -p prefinal-beacon --example ed25519`. The whole scheme is in `scheme.rs`. This
+//! file has a committee that runs it, and the test that checks the laws on it.
 mod scheme;
 
 use std::error::Error;
@@ -24,7 +24,7 @@ const CONTEXT: Context = Context { chain: ChainId::new([1; 32]), epoch: EpochId:
 const SLOT: Slot = Slot::new(1);
 const VALUE: Value = Value::new([7; 32]);
 
-/// Keys that are not secret at all.
+/// Keys for the example. They are not secret at all.
 struct Dealer;
 
 impl Sample for Dealer {
@@ -44,7 +44,7 @@ fn beacon(me: Party) -> Result<Beacon<Ed25519>, Box<dyn Error>> {
     let config = Config {
         context: CONTEXT,
         me,
-        // What counts is exact stake: the certificate is there when the value is final.
+        // Exact stake is counted, so the certificate is there when the value is final.
         paths: Paths::Tight(Sharing { committee, secret: secrets.remove(&me) }),
         binding: Binding::Value,
         fast_attempt: Some(0),
@@ -56,7 +56,7 @@ fn beacon(me: Party) -> Result<Beacon<Ed25519>, Box<dyn Error>> {
     Ok(Beacon::new(config, &[])?)
 }
 
-/// One input, and all that the beacon wants done because of it.
+/// Gives the beacon one input, and collects everything that it wants done.
 fn drive(beacon: &mut Beacon<Ed25519>, input: Input<Ed25519>) -> Vec<Effect<Ed25519>> {
     beacon.handle(Instant::START, input);
     let mut effects = Vec::new();
@@ -66,7 +66,7 @@ fn drive(beacon: &mut Beacon<Ed25519>, input: Input<Ed25519>) -> Vec<Effect<Ed25
                 beacon.handle(Instant::START, Input::Checked(job.run()));
             }
             Output::Do(effect) => effects.push(effect),
-            // A validator makes these durable before it goes on.
+            // A validator makes these records durable before it continues.
             Output::Keep(_) | Output::Note(_) => {}
         }
     }

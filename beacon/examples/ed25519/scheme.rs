@@ -1,4 +1,4 @@
-//! A scheme of a chain's own: Ed25519 multi-signatures, counted in exact stake.
+//! A scheme that a chain adds itself: Ed25519 multi-signatures, counted in exact stake.
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -19,11 +19,11 @@ type Checked = Result<(), ConfigError>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ed25519;
 
-/// Keys with their stakes, and the stake that certifies.
+/// The keys with their stakes, and the stake that certifies.
 #[derive(Clone, Debug)]
 pub(crate) struct Voters(pub(crate) Vec<(VerificationKey, u128)>, pub(crate) u128);
 
-/// A voter's key; the library's own would print what is secret.
+/// A voter's key. It is wrapped because the library's `Debug` would print the secret.
 pub(crate) struct Key(pub(crate) SigningKey);
 
 impl fmt::Debug for Key {
@@ -104,7 +104,7 @@ impl Function for Ed25519 {
     fn check_binding(_: &Voters, _: Path, binding: Binding) -> Checked {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
-    // Each epoch's certificates name the epoch, and are checked against its voters.
+    // The certificates of an epoch name the epoch, and are checked against the epoch's voters.
     fn check_handover(_: &Voters, _: &Voters) -> Result<(), OtherGroupKey> {
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Scheme for Ed25519 {
         let own = it.0.get(me.index()).filter(|(voter, _)| *voter == key.verification_key());
         own.map(drop).ok_or(ConfigError::WrongKey { path })
     }
-    // One key, one signature: a second path would have what the first has.
+    // A party has one key and one signature: a second path would get the same signatures as the first.
     fn check_paths(_: Party, _: &Sharing<Self>, _: &Sharing<Self>, _: &Context) -> Checked {
         Err(ConfigError::OnePath)
     }

@@ -1,27 +1,27 @@
 //! A machine behind its journal: effects come out when the records before them are durable.
 //!
-//! Records that follow each other are made durable together. The last records of a step have nothing
-//! behind them, but what the *driver* does next may rest on them: after a timeout is announced, the
-//! engine signs it. So [`Journaled::poll`] says that there is nothing left only when they are durable
-//! too. Notes ([`Output::Note`]) go with the next record that is kept.
+//! Records that follow each other are made durable together. No effect follows the last records of a step,
+//! but the *driver* may rely on them next: after the record of a timeout, the engine signs the timeout. So
+//! [`Journaled::poll`] returns `None` only when these records are durable too. Notes ([`Output::Note`])
+//! become durable with the next record that is kept.
 //!
-//! A journal does not grow for ever: with [`Journaled::shortened`] it is replaced by the machine's own
-//! summary of it once in a while. The summary knows of everything that the machine did, so it is taken
-//! only when everything that it did has been given out; else a crash could lose an effect.
+//! The journal must not grow for ever. With [`Journaled::shortened`] it is sometimes replaced by the
+//! machine's summary of its own state. The summary covers everything that the machine did. So it is taken
+//! only when all outputs of the machine have been given out; otherwise a crash could lose an effect.
 use borsh::{BorshDeserialize, BorshSerialize};
 use protocol::{Instant, Machine, Output};
 
 use crate::storage::{Journal, JournalError};
 
-/// The fewest records that restore a machine.
+/// A function that gives the fewest records that restore a machine.
 type Summary<M> = fn(&M) -> Vec<<M as Machine>::Record>;
 
-/// A machine whose promises are durable before anybody hears of them.
+/// A machine with its journal. Effects come out only after the records before them are durable.
 #[derive(Debug)]
 pub struct Journaled<M: Machine, J> {
     machine: M,
     journal: J,
-    /// Whether a kept record is not durable yet.
+    /// Whether a kept record is written but not durable yet.
     owing: bool,
     failed: Option<JournalError>,
     shorten: Option<Shorten<M>>,
@@ -41,7 +41,7 @@ pub enum OpenError<E> {
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The machine refuses what it was given.
+    /// The machine refuses its records or its configuration.
     #[error(transparent)]
     Machine(E),
 }
@@ -52,10 +52,11 @@ where
     M::Record: BorshSerialize + BorshDeserialize,
     J: Journal,
 {
-    /// Reads the journal and lets `build` make the machine that goes on after its records.
+    /// Reads the journal. `build` makes the machine that continues after its records.
     ///
     /// # Errors
-    /// If the journal cannot be read or holds other records, or the machine refuses to start.
+    /// If the journal cannot be read, if its records are not of this machine, or if the machine refuses to
+    /// start.
     pub fn open<E>(
         mut journal: J,
         build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
@@ -66,38 +67,38 @@ where
         Ok(Self { machine, journal, owing: false, failed: None, shorten: None })
     }
 
-    /// Replaces the journal by the machine's own summary of it after every so many records.
+    /// From now on replaces the journal by `summary` of the machine after every `every` records.
     #[must_use]
     pub fn shortened(mut self, every: usize, summary: fn(&M) -> Vec<M::Record>) -> Self {
         self.shorten = Some(Shorten { summary, every, written: 0 });
         self
     }
 
-    /// See [`Machine::handle`].
+    /// Gives the machine an input, as [`Machine::handle`].
     ///
     /// # Errors
-    /// If the journal failed before. The machine hears nothing any more.
+    /// If the journal failed before. Then the machine does not get the input.
     pub fn handle(&mut self, now: Instant, input: M::Input) -> Result<(), JournalError> {
         self.alive()?;
         self.machine.handle(now, input);
         Ok(())
     }
 
-    /// A call on the machine that is no input, as a handover to the next committee. What the machine wants
-    /// done after it is polled as ever.
+    /// Calls the machine with something that is no input, for example a handover to the next committee.
+    /// Afterwards poll as usual: the outputs that follow from the call come out there.
     ///
     /// # Errors
-    /// If the journal failed before. The machine is not called.
+    /// If the journal failed before. Then the machine is not called.
     pub fn change<T>(&mut self, act: impl FnOnce(&mut M) -> T) -> Result<T, JournalError> {
         self.alive()?;
         Ok(act(&mut self.machine))
     }
 
-    /// The next effect; every record before it is durable. `None` when all is done and all that was
-    /// promised is durable.
+    /// The next effect. Every record before it is durable. `None` when no effect is left and all kept
+    /// records are durable.
     ///
     /// # Errors
-    /// If the journal fails, or failed before. Nothing comes out any more.
+    /// If the journal fails, or failed before. No effect comes out any more.
     pub fn poll(&mut self) -> Result<Option<M::Effect>, JournalError> {
         self.alive()?;
         let next = self.advance();
@@ -107,17 +108,17 @@ where
         next
     }
 
-    /// See [`Machine::wake_at`].
+    /// When the machine wants to be handled again, as [`Machine::wake_at`].
     pub fn wake_at(&self) -> Option<Instant> {
         self.machine.wake_at()
     }
 
-    /// The machine, to be looked at.
+    /// The machine, for reading.
     pub const fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// The journal, to be looked at.
+    /// The journal, for reading.
     pub const fn journal(&self) -> &J {
         &self.journal
     }
@@ -171,7 +172,7 @@ where
         Ok(())
     }
 
-    /// Only when the machine has nothing left to give out.
+    /// Replaces the journal by the summary if it is time. Call only when the machine has no output left.
     fn shorten(&mut self) -> Result<(), JournalError> {
         let Some(shorten) = self.shorten.as_mut().filter(|one| one.written >= one.every) else {
             return Ok(());

@@ -1,9 +1,9 @@
-//! What is promised is durable before it is said.
+//! Records are durable before the effects that depend on them leave.
 //!
 //! A machine's outputs are records and effects, in the order in which they must happen. [`Journaled`]
-//! stands between the machine and its driver: it writes the records and gives out the effects, and an
-//! effect only when every record before it is durable. Who holds a `Journaled` cannot send too early,
-//! for it never sees a message whose record could still be lost.
+//! stands between the machine and its driver. It writes the records and gives out the effects. It gives out
+//! an effect only when every record before it is durable. So code that drives a `Journaled` cannot send too
+//! early: it never sees a message whose record could still be lost.
 //!
 //! ```text
 //!             ┌────────── Journaled ──────────┐
@@ -13,19 +13,18 @@
 //!  effect ◄── │    └──────► do ◄───────┘      │
 //!             └───────────────────────────────┘
 //! ```
-//! | crash                     | the next life finds                     | and says                       |
+//! | crash                     | the restarted process finds             | and says                       |
 //! |---------------------------|-----------------------------------------|--------------------------------|
-//! | before `append`, `sync`   | nothing, or a promise nobody heard      | anything; or the same as it would have |
-//! | after `sync`              | the promise                             | the same again, byte by byte   |
+//! | before `append`, `sync`   | no record, or a record whose effect never left | anything; or the same as it would have |
+//! | after `sync`              | the record                              | the same again, byte by byte   |
 //! | in the middle of a write  | every record before it, none of it half | as one of the two above        |
 //!
-//! An error of the journal ends it: nothing leaves any more, and every later call says why. What is on
-//! the disk is then not known, and only reading it again, in a next life, tells.
+//! An error of the journal is final: no effect comes out any more, and every later call reports the error.
+//! It is then unknown what is on the disk. Only reading it again after a restart tells.
 //!
-//! A [`Journal`] is bytes in order. [`Memory`] is for tests and for parties that live and die
-//! together; [`Redb`] is a file of an embedded store. An engine with a log of its own implements it on
-//! that log, and the record rides in the same write as the engine's entry for its vote:
-//!
+//! A [`Journal`] is a sequence of byte records. [`Memory`] is for tests, and for parties that live and die
+//! together. [`Redb`] is a file of an embedded store. An engine with its own log implements `Journal` on
+//! that log, so that the record rides in the same write as the engine's entry for its vote:
 //! ```
 //! use std::sync::{Arc, Mutex};
 //!
@@ -84,8 +83,8 @@
 //! # Ok::<(), JournalError>(())
 //! ```
 //!
-//! What a beacon makes of its records after a crash is told there; callbacks and a pool above a journaled
-//! beacon are in `driver`.
+//! See also: what a beacon does with its records after a crash (`beacon`), and callbacks and a pool above a
+//! journaled beacon (`driver`).
 #![forbid(unsafe_code)]
 
 mod journaled;

@@ -1,10 +1,10 @@
 //! A journal in memory, which forgets everything when the process ends.
 //!
-//! For tests, simulations, and parties that live and die together. It keeps what is durable apart from
-//! what is not, so that a test can let it crash.
+//! It is for tests, simulations, and parties that live and die together. It keeps durable records apart
+//! from records that are not durable yet, so that a test can simulate a crash.
 use crate::storage::{Journal, JournalError};
 
-/// Records in memory.
+/// A journal in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     durable: Vec<Vec<u8>>,
@@ -12,14 +12,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// An empty one.
+    /// An empty journal.
     #[must_use]
     pub const fn new() -> Self {
         Self { durable: Vec::new(), fresh: Vec::new() }
     }
 
-    /// What a crash leaves if it comes now and `written` of the records that are not durable happened
-    /// to be written already.
+    /// What a crash at this moment leaves, if the first `written` of the records that are not durable yet
+    /// happened to be written already.
     #[must_use]
     pub fn after_crash(&self, written: usize) -> Self {
         let lucky = self.fresh.iter().take(written);

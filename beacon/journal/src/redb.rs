@@ -1,9 +1,9 @@
 //! A journal in one file of [`redb`](https://www.redb.org), an embedded store in pure Rust.
 //!
-//! Chosen because a commit is atomic and durable with one `fsync`, every page has a checksum, the file
-//! is locked against a second process, and it is small and looked after. A record is a row under its
-//! running number; what is synced together is one transaction, so after a crash the file holds whole
-//! records and no gap.
+//! Reasons for this store: a commit is atomic and durable with one `fsync`, every page has a checksum, the
+//! file is locked against a second process, and the library is small and maintained. A record is a row
+//! under its running number. Records that are synced together are one transaction. So after a crash the
+//! file holds whole records, without gaps.
 //!
 //! | table     | key      | value                                   |
 //! |-----------|----------|-----------------------------------------|
@@ -11,16 +11,16 @@
 //! | `owner`   | `()`     | whose journal this is                   |
 //! | `used`    | owner    | journals that were opened under this one |
 //!
-//! A journal that comes back empty forgets its promises. So making one and opening one are two
-//! functions: a mistyped path is an error, and not a party without a past. And it knows its owner, for
-//! another party's promises are no use: a wrong one is refused.
+//! A party whose journal comes back empty forgets its promises. So creating a journal and opening one are
+//! two functions: a mistyped path is an error, and does not start a party without its records. The journal
+//! also stores its owner, because another party's records are of no use: a wrong owner is refused.
 //!
 //! Keys that a key generation makes appear while the chain runs, and their journal with them. Whether such a
 //! journal is new or lost, its own file cannot tell. The party's first journal can, the one that was created
 //! with its identity: [`Redb::for_keys`] marks there every journal before it is used. A file without a mark was
 //! never used; a mark without a file is a loss, and is refused.
 //!
-//! At every start all pages are checked, which a journal that is shortened is small enough for.
+//! At every start all pages are checked. A journal that is shortened is small enough for that.
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -36,10 +36,10 @@ const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records")
 const OWNER: TableDefinition<'_, (), &str> = TableDefinition::new("owner");
 const USED: TableDefinition<'_, &str, ()> = TableDefinition::new("used");
 
-/// Pages that are kept in memory; a journal is read once.
+/// Bytes of pages that are kept in memory. Few are enough, because a journal is read once.
 const CACHE_BYTES: usize = 1 << 20;
 
-/// A journal in a file.
+/// A journal in one file.
 #[derive(Debug)]
 pub struct Redb {
     database: Database,
@@ -51,20 +51,20 @@ pub struct Redb {
 type Cause = Box<dyn Error + Send + Sync>;
 
 impl Redb {
-    /// Makes a journal where there is none. `owner` says whose it is, best by chain, epoch and party.
-    /// If it is interrupted there is no file, or a whole one.
+    /// Creates a journal at `path`, where there must be no file. `owner` says whose journal it is, best by
+    /// chain, epoch and party. If this is interrupted, there is no file or a complete one.
     ///
     /// # Errors
-    /// If there is such a file already, or it cannot be written.
+    /// If there is such a file already, or if it cannot be written.
     pub fn create(path: &Path, owner: &str) -> Result<Self, JournalError> {
         Self::found(path, owner).map_err(|cause| JournalError::storage(Doing::Create, cause))?;
         Self::open(path, owner)
     }
 
-    /// Opens the journal that is there.
+    /// Opens the journal that exists at `path`.
     ///
     /// # Errors
-    /// If there is none, it is of somebody else, another process has it, or it is damaged.
+    /// If there is none, if it has another owner, if another process has it open, or if it is damaged.
     pub fn open(path: &Path, owner: &str) -> Result<Self, JournalError> {
         let mut builder = Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
@@ -73,11 +73,11 @@ impl Redb {
         Self::within(database, owner)
     }
 
-    /// A journal in a database that the caller opened, for a cache or a backend of its own. An empty
-    /// database becomes the owner's.
+    /// Makes a journal in a database that the caller opened, for example with another cache or backend. In
+    /// an empty database this enters the owner.
     ///
     /// # Errors
-    /// If it is of somebody else, or cannot be read.
+    /// If it has another owner, or if it cannot be read.
     pub fn within(database: Database, owner: &str) -> Result<Self, JournalError> {
         let failed = |cause| JournalError::storage(Doing::Open, cause);
         let got = match read_owner(&database).map_err(failed)? {
@@ -129,18 +129,18 @@ impl Redb {
         Ok(journal)
     }
 
-    /// Under another name first: what has the right name is whole.
+    /// Writes the file under another name first, so that a file with the right name is complete.
     fn found(path: &Path, owner: &str) -> Result<(), Cause> {
         if fs::exists(path)? {
             return Err(format!("{} is there already", path.display()).into());
         }
         let draft = path.with_added_extension("new");
-        // What an interrupted attempt left.
+        // An interrupted attempt may have left a draft.
         if fs::exists(&draft)? {
             fs::remove_file(&draft)?;
         }
         write_owner(&Builder::new().set_cache_size(CACHE_BYTES).create(&draft)?, owner)?;
-        // Unlike `rename` this fails if somebody else was faster.
+        // Unlike `rename` this fails if another process created the file first.
         fs::hard_link(&draft, path)?;
         fs::remove_file(&draft)?;
         sync_folder(path)
@@ -187,8 +187,8 @@ impl Redb {
     }
 }
 
-/// Notes of a party that stops in order are not lost. After a failure this fails too, and what is not
-/// durable then was not promised to anybody.
+/// If the process stops in order, its notes are not lost. After a failure of the journal this sync fails
+/// too; records that are not durable then have not been promised to anybody.
 impl Drop for Redb {
     fn drop(&mut self) {
         let _tried = self.sync();
@@ -220,7 +220,7 @@ impl Journal for Redb {
     }
 }
 
-/// What an error of the store means; `None` if it is not one of the store's.
+/// What an error of the store means for an operator; `None` if it is not an error of the store.
 pub(crate) fn trouble(error: &(dyn Error + 'static)) -> Option<Trouble> {
     if let Some(error) = error.downcast_ref::<DatabaseError>() {
         return Some(match error {
@@ -233,7 +233,7 @@ pub(crate) fn trouble(error: &(dyn Error + 'static)) -> Option<Trouble> {
     if let Some(error) = error.downcast_ref::<TableError>() {
         return Some(match error {
             TableError::Storage(error) => of_storage(error),
-            // Rows of another shape than a journal's.
+            // Rows of another shape than a journal has.
             _ => Trouble::Damaged,
         });
     }
@@ -291,12 +291,12 @@ fn next_number(database: &Database) -> Result<u64, Cause> {
     }
 }
 
-/// A row a nanosecond fills this in centuries.
+/// The number after `count` more rows. Even one row per nanosecond would take centuries to reach the limit.
 fn after(number: u64, count: usize) -> u64 {
     number.saturating_add(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
-/// The name of a new file is durable when its folder is.
+/// Syncs the folder. The name of a new file is durable only when its folder is.
 fn sync_folder(path: &Path) -> Result<(), Cause> {
     if cfg!(unix) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,41 +1,42 @@
-//! What a journal is, and how it fails.
+//! The journal's interface, and how a journal fails.
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Records in order, as bytes, that outlive the process.
+/// A sequence of byte records that outlives the process.
 pub trait Journal {
-    /// Adds a record behind all others. It need not be durable before [`sync`](Self::sync).
+    /// Adds a record after all others. It need not be durable before [`sync`](Self::sync).
     ///
     /// # Errors
-    /// If the record cannot be kept. The journal is of no use any more.
+    /// If the record cannot be kept. The journal cannot be used any more.
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError>;
 
-    /// Makes everything durable that was appended. Records become durable in their order: if one of
-    /// them survives a crash, all before it do.
+    /// Makes all appended records durable. Records become durable in their order: if one of them survives a
+    /// crash, all records before it do too.
     ///
     /// # Errors
-    /// If that is not certain. The journal is of no use any more.
+    /// If it is not certain that they are durable. The journal cannot be used any more.
     fn sync(&mut self) -> Result<(), JournalError>;
 
     /// All records, oldest first.
     ///
     /// # Errors
-    /// If the journal cannot be read, or is not what was written.
+    /// If the journal cannot be read, or holds something else than what was written.
     fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError>;
 
-    /// Holds these records instead of all others from here on, durably. After a crash it holds either
-    /// all of the old ones or all of these.
+    /// From here on, holds these records instead of all others, durably. After a crash it holds either all
+    /// of the old records or all of these.
     ///
     /// # Errors
-    /// If that is not certain. The journal is of no use any more.
+    /// If that is not certain. The journal cannot be used any more.
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError>;
 }
 
-/// A journal that others hold as well: an engine's own log, or a test that looks at it.
+/// A journal that is shared: with an engine's own log, or with a test that looks at it.
 ///
-/// After a panic under the lock what was written last is not certain, so nothing more is written or read.
+/// If a thread panics while it holds the lock, it is not certain what was written last. Then nothing more
+/// is written or read.
 impl<J: Journal + ?Sized> Journal for Arc<Mutex<J>> {
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
         held(self, Doing::Append)?.append(record)
@@ -76,20 +77,20 @@ impl<J: Journal + ?Sized> Journal for Box<J> {
     }
 }
 
-/// What a journal was doing when it failed.
+/// What a journal was doing when it failed. Part of [`JournalError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Making a new one.
+    /// Creating a new journal.
     Create,
-    /// Opening one.
+    /// Opening an existing journal.
     Open,
-    /// [`Journal::append`]
+    /// Adding a record: [`Journal::append`].
     Append,
-    /// [`Journal::sync`]
+    /// Making records durable: [`Journal::sync`].
     Sync,
-    /// [`Journal::replay`]
+    /// Reading the records: [`Journal::replay`].
     Replay,
-    /// [`Journal::replace`]
+    /// Replacing the records by a summary: [`Journal::replace`].
     Replace,
 }
 
@@ -106,25 +107,25 @@ impl fmt::Display for Doing {
     }
 }
 
-/// Why a journal is of no use. Clones share the cause, so that every later call can name it.
+/// Why a journal cannot be used any more. Clones share the cause, so that every later call can name it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum JournalError {
-    /// What it is kept on fails.
+    /// The storage under the journal failed.
     #[error("journal cannot {doing}: {cause}")]
     Storage {
-        /// What it was doing.
+        /// What the journal was doing.
         doing: Doing,
-        /// What went wrong.
+        /// The error of the storage.
         cause: Arc<dyn Error + Send + Sync>,
     },
-    /// It is the journal of somebody else: another party, chain or epoch.
+    /// The journal has another owner: another party, chain or epoch.
     #[error(
         "journal is of `{got}`, not of `{expected}`: do not run one party's keys on another's journal"
     )]
     Owner {
-        /// Whose it is.
+        /// The owner that the journal names.
         got: String,
-        /// Whose it should be.
+        /// The owner that was expected.
         expected: String,
     },
     /// The journal of keys that were used before is not there. What was released with them is unknown, so they
@@ -136,24 +137,24 @@ pub enum JournalError {
         /// Whose journal it is.
         owner: String,
     },
-    /// A record is not of the machine that reads it.
+    /// A record does not decode as a record of the machine that reads it.
     #[error("record {index} of the journal, {bytes} bytes, is not this machine's: {why}")]
     Record {
-        /// Which, from 0.
+        /// The position of the record, counted from 0.
         index: usize,
-        /// How long it is.
+        /// The length of the record in bytes.
         bytes: usize,
-        /// What the decoder says.
+        /// The message of the decoder.
         why: String,
     },
 }
 
 impl JournalError {
-    /// A failure of what a journal is kept on.
+    /// An error of the storage under the journal.
     pub fn storage(doing: Doing, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Storage { doing, cause: Arc::from(cause.into()) }
     }
-    /// What kind of trouble it is, for a program that tells its operator what to do.
+    /// What kind of trouble it is. A program can tell its operator what to do.
     #[must_use]
     pub fn trouble(&self) -> Trouble {
         match self {
@@ -165,7 +166,7 @@ impl JournalError {
     }
 }
 
-/// What an operator can do something about.
+/// Kinds of trouble that an operator can do something about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// There is no such journal.
@@ -176,15 +177,15 @@ pub enum Trouble {
     Denied,
     /// There is no space left.
     Full,
-    /// It is not what was written, or never was a journal.
+    /// The file is not what was written, or never was a journal.
     Damaged,
-    /// It is somebody else's.
+    /// The journal has another owner.
     Foreign,
-    /// What the error's text says.
+    /// Anything else: the text of the error says more.
     Other,
 }
 
-/// The innermost cause that is known says it best.
+/// The innermost known cause is the most exact, so it decides.
 fn trouble_of(cause: &(dyn Error + 'static)) -> Trouble {
     let (mut next, mut found) = (Some(cause), Trouble::Other);
     while let Some(error) = next {
@@ -205,7 +206,7 @@ const fn of_store(_: &(dyn Error + 'static)) -> Option<Trouble> {
     None
 }
 
-/// What the system says.
+/// The trouble behind an error of the operating system.
 pub(crate) const fn of_kind(kind: io::ErrorKind) -> Trouble {
     match kind {
         io::ErrorKind::NotFound => Trouble::Missing,

@@ -1,11 +1,11 @@
-//! What of a value the function needs beside its hash, from the host.
+//! The content of a slot's value, which the host gives to the beacon.
 //!
-//! A scheme whose function depends on what is in a value (slot decryption) evaluates nothing before the
-//! host has handed the content over. It may come before the value is prefinalized, which is best, or any
-//! time later: what had to wait for it then happens. A few contents of a slot are kept, for a proposer can
-//! make several values; once the slot is final only that of its value. So the host, and nobody else, makes
-//! the beacon keep the contents of at most four values for each slot of the window, and of one for each
-//! final slot without output.
+//! A scheme whose function depends on the content of a value (slot decryption) evaluates nothing before the
+//! host has given the content. It is best given before the value is prefinalized, but it may come later.
+//! Steps that had to wait for it then happen. A few contents of a slot are kept, because a proposer can
+//! make several values. Once the slot is final, only the content of its value is kept. So only the host can
+//! make the beacon keep contents, and the bound is four values for each slot of the window, and one for
+//! each final slot without output.
 use std::sync::Arc;
 
 use super::Beacon;
@@ -14,7 +14,7 @@ use crate::job::Subject;
 use crate::schemes::{Contained, Content, ContentError, Contents, Scheme};
 use protocol::{Slot, Value};
 
-/// The most contents of one slot that are kept before it is final.
+/// The most contents of one slot that are kept before the slot is final.
 const MOST: usize = 4;
 
 impl<S: Scheme> Beacon<S> {

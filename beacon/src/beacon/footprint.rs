@@ -1,4 +1,4 @@
-//! What a beacon keeps, counted, and the bound on it that [`Limits`](crate::Limits) states.
+//! Counts what a beacon keeps, and gives the bound that [`Limits`](crate::Limits) states.
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
@@ -8,19 +8,19 @@ use super::peers::Kind;
 use crate::schemes::{Scheme, parties};
 use contract::Path;
 
-/// How much is kept.
+/// How much a beacon keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Partials of slots without output, and notes of those that were rejected.
+    /// Partials of slots without output, and notes of partials that were rejected.
     pub partials: usize,
-    /// Bytes that they are encoded in. In memory a point takes twice as many.
+    /// Encoded size of these partials in bytes. In memory a point takes twice as much.
     pub bytes: usize,
-    /// Who was sent what again, who was caught, and who was accused of what.
+    /// Notes of answers sent again, of parties that were caught, and of accusations.
     pub notes: usize,
 }
 
 impl Footprint {
-    /// Whether this is at most as much as that, in every count.
+    /// Whether every count is at most the count in `most`.
     #[must_use]
     pub const fn within(&self, most: &Self) -> bool {
         self.partials <= most.partials && self.bytes <= most.bytes && self.notes <= most.notes
@@ -36,26 +36,26 @@ impl Footprint {
 }
 
 impl<S: Scheme> Beacon<S> {
-    /// How many partials of slots that are not revealed are kept.
+    /// How many partials of slots without output are kept.
     #[must_use]
     pub fn pending_partials(&self) -> usize {
         self.open.values().map(|open| open.collector.len()).sum()
     }
 
-    /// How many slots are final, and wait for their turn.
+    /// How many slots are final and not revealed yet.
     #[must_use]
     pub fn waiting_slots(&self) -> usize {
         self.open.values().filter(|open| open.finality.is_some()).count()
     }
 
-    /// How many finished slots can still be answered for.
+    /// How many finished slots can still be answered.
     #[must_use]
     pub fn answerable_slots(&self) -> usize {
         self.history.len()
     }
 
-    /// What is kept of all parties together, this one included. Counts one by one: for checks and
-    /// statistics.
+    /// What is kept of all parties together, including this one. It counts one by one, so use it for checks
+    /// and statistics only.
     #[must_use]
     pub fn footprint(&self) -> Footprint {
         let parties = self.parties().map(|party| self.footprint_of(party));
@@ -104,8 +104,8 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// The most bytes that an honest party's message to another takes. A link that refuses longer
-    /// frames bounds the work of decoding them.
+    /// The most bytes of a message from an honest party to another. A link that refuses longer frames bounds
+    /// the work of decoding.
     #[must_use]
     pub fn longest_message(&self, from: Party) -> usize {
         let paths = [Path::Slow, Path::Fast, Path::Tight];
@@ -116,7 +116,7 @@ impl<S: Scheme> Beacon<S> {
         1 + 1 + 8 + (1 + 32 + partial.unwrap_or(0)).max(shown.unwrap_or(0))
     }
 
-    /// [`Self::longest_message`] of each party of the committee.
+    /// [`Self::longest_message`] for each party of the committee.
     #[must_use]
     pub fn longest_messages(&self) -> BTreeMap<Party, usize> {
         self.parties().map(|party| (party, self.longest_message(party))).collect()

@@ -1,9 +1,9 @@
-//! Combining ahead: who will suffice, guessed from who did.
+//! Combining ahead: guesses which parties will suffice from those that did.
 //!
-//! Partials of a slot arrive over many milliseconds, in much the same order every slot, and most of the
-//! work on them depends on who takes part. So for each path a set is expected; while its partials come
-//! in, what is here of them is worked on; when the last is here, what is left is a part of the terms and
-//! the check of the result.
+//! Partials of a slot arrive over many milliseconds, in much the same order in every slot. Most of the work
+//! on them depends on which parties take part. So for each path a set of parties is expected. While their
+//! partials arrive, the beacon works on those that are here. When the last one arrives, only a part of the
+//! terms and the check of the result are left.
 //!
 //! ```text
 //!                         a quarter of the expected weight is new
@@ -12,22 +12,23 @@
 //!        │          all of the set are here ───┴─► Combine the rest         (foreseen)
 //!        └ Foresee ◄─ the set was another one ───► Combine from the start
 //! ```
-//! Nobody is waited for: if the weight suffices without somebody who was expected, the fewest that
-//! suffice are combined as ever. What was prepared is an accelerator and no authority: the same partials
-//! are checked in the same way, or the same result is, and what does not fit is done from the start. A
-//! peer that comes early in one slot and late in the next costs us the gain, and nothing else.
+//! The beacon waits for no party. If the weight suffices without some expected party, the fewest partials
+//! that suffice are combined as usual. Prepared results only save time and decide nothing: the same
+//! partials are checked in the same way, or the same result is. If a prepared result does not fit, the work
+//! is done from the start. A peer that comes early in one slot and late in the next costs the gain, and
+//! nothing else.
 //!
-//! | what peers can make of it         | bound                                                         |
+//! | what peers can cause              | bound                                                         |
 //! |-----------------------------------|---------------------------------------------------------------|
 //! | work for a slot that is not used  | each expected partial's terms once in a lane, one `Foresee`    |
 //! | a wrong partial among the terms   | threshold BLS: one check of a result more; the weighted VUF: one search for culprits more in each portion that has one |
 //! | a value that waits for a thread   | one portion, where a pool has one thread; none where it has two |
 //! | slots far ahead                   | those of the window, as for partials that are kept             |
 //!
-//! The guess: of everybody who has come in time before, whom most often, until they suffice. A party's
-//! score halves its distance to "always" or "never" in about five slots. A set is kept until it fails,
-//! for its preparation is what costs: coefficients for threshold BLS, a base for each party with the
-//! weighted VUF. Without clocks or floats: the same slots give the same guess everywhere.
+//! The guess: of all parties that came in time before, those that came most often, until they suffice. A
+//! party's score halves its distance to "always" or "never" in about five slots. A set is kept until it
+//! fails, because its preparation is expensive: coefficients for threshold BLS, a base for each party with
+//! the weighted VUF. No clocks or floats are used: the same slots give the same guess everywhere.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -40,21 +41,21 @@ use crate::schemes::{Foresight, Function, Scheme};
 use contract::Path;
 use protocol::Slot;
 
-/// A score of somebody who always came in time approaches this.
+/// The score of a party that always comes in time approaches this.
 const ALWAYS: u32 = 1 << 16;
-/// A score moves by one part in so many.
+/// A score moves by one part in `INERTIA` of its distance.
 const INERTIA: u32 = 8;
 
-/// How often the guess was right.
+/// How often the guess of parties was right. For monitoring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Foresights {
-    /// Combinations for which a set was expected.
+    /// Combinations for which a set of parties was expected.
     pub guessed: u64,
-    /// Those of them that were of this set.
+    /// How many of them used exactly this set.
     pub right: u64,
 }
 
-/// Who is expected under each path.
+/// The parties that are expected on each path.
 #[derive(Debug)]
 pub(super) struct Guesses<S: Function> {
     guesses: BTreeMap<Path, Guess<S>>,
@@ -65,13 +66,13 @@ pub(super) struct Guesses<S: Function> {
 struct Guess<S: Function> {
     scores: BTreeMap<Party, u32>,
     expected: Option<Arc<Expected<S>>>,
-    /// The set that is being prepared for.
+    /// The set of parties that is being prepared for.
     pending: Option<BTreeSet<Party>>,
-    /// Whether what is expected was there the last time.
+    /// Whether the expected parties had arrived the last time.
     met: bool,
 }
 
-// Derived, they would ask for defaults of what is in them.
+// A derived `Default` would require defaults of the associated types.
 impl<S: Function> Default for Guesses<S> {
     fn default() -> Self {
         Self { guesses: BTreeMap::new(), count: Foresights::default() }
@@ -89,7 +90,7 @@ impl<S: Function> Guesses<S> {
         self.guesses.get(&path)?.expected.as_ref()
     }
 
-    /// Who was there when the weight sufficed, and whether it was as expected.
+    /// Notes which parties were there when the weight sufficed, and whether they were the expected ones.
     pub(super) fn learn(&mut self, path: Path, came: &BTreeSet<Party>, foreseen: Option<bool>) {
         self.count.guessed += u64::from(foreseen.is_some());
         self.count.right += u64::from(foreseen == Some(true));
@@ -104,7 +105,7 @@ impl<S: Function> Guesses<S> {
         }
     }
 
-    /// Whom to expect from now on, if it is worth a preparation.
+    /// Gives the new set to expect, if it is worth a preparation.
     fn revise(
         &mut self,
         path: Path,
@@ -133,7 +134,7 @@ impl<S: Function> Guesses<S> {
 }
 
 impl<S: Function> Guess<S> {
-    /// Those who come most often, as many as suffice; of equals the heaviest.
+    /// The parties that come most often, as many as suffice. Of equals, the heaviest.
     fn likely(
         &self,
         committee: &S::Committee,
@@ -159,13 +160,13 @@ impl<S: Function> Guess<S> {
 }
 
 impl<S: Scheme> Beacon<S> {
-    /// How often the set that sufficed was the one that was expected.
+    /// How often the set that sufficed was the expected one.
     #[must_use]
     pub fn foresights(&self) -> Foresights {
         self.foresight.count
     }
 
-    /// A slot was combined: whom to expect in the next.
+    /// After a slot was combined: gives the job that prepares the expected set for the next one.
     pub(super) fn look_ahead(&mut self, lane: Lane, slot: Slot) -> Option<Job<S>> {
         if !<S::Foresight as Foresight<S>>::USED {
             return None;
@@ -177,7 +178,7 @@ impl<S: Scheme> Beacon<S> {
         Some(Job::new(&keys, &subject, lane.path, Work::Foresee(parties)))
     }
 
-    /// Takes what was computed ahead; gives back findings of other kinds.
+    /// Takes results that were computed ahead. Gives back findings of other kinds.
     pub(super) fn take_ahead(
         &mut self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! A beacon at the end of its epoch, and what its successor has to know.
+//! The end of a beacon's epoch, and the state that its successor needs.
 use crypto_core::context::Context;
 
 use super::Beacon;
@@ -9,7 +9,7 @@ use contract::bound_value;
 use protocol::{Slot, View};
 
 impl<S: Scheme> Beacon<S> {
-    /// Whether this party can still evaluate anything.
+    /// Whether this party still has a secret and can evaluate.
     #[must_use]
     pub fn holds_secrets(&self) -> bool {
         !self.secrets.is_empty()
@@ -33,20 +33,20 @@ impl<S: Scheme> Beacon<S> {
         self.standing.abandoned
     }
 
-    /// Who releases on finalize.
+    /// The committee of the path that releases on finalize.
     pub(crate) fn late_committee(&self) -> Option<&S::Committee> {
         self.keys.committee(self.plan.late())
     }
 
-    /// The first slot above all that this party released for or knows to be final.
+    /// The slot after all slots that this party released for or knows to be final.
     pub(crate) fn unspoken(&self) -> Slot {
         let released =
             self.standing.released.keys().next_back().map_or(self.head, |last| last.next());
         released.max(self.local).max(self.head)
     }
 
-    /// Makes ready what finished slots may still be asked for, then wipes the secrets. Costs an
-    /// evaluation for each slot of the history that has none ready, as after a restart.
+    /// Prepares the partials that peers may still ask for, then wipes the secrets. Costs an evaluation for
+    /// each slot of the history that has none ready, for example after a restart.
     pub(crate) fn retire(&mut self) {
         let path = self.plan.late();
         let finished: Vec<_> =

@@ -1,24 +1,24 @@
-//! Outputs that were missed, from who has them.
+//! Missed outputs are fetched from peers that have them.
 //!
-//! Partials of a slot are answered for only while it is fresh. Whoever comes back after thousands of
-//! slots, or lost more messages than the others still answer for, asks for what came out:
+//! Peers answer requests for the partials of a slot only while the slot is fresh. A party that comes back
+//! after thousands of slots, or lost more messages than the others still answer for, asks for outputs:
 //!
 //! ```text
 //!  final, no output for a while ─► Show{first, count} ─► one peer ─► Shown ─► job ─► result ─► FIFO
 //!                                   ▲  silent: the next peer          │
 //!                                   └──────────── false: accused, never asked again
 //! ```
-//! An output is believed for its proof and nothing else: under the group key, or as a qualified set of
-//! partials. It is looked at only if the slot is final here, lacks its output, and was asked of this
-//! peer; so it cannot precede finality, nor take part in deciding a value, and a peer that shows what is
-//! false costs one check for each slot that it was asked for, once. What rests on parties that do not count
-//! here yet ends the asking as well, without blame. Peers are asked in turn, at once if an answer was of no
+//! An output is accepted because of its proof and nothing else: under the group key, or as a qualified set of
+//! partials. It is checked only if the slot is final here, lacks its output, and was asked of this peer. So
+//! it cannot precede finality, nor take part in deciding a value. A peer that shows a false output costs
+//! one check for each slot that it was asked for, once. An output that depends on parties that do not count
+//! here yet also ends the asking, without blame. Peers are asked in turn: at once if an answer was of no
 //! use for the first time, after a pause otherwise.
 //!
-//! Shown is what this beacon keeps of finished slots, or what the driver's archive has
-//! ([`Effect::Lookup`]); to one peer a bounded number in a pause, each once, and in all some again
-//! (`history`): a question of 13 bytes is answered with up to `outputs` times as many as an output has.
-//! A skipped slot with an input is as good as any; one without has no output, and one that is off is
+//! This beacon shows outputs of finished slots that it keeps, or that the driver's archive has
+//! ([`Effect::Lookup`]). One peer is shown a bounded number in a pause, each output once, and in all some
+//! again (`history`). A request of 13 bytes is answered with at most `outputs` outputs. A skipped slot with
+//! an input is treated like any other. A skipped slot without an input has no output. A slot that is off is
 //! neither asked for nor shown.
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,14 +35,14 @@ use crate::wire::Message;
 use contract::Path;
 use contract::bound_value;
 
-/// Who was asked for which outputs, and how it went.
+/// Which peers were asked for which outputs, and the result.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Missed {
     /// The last range that each peer was asked for, both ends included.
     asked: BTreeMap<Party, (Slot, Slot)>,
-    /// Who has shown what is false.
+    /// Peers that have shown a false output.
     pub(super) liars: BTreeSet<Party>,
-    /// Who has last shown what cannot be told here.
+    /// Peers whose last shown output depends on keys that are not known here.
     uncounted: BTreeSet<Party>,
     last: Option<Party>,
     again: Instant,
@@ -54,7 +54,7 @@ impl Missed {
         range.is_some_and(|(first, last)| (*first..=*last).contains(&slot))
     }
 
-    /// What was asked of the last peer is worked off: no need to wait before the next is asked.
+    /// Notes that the range asked of the last peer is done: the next peer can be asked without a pause.
     pub(super) fn reached(&mut self, head: Slot) {
         let range = self.last.and_then(|last| self.asked.get(&last));
         if range.is_some_and(|(_, last)| *last < head) {
@@ -79,7 +79,7 @@ impl<S: Scheme> Beacon<S> {
         let Some(peer) = self.next_peer() else { return };
         let end = self.local.min(self.head.after(self.limits.backlog));
         let most = u32::try_from(self.limits.outputs).unwrap_or(u32::MAX);
-        // What is here already is not asked for again, for peers do not show it for ever.
+        // Outputs that are here already are not asked for again, because peers do not show them for ever.
         let here = self.open.range(first..end).find(|(_, open)| open.result.is_some());
         let end = here.map_or(end, |(slot, _)| *slot);
         let count = u32::try_from(end.get().saturating_sub(first.get())).unwrap_or(most).min(most);
@@ -90,7 +90,7 @@ impl<S: Scheme> Beacon<S> {
         self.send(Recipient::One(peer), Message::Show { first, count });
     }
 
-    /// The next in turn that has not lied.
+    /// The next peer in turn that has not shown a false output.
     fn next_peer(&self) -> Option<Party> {
         let last = self.missed.last.unwrap_or(self.me);
         let after = self.parties().filter(|party| *party > last);
@@ -99,7 +99,7 @@ impl<S: Scheme> Beacon<S> {
         peers.find(|party| *party != self.me && !self.missed.liars.contains(party))
     }
 
-    /// Shows a peer what came out of finished slots.
+    /// Shows a peer the outputs of finished slots.
     pub(super) fn show(&mut self, now: Instant, to: Party, first: Slot, count: u32) {
         let most = u32::try_from(self.limits.outputs).unwrap_or(u32::MAX);
         let mut archived = Vec::new();
@@ -128,7 +128,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Has what a peer has shown checked, if it was asked for and is still lacking.
+    /// Starts a check of an output that a peer has shown, if it was asked for and is still lacking.
     pub(super) fn look_at(&mut self, from: Party, slot: Slot, (path, shown): (Path, S::Shown)) {
         if !self.plan.counts(path, Mode::On) {
             self.accuse_once(from, Fault::UnusedPath { path, slot });
@@ -148,7 +148,7 @@ impl<S: Scheme> Beacon<S> {
         self.effect(Effect::Check(job));
     }
 
-    /// What was shown is the output, or its sender is a liar.
+    /// Takes the result of the check: the output is right, or its sender is accused.
     pub(super) fn opened(
         &mut self,
         slot: Slot,
@@ -170,8 +170,9 @@ impl<S: Scheme> Beacon<S> {
                     self.reveal();
                 }
             }
-            // It may be right and cannot be told here: another peer's may rest on other parties. Once all
-            // have been asked, each waits for its turn: what is missing is a key, and asking brings none.
+            // The output may be right, but that cannot be decided here: another peer's may depend on other
+            // parties. Once all peers have been asked, each waits for its turn. What is missing is a key, and
+            // asking does not bring it.
             Err(ShownError::NotCounted) => {
                 self.missed.asked.remove(&from);
                 if self.missed.uncounted.insert(from) {

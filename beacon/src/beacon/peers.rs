@@ -1,4 +1,4 @@
-//! The beacon's side towards its peers: what they send, what they are asked for, what they did.
+//! The beacon's side towards its peers: their messages, requests to them, and their faults.
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
@@ -15,8 +15,8 @@ use contract::Binding;
 use contract::Path;
 use contract::bound_value;
 
-/// Faults of which a party is accused once. Repeating most of them costs it nothing, and where a host has
-/// confused two parties, every partial of an honest one is false.
+/// Kinds of faults of which a party is accused only once. Repeating most of them costs it nothing; and where a
+/// host has confused two parties, every partial of an honest one is false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     UnusedPath,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How many there are.
+    /// The number of kinds.
     pub(super) const COUNT: usize = 6;
 }
 
@@ -65,7 +65,7 @@ impl<S: Scheme> Beacon<S> {
         partial: &S::Partial,
     ) -> Result<(), Fault<S>> {
         let Lane { path, value } = lane;
-        // Switched off is no fault: the peer may not have been told yet.
+        // A path that is switched off is no fault: the peer may not have been told yet.
         if !self.plan.counts(path, Mode::On) {
             return Err(Fault::UnusedPath { path, slot });
         }
@@ -80,7 +80,8 @@ impl<S: Scheme> Beacon<S> {
         S::check_shape(committee, from, partial).map_err(|error| Fault::Shape { path, error })
     }
 
-    /// Rule 9: not finished, no output yet, within the window, and of the final value if there is one.
+    /// Rule 9: the slot is not finished, has no output yet, is within the window, and, if it is final, the
+    /// partial is of the final value.
     fn awaits(&self, slot: Slot, Lane { path, value }: Lane) -> bool {
         if slot < self.head || !self.keeps(slot) {
             return false;
@@ -95,7 +96,7 @@ impl<S: Scheme> Beacon<S> {
 
     fn collect(&mut self, from: Party, slot: Slot, lane: Lane, partial: S::Partial) {
         let Some(committee) = self.keys.committee(lane.path) else { return };
-        // An honest party's tight partial may be of a prefinalized value, then of the final one.
+        // An honest party may send a tight partial of a prefinalized value, and later one of the final value.
         let most = if lane.path == Path::Tight && lane.value.is_some() { 2 } else { 1 };
         let open = self.open.entry(slot).or_default();
         match open.collector.arrive(lane, (from, &partial), most, committee) {
@@ -108,15 +109,15 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Repeats what was released on finalize, to one peer, not too often.
+    /// Repeats to one peer the partial that was released on finalize, not too often.
     fn answer(&mut self, now: Instant, to: Party, slot: Slot) {
         if self.is_off(slot) {
             return;
         }
         let Some(answer) = self.released_late(slot) else { return };
         let (value, known) = (answer.value, answer.partial.clone());
-        // Behind the backlog nothing is kept, so every question costs an evaluation. The one that a peer
-        // gets is the one it waits for most: it asks for its oldest slots first.
+        // Behind the backlog nothing is kept, so every answer costs an evaluation. A peer gets one answer,
+        // and it is the one that it needs most: a peer asks for its oldest slots first.
         let kept = slot < self.head || self.keeps(slot);
         let given = if kept { &mut self.given } else { &mut self.behind };
         if !given.give(to, slot, now) {
@@ -139,7 +140,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Asks again for what final slots lack, when their time has come.
+    /// Asks again for the partials that final slots lack, when it is time.
     pub(super) fn ask(&mut self, now: Instant) {
         let due = self.lacking().filter(|(_, open)| open.ask_at <= now);
         for slot in due.map(|(slot, _)| slot).collect::<Vec<_>>() {
@@ -156,7 +157,7 @@ impl<S: Scheme> Beacon<S> {
         self.ask_for_heads(now);
     }
 
-    /// Whose late partial is not here; nobody while a job may make it needless.
+    /// The parties whose late partial is not here. None while a job is running that may make them needless.
     fn missing(&self, slot: Slot) -> Vec<Party> {
         let path = self.plan.late();
         let (Some(committee), Some(open)) = (self.keys.committee(path), self.open.get(&slot))
@@ -195,7 +196,7 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// This party's own secret is not the one of its key: it evaluates no more under this path.
+    /// Stops evaluating on this path, because this party's own secret does not fit its key.
     fn disown(&mut self, path: Path) {
         let Some(committee) = self.keys.committee(path) else { return };
         if self.secrets.remove(&path).is_none() {
@@ -215,7 +216,7 @@ impl<S: Scheme> Beacon<S> {
             Fault::Shape { .. } => Kind::Shape,
             Fault::Equivocation { .. } => Kind::Equivocation,
             Fault::FalsePartial { .. } => Kind::FalsePartial,
-            // Not a party that could be remembered; one at most.
+            // Accused where they are found: the first has no party to remember, the second happens once.
             Fault::NotMember | Fault::FalseOutput { .. } => return,
         };
         if self.accused.insert((party, kind)) {

@@ -1,20 +1,22 @@
-//! A later life asks its peers where they are, and answers those that ask.
+//! In a later life a beacon asks its peers where they are. It also answers peers that ask.
 //!
 //! ```text
 //!  Life::Later ─► AskHead{life} ─► all peers ─► Head{life, next} ─► enough? ─► first slot that is free
 //!                    ▲  silent: asked again after a pause  │
 //! ```
-//! Enough is enough to begin with, but one of them may lie: each further answer can only bring the free
-//! slot closer, so the others are asked as well until this party is there.
+//! As soon as enough peers have answered, the free slot is known. But one of them may lie. Each further
+//! answer can only bring the free slot closer, so the other peers are asked too, until this party has
+//! reached it.
 //!
-//! Until then nothing leaves early for the first time; what is on record is repeated, and what is final is
-//! released always. An intact journal looks like an older copy, so every restart takes the slow path for
-//! about the window.
+//! Until then nothing new leaves early. Releases that are on record are repeated, and partials of final slots
+//! always leave. An intact journal looks like an older copy, so every restart takes the slow path for about
+//! the window.
 //!
-//! An answer is the first slot above all that this party has spoken of. One that is not past its own lost
-//! slots adds the window: what it voted for without releasing is not on record, and lies no further.
+//! The answer to a peer is the slot after all slots that this party has spoken of. A party that is not past
+//! its own lost slots adds the window: slots that it voted for without a release are not on record, and lie
+//! no further.
 //!
-//! Elsewhere: why so many peers are enough, and why the window ([`contract::lost`](crate::contract::lost)).
+//! See also: why so many peers are enough, and why the window ([`contract::lost`](crate::contract::lost)).
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
@@ -25,17 +27,17 @@ use crate::schemes::Scheme;
 use crate::wire::Message;
 use contract::lost::{Life, LifeId, Lost, recollect};
 
-/// Who has answered in this life.
+/// The answers of peers in this life.
 #[derive(Clone, Debug)]
 pub(super) struct Recall {
     /// `None` in the first life.
     life: Option<LifeId>,
-    /// First answers.
+    /// The first answer of each peer.
     heads: BTreeMap<Party, Slot>,
     ask_at: Instant,
-    /// The first slot above all that was prefinalized here in this life, released or not.
+    /// The slot after all slots that were prefinalized here in this life, released or not.
     spoken: Slot,
-    /// The first slot above all that is on record.
+    /// The slot after all slots that are on record.
     recorded: Slot,
 }
 
@@ -49,7 +51,7 @@ impl Recall {
         Self { life, heads, ask_at: Instant::START, spoken: first, recorded: first }
     }
 
-    /// This party is about to vote for a slot.
+    /// Notes that this party is about to vote for a slot.
     pub(super) fn speaks(&mut self, slot: Slot) {
         self.spoken = self.spoken.max(slot.next());
     }
@@ -61,13 +63,13 @@ impl Recall {
 }
 
 impl<S: Scheme> Beacon<S> {
-    /// What lives before this one may have released for without a record.
+    /// The slots that earlier lives may have released for without a record.
     #[must_use]
     pub const fn lost(&self) -> Lost {
         self.standing.lost
     }
 
-    /// Which life goes on in the next epoch's beacon.
+    /// The life in which the next epoch's beacon continues.
     pub(crate) fn life(&self) -> Life {
         match (self.standing.lost, self.recall.life) {
             (Lost::Nothing, _) | (_, None) => Life::First,
@@ -75,14 +77,14 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// The number to ask with, while peers have to be asked.
+    /// The number to ask with; `None` when peers need not be asked.
     fn asks(&self) -> Option<LifeId> {
         let early = self.plan.early()?;
         let needed = !self.is_past_lost_slots() && self.secrets.contains_key(&early);
         self.recall.life.filter(|_| needed)
     }
 
-    /// When peers are to be asked next.
+    /// When peers are to be asked next; `None` when they need not be asked.
     pub(super) fn asks_at(&self) -> Option<Instant> {
         self.asks().filter(|_| self.silent().next().is_some()).map(|_| self.recall.ask_at)
     }
@@ -92,7 +94,7 @@ impl<S: Scheme> Beacon<S> {
         self.parties().filter(silent)
     }
 
-    /// Asks everybody who has not answered, if it is time.
+    /// Asks every peer that has not answered, if it is time.
     pub(super) fn ask_for_heads(&mut self, now: Instant) {
         let Some(life) = self.asks().filter(|_| self.recall.ask_at <= now) else { return };
         self.recall.ask_at = now + self.limits.retry;
@@ -106,7 +108,7 @@ impl<S: Scheme> Beacon<S> {
         self.send(Recipient::One(to), Message::Head { life, next });
     }
 
-    /// The first answer of each peer counts: later ones would run ahead with the slots.
+    /// Notes the first answer of each peer. Later answers would move on with the slots.
     pub(super) fn note_head(&mut self, from: Party, life: LifeId, next: Slot) {
         if self.asks() == Some(life) {
             self.recall.heads.entry(from).or_insert(next);
@@ -114,13 +116,13 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Begins a life with what is on record.
+    /// Starts a life from the records.
     pub(super) fn recall(&mut self) {
         self.recall.recorded = self.spoken_until();
         self.settle();
     }
 
-    /// What is lost, as far as peers have answered.
+    /// Decides what is lost, from the answers so far.
     fn settle(&mut self) {
         if self.asks().is_none() {
             return;
@@ -135,7 +137,7 @@ impl<S: Scheme> Beacon<S> {
         self.unspoken().max(self.recall.spoken).max(gave_up)
     }
 
-    /// The first slot that this party has said nothing of, in any life.
+    /// The first slot of which this party has said nothing, in any life.
     fn next_to_say(&self) -> Slot {
         let next = self.spoken_until();
         if self.is_past_lost_slots() { next } else { next.after(self.limits.window) }

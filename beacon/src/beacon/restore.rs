@@ -1,10 +1,10 @@
-//! A beacon from its configuration and its records, and records from a beacon.
+//! Makes a beacon from its configuration and its records, and records from a beacon.
 //!
-//! Rule 5 across a crash: what was released early stays on record and is released again when the engine
-//! casts that vote again, for the same value and no other. It does not leave by itself: nobody knows
-//! whether the vote was cast, and a partial without a vote is a leak ([`contract`](crate::contract)).
-//! What is final needs no vote, so final slots send their late partial again at once. The same keys and
-//! inputs give the same bytes, so peers see duplicates.
+//! Rule 5 across a crash: an early release stays on record. It is released again when the engine casts that
+//! vote again, for the same value and no other. It does not leave by itself: nobody knows whether the vote
+//! was cast, and a partial without a vote is a leak ([`contract`](crate::contract)). A final slot needs no
+//! vote, so its late partial is sent again at once. The same keys and inputs give the same bytes, so peers
+//! see duplicates.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -24,22 +24,22 @@ use contract::Standing;
 use contract::lost::{Life, Lost};
 
 impl<S: Scheme> Beacon<S> {
-    /// A beacon that continues after `records`, oldest first; none at the very start. What it has to
-    /// say at once waits in [`poll`](protocol::Machine::poll).
+    /// Makes a beacon that continues after `records`, oldest first. There are none at the very start. Outputs
+    /// that it has at once can be taken from [`poll`](protocol::Machine::poll).
     ///
     /// # Errors
-    /// If the configuration contradicts itself.
+    /// If the configuration contradicts itself, or does not fit the records.
     pub fn new(config: Config<S>, records: &[Record]) -> Result<Self, ConfigError> {
         if config.life == Life::First && !records.is_empty() {
             return Err(ConfigError::FirstLife { records: records.len() });
         }
         let mut beacon = Self::replayed(config, records)?;
-        // Who has no peers has nobody to ask.
+        // A party without peers has nobody to ask.
         beacon.recall();
         Ok(beacon)
     }
 
-    /// The next epoch's beacon, in the same life as this one, from what it has to remember of it.
+    /// Makes the next epoch's beacon, in the same life as this one, with the records that it needs.
     ///
     /// # Errors
     /// If the configuration contradicts itself.
@@ -50,8 +50,8 @@ impl<S: Scheme> Beacon<S> {
     ) -> Result<Self, ConfigError> {
         let (life, first) = (self.life(), config.first);
         let mut beacon = Self::replayed(Config { life, ..config }, records)?;
-        // Peers of one epoch say nothing of slots behind its end: if a lost life may have been there, those
-        // of the next are asked.
+        // Peers of this epoch say nothing about slots behind its end. If a lost life may have been there, the
+        // peers of the next epoch are asked.
         let known = self.standing.lost.first_free().filter(|free| *free <= first);
         if let Some(free) = known {
             beacon.standing.lost = Lost::Before(free);
@@ -68,7 +68,7 @@ impl<S: Scheme> Beacon<S> {
         }
         let Split { plan, schedule, keys, secrets } =
             split(paths, me, &context, binding, &finality)?;
-        // With a value in it every slot has an input.
+        // If inputs have a value, every slot has an input.
         if binding != Binding::Value && S::input(&context, binding, first, None).is_none() {
             return Err(ConfigError::NoInput { first });
         }
@@ -92,7 +92,8 @@ impl<S: Scheme> Beacon<S> {
             head: first,
             local: first,
             history: History::new(limits.history),
-            // Half of what an honest peer waits, so that jitter does not turn every other request down.
+            // Half of an honest peer's pause, so that jitter does not make this party refuse every other
+            // request.
             given: Given::new(limits.answers, limits.retry / 2),
             behind: Given::new(1, limits.retry / 2),
             shown: Given::new(limits.outputs, limits.retry / 2),
@@ -109,8 +110,8 @@ impl<S: Scheme> Beacon<S> {
         Ok(beacon)
     }
 
-    /// The fewest records that restore what this beacon must not forget. A driver may replace its log
-    /// by them, together with what it was given later.
+    /// The fewest records that restore what this beacon must not forget. A driver may replace its log by
+    /// them, followed by the records that come later.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Record> {
         let mut records = Vec::new();
@@ -131,7 +132,7 @@ impl<S: Scheme> Beacon<S> {
         let mut finals = BTreeMap::new();
         for record in records {
             match *record {
-                // The first word stands.
+                // The first release of a slot stands.
                 Record::Released { slot, value } => {
                     self.standing.released.entry(slot).or_insert(value);
                 }

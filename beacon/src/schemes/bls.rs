@@ -6,30 +6,30 @@
 //! | of the slot and its value  | chain (32) ‖ epoch (8) ‖ slot (8, big-endian) ‖ value (32) | [`Bls::CERTIFICATES`] |
 //!
 //! Without values an output is a round of `bls-unchained-g1-rfc9380`: every drand client verifies it,
-//! timelock encryption is to it, and its randomness is `SHA-256(signature)`. The integrator says how rounds
-//! are numbered:
+//! timelock encryption can encrypt to it, and its randomness is `SHA-256(signature)`. The integrator
+//! chooses how rounds are numbered:
 //!
 //! | binding                       | round of a slot      | rounds start with                          |
 //! |-------------------------------|----------------------|--------------------------------------------|
 //! | [`Binding::Slot`]             | `slot`               | the first slot that has an output          |
 //! | [`Binding::Rounds`]           | `slot − first + 1`   | 1, if `first` is the first with an output   |
 //!
-//! drand's clients take round 1 for granted: they measure with it, and some verify from it on. Round `r` is
-//! due at `genesis + (r − 1)·period`, so a chain's genesis is the time at which slot `first` is due.
+//! Clients of drand assume that round 1 exists: they measure with it, and some verify from it on. Round `r`
+//! is due at `genesis + (r − 1)·period`, so a chain's genesis is the time at which slot `first` is due.
 //!
-//! Neither chain nor epoch is in the message, the key stands for the chain: a key is of one chain, and
-//! handed over from epoch to epoch it goes on counting. With another `first` under the same key a slot
-//! would be signed as a round that is out already, so `first` is handed over as well. With values an output is a certificate,
-//! under a domain of its own. One key signs one of the two (`crypto_core::threshold`), so a beacon of
-//! rounds cannot be made to certify and the other way round.
+//! Neither chain nor epoch is in the message, because the key stands for the chain. A key belongs to one
+//! chain. When it is handed over from epoch to epoch, the count continues. With another `first` under the
+//! same key a slot would be signed as a round that is out already, so `first` is handed over as well. With
+//! values an output is a certificate, under a separate domain. One key signs only one of the two
+//! (`crypto_core::threshold`), so a beacon of rounds cannot be made to certify, nor the other way round.
 //!
-//! Partials are verified late: they are combined as they come and one equation, two pairings, checks the
-//! result; only if it fails are the partials looked at.
+//! Partials are verified late. They are combined as they come, and one equation, two pairings, checks the
+//! result. The single partials are checked only if it fails.
 //!
-//! The trap: a share is its own blinding. If a party had one share on both paths, its fast partial would
-//! be its slow partial. So a party refuses a key under which it has; the group key must be the same.
-//! Of others it does not ask: who deals last in a key generation can give itself such a share, harms
-//! nobody but itself, and must not be able to stop the epoch.
+//! The trap: a share is its own blinding. If a party had one share on both paths, its fast partial would be
+//! its slow partial. So a party refuses keys that give it such a share. The group key of both paths must be
+//! the same. A party does not check the shares of others: the last dealer of a key generation can give
+//! itself such a share. It harms nobody but itself, and must not be able to stop the epoch.
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -60,13 +60,13 @@ impl Bls {
     /// The purpose of a committee whose outputs depend on values.
     pub const CERTIFICATES: Purpose = Purpose::Messages(Domain::new("beacon certificate"));
 
-    /// What an output that depends on a value signs, under the domain of [`Bls::CERTIFICATES`].
+    /// The bytes to sign for an output that depends on a value, under the domain of [`Bls::CERTIFICATES`].
     #[must_use]
     pub fn statement(context: &Context, slot: Slot, value: Value) -> Vec<u8> {
         Statement { context: *context, slot, value }.to_bytes()
     }
 
-    /// What a committee's key is for, by what its outputs depend on.
+    /// The purpose that a committee's key must have for outputs of this binding.
     #[must_use]
     pub const fn purpose(binding: Binding) -> Purpose {
         match binding {
@@ -81,7 +81,7 @@ impl Function for Bls {
     type Input = Message<MinSig>;
     type Partial = Partial<MinSig>;
     type Output = min_sig::Signature;
-    /// The output is a signature: nothing else is needed.
+    /// Empty: the output is a signature and needs no other proof.
     type Proof = ();
     type Shown = min_sig::Signature;
     type LateKeys = NoLateKeys;
@@ -135,7 +135,7 @@ impl Function for Bls {
         })
     }
 
-    /// A count and the points.
+    /// The number of points (4 bytes), then the points (48 each).
     fn partial_bytes(committee: &SigningCommittee<MinSig>, party: Party) -> usize {
         4 + 48 * committee.access().range(party).len()
     }
@@ -192,7 +192,8 @@ impl Function for Bls {
         if got == expected { Ok(()) } else { Err(ConfigError::Purpose { path, got, expected }) }
     }
 
-    /// Rounds of one chain have one key. Certificates name their epoch, and so do their keys.
+    /// Rounds of one chain must have one key. Certificates name their epoch, so each epoch may have another
+    /// key.
     fn check_handover(
         before: &SigningCommittee<MinSig>,
         after: &SigningCommittee<MinSig>,
@@ -221,7 +222,7 @@ impl Scheme for Bls {
         path: Path,
         _: &Context,
     ) -> Result<(), ConfigError> {
-        // A signer has its party's shares in the committee that it names.
+        // A signer is made from its party's shares in the committee that it names.
         if (secret.party(), secret.committee()) == (me, committee.id()) {
             Ok(())
         } else {
@@ -235,12 +236,12 @@ impl Scheme for Bls {
         fast: &Sharing<Self>,
         _: &Context,
     ) -> Result<(), ConfigError> {
-        // The public keys of shares say all there is to say of the shares.
+        // It is enough to compare the public keys: they determine the shares.
         let (slow, fast) = (&slow.committee, &fast.committee);
         if slow.group_key() != fast.group_key() {
             return Err(ConfigError::GroupKeys);
         }
-        // With a threshold of one every share is the secret, and there is nothing to keep apart.
+        // With a threshold of one every share is the secret, so there is nothing to separate.
         if fast.threshold().t() == NonZeroU32::MIN {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Inputs that follow from what is in a slot's value, not from its hash alone.
+//! Inputs that depend on the content of a slot's value, and not on its hash alone.
 use std::convert::Infallible;
 use std::fmt::Debug;
 
@@ -7,18 +7,18 @@ use crypto_core::context::Context;
 use super::Function;
 use protocol::{Slot, Value};
 
-/// What of a slot's value `S` needs beside its hash.
+/// The content of a slot's value that `S` needs beside the value's hash.
 pub trait Contents<S: Function> {
-    /// It, as the host hands it over.
+    /// The content, as the host gives it.
     type Content: Clone + Debug + Send + Sync;
 
-    /// Whether nothing can be evaluated before the slot's content is here.
+    /// Whether nothing can be evaluated before the slot's content is given.
     const NEEDED: bool;
 
-    /// What a content gives to evaluate, and of which slot and value.
+    /// Makes the input from a content, with the slot and value that it belongs to.
     ///
     /// # Errors
-    /// If it is of another chain, epoch or committee.
+    /// If the content is of another chain, epoch or committee.
     fn contained(
         committee: &S::Committee,
         context: &Context,
@@ -26,21 +26,21 @@ pub trait Contents<S: Function> {
     ) -> Result<Contained<S>, ContentError>;
 }
 
-/// A content of `S`.
+/// The content that scheme `S` takes.
 pub type Content<S> = <<S as Function>::Contents as Contents<S>>::Content;
 
-/// What a slot's content gives.
+/// The result of [`Contents::contained`].
 #[derive(Clone, Debug)]
 pub struct Contained<S: Function> {
     /// The slot whose value has this content.
     pub slot: Slot,
-    /// Of which value, by its hash.
+    /// The value, by its hash.
     pub value: Value,
-    /// What partials of this slot and value evaluate.
+    /// The input that partials of this slot and value evaluate.
     pub input: S::Input,
 }
 
-/// The hash of a value is enough, or more than enough: there is nothing to hand over.
+/// For schemes that need no content: the hash of a value is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoContents;
 
@@ -58,13 +58,13 @@ impl<S: Function> Contents<S> for NoContents {
     }
 }
 
-/// Why a content is of no use.
+/// Why a content is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
-    /// The host's mistake: made for another chain, epoch or committee.
+    /// A mistake of the host: the content was made for another chain, epoch or committee.
     #[error("content of {slot} is of another chain, epoch or committee")]
     Elsewhere {
-        /// The slot that the content says it is of.
+        /// The slot that the content names.
         slot: Slot,
     },
     /// The slot is final with another value, or without any.
@@ -72,20 +72,21 @@ pub enum ContentError {
     OtherValue {
         /// The slot that is final already.
         slot: Slot,
-        /// What it is final with.
+        /// The value that the slot is final with; `None` if it was skipped.
         last: Option<Value>,
-        /// What the content is of.
+        /// The value that the content belongs to.
         got: Value,
     },
-    /// The slot is beyond the window of slots that contents are kept for.
+    /// The slot is after the window for which contents are kept.
     #[error("content of {slot}, kept are those up to {limit}")]
     TooFar {
-        /// The slot that the content is of.
+        /// The slot that the content belongs to.
         slot: Slot,
         /// The last slot of the window.
         limit: Slot,
     },
-    /// Not kept: a proposer makes as many values as it likes. The final one's is, once it is final.
+    /// Too many contents of the slot are kept, because a proposer can make as many values as it likes. The
+    /// content of the final value is taken once the slot is final.
     #[error("{most} contents of {slot} are kept already")]
     TooMany {
         /// The slot that has too many values.

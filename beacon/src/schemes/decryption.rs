@@ -6,13 +6,13 @@
 //! | evaluate | `Dⱼ = U^f(j)` for each valid ciphertext and each share index of the party | party   |
 //! | combine  | `D = ∏ Dⱼ^λⱼ`, `e(D, g₂) = e(U, Ŷ)`, the plaintext from `KDF(U, D)`       | anyone  |
 //!
-//! Shares are points of 𝔾₁. The function depends on what is in the value, so the host hands the slot's
+//! Shares are points of 𝔾₁. The function depends on the content of the value. So the host gives the slot's
 //! content to the beacon ([`Input::Content`](crate::Input::Content)), best before it prefinalizes the
-//! value; without it nothing is released and nothing is counted. A [`Batch`] is bound to the value by its
-//! hash, so a content that is not the value's is refused, and all parties have the same one.
+//! value. Without it nothing is released and nothing is counted. A [`Batch`] is bound to the value by its
+//! hash. So a content that does not belong to the value is refused, and all parties have the same one.
 //!
 //! A share that leaves for a value that does not become final opens an orphaned block. The contract
-//! ([`contract`](crate::contract)) applies as it is:
+//! ([`contract`](crate::contract)) applies without change:
 //!
 //! | path  | who can open early                              | why nobody does                                   |
 //! |-------|--------------------------------------------------|---------------------------------------------------|
@@ -20,24 +20,26 @@
 //! | fast  | secrecy threshold `≥ f_fin`                      | so much weight has prefinalized: the value is final |
 //! | tight | the same, `f_fin`                                | the same                                          |
 //!
-//! A share of a ciphertext does not know its value: if two values of a slot contain one ciphertext, shares
-//! released for the one count, outside of this beacon, for the other. On finalize there is one value. On
-//! prefinalize parties must not release for two values in the declared view, and honest ones do not: each
-//! engine's prefinalizing vote follows a quorum of an earlier phase in the same view (a polka, a QC, a
-//! notarization, a prepared certificate), of which there is one. So the early shares of honest parties are
-//! for one value, and a later final value that has the same ciphertext opens what is to be opened at this
-//! slot anyway. An engine without that property must not declare a view (rule 7). The label keeps all this
-//! within one slot: a ciphertext copied to another slot is not valid there, and no share is given.
+//! A share of a ciphertext does not know its value. If two values of a slot contain the same ciphertext,
+//! shares released for one value count, outside of this beacon, for the other. On finalize there is one
+//! value. On prefinalize, parties must not release for two values in the declared view, and honest ones do
+//! not: each engine's prefinalizing vote follows a quorum of an earlier phase in the same view (a polka, a
+//! QC, a notarization, a prepared certificate), and there is only one such quorum. So the early shares of
+//! honest parties are for one value. A later final value that has the same ciphertext opens what is to be
+//! opened at this slot anyway. An engine without that property must not declare a view (rule 7). The label
+//! limits all this to one slot: a ciphertext that is copied to another slot is not valid there, and no
+//! share is given.
 //!
-//! The trap: a share is its own blinding, as for [`Bls`](super::Bls), so a party with one share on both
-//! paths would release on prefinalize what opens on the slow path. It refuses such a key. And one secret,
-//! one purpose: `U` is anybody's choice, so a key that signs slots would sign what a ciphertext says.
+//! The trap: a share is its own blinding, as for [`Bls`](super::Bls). So a party with one share on both
+//! paths would release on prefinalize the share that opens on the slow path. It refuses such a key. And one
+//! secret, one purpose: anybody may choose `U`, so a key that also signs slots would sign what a ciphertext
+//! asks for.
 //!
-//! A plaintext that does not open, or an entry that is no valid ciphertext, is its maker's doing and part of
-//! the output. Decryption *to a slot* needs no scheme: the randomness of the slot opens it
+//! A plaintext that does not open, or an entry that is no valid ciphertext, is its author's fault, and part
+//! of the output. Decryption *to a slot* needs no scheme: the randomness of the slot opens the ciphertext
 //! (`crypto_core::timelock`), whoever it was sent to and whether or not it is in a block.
 //!
-//! Elsewhere: the equations and why they are secure (`crypto_core::elgamal`).
+//! See also: the equations and why they are secure (`crypto_core::elgamal`).
 mod batch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,16 +72,16 @@ pub struct Decryption;
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct DecryptionShares(Vec<DecryptionShare>);
 
-/// What became of each entry of a slot, in the block's order. Cheap to clone.
+/// The result for each entry of a slot, in the block's order. Cheap to clone.
 pub type Plaintexts = Arc<[Result<Vec<u8>, Unopened>]>;
 
-/// Why an entry has no plaintext. Its maker's doing, and the same at every party.
+/// Why an entry has no plaintext. The author of the entry caused it, and every party sees the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unopened {
-    /// Nobody gave a share.
+    /// The entry is not usable, so nobody gave a share for it.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-    /// All shares are right and the body does not open.
+    /// All shares are right, and the body still does not open.
     #[error(transparent)]
     Broken(#[from] Unopenable),
 }
@@ -89,12 +91,12 @@ impl Function for Decryption {
     type Input = Batch;
     type Partial = DecryptionShares;
     type Output = Plaintexts;
-    /// What opens each valid ciphertext, in order.
+    /// The opening of each valid ciphertext, in order.
     type Proof = Vec<Opening>;
     type Shown = Vec<Opening>;
     type LateKeys = NoLateKeys;
     type Contents = Self;
-    /// What is opened is a batch of any size.
+    /// A batch may have any size, so nothing is prepared.
     type Foresight = NoForesight;
 
     fn id(committee: &Decrypting) -> [u8; 32] {
@@ -113,12 +115,12 @@ impl Function for Decryption {
         committee.holders().threshold().t().get().into()
     }
 
-    /// Not without the content.
+    /// There is no input without the content.
     fn input(_: &Context, _: Binding, _: Slot, _: Option<Value>) -> Option<Batch> {
         None
     }
 
-    /// How many ciphertexts there are is known with the content only.
+    /// The number of ciphertexts is known only with the content, so the check is against the most of a slot.
     fn check_shape(
         committee: &Decrypting,
         party: Party,
@@ -137,7 +139,7 @@ impl Function for Decryption {
         }
     }
 
-    /// As many lists of points as a slot may have ciphertexts.
+    /// One list of points for each ciphertext that a slot may have.
     fn partial_bytes(committee: &Decrypting, party: Party) -> usize {
         let weight = committee.holders().access().range(party).len();
         4 + (4 + 48 * weight).saturating_mul(ciphertexts(committee))
@@ -172,7 +174,7 @@ impl Function for Decryption {
                 match committee.holders().optimistic(ciphertext, shares)?.open() {
                     Ok(one) => opened.push(one),
                     Err(CombineError::Faulty { culprits: found }) => culprits.extend(found),
-                    // Part of what was opened.
+                    // An unopenable ciphertext is part of the output.
                     Err(CombineError::Unopenable(_)) => {}
                 }
             }
@@ -192,7 +194,7 @@ impl Function for Decryption {
         4 + 48 * ciphertexts(committee)
     }
 
-    /// Two pairings for each ciphertext.
+    /// Costs two pairings for each ciphertext.
     fn check_shown(
         _: &Decrypting,
         input: &Batch,
@@ -210,7 +212,7 @@ impl Function for Decryption {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
 
-    /// A ciphertext names its epoch, and is to the epoch's key.
+    /// A ciphertext names its epoch and is encrypted to that epoch's key, so every next committee passes.
     fn check_handover(_: &Decrypting, _: &Decrypting) -> Result<(), OtherGroupKey> {
         Ok(())
     }
@@ -250,7 +252,7 @@ impl Scheme for Decryption {
         fast: &Sharing<Self>,
         _: &Context,
     ) -> Result<(), ConfigError> {
-        // The public keys of shares say all there is to say of the shares.
+        // It is enough to compare the public keys: they determine the shares.
         let (slow, fast) = (&slow.committee, &fast.committee);
         let (slow_holders, fast_holders) = (slow.holders(), fast.holders());
         if slow_holders.key() != fast_holders.key() {
@@ -288,14 +290,14 @@ impl Contents<Self> for Decryption {
     }
 }
 
-/// Every entry with what became of it.
+/// Gives each entry with its result.
 fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
     let proof = opened.iter().map(|one| one.opening).collect();
     let mut opened = opened.into_iter();
     let entry = |entry: &Result<ValidCiphertext, Unusable>| match entry {
         Err(unusable) => Some(Err((*unusable).into())),
         Ok(_) => opened.next().map(|one| match one.plaintext {
-            // No secret any more.
+            // The plaintext is no secret any more.
             Ok(plaintext) => Ok(plaintext.expose().clone()),
             Err(broken) => Err(broken.into()),
         }),
@@ -304,19 +306,19 @@ fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
     Combined { output, proof }
 }
 
-/// The most of a slot.
+/// The most ciphertexts of a slot.
 fn ciphertexts(committee: &Decrypting) -> usize {
     usize::try_from(committee.bounds().ciphertexts).unwrap_or(usize::MAX)
 }
 
-/// Who gave another number of shares than there are ciphertexts.
+/// The parties whose number of shares differs from the number of ciphertexts.
 fn miscounted(input: &Batch, partials: &BTreeMap<Party, DecryptionShares>) -> BTreeSet<Party> {
     let need = input.valid().count();
     let wrong = partials.iter().filter(|(_, partial)| partial.0.len() != need);
     wrong.map(|(party, _)| *party).collect()
 }
 
-/// Turns shares by party into shares by ciphertext; who gave too few is missing in the last.
+/// Turns shares by party into shares by ciphertext. A party that gave too few is missing in the last ones.
 fn by_ciphertext<'b>(
     input: &'b Batch,
     partials: &'b BTreeMap<Party, DecryptionShares>,

@@ -1,4 +1,4 @@
-//! Work on a slot's output before all partials are here.
+//! Work on a slot's output before all partials have arrived.
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -8,34 +8,34 @@ use crypto_core::access::Party;
 
 use super::{Combined, Function, PartialsError};
 
-/// What `S` computes ahead. It saves time and decides nothing: [`finish`](Foresight::finish) gives what
-/// [`Function::combine`] would.
+/// What `S` computes ahead. It saves time and decides nothing: [`finish`](Foresight::finish) gives the same
+/// result as [`Function::combine`].
 pub trait Foresight<S: Function> {
-    /// What depends on the parties that take part, but not on the slot.
+    /// Results that depend on the parties that take part, but not on the slot.
     type Foreseen: Clone + Debug + Eq + Send + Sync;
-    /// What is computed of a slot's output before all partials are here.
+    /// The part of a slot's output that is computed before all partials have arrived.
     type Ahead: Clone + Debug + Eq + Send + Sync;
 
     /// Whether there is anything to compute ahead.
     const USED: bool;
 
-    /// Prepares for partials of exactly these parties. `None` if they do not suffice.
+    /// Prepares for partials of exactly these parties. `None` if their weight does not suffice.
     fn foresee(committee: &S::Committee, parties: &BTreeSet<Party>) -> Option<Self::Foreseen>;
 
-    /// Nothing of the slot's output yet.
+    /// Starts a slot: the part of its output without any partial.
     fn begin(foreseen: &Arc<Self::Foreseen>, input: &S::Input) -> Self::Ahead;
 
-    /// Takes in partials of parties that were foreseen, right or wrong.
+    /// Adds partials of foreseen parties, whether they are right or wrong.
     fn add(
         ahead: &mut Self::Ahead,
         committee: &S::Committee,
         partials: &BTreeMap<Party, S::Partial>,
     );
 
-    /// As [`Function::combine`], and with the same checks, without doing again what is done.
+    /// As [`Function::combine`], with the same checks, but without repeating work that is done.
     ///
     /// # Errors
-    /// [`PartialsError`]
+    /// [`PartialsError`], as [`Function::combine`].
     fn finish(
         ahead: &Self::Ahead,
         committee: &S::Committee,
@@ -44,12 +44,12 @@ pub trait Foresight<S: Function> {
     ) -> Result<Combined<S>, PartialsError>;
 }
 
-/// What `S` computes of a set of parties.
+/// The results that `S` prepares for a set of parties.
 pub type Foreseen<S> = <<S as Function>::Foresight as Foresight<S>>::Foreseen;
-/// What `S` computes of a slot ahead.
+/// The part of a slot's output that `S` computes ahead.
 pub type Ahead<S> = <<S as Function>::Foresight as Foresight<S>>::Ahead;
 
-/// Nothing is computed ahead: combining costs little, or needs all partials.
+/// For schemes that compute nothing ahead: combining is cheap, or needs all partials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoForesight;
 

@@ -1,4 +1,4 @@
-//! Keys that come after the start: until its key is here a party holds shares and counts for nothing.
+//! Keys that come after the start. Until its key is here, a party holds shares and does not count.
 use std::convert::Infallible;
 use std::fmt::Debug;
 
@@ -7,31 +7,31 @@ use crypto_core::access::Party;
 use super::Function;
 use contract::Path;
 
-/// What makes a party of `S` count.
+/// The keys that make parties of `S` count.
 pub trait LateKeys<S: Function> {
-    /// A party's key, checked.
+    /// A party's key, already checked.
     type Key: Clone + Debug + Send + Sync;
 
     /// Whether the party's key is here.
     fn has_key(committee: &S::Committee, party: Party) -> bool;
 
-    /// Enters a key.
+    /// Adds a key to the committee.
     ///
     /// # Errors
     /// If the key is of another committee, or the party has one already.
     fn insert(committee: &mut S::Committee, key: Self::Key) -> Result<(), KeyError>;
 
     /// Checks a key of one path against the committee of another.
-    ///
+    /// If a partial of one path would also be a partial of the other.
     /// # Errors
     /// If a partial of one path would be one of the other.
     fn check_other(other: &S::Committee, key: &Self::Key) -> Result<(), KeyError>;
 }
 
-/// A late key of `S`.
+/// The late key of scheme `S`.
 pub type LateKey<S> = <<S as Function>::LateKeys as LateKeys<S>>::Key;
 
-/// Every party counts from the start: there is no such key.
+/// For schemes in which every party counts from the start: there are no late keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLateKeys;
 
@@ -51,28 +51,28 @@ impl<S: Function> LateKeys<S> for NoLateKeys {
     }
 }
 
-/// Why a late key does not enter its committee.
+/// Why a late key is not added to its committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// There is no committee for it.
+    /// The path of the key has no committee.
     #[error("the {path} path is not in use")]
     UnusedPath {
         /// The path that the key is for.
         path: Path,
     },
-    /// It was admitted elsewhere.
+    /// The key was admitted by another committee.
     #[error("key of {party} was admitted by another committee")]
     OtherCommittee {
         /// The party that the key belongs to.
         party: Party,
     },
-    /// The first key stands.
+    /// The party has a key already, and the first one stands.
     #[error("{party} has a key already")]
     Duplicate {
         /// The party whose key is here already.
         party: Party,
     },
-    /// Its fast partials would be its slow ones.
+    /// The key has the same blinding on both paths, so the party's fast partials would be its slow ones.
     #[error("{party} blinds its shares of both paths with one factor")]
     SharedBlinding {
         /// The party whose key would count for both paths.

@@ -6,22 +6,22 @@
 //! | combine  | `σ = ∏ᵢ σᵢ`, the bitmap of the signers, `Σ stakeᵢ ≥ quorum`           | anyone  |
 //! | verify   | `e(σ, g) = e(H(m), ∏ᵢ pkᵢ)`: [`Statement::verify`]                   | anyone  |
 //!
-//! Numbers are big-endian. The output is the statement, the same everywhere; its proof is the
-//! [`Certificate`], which may name other signers at another party. Whoever has the electorate, which is
-//! public, checks it without the beacon.
+//! Numbers are big-endian. The output is the statement, which is the same everywhere. Its proof is the
+//! [`Certificate`], which may name other signers at another party. A program that has the electorate, which
+//! is public, can check it without the beacon.
 //!
-//! Nothing is rounded: what counts is stake, so with the engine's own quorum secrecy and reconstruction
-//! are one number, and [`Paths::Tight`](crate::Paths::Tight) has the certificate with finality
-//! (Algorithm 2). There is no secret that shares could be of: a party has one key and one signature on a
-//! statement, so a second path would get what the first one got, and is refused. A certificate below the
-//! quorum says what its signers said and proves nothing; the contract matters all the same, for a quorum
-//! of signatures on a value that is not final would be a certificate on a state that never was.
+//! Nothing is rounded: stake is counted. With the engine's own quorum, secrecy and reconstruction are one
+//! number, and [`Paths::Tight`](crate::Paths::Tight) gives the certificate with finality (Algorithm 2).
+//! There is no shared secret: a party has one key and one signature on a statement. So a second path would
+//! get the same signatures as the first, and is refused. A certificate below the quorum says what its
+//! signers said and proves nothing. The contract is needed nevertheless, because a quorum of signatures on
+//! a value that is not final would be a certificate on a state that never was.
 //!
-//! **One secret, one purpose.** The key is for this scheme alone and in particular not the engine's: its
-//! votes count once in a view, these signatures once in a slot. The domain is of this scheme alone, so
-//! that even who breaks this rule makes no vote of a certificate.
+//! **One secret, one purpose.** The key is for this scheme alone. In particular it is not the engine's key,
+//! because the engine's votes count once in a view and these signatures once in a slot. The domain is for
+//! this scheme alone, so that a certificate is no vote even if somebody breaks this rule.
 //!
-//! Elsewhere: adding up and naming culprits (`crypto_core::certificate`), certificates in a constant size
+//! See also: adding up and naming culprits (`crypto_core::certificate`), and certificates of constant size
 //! ([`Bls`](super::Bls) with [`Binding::Value`]).
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,31 +46,31 @@ use protocol::{Slot, Value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MultiSig;
 
-/// That a slot of a chain has a value: what certificates say.
+/// The statement that certificates sign: a slot of a chain has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Statement {
-    /// Chain and epoch.
+    /// The chain and the epoch of the slot.
     pub context: Context,
-    /// The slot.
+    /// The slot that has the value.
     pub slot: Slot,
-    /// Its value.
+    /// The value of the slot.
     pub value: Value,
 }
 
 impl MultiSig {
-    /// What the keys sign under.
+    /// The domain tag under which the keys sign.
     pub const DOMAIN: Domain = Domain::new("beacon state certificate");
 }
 
 impl Statement {
-    /// What is signed: chain (32 bytes) ‖ epoch (8) ‖ slot (8) ‖ value (32), numbers big-endian.
+    /// The bytes that are signed: chain (32 bytes) ‖ epoch (8) ‖ slot (8) ‖ value (32), numbers big-endian.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let slot = self.slot.get().to_be_bytes();
         [&self.context.to_bytes()[..], &slot, &self.value.to_bytes()].concat()
     }
 
-    /// Checks that a quorum of stake has said so. Costs two pairings and additions of keys.
+    /// Checks that a quorum of stake has signed this statement. Costs two pairings and additions of keys.
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.
@@ -92,7 +92,7 @@ impl Function for MultiSig {
     type Shown = Certificate<MinSig>;
     type LateKeys = NoLateKeys;
     type Contents = NoContents;
-    /// A sum needs no coefficients, and additions cost nothing beside the check of the result.
+    /// A sum needs no coefficients, and additions are cheap beside the check of the result.
     type Foresight = NoForesight;
 
     fn id(electorate: &Electorate<MinSig>) -> [u8; 32] {

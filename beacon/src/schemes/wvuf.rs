@@ -1,13 +1,13 @@
 //! The weighted verifiable unpredictable function.
 //!
-//! Whatever its weight, a party sends one point. In return a party counts only once its blinded key is
-//! admitted, which may be after the start, and an output is shown by the partials it was combined from
+//! A party sends one point, whatever its weight. In return, a party counts only once its blinded key is
+//! admitted, which may be after the start. And an output is shown by the partials that it was combined from
 //! ([`crypto_core::wvuf::audit`]). There is no equation for the output alone, so partials are verified
 //! before they are combined: one pairing for each, one random linear combination for all.
 //!
-//! The trap: a partial is `H(m)^(1/r)` whatever the shares are. With one blinding `r` for both paths
-//! the fast partial *is* the slow partial. Everybody sees it, for then `h^r` is one as well, and such
-//! keys are refused wherever those of both paths meet.
+//! The trap: a partial is `H(m)^(1/r)` whatever the shares are. With one blinding `r` for both paths the fast
+//! partial *is* the slow partial. Everybody can see it, because then `h^r` is the same on both paths as
+//! well. Such keys are refused wherever the keys of both paths meet.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Function for Wvuf {
         4 + (4 + 96) * committee.access().len()
     }
 
-    /// A pairing for each partial, and a combination.
+    /// Costs a pairing for each partial, and a combination.
     fn check_shown(
         committee: &VufCommittee,
         input: &Input,
@@ -126,7 +126,7 @@ impl Function for Wvuf {
         }
     }
 
-    /// Each epoch's users have its keys, and the epoch is in the input.
+    /// Users learn the keys of each epoch, and the epoch is in the input.
     fn check_handover(_: &VufCommittee, _: &VufCommittee) -> Result<(), OtherGroupKey> {
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Scheme for Wvuf {
         Some(secret.evaluate(input))
     }
 
-    /// Evaluates what no slot is, and checks it as others would, if they could already.
+    /// Evaluates an input that no slot has, and checks the partial as others would if they had the key.
     fn check_secret(
         committee: &VufCommittee,
         me: Party,
@@ -161,8 +161,8 @@ impl Scheme for Wvuf {
         committee.verify(me, &input, &partial).map_err(|_| ConfigError::WrongKey { path })
     }
 
-    /// One secret behind both; of each party whose keys are here two blindings; and two of this party,
-    /// whose keys may not be here.
+    /// Checks that there is one secret behind both paths, that the two blindings of each party with known
+    /// keys differ, and that this party's two blindings differ, whose keys may not be known yet.
     fn check_paths(
         me: Party,
         slow: &Sharing<Self>,

@@ -1,8 +1,8 @@
-//! The channels of a stack, as a list of schemes: what is done to all of them, or to one.
+//! The channels of a stack as a list of schemes, with operations on all of them or on one.
 //!
-//! A list is a type: `(Bls, (MultiSig, (Decryption, ())))`. What belongs to one of its channels is a
-//! [`OneOf`], with as many [`Rest`](OneOf::Rest)s as there are channels before it. So a channel's number is
-//! its place, everything is dispatched statically, and another channel is another place at the end.
+//! A list is a type: `(Bls, (MultiSig, (Decryption, ())))`. Something that belongs to one channel is a
+//! [`OneOf`], with one [`Rest`](OneOf::Rest) for each channel before it. So a channel's number is its place
+//! in the list, all dispatch is static, and a new channel is added at the end.
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::{self, Debug};
@@ -21,8 +21,8 @@ use crate::job;
 use crate::schemes::Scheme;
 use crate::wire;
 
-/// A channel's place in its list, from 0. It is in every message and every record, so a list grows at its
-/// end.
+/// A channel's place in its list, counted from 0. It is in every message and every record, so a list may
+/// only grow at its end.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
@@ -41,7 +41,7 @@ impl Channel {
         self.0
     }
 
-    /// The place behind; a stack refuses lists that have more of them than numbers.
+    /// The place after this one. A stack refuses lists with more places than numbers.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
@@ -54,12 +54,12 @@ impl fmt::Display for Channel {
     }
 }
 
-/// Something of one channel in a list: of the first, or of one behind it.
+/// Something that belongs to one channel of a list: the first, or a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneOf<First, Rest> {
-    /// Of the first channel.
+    /// It belongs to the first channel.
     First(First),
-    /// Of a later one.
+    /// It belongs to a later channel.
     Rest(Rest),
 }
 
@@ -68,11 +68,11 @@ pub enum OneOf<First, Rest> {
 pub struct OfEpoch<T> {
     /// The epoch whose beacon wants the job done.
     pub epoch: EpochId,
-    /// The job, or what came of it.
+    /// The job, or its result.
     pub what: T,
 }
 
-/// What every channel hears of the engine.
+/// An event of the engine, or of the clock, that every channel is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// This party is about to vote: see [`Input::Prefinalized`](crate::Input::Prefinalized).
@@ -100,7 +100,7 @@ pub enum Event {
     Tick,
 }
 
-/// What a channel wants done, beside its records.
+/// Something that a channel wants done, other than storing a record.
 #[derive(Clone, Debug)]
 pub enum ChannelOutput<L: Channels> {
     /// A message for other parties.
@@ -114,13 +114,13 @@ pub enum ChannelOutput<L: Channels> {
     },
     /// A job to run outside of the machine.
     Check(L::Job),
-    /// What is neither message nor job: a reveal, a fault, a refusal.
+    /// An effect that is neither message nor job: a reveal, a fault, a refusal.
     Of(L::Effect),
 }
 
-/// What can be said of the epochs of any scheme.
+/// The operations on epochs that do not depend on the scheme.
 pub trait AnyEpochs {
-    /// When they want to be told the time.
+    /// When they want to be told that time has passed.
     fn wake_at(&self) -> Option<Instant>;
 
     /// The first slot that has no output yet: [`Epochs::head`].
@@ -135,13 +135,13 @@ pub trait AnyEpochs {
     /// The epoch of the last committee: [`Epochs::newest`].
     fn newest(&self) -> EpochId;
 
-    /// The records that restore it: [`Epochs::snapshot`].
+    /// The records that restore the epochs: [`Epochs::snapshot`].
     fn snapshot(&self) -> Vec<epochs::Record>;
 
-    /// Encodings of the public keys of all epochs that are here.
+    /// Encodings of the public keys of all epochs that are kept here.
     fn public_keys(&self) -> BTreeSet<Vec<u8>>;
 
-    /// How long each party's messages may be: [`Epochs::longest_messages`].
+    /// The length in bytes of each party's longest message: [`Epochs::longest_messages`].
     fn longest_messages(&self) -> BTreeMap<(EpochId, Party), usize>;
 }
 
@@ -179,46 +179,47 @@ impl<S: Scheme> AnyEpochs for Epochs<S> {
     }
 }
 
-/// A list of schemes, each with a channel. Implemented for `()` and for `(S, L)` with a scheme `S` and a
-/// list `L`; nothing else needs to be one.
+/// A list of schemes, each with a channel. It is implemented for `()`, and for `(S, L)` with a scheme `S` and
+/// a list `L`. No other type needs to implement it.
 pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
-    /// The channels themselves; `None` for each that this chain does without.
+    /// The epochs of all channels; `None` for each channel that this chain does not use.
     type Epochs: Debug;
     /// A message of one channel.
     type Message: Clone + Debug + Eq + Send + Sync;
-    /// Something that only one channel is told.
+    /// An input for one channel alone.
     type Input: Clone + Debug;
-    /// What one channel wants done, beside records, messages and jobs.
+    /// An effect of one channel that is no record, message or job.
     type Effect: Clone + Debug;
-    /// What one channel goes on with in the next epoch.
+    /// The configuration of one channel for its next epoch.
     type Config: Debug;
     /// A job of one channel.
     type Job: Clone + Debug + Send + Sync;
-    /// What came of it.
+    /// The result of a job.
     type Verdict: Clone + Debug + Eq + Send + Sync;
 
     /// How many channels there are.
     const COUNT: usize;
 
-    /// Tells every channel what happened.
+    /// Tells every channel about an event.
     fn tell(epochs: &mut Self::Epochs, now: Instant, event: Event);
 
-    /// Tells one channel; one that is not in use hears nothing.
+    /// Gives an input to one channel. A channel that is not in use ignores it.
     fn handle(epochs: &mut Self::Epochs, now: Instant, input: Self::Input);
 
-    /// What the first channel that wants something wants next; the list begins at `channel`.
+    /// The next output of the first channel that has one. `channel` is the number of the list's first
+    /// channel.
     fn poll(
         epochs: &mut Self::Epochs,
         channel: Channel,
     ) -> Option<protocol::Output<Record, ChannelOutput<Self>>>;
 
-    /// The channels one by one, to be looked at; `None` for each that is not in use.
+    /// The channels one by one, for reading; `None` for each that is not in use.
     fn each(epochs: &Self::Epochs) -> Vec<Option<&dyn AnyEpochs>>;
 
-    /// The next committee of one channel; `records` are those of an earlier life, of all channels.
+    /// Hands one channel over to its next committee. `records` are from before a restart, of all channels.
     ///
     /// # Errors
-    /// If the channel is not in use, or the committee does not follow.
+    /// If the channel is not in use, or if the committee does not follow.
     fn hand_over(
         epochs: &mut Self::Epochs,
         channel: Channel,
@@ -226,37 +227,37 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
         records: &[Record],
     ) -> Result<(), StackError>;
 
-    /// The next committees are without this party.
+    /// Tells all channels that their next committees are without this party.
     ///
     /// # Errors
-    /// Of the first channel that cannot end there.
+    /// The error of the first channel that cannot end there.
     fn leave(epochs: &mut Self::Epochs, first: Slot) -> Result<(), StackError>;
 
-    /// The public keys of a channel's next committee.
+    /// The public keys of a channel's next committee, with the channel's number.
     fn public_keys(next: &Self::Config, channel: Channel) -> (Channel, BTreeSet<Vec<u8>>);
 
-    /// A message as its channel hears it.
+    /// Makes the input for a received message.
     fn received(from: Party, epoch: EpochId, message: Self::Message) -> Self::Input;
 
-    /// A verdict as its channel hears it.
+    /// Makes the input for a verdict.
     fn checked(verdict: Self::Verdict) -> Self::Input;
 
-    /// The verdict of a job, computed without any channel's state.
+    /// Runs a job. It needs no channel's state.
     fn run(job: &Self::Job) -> Self::Verdict;
 
-    /// Whether it leaves with the vote for this slot: [`Message::is_early`](crate::Message::is_early).
+    /// Whether a message leaves with the vote for this slot: [`Message::is_early`](crate::Message::is_early).
     fn is_early(message: &Self::Message, slot: Slot) -> bool;
 
     /// Writes channel (1 byte) ‖ message.
     ///
     /// # Errors
-    /// The writer's.
+    /// The errors of the writer.
     fn write<W: Write>(message: &Self::Message, channel: Channel, writer: &mut W) -> IoResult<()>;
 
-    /// Reads the message of the channel at a place in this list.
+    /// Reads a message of the channel at this place of the list.
     ///
     /// # Errors
-    /// If there is no such channel, or the message is none of it.
+    /// If there is no such channel, or if the bytes are no message of it.
     fn read<R: Read>(place: u8, reader: &mut R) -> IoResult<Self::Message>;
 }
 
@@ -348,7 +349,7 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
     fn handle((first, rest): &mut Self::Epochs, now: Instant, input: Self::Input) {
         match (input, first) {
             (OneOf::First(input), Some(first)) => first.handle(now, input),
-            // Its peers' choice, and nothing to keep.
+            // Peers may use this channel; this party does not, and keeps nothing.
             (OneOf::First(_), None) => {}
             (OneOf::Rest(input), _) => L::handle(rest, now, input),
         }
@@ -479,7 +480,7 @@ fn said<S: Scheme, L: Channels>(effect: epochs::Effect<S>) -> ChannelOutput<(S, 
 }
 
 impl<L: Channels> ChannelOutput<L> {
-    /// The same, where a channel stands before the list.
+    /// The same output in a list with one more channel in front.
     fn behind<S: Scheme>(self) -> ChannelOutput<(S, L)> {
         match self {
             Self::Send { to, epoch, message } => {

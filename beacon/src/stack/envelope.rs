@@ -1,4 +1,4 @@
-//! What all channels say because of one event, in one message.
+//! One message for everything that all channels send because of one event.
 use std::collections::BTreeMap;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
@@ -10,7 +10,7 @@ use protocol::{Recipient, Slot};
 use super::channels::{Channel, Channels};
 use super::{Effect, Output};
 
-/// What leaves together: messages about slots of one epoch.
+/// Messages that leave together. All are about slots of one epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope<L: Channels> {
     epoch: EpochId,
@@ -21,31 +21,31 @@ impl<L: Channels> Envelope<L> {
     /// The most messages of one envelope.
     pub const MOST: usize = 16;
 
-    /// Whose slots it is about, and by which numbers its sender and recipients go.
+    /// The epoch of the messages. Sender and recipients have their numbers in it.
     #[must_use]
     pub const fn epoch(&self) -> EpochId {
         self.epoch
     }
 
-    /// What is said; never nothing.
+    /// The messages, at least one.
     #[must_use]
     pub fn messages(&self) -> &[L::Message] {
         &self.messages
     }
 
-    /// Whether a partial is in it that leaves with the vote for this slot.
+    /// Whether the envelope has a partial that leaves with the vote for this slot.
     #[must_use]
     pub fn is_early(&self, slot: Slot) -> bool {
         self.messages.iter().any(|message| L::is_early(message, slot))
     }
 
-    /// Puts messages about one epoch together; `None` if there are none, or too many.
+    /// Puts messages about one epoch together; `None` if there are none, or more than [`Self::MOST`].
     #[must_use]
     pub fn new(epoch: EpochId, messages: Vec<L::Message>) -> Option<Self> {
         (1..=Self::MOST).contains(&messages.len()).then_some(Self { epoch, messages })
     }
 
-    /// The length of the longest envelope, if no message in it is longer than this.
+    /// The length in bytes of the longest envelope, if no message in it is longer than `message`.
     pub(super) const fn bytes_of(message: usize) -> usize {
         let each = message.saturating_add(1);
         each.saturating_mul(Self::MOST).saturating_add(8 + 4)
@@ -67,7 +67,7 @@ impl<L: Channels> Envelope<L> {
 impl<L: Channels> BorshSerialize for Envelope<L> {
     fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
         self.epoch.serialize(writer)?;
-        // Never more than `MOST`.
+        // The count is never more than `MOST`.
         u32::try_from(self.messages.len()).unwrap_or(u32::MAX).serialize(writer)?;
         self.messages.iter().try_for_each(|message| L::write(message, Channel::new(0), writer))
     }
@@ -85,7 +85,8 @@ impl<L: Channels> BorshDeserialize for Envelope<L> {
     }
 }
 
-/// Each message waits for the last one to the same parties: none is before a record that it was behind.
+/// Moves each message back to the last one for the same parties. So no message comes before a record that
+/// it must follow.
 pub(super) fn enveloped<L: Channels>(outputs: Vec<Output<L>>) -> impl Iterator<Item = Output<L>> {
     let mut backwards: Vec<Output<L>> = Vec::with_capacity(outputs.len());
     let mut open = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Committees by direct secret sharing: a dealer that everybody trusts, for tests only. It remembers
 //! all secrets, so a test can be the adversary and count what has leaked.
 //!
-//! Elsewhere: what each scheme makes of the shares (`instances`).
+//! See also: what each scheme makes of the shares (`instances`).
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A dealer that everybody trusts, for examples; `pvss_dkg` does without one.
+//! A trusted dealer, for examples. `pvss_dkg` generates keys without one.
 use std::error::Error;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -26,14 +26,14 @@ pub(crate) struct Dealer {
     finality: Finality,
 }
 
-/// One sharing; a party takes its share once.
+/// One sharing. Each party takes its share once.
 struct Dealt {
     committee: Committee,
     shares: Vec<Option<Secret<Vec<Scalar>>>>,
 }
 
 impl Dealer {
-    /// More than a third on the slow path, everybody on the fast one.
+    /// More than a third on the slow path, all parties on the fast one.
     pub(crate) fn new(parties: u32, seed: u64) -> Result<Self, Failure> {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let access = Access::new(&vec![1; usize::try_from(parties)?])?;
@@ -49,18 +49,18 @@ impl Dealer {
             let one = |share: &Scalar| Some(Secret::new(vec![*share]));
             Ok(Dealt { committee, shares: shares.expose().iter().map(one).collect() })
         };
-        // Everybody has one unit of stake and one share.
+        // Each party has one unit of stake and one share.
         let stakes = vec![Stake::new(1); usize::try_from(parties)?];
         let finality = Finality::exact(&stakes, Quorum::BYZANTINE)?;
         Ok(Self { slow: deal(parties / 3 + 1)?, fast: deal(parties)?, finality })
     }
 
-    /// What everybody may know.
+    /// The public part, which everybody may know.
     pub(crate) const fn public(&self) -> &Committee {
         &self.slow.committee
     }
 
-    /// What a party needs, with its own secrets. Once for each.
+    /// The configuration of a party, with its own secrets. Call it once for each party.
     pub(crate) fn config(&mut self, me: Party) -> Result<Config<Bls>, Failure> {
         let (slow, fast) = (self.slow.take(me)?, self.fast.take(me)?);
         Ok(Config {
@@ -71,9 +71,9 @@ impl Dealer {
             fast_attempt: Some(0),
             finality: self.finality.clone(),
             first: Slot::new(1),
-            // Its journals are made for one run.
+            // The journals are made for one run only.
             life: Life::First,
-            // Its links take no time.
+            // The links take no time.
             limits: Limits { retry: Duration::from_millis(100), ..Limits::default() },
         })
     }

@@ -1,4 +1,4 @@
-//! What a slot has to decrypt, taken from its value.
+//! The ciphertexts that a slot has to decrypt, taken from its value.
 //!
 //! | bound to                 | by                                                                |
 //! |--------------------------|-------------------------------------------------------------------|
@@ -6,14 +6,15 @@
 //! | chain, epoch and slot    | the label that each ciphertext is valid under                     |
 //! | the committee            | the key that each ciphertext is valid under                       |
 //!
-//! `block` stands for everything else that the engine agrees on: its own hash of the block, whatever the
-//! function. A chain with a decrypting beacon hands `H(block ‖ H(ciphertexts))` to all its beacons where
-//! it would have handed `block`; a block has one such value, and who knows a block's hash and the digest of
-//! its ciphertexts computes it.
+//! `block` stands for everything else that the engine agrees on: its own hash of the block, by any hash
+//! function. A chain with a decrypting beacon gives `H(block ‖ H(ciphertexts))` to all its beacons, where
+//! it would otherwise give `block`. A block has one such value. A program that knows a block's hash and the
+//! digest of its ciphertexts can compute it.
 //!
-//! Whatever a proposer puts into a block has an outcome, the same at every party, and never stops the slot:
-//! what is too long, of no ciphertext's form, or not valid under the slot's label is an entry without
-//! plaintext; so is what comes after as many as are decrypted. Nobody gives a share for such an entry.
+//! Whatever a proposer puts into a block has a result, which is the same at every party, and never stops
+//! the slot. An entry has no plaintext if it is too long, has not the form of a ciphertext, is not valid
+//! under the slot's label, or comes after as many entries as are decrypted. Nobody gives a share for such
+//! an entry.
 use protocol::{Slot, Value};
 use std::sync::Arc;
 
@@ -26,8 +27,8 @@ const VALUE_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-VALUE";
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-BATCH";
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-COMMITTEE";
 
-/// How much a slot decrypts: agreed on by the committee, since every party must judge alike. A partial has
-/// `ciphertexts · w · 48` bytes at most for a party with `w` shares.
+/// How much a slot decrypts. The committee agrees on it, because every party must decide alike. A partial
+/// of a party with `w` shares has at most `ciphertexts · w · 48` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// The most ciphertexts of one slot.
@@ -42,7 +43,7 @@ impl Default for Bounds {
     }
 }
 
-/// Who decrypts, and how much in a slot.
+/// The committee that decrypts, and how much it decrypts in a slot.
 #[derive(Clone, Debug)]
 pub struct Decrypting {
     id: [u8; 32],
@@ -51,7 +52,7 @@ pub struct Decrypting {
 }
 
 impl Decrypting {
-    /// The holders of the key's shares, who decrypt within bounds.
+    /// Makes the committee from the holders of the key's shares and the bounds.
     #[must_use]
     pub fn new(holders: elgamal::DecryptionCommittee, bounds: Bounds) -> Self {
         let mut transcript = Transcript::new(COMMITTEE_TAG);
@@ -61,13 +62,13 @@ impl Decrypting {
         Self { id: transcript.bytes(b"id"), holders, bounds }
     }
 
-    /// Digest of the holders and the bounds.
+    /// A digest of the holders and the bounds.
     #[must_use]
     pub const fn id(&self) -> [u8; 32] {
         self.id
     }
 
-    /// Who holds which shares.
+    /// The parties that hold the shares, with their keys.
     #[must_use]
     pub const fn holders(&self) -> &elgamal::DecryptionCommittee {
         &self.holders
@@ -83,26 +84,26 @@ impl Decrypting {
 /// Why an entry of a slot is not decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// A slot decrypts no more than this.
+    /// It comes after as many entries as a slot decrypts.
     #[error("entry {position}, a slot decrypts {most}")]
     TooMany {
-        /// Its place, from zero.
+        /// The position of the entry, counted from 0.
         position: usize,
-        /// Entries that are decrypted.
+        /// The most entries that are decrypted.
         most: u32,
     },
-    /// Not looked at.
+    /// It is too long, and was not looked at.
     #[error("{got} bytes, a ciphertext has at most {most}")]
     TooLong {
-        /// Its bytes.
+        /// Its length in bytes.
         got: usize,
-        /// The most.
+        /// The most bytes of a ciphertext.
         most: u32,
     },
-    /// Not the encoding of a ciphertext.
+    /// It is not the encoding of a ciphertext.
     #[error("not a ciphertext")]
     Undecodable,
-    /// For another key, chain, epoch or slot, or altered: nobody gives a share for it.
+    /// It is for another key, chain, epoch or slot, or was altered. Nobody gives a share for it.
     #[error("ciphertext is not valid for this slot and committee")]
     Invalid,
 }
@@ -122,8 +123,9 @@ struct Checked {
 }
 
 impl Batch {
-    /// Takes the ciphertexts out of a block, in the wire format of `crypto_core::wire`, in the block's
-    /// order. Costs four multiplications in 𝔾₁ for each, so not on a thread that others wait for.
+    /// Takes the ciphertexts out of a block, in the wire format of `crypto_core::wire` and in the block's
+    /// order. Costs four multiplications in 𝔾₁ for each, so do not call it on a thread that others wait
+    /// for.
     #[must_use]
     pub fn new(
         committee: &Decrypting,
@@ -150,7 +152,7 @@ impl Batch {
         Self(Arc::new(Checked { context: *context, slot, value, key, bounds, entries }))
     }
 
-    /// `H(ciphertexts)`: of their number, lengths and bytes.
+    /// `H(ciphertexts)`: a digest of their number, lengths and bytes.
     #[must_use]
     pub fn digest(ciphertexts: &[impl AsRef<[u8]>]) -> [u8; 32] {
         let mut transcript = Transcript::new(BATCH_TAG);
@@ -160,7 +162,7 @@ impl Batch {
         transcript.bytes(b"digest")
     }
 
-    /// `H(block ‖ digest)`: what the engine's block is called in all beacons of a chain that decrypts.
+    /// `H(block ‖ digest)`: the value of the engine's block in all beacons of a chain that decrypts.
     #[must_use]
     pub fn value_of(block: [u8; 32], digest: &[u8; 32]) -> Value {
         let mut transcript = Transcript::new(VALUE_TAG);
@@ -169,30 +171,30 @@ impl Batch {
         Value::new(transcript.bytes(b"value"))
     }
 
-    /// The value that these are of, and nothing else can be.
+    /// The value that these ciphertexts belong to. No other value can have them.
     #[must_use]
     pub fn value(&self) -> Value {
         self.0.value
     }
 
-    /// The slot.
+    /// The slot that the ciphertexts are valid for.
     #[must_use]
     pub fn slot(&self) -> Slot {
         self.0.slot
     }
 
-    /// Chain and epoch.
+    /// The chain and the epoch that the ciphertexts are valid for.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.0.context
     }
 
-    /// What became of each entry, in the block's order.
+    /// The check of each entry, in the block's order.
     pub fn entries(&self) -> &[Result<ValidCiphertext, Unusable>] {
         &self.0.entries
     }
 
-    /// Those that are decrypted.
+    /// The entries that are decrypted.
     pub(super) fn valid(&self) -> impl Iterator<Item = &ValidCiphertext> {
         self.0.entries.iter().flatten()
     }
