@@ -4,7 +4,7 @@
 //! |-----------|--------------------------------------------|--------|-------------------------------|
 //! | shape     | sizes, identities, ranges                  | alone  | alone                         |
 //! | signature | `e(σ, ĝ₂) = e(H(digest), pk)`              | alone  | one product, culprits named    |
-//! | equations | all the rest, each with a separate weight  | one product | the same product, culprits named |
+//! | equations | the rest, each with a separate weight      | one product | the same product, culprits named |
 //! | blame     | for culprits, which equation fails first   | alone  | alone                         |
 //!
 //! So a dealing gets the same verdict alone or together with others, up to the chance of 2⁻¹²⁸ that
