@@ -1,4 +1,4 @@
-//! Jolteon as an [`Engine`](::engine::Engine): a round is a slot, and the slot's only view.
+//! Jolteon as an `Engine`: a round is a slot, and the slot's only view.
 
 use std::sync::Arc;
 use std::vec::Vec;
