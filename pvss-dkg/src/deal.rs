@@ -191,8 +191,7 @@ pub(crate) fn add_each(
 }
 
 impl Author<'_> {
-    /// Everything that the draws of a dealing depend on, besides the generator. `what` says what is
-    /// dealt.
+    /// Everything that the draws of a dealing depend on, besides the generator. `what` says what is dealt.
     pub(crate) fn hedge(&self, what: &[u8]) -> Hedge {
         Hedge::new(b"PREFINAL-V1-PVSS-DRAWS")
             .public(b"what", what)

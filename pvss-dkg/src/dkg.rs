@@ -12,8 +12,7 @@
 //! no harm"). The sum of the commitments must not be the identity. Only dealers that all know each
 //! other's secrets could arrange that.
 //!
-//! See also `verify` (the check of a dealing) and `aggregate` (the sum). The order comes from the
-//! engine.
+//! See also `verify` (the check of a dealing) and `aggregate` (the sum). The order comes from the engine.
 use std::sync::Arc;
 
 use crypto_core::access::Party;
@@ -118,8 +117,7 @@ pub enum DkgError {
         /// The dealer.
         dealer: Party,
     },
-    /// The commitments would add up to the identity. Only dealers that know each other's secrets can do
-    /// this.
+    /// The commitments would add up to the identity. Only dealers that know each other's secrets can do this.
     #[error("dealing of {dealer} cancels those before it")]
     Cancels {
         /// The dealer of the last dealing.

@@ -133,8 +133,7 @@ impl Contribution {
         transcript
     }
 
-    /// The hash of everything, the response included. The dealer signs it, and later challenges include
-    /// it.
+    /// The hash of everything, the response included. The dealer signs it, and later challenges include it.
     pub(crate) fn digest(&self, config: &Config) -> [u8; 32] {
         let mut transcript = self.statement(config);
         transcript.append_scalar(b"response", &self.response);

@@ -1,5 +1,4 @@
-//! From stake to shares: how many shares each party holds, and how many rebuild the secret on each
-//! path.
+//! From stake to shares: how many shares each party holds, and how many rebuild the secret on each path.
 //!
 //! | stake is              | thresholds are             | constructor              |
 //! |-----------------------|----------------------------|--------------------------|
@@ -87,8 +86,7 @@ pub enum ShapeError {
         #[source]
         error: ThresholdError,
     },
-    /// The fast threshold is below the slow one. What is released earlier must not be easier to
-    /// rebuild.
+    /// The fast threshold is below the slow one. What is released earlier must not be easier to rebuild.
     #[error("fast threshold {fast} is below slow threshold {slow}")]
     Order {
         /// Number of shares that reconstruct on the fast path.

@@ -51,8 +51,7 @@ pub enum DealingError {
     /// The dealer's signature or its proof of knowledge fails.
     #[error(transparent)]
     Proof(#[from] ProofError),
-    /// The dealer does not know what it dealt. It may be a multiple of another dealer's shares, for
-    /// example.
+    /// The dealer does not know what it dealt. It may be a multiple of another dealer's shares, for example.
     #[error("proof of knowledge of the shares fails")]
     Opening,
     /// A value is the identity. An honest dealer never has one there.

@@ -152,8 +152,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         self.records.extend(channels.map(|channel| stack::Record { channel, record }));
     }
 
-    /// The awaited keys suffice: begins the beacon of their epoch, and returns the inputs that it must
-    /// get.
+    /// The awaited keys suffice: begins the beacon of their epoch, and returns the inputs that it must get.
     pub(crate) fn begin(
         &mut self,
         setup: &Setup,

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use borsh::BorshSerialize;
 use crypto_core::access::Party;
 
-/// Messages of one peer that may wait: two votes, or two paths, of as many slots as a beacon looks
-/// ahead.
+/// Messages of one peer that may wait: two votes, or two paths, of as many slots as a beacon looks ahead.
 pub(crate) const MESSAGES: usize = 128;
 /// Number of bytes that the waiting messages of one peer may have.
 pub(crate) const BYTES: usize = 1 << 20;

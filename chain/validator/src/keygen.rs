@@ -12,8 +12,7 @@
 //!
 //! In a later epoch the committee before deals to the next one ([`Before`]). With threshold BLS it
 //! deals on shares of the previous key, `t` of which make the same key again. With the weighted VUF it
-//! makes a fresh key. Shares of the previous key are wiped when this party has opened those of the
-//! next.
+//! makes a fresh key. Shares of the previous key are wiped when this party has opened those of the next.
 //!
 //! [`pvss_dkg::protocol`] collects the dealings and shows who dealt falsely. Its argument for one key
 //! for everybody holds for published keys too: they are judged in their order, and keys that were
@@ -638,8 +637,7 @@ pub fn deal<S: Keyed>(setup: &Setup, identity: &Identity) -> Result<Vec<Vec<u8>>
 }
 
 /// Whether a transaction may be judged in one batch with these: it publishes keys, and its party has
-/// none in the batch. So a batch gives the same result as judging one by one, wherever its boundaries
-/// are.
+/// none in the batch. So a batch gives the same result as judging one by one, wherever its boundaries are.
 fn may_join(batch: &[Arc<[u8]>], next: &[u8]) -> bool {
     let claimed = |transaction: &[u8]| SignedKeys::claimed_party(transaction);
     Kind::of(next) == Some(Kind::Keys) && batch.iter().all(|one| claimed(one) != claimed(next))

@@ -33,8 +33,7 @@
 //! generation, an engine and a beacon, and every message, record and job names its epoch. The numbering
 //! of slots continues over all epochs.
 //!
-//! This crate depends on no particular engine: the caller says how the engine of an epoch starts
-//! ([`Begin`]).
+//! This crate depends on no particular engine: the caller says how the engine of an epoch starts ([`Begin`]).
 #![forbid(unsafe_code)]
 
 mod beacons;

@@ -1,5 +1,4 @@
-//! Everything that a party does around an engine: key generations, handovers and beacons, for all
-//! epochs.
+//! Everything that a party does around an engine: key generations, handovers and beacons, for all epochs.
 //!
 //! ```text
 //!              ordered transactions ────► keygen ── keys of an epoch ──┐

@@ -38,8 +38,7 @@ pub struct Fixed<S: Keyed> {
     pub committees: PerPath<S::Committee>,
 }
 
-/// The key of the committee before, with this party's shares, as it is handed over to the next
-/// committee.
+/// The key of the committee before, with this party's shares, as it is handed over to the next committee.
 pub struct Before<S: Keyed> {
     /// The key before.
     pub key: Arc<Fixed<S>>,
@@ -53,8 +52,7 @@ impl<S: Keyed> Clone for Before<S> {
     }
 }
 
-/// This party's keys: the secret halves and, if needed, the transaction that publishes the public
-/// halves.
+/// This party's keys: the secret halves and, if needed, the transaction that publishes the public halves.
 pub struct Opened<S: Keyed> {
     /// The secret keys that evaluate, for each path.
     pub keys: PerPath<S::Secret>,

@@ -1,9 +1,7 @@
-//! The public set-up that a committee agrees on before its first message, and the secrets of each
-//! party.
+//! The public set-up that a committee agrees on before its first message, and the secrets of each party.
 //!
 //! [`Setup`] is public and equal for all; [`Identity`] holds one party's secrets. Consensus counts
-//! stake, and so does the rule who may deal. Shares are counted in weight, which rounding makes from
-//! stake.
+//! stake, and so does the rule who may deal. Shares are counted in weight, which rounding makes from stake.
 //!
 //! The secrets of a demonstration are drawn from its seed, so that a run can be repeated. A chain would
 //! draw them from the operating system and give only registrations to its peers.
@@ -134,8 +132,7 @@ impl Plan {
         Ok(Self { stakes, shape, choice, rounding: Some(rounding) })
     }
 
-    /// A plan in which everybody counts as one. The threshold is the engine's quorum: more than two
-    /// thirds.
+    /// A plan in which everybody counts as one. The threshold is the engine's quorum: more than two thirds.
     fn tight(stakes: &[Stake]) -> Result<Self, PlanError> {
         let stakes: Vec<Stake> = stakes.iter().map(|one| (*one).min(Stake::new(1))).collect();
         let shape = Shape::tight(&stakes, Ratio::TWO_THIRDS)?;
@@ -200,8 +197,7 @@ pub struct Identity {
     /// Secret key that signs votes, dealings and keys.
     pub signer: min_sig::SecretKey,
     /// Dealing, blinding and the decryption key are drawn from this seed, so they are the same after a
-    /// restart. So a crash cannot make a party deal twice or blind twice, and it can open its shares
-    /// again.
+    /// restart. So a crash cannot make a party deal twice or blind twice, and it can open its shares again.
     seed: Secret<[u8; 32]>,
 }
 

@@ -163,8 +163,7 @@ impl<E: Engine> Term<E> {
         }
     }
 
-    /// Reports that views were given up, as far as they lie below the limit and were not reported
-    /// before.
+    /// Reports that views were given up, as far as they lie below the limit and were not reported before.
     fn tell_abandoned(&mut self) {
         let Some(abandoned) = self.abandoned else { return };
         let last = self

@@ -160,8 +160,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// Makes the engine of an epoch, and tells the participant what this engine sent in an earlier
-    /// life.
+    /// Makes the engine of an epoch, and tells the participant what this engine sent in an earlier life.
     fn prepare(&mut self, now: Instant, setup: &Setup, first: Slot) {
         match self.engines.make(setup, &self.identity, first) {
             Ok(past) => {
@@ -257,8 +256,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     }
 
     /// Passes the beacon's answer to a prefinalization to the engine, if the engine's votes have room.
-    /// Then the engine's record of the vote says what was released, and the beacon's own record is left
-    /// out.
+    /// Then the engine's record of the vote says what was released, and the beacon's own record is left out.
     fn carry(&mut self, now: Instant, current: EpochId) {
         let mut record = None;
         while let Some(output) = self.participant.poll() {

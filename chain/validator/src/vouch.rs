@@ -3,8 +3,7 @@
 //! When the last slot of an epoch is final at most parties, they leave its engine. A party that is
 //! behind then finds no peers that vote with it. Instead its peers tell it what their engines
 //! finalized. Less stake than [`Quorum::faulty_below`](engine::Quorum) is faulty. So if more stake than
-//! that says the same, an honest party said it, whose engine decided it, and all engines decide the
-//! same.
+//! that says the same, an honest party said it, whose engine decided it, and all engines decide the same.
 //!
 //! A party asks for one slot at a time, the next one in order, and keeps the last answer of each peer.
 //! So memory is bounded by one block for each peer.

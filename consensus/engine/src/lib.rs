@@ -92,8 +92,7 @@ pub trait Engine: Sized + Send + 'static {
 
     /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
     /// else is polled. An engine that takes the bytes stores and sends them as a part of that vote, and
-    /// reports them in [`Past::released`] after a crash. An engine that does not take them gives them
-    /// back.
+    /// reports them in [`Past::released`] after a crash. An engine that does not take them gives them back.
     ///
     /// # Errors
     /// The bytes, if they must be sent separately.
@@ -193,8 +192,7 @@ pub enum Effect<E: Engine> {
         /// The value that the vote is for.
         value: Value,
     },
-    /// Bytes that a peer's vote carried, see [`Engine::carry`]. The engine has checked only who sent
-    /// them.
+    /// Bytes that a peer's vote carried, see [`Engine::carry`]. The engine has checked only who sent them.
     Carried {
         /// The party whose vote it was.
         from: Party,

@@ -30,8 +30,7 @@ impl Launch for Jolteon {
         let mut past = Past::default();
         for record in records {
             if let Record::Safety(promises) = &record {
-                // Before there are keys, there is no beacon that could record the views that were given
-                // up.
+                // Before there are keys, there is no beacon that could record the views that were given up.
                 past.abandoned = past.abandoned.max(Some(view(promises.safety.highest_timeout())));
             }
             promised.apply(record);

@@ -139,8 +139,7 @@ impl<C: Copy + Ord> Collector<C> {
         self.rounds.get(&round).is_some_and(|tally| tally.state == State::Checking)
     }
 
-    /// Notes that the certificate is there: the sum was valid, or the certificate came from another
-    /// party.
+    /// Notes that the certificate is there: the sum was valid, or the certificate came from another party.
     pub(crate) fn close(&mut self, round: Round) {
         if let Some(tally) = self.rounds.get_mut(&round) {
             tally.state = State::Closed;

@@ -149,8 +149,7 @@ impl Replicas {
     }
 
     /// The bytes that a member signs about a block: context, round, block, 72 bytes. The domain of the
-    /// signature says what the member states about the block, see
-    /// [`Stage::domain`](crate::Stage::domain).
+    /// signature says what the member states about the block, see [`Stage::domain`](crate::Stage::domain).
     #[must_use]
     pub fn statement(&self, round: Round, block: BlockId) -> Vec<u8> {
         [&self.context[..], &round.get().to_be_bytes(), &block.to_bytes()].concat()

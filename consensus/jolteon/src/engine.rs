@@ -85,8 +85,7 @@ pub enum Effect {
         /// Its block; `None` if the round was skipped.
         block: Option<Block>,
     },
-    /// This party signs a timeout of the round: it will not prefinalize in this round or an earlier
-    /// one.
+    /// This party signs a timeout of the round: it will not prefinalize in this round or an earlier one.
     Abandoned {
         /// The round.
         round: Round,
@@ -178,8 +177,7 @@ impl Jolteon {
     /// An engine that continues where `records` end. Give no records for a fresh start.
     ///
     /// # Errors
-    /// [`ConfigError`] if the configuration does not make a committee, or if the key is not this
-    /// party's.
+    /// [`ConfigError`] if the configuration does not make a committee, or if the key is not this party's.
     pub fn new(config: Config, secret: SecretKey, records: Records) -> Result<Self, ConfigError> {
         let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes } = config;
         let committee = Replicas::new(&context, members)?;

@@ -88,8 +88,7 @@ impl Jolteon {
         self.finalize();
     }
 
-    /// If two certified blocks are in consecutive rounds, one the parent of the other, the parent is
-    /// final.
+    /// If two certified blocks are in consecutive rounds, one the parent of the other, the parent is final.
     fn two_chain(&mut self, child: Point) {
         if !self.tree.is_certified(child) {
             return;

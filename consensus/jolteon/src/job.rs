@@ -10,8 +10,7 @@
 //! claim. [`Replicas::statement`] and [`Stage::domain`] give what a vote is checked with. A [`Verdict`]
 //! consists of the fingerprint and the result. The engine trusts it.
 //!
-//! See also `collector` and `receive` (when jobs are due), and `crypto_core::certificate` (the
-//! equations).
+//! See also `collector` and `receive` (when jobs are due), and `crypto_core::certificate` (the equations).
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

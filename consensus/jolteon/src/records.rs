@@ -7,8 +7,7 @@
 //! | finalized | (after it was reported)    | a report may repeat after a crash, but is never lost   |
 //!
 //! [`Records`] is the log read back: apply every record in order and pass it to
-//! [`Jolteon::new`](crate::Jolteon::new). It drops old records by itself, so it can also be what is
-//! stored.
+//! [`Jolteon::new`](crate::Jolteon::new). It drops old records by itself, so it can also be what is stored.
 //!
 //! See also `safety` for the promises.
 use std::collections::BTreeMap;

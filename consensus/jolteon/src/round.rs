@@ -14,8 +14,7 @@ use crate::records::Record;
 use crate::safety::Justification;
 use crate::tree::Point;
 
-/// Votes up to this many rounds ahead are kept. Votes further ahead need a certificate to be
-/// understood.
+/// Votes up to this many rounds ahead are kept. Votes further ahead need a certificate to be understood.
 pub(crate) const AHEAD: u64 = 64;
 /// Order votes, certificates and proposals up to this many rounds behind are kept.
 pub(crate) const BEHIND: u64 = 64;

@@ -11,8 +11,7 @@
 //! is at least `r`, and it has signed no timeout of `r` or later. The timeouts that it signs from then
 //! on carry a QC of at least `r`. A quorum of order votes and a TC of a round ≥ `r` have an honest
 //! party in common. So every such TC says "at least `r`", and every block voted for after `r` extends
-//! the block. With two QCs in consecutive rounds, the same holds for the parties that voted for the
-//! second.
+//! the block. With two QCs in consecutive rounds, the same holds for the parties that voted for the second.
 //!
 //! After [Jolteon](https://arxiv.org/abs/2106.10362), figure 2, and order votes as in Zaptos, section
 //! 2.3. Differences from the papers: order votes ascend, so that one number is enough to remember them.
@@ -100,8 +99,7 @@ impl Safety {
         Ok(())
     }
 
-    /// Promise: this party votes no more in this round, and `qc` is the highest certificate that it
-    /// knows.
+    /// Promise: this party votes no more in this round, and `qc` is the highest certificate that it knows.
     pub(crate) fn timeout(&mut self, round: Round, qc: Round) -> Result<(), Refusal> {
         // A vote for a later round has said that this round is over. The same round again is the same
         // timeout, sent again.

@@ -37,8 +37,7 @@ impl Jolteon {
             (Pending::Evidence { party, equivocation }, Outcome::Evidence(true)) => {
                 self.accuse(party, Fault::Equivocation(equivocation));
             }
-            // One of the two is not signed: the party sent a bad signature, which convinces nobody
-            // else.
+            // One of the two is not signed: the party sent a bad signature, which convinces nobody else.
             (Pending::Evidence { party, equivocation }, Outcome::Evidence(false)) => {
                 let kind = match equivocation.stage {
                     Stage::Order => BallotKind::Order,

@@ -14,8 +14,7 @@ use crate::context::Height;
 use crate::engine::{Effect, Malachite, Task};
 use crate::message::{Decision, Message};
 
-/// Malachite wants a name for the peer of every decision and does not use it; `asked` holds the real
-/// one.
+/// Malachite wants a name for the peer of every decision and does not use it; `asked` holds the real one.
 const PEER: [u8; 2] = [0, 0];
 
 /// The parties that are ahead, and the party that was asked.
@@ -92,8 +91,7 @@ impl Malachite {
     }
 
     pub(crate) fn told(&mut self, from: Party, decision: &Decision) {
-        // An honest answer may come when another party was asked since, or when it is not needed any
-        // more.
+        // An honest answer may come when another party was asked since, or when it is not needed any more.
         if self.catch_up.asked != Some(from) || decision.block.height() != self.height {
             return;
         }

@@ -1,8 +1,7 @@
 //! The members and the settings of the engine.
 //!
 //! Malachite counts voting power in 64 bits and multiplies it by three. Stakes that would overflow are
-//! refused here, so that no sum overflows later. A quorum is more than two thirds of the stake,
-//! exactly.
+//! refused here, so that no sum overflows later. A quorum is more than two thirds of the stake, exactly.
 //!
 //! Stake tables are in `node`. Stake as weights is in `weighted_rounding`; the engine never rounds.
 use core::time::Duration;
@@ -65,7 +64,7 @@ pub enum ConfigError {
         /// The engine's party.
         me: Party,
     },
-    /// An entry of the log belongs to another height.
+    /// An entry belongs to another height: the log is of another height, or not what was written.
     #[error("entry of height {got} in a log that goes on at height {expected}")]
     Log {
         /// The height of the entry.

@@ -6,8 +6,7 @@
 //! | name of a block | `SHA-256(tag ‖ height ‖ Σ (length ‖ transaction))` |
 //!
 //! Validators take turns: the proposer of round r at height h is number h + r of those with stake. What
-//! is signed of these types is in `sign`. Fields travel in Borsh, in the order in which they are
-//! declared.
+//! is signed of these types is in `sign`. Fields travel in Borsh, in the order in which they are declared.
 use std::convert::Infallible;
 use std::fmt;
 use std::io;

@@ -11,8 +11,7 @@
 //! output the coroutine stands still. The bytes that [`Malachite::carry`] gets then become the vote's
 //! extension.
 //!
-//! See also `effects` (what effects do), `inbox` (what messages do) and `catch_up` (decisions of
-//! others).
+//! See also `effects` (what effects do), `inbox` (what messages do) and `catch_up` (decisions of others).
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,8 +74,7 @@ pub enum Effect {
         /// The block.
         block: BlockId,
     },
-    /// The bytes that a peer's round-0 precommit carried. The peer signed them; nothing else is checked
-    /// yet.
+    /// The bytes that a peer's round-0 precommit carried. The peer signed them; nothing else is checked yet.
     Carried {
         /// The party whose vote it was.
         from: Party,
@@ -145,8 +143,7 @@ pub struct Malachite {
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) now: Instant,
     pub(crate) started: bool,
-    /// The log while it is read. Its entries are not logged again, and nothing is proposed before its
-    /// end.
+    /// The log while it is read. Its entries are not logged again, and nothing is proposed before its end.
     pub(crate) log: Vec<consensus::Input<Tendermint>>,
     /// The height that is being decided.
     pub(crate) height: Height,

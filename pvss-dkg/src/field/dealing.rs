@@ -67,8 +67,7 @@ impl Dealing {
     /// Reads a dealing made under `config`.
     ///
     /// # Errors
-    /// If the length is not the one that `config` asks for (checked first), or an encoding is not
-    /// canonical.
+    /// If the length is not the one that `config` asks for (checked first), or an encoding is not canonical.
     pub fn from_bytes(config: &Config, bytes: &[u8]) -> Result<Self, DecodeError> {
         let (got, expected) = (bytes.len(), config.field_dealing_bytes());
         if got != expected {

@@ -4,8 +4,7 @@
 //! (`logarithm`). Each share is compared with its commitment before it is accepted.
 //!
 //! A key opens all dealings that count and is then wiped. A chunk that is slow to open is too large,
-//! and only its dealer can have caused that. The recipient proves it while it still has the key
-//! (`large`).
+//! and only its dealer can have caused that. The recipient proves it while it still has the key (`large`).
 use crypto_core::access::Party;
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
 use crypto_core::secret::Secret;
@@ -58,8 +57,7 @@ pub(crate) struct OpenedDealing {
     pub(crate) mask: Option<RevealedMask>,
 }
 
-/// A party's secret shares `f(ω^k)`, in the order of its indices. The lists are empty if its weight is
-/// zero.
+/// A party's secret shares `f(ω^k)`, in the order of its indices. The lists are empty if its weight is zero.
 #[derive(Debug)]
 pub struct Shares {
     /// Shares of the slow path.

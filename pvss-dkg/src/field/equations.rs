@@ -19,8 +19,7 @@
 //! **Many dealings**: `∏ (e(L, g₂)·e(g, S))^ρ = 1` with `ρ` of 128 bits for each dealing, from a
 //! transcript over all of them. Without `ρ`, dealers that work together could try their dealings in
 //! pairs. The sums `L` and `S` of each dealing stay separate, because they are long enough to gain
-//! little from more terms. So finding the faulty dealings costs no further sum over points of a
-//! dealing.
+//! little from more terms. So finding the faulty dealings costs no further sum over points of a dealing.
 use std::collections::BTreeSet;
 use std::ops::Range;
 

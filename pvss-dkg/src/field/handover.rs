@@ -1,8 +1,7 @@
 //! Handover: the same secret for the next committee, whatever its weights and thresholds.
 //!
 //! Every share `k` of the epoch before is dealt again, as if it were a secret. Take `t` of these
-//! dealings with the Lagrange coefficients `λ_k` of their indices: they are a sharing of the old
-//! secret.
+//! dealings with the Lagrange coefficients `λ_k` of their indices: they are a sharing of the old secret.
 //!
 //! | step   | equation                                                       | by whom                |
 //! |--------|----------------------------------------------------------------|------------------------|
@@ -36,8 +35,7 @@
 //!
 //! The order that the engine finalized decides which dealings count, as for a fresh key (`dkg`). Here
 //! the first dealing of each share counts, and `t` shares are needed; stake plays no part. The proof is
-//! bound to the key before and to the share, so a dealing of one share says nothing about another
-//! share.
+//! bound to the key before and to the share, so a dealing of one share says nothing about another share.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

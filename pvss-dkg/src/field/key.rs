@@ -25,8 +25,7 @@ use crate::shape::{Paths, SharePath};
 #[derive(Clone, Debug)]
 pub struct Key {
     config: [u8; 32],
-    /// Each dealing with its coefficient: one, or the Lagrange coefficient of the share that it deals
-    /// on.
+    /// Each dealing with its coefficient: one, or the Lagrange coefficient of the share that it deals on.
     terms: Vec<(Scalar, Arc<Accepted<Dealing>>)>,
     commitment: G1Affine,
     public_key: G2Affine,

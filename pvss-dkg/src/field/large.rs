@@ -1,8 +1,7 @@
 //! Evidence for a chunk that is larger than an honest one.
 //!
 //! The proof of chunking is approximate (`chunking`): a dealer can pass it with chunks that a recipient
-//! finds only after a long search (`logarithm`). The recipient still finds them, and then accuses the
-//! dealer:
+//! finds only after a long search (`logarithm`). The recipient still finds them, and then accuses the dealer:
 //!
 //! | step   | equation                                                     | by whom       |
 //! |--------|--------------------------------------------------------------|---------------|

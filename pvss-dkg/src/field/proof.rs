@@ -10,8 +10,7 @@
 //! | 3     | 2, the chunk sums, all other nonces             | `yₐ`, one per repetition, and `c`            |
 //! | 4     | 3 and the responses                             | the verifier's weights, one per equation     |
 //!
-//! See [`sharing`](super::sharing) and [`chunking`](super::chunking) for the statements that they
-//! prove.
+//! See [`sharing`](super::sharing) and [`chunking`](super::chunking) for the statements that they prove.
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
 

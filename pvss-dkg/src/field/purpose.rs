@@ -28,8 +28,7 @@ use crate::purpose::PurposeError;
 use crate::shape::Paths;
 
 impl Key {
-    /// The signing committees, one for each path. Costs a sum of products over all share keys for each
-    /// path.
+    /// The signing committees, one for each path. Costs a sum of products over all share keys for each path.
     ///
     /// # Errors
     /// If the key was made under another configuration, or for another purpose.

@@ -86,8 +86,7 @@ pub enum DealingError {
         /// The largest value allowed, `Z − 1`.
         most: u64,
     },
-    /// The proof of chunking fails: some chunk may be too large to decrypt, or its dealer does not know
-    /// it.
+    /// The proof of chunking fails: some chunk may be too large to decrypt, or its dealer does not know it.
     #[error("proof that the chunks are small fails")]
     Chunking,
     /// The proof of sharing fails: some party would decrypt another share than the one committed to.

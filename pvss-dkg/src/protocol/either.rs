@@ -63,8 +63,7 @@ impl Collect for FieldDealings {
     type Dealing = field::Dealing;
     type Sum = field::Key;
     type Shares = Shares;
-    /// A dealer of fresh secrets needs `None`. A dealer of a handover needs its shares of the key
-    /// before.
+    /// A dealer of fresh secrets needs `None`. A dealer of a handover needs its shares of the key before.
     type Held = Option<Arc<Shares>>;
 
     fn config(&self) -> &Arc<Config> {

@@ -300,8 +300,7 @@ impl EpochKey<Field> {
         }
     }
 
-    /// The signing committees, one for each path. Costs a sum of products over all share keys for each
-    /// path.
+    /// The signing committees, one for each path. Costs a sum of products over all share keys for each path.
     ///
     /// # Errors
     /// If the key has another purpose, or if it was read from bytes and its parts do not fit together.

@@ -56,8 +56,7 @@ pub enum Input<C: Collect> {
         message: Arc<[u8]>,
     },
     /// The engine orders no more messages for this session. The end has a place in the order, like a
-    /// message: a message behind it counts for nobody, even if the messages before it are not judged
-    /// yet.
+    /// message: a message behind it counts for nobody, even if the messages before it are not judged yet.
     Ended,
     /// The chain finalized this key, and a peer offers its [`Keygen::recovery`].
     Recover {
@@ -107,8 +106,7 @@ pub struct Ready<C: Collect> {
     pub key: Arc<EpochKey<C::Element>>,
     /// The sum of the dealings that count.
     pub sum: Arc<C::Sum>,
-    /// This party's own shares. They are empty if its weight is zero, and `None` if it is not a
-    /// recipient.
+    /// This party's own shares. They are empty if its weight is zero, and `None` if it is not a recipient.
     pub shares: Option<Result<C::Shares, DecryptError>>,
 }
 
@@ -177,8 +175,7 @@ pub struct Keygen<C: Collect> {
     dealing: bool,
     /// The order has ended; messages from before the end may still wait to be judged.
     ended: bool,
-    /// After a restart: whether the dealers that are not accused can still suffice must be checked
-    /// again.
+    /// After a restart: whether the dealers that are not accused can still suffice must be checked again.
     unsure: bool,
     stage: Stage<C>,
     outputs: VecDeque<Output<C>>,

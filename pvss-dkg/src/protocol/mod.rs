@@ -20,8 +20,7 @@
 //!
 //! **One key.** Whether a message counts depends only on what was ordered before it. Messages are
 //! judged in their order, each alone. A job that returns late changes when a party knows the key, not
-//! which key it is. After a dealer is accused, its messages behind that place in the order do not
-//! count.
+//! which key it is. After a dealer is accused, its messages behind that place in the order do not count.
 //!
 //! **No honest party is accused.** A party signs one dealing for each place, makes it durable first,
 //! and sends it again unchanged after a crash. A party that loses its disk must not deal again in the
@@ -32,8 +31,7 @@
 //! the shares. A party that was absent keeps its decryption key until it has opened what a peer offers.
 //!
 //! **What a party stores** is its [`Record`]s: its own dealings, the dealings that count, and evidence.
-//! From these and the order behind the last one, a restart ends with the same key and judges nothing
-//! twice.
+//! From these and the order behind the last one, a restart ends with the same key and judges nothing twice.
 //!
 //! | module     | what it holds                                                       |
 //! |------------|---------------------------------------------------------------------|

@@ -144,8 +144,7 @@ impl<S: Named, E: Subject> ValidatorHost<S, E> {
         })
     }
 
-    /// Starts with the knowledge of an earlier run, or with `None` lets every seat check everything
-    /// itself.
+    /// Starts with the knowledge of an earlier run, or with `None` lets every seat check everything itself.
     #[must_use]
     pub fn knowing(mut self, knowledge: Option<Knowledge<S, E>>) -> Self {
         self.knowledge = knowledge;

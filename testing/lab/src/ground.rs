@@ -129,8 +129,7 @@ impl<S: Named> Ground<S> {
         verified.insert((key, reveal.slot, reveal.round), reveal.randomness());
     }
 
-    /// The verdict of a job. `setup` is that of the run, which may differ in fields that no key depends
-    /// on.
+    /// The verdict of a job. `setup` is that of the run, which may differ in fields that no key depends on.
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
         match job {

@@ -1,8 +1,7 @@
 //! Engines whose votes can be read: what experiments and checkers need from an engine in addition to
 //! its protocol.
 //!
-//! To add an engine to the experiments, say here what its messages and records count for and what they
-//! cost.
+//! To add an engine to the experiments, say here what its messages and records count for and what they cost.
 use std::collections::BTreeMap;
 use std::time::Duration;
 

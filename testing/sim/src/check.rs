@@ -76,8 +76,7 @@ pub struct Absent<K: Debug> {
     pub key: K,
 }
 
-/// Checks that all seats with a value for a key have the same value, and never change it. Returns the
-/// values.
+/// Checks that all seats with a value for a key have the same value, and never change it. Returns the values.
 ///
 /// # Errors
 /// [`Disagreement`] with the first note that contradicts an earlier one.

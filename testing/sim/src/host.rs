@@ -1,5 +1,4 @@
-//! The part that a user of the simulator writes: which machines run, what their outputs do, what work
-//! costs.
+//! The part that a user of the simulator writes: which machines run, what their outputs do, what work costs.
 
 use std::fmt;
 use std::time::Duration;

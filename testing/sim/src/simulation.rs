@@ -246,8 +246,7 @@ impl<H: Host> Simulation<H> {
         self.plan(seat, at, Event::Input { seat, input: Box::new(input) })
     }
 
-    /// Crashes a seat. Effects of its current step up to that time have happened; the rest never
-    /// happens.
+    /// Crashes a seat. Effects of its current step up to that time have happened; the rest never happens.
     ///
     /// # Errors
     /// If there is no such seat.

@@ -65,8 +65,7 @@ impl<M: Machine> Table<M> {
     }
 
     /// The next event, to be [handled](Self::handle). The clock moves to its time. `None` if that is
-    /// after `until`. If several machines are woken at one time, the one of the lowest party comes
-    /// first.
+    /// after `until`. If several machines are woken at one time, the one of the lowest party comes first.
     pub fn next(&mut self, until: Instant) -> Option<(Party, M::Input)> {
         let wakes = self.machines.iter();
         let wakes = wakes.filter_map(|(party, one)| Some((one.wake_at()?.max(self.now), *party)));

@@ -99,8 +99,7 @@ impl Evaluations {
     }
 
     /// The digest of the committee: weights, thresholds and public shares of both paths. It covers the
-    /// thresholds because otherwise one partial with a threshold of one would make a value of the same
-    /// key.
+    /// thresholds because otherwise one partial with a threshold of one would make a value of the same key.
     #[must_use]
     pub fn key_digest(&self) -> String {
         let Evaluators { weights, slow, fast } = &self.evaluators;

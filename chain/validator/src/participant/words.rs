@@ -116,8 +116,7 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
     },
     /// The engine must order this transaction at some time. If the engine may lose it, submit it again.
     Submit {
-        /// The epoch that it is for. Dealings are useless once that epoch has begun, keys once it is
-        /// over.
+        /// The epoch that it is for. Dealings are useless once that epoch has begun, keys once it is over.
         epoch: EpochId,
         /// The transaction, as it must stand in a block.
         transaction: Vec<u8>,

@@ -52,8 +52,7 @@ impl Keyed for Wvuf {
         key: &Fixed<Self>,
         shares: &Arc<Shares>,
     ) -> Result<Opened<Self>, String> {
-        // Another sum needs another factor: a partial counts for all shares ever blinded with its
-        // factor.
+        // Another sum needs another factor: a partial counts for all shares ever blinded with its factor.
         let mut rng = identity.rng(b"blind", key.key.name());
         // Two calls give two factors. With one factor, a fast partial would be a slow partial.
         let committees = &key.committees;

@@ -57,8 +57,7 @@ pub enum Event {
     Said(Statement),
 }
 
-/// The partial that a party releases on a prefinalization in this suite: bytes that describe
-/// themselves.
+/// The partial that a party releases on a prefinalization in this suite: bytes that describe themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Partial {
     /// The party that prefinalized the value.

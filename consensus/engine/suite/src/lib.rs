@@ -1,7 +1,6 @@
 //! The laws that every consensus engine must keep, tested by plays in the simulator.
 //!
-//! An engine's tests implement [`Sample`], which names its keys and reads its messages, and list the
-//! laws:
+//! An engine's tests implement [`Sample`], which names its keys and reads its messages, and list the laws:
 //!
 //! ```ignore
 //! struct Mine;

@@ -63,8 +63,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// The kind of promise with its view, and its value. Two values for one promise are an
-    /// equivocation.
+    /// The kind of promise with its view, and its value. Two values for one promise are an equivocation.
     pub(crate) const fn promise(self) -> (u8, View, Option<Value>) {
         match self {
             Self::Proposes { view, value } => (0, view, Some(value)),

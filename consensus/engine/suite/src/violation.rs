@@ -68,8 +68,7 @@ pub enum Violation {
         /// The value that it finalized; `None` if it skipped the slot.
         finalized: Option<Value>,
     },
-    /// A value was final before a quorum had prefinalized it, where everything arrives and nobody is
-    /// faulty.
+    /// A value was final before a quorum had prefinalized it, where everything arrives and nobody is faulty.
     #[error("{slot:?}: {party:?} finalized when {held} had prefinalized, a quorum is {quorum}")]
     Early {
         /// The slot that was final too early.

@@ -35,8 +35,7 @@ struct Diary {
     /// The last slot that was finalized: in this life, and in any life.
     finalized: Option<Slot>,
     ever: Option<Slot>,
-    /// The latest view that was given up in this life, and the latest whose timeout has left in any
-    /// life.
+    /// The latest view that was given up in this life, and the latest whose timeout has left in any life.
     abandoned: Option<View>,
     gave_up: Option<View>,
     announced_up: Option<View>,

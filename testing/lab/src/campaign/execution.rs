@@ -8,8 +8,7 @@
 //! An execution ends after [`Bounds::patience`] of virtual time, after [`Bounds::events`], or when no
 //! event is left. If it has not reached its goal by then, that is a violation like any other.
 //!
-//! The parties are in `validators` (the whole validator on Jolteon) and `arena` (any engine and
-//! function).
+//! The parties are in `validators` (the whole validator on Jolteon) and `arena` (any engine and function).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

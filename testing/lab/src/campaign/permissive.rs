@@ -1,10 +1,8 @@
-//! An engine that does everything that Definition 5 of `latency-price` allows, and reports more than it
-//! does.
+//! An engine that does everything that Definition 5 of `latency-price` allows, and reports more than it does.
 //!
 //! Real engines promise more than the release contract requires. In Jolteon, for example, a party votes
 //! once for a slot, so it hardly matters whether the beacon counts by view. This engine has no
-//! protocol. One adversary decides from the seed which party does what next. It must obey two rules
-//! only:
+//! protocol. One adversary decides from the seed which party does what next. It must obey two rules only:
 //!
 //! - a party votes once in a view, and in no view that it gave up or that comes before one;
 //! - what a quorum has voted for in one view is final, and nothing that is voted contradicts it.

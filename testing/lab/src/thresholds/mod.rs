@@ -107,8 +107,7 @@ pub fn delays<S: Named, E: Subject>(
         .collect()
 }
 
-/// The second part: how long parties wait for values with each profile's thresholds, over the
-/// geography.
+/// The second part: how long parties wait for values with each profile's thresholds, over the geography.
 ///
 /// # Errors
 /// If the committee cannot be made, or if parties disagree or do not finish.
