@@ -116,6 +116,8 @@ impl Watch {
         self.ordered(parties, transactions).is_ok()
     }
 
+    /// Checks that these parties have all of these transactions.
+    ///
     /// # Errors
     /// The first transaction that one of these parties lacks.
     pub fn ordered(&self, parties: &[Party], transactions: &[Vec<u8>]) -> Result<(), Violation> {
@@ -132,8 +134,10 @@ impl Watch {
         Ok(())
     }
 
+    /// Checks that these parties got everything that votes for slots up to `last` carried.
+    ///
     /// # Errors
-    /// What a vote for one of the slots up to this one carried and one of these parties did not get.
+    /// The first partial in such a vote that one of these parties did not get.
     pub fn delivered(&self, parties: &[Party], last: Slot) -> Result<(), Violation> {
         for (from, diary) in &self.diaries {
             for partial in diary.taken.iter().filter(|partial| partial.slot <= last) {
