@@ -1,9 +1,9 @@
-//! What the checks of one configuration have accepted says so by its type.
+//! A type for values that passed the checks of one configuration.
 
 use std::ops::Deref;
 
-/// A dealing or an aggregate that passed every check under one [`Config`](crate::Config); the private
-/// fields are the proof. It is made by [`verify`](crate::verify()),
+/// A dealing or an aggregate that passed every check under one [`Config`](crate::Config). The private
+/// fields ensure it: a value is made only by [`verify`](crate::verify()),
 /// [`Aggregate::verify`](crate::Aggregate::verify) and by adding checked values.
 ///
 /// ```compile_fail,E0451
@@ -29,7 +29,7 @@ impl<T> Accepted<T> {
         &self.config
     }
 
-    /// The value, no longer marked as checked.
+    /// Returns the value, which is then no longer marked as checked.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.value

@@ -6,15 +6,15 @@
 //! | verify    | each `Fᵢ` proven and signed; `e(∏ᵢ Fᵢ, ĝ) = e(g, V̂₀)`; the rest as for one dealing | anyone |
 //! | decrypt   | `aₖ = Cₖ − dk·Rₖ = h^f(ω^(k−1))`                                    | a party  |
 //!
-//! An aggregate is about as large as one dealing plus 164 bytes per dealer: it keeps every dealer's
-//! commitment with its proof, so who has it, and nothing else, can check whose secrets are in the key
-//! and that its own shares belong to that key.
+//! An aggregate is about as large as one dealing plus 164 bytes per dealer, because it keeps every
+//! dealer's commitment with its proof. So a party that has only the aggregate can check whose secrets
+//! are in the key, and that its own shares belong to that key.
 //!
-//! What an aggregate does not prove is that its dealers are the first qualified set that the engine
-//! finalized, nor that its shares are the sums of theirs: a sharing of zero can be added, or the slow
-//! sharing put in the place of the fast one, without knowing a secret. So who did not add the dealings
-//! up itself (see `dkg`) takes an aggregate only if its [digest](Accepted::<Aggregate>::digest) is the
-//! one that more than a third of the stake vouches for.
+//! An aggregate does not prove that its dealers are the first qualified set that the engine finalized.
+//! It also does not prove that its shares are the sums of the dealers' shares: without knowing a
+//! secret, one can add a sharing of zero, or put the slow sharing in the place of the fast one. So a
+//! party that did not add the dealings up itself (see `dkg`) must accept an aggregate only if its
+//! [digest](Accepted::<Aggregate>::digest) is the one that more than a third of the stake vouches for.
 use std::sync::Arc;
 
 use crypto_core::access::Party;
@@ -36,10 +36,10 @@ use crate::shape::SharePath;
 use crate::verify::{SharingError, check_sharing, check_sizes};
 use crate::wire::{DecodeError, Reader, VERSION};
 
-/// Dealings added up. As it comes from the wire nothing but its size is known of it.
+/// The sum of dealings. As it comes from the wire, only its size is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
-    /// In ascending order of dealers, whatever order they were added in.
+    /// In ascending order of dealers, whatever the order in which they were added.
     pub(crate) contributions: Vec<Contribution>,
     /// The sum of the dealers' signatures.
     pub(crate) signature: min_sig::Signature,
@@ -49,39 +49,39 @@ pub struct Aggregate {
 /// Why dealings do not make a key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AggregateError {
-    /// Checked under another configuration.
+    /// A dealing was checked under another configuration.
     #[error("dealing of {dealer} was made for another session or committee")]
     Foreign {
-        /// Whose dealing.
+        /// The dealer.
         dealer: Party,
     },
-    /// Nobody counts twice.
+    /// A dealer occurs twice.
     #[error("{dealer} dealt twice")]
     Duplicate {
-        /// Who.
+        /// The dealer.
         dealer: Party,
     },
-    /// Wait for more dealings.
+    /// The dealers' stake is not enough: wait for more dealings.
     #[error("dealers hold a stake of {got}, more than {need} is needed")]
     BelowQualification {
         /// The dealers' stake.
         got: Stake,
-        /// What it must exceed.
+        /// The stake that it must exceed.
         need: Stake,
     },
-    /// Shares of the key before are still to be dealt on.
+    /// More shares of the key before must be dealt on.
     #[error("{missing} more shares of the key before are needed")]
     Shares {
-        /// How many.
+        /// Number of missing shares.
         missing: usize,
     },
-    /// What was handed over was not a sharing of that key.
+    /// The shares that were dealt on are not a sharing of the key before.
     #[error("shares dealt on do not make the key before")]
     Predecessor,
-    /// The dealers agreed on a sum of zero.
+    /// The secrets add up to zero. Only dealers that agreed on it can cause this.
     #[error("the secrets cancel, the key is the identity")]
     Cancelled,
-    /// Some dealer's part is not its own.
+    /// A dealer's contribution is not its own.
     #[error(transparent)]
     Proof(#[from] ProofError),
     /// The sums are not what the dealers committed to.
@@ -92,32 +92,32 @@ pub enum AggregateError {
 /// Why a party gets no shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecryptError {
-    /// Verified under another configuration.
+    /// The dealings were verified under another configuration.
     #[error("made for another session or committee")]
     Foreign,
-    /// Not the key that the committee lists for that party.
+    /// The decryption key is not the one that the committee lists for that party.
     #[error("decryption key is not that of {party}")]
     Key {
-        /// The party asked for.
+        /// The party that was asked for.
         party: Party,
     },
 }
 
-/// A party's secret shares, none if its weight is zero. Blind each path on its own.
+/// A party's secret shares; the lists are empty if its weight is zero. Blind each path separately.
 #[derive(Debug)]
 pub struct Shares {
-    /// Of the slow path.
+    /// Shares of the slow path.
     pub slow: KeyShares,
-    /// Of the fast path, if there is one.
+    /// Shares of the fast path, if there is one.
     pub fast: Option<KeyShares>,
 }
 
 impl Aggregate {
-    /// Adds verified dealings up; their order does not matter.
+    /// Adds verified dealings up. Their order does not matter.
     ///
     /// # Errors
-    /// If one was verified under another configuration, a dealer occurs twice, the dealers' stake is
-    /// not enough or their secrets cancel.
+    /// If a dealing was verified under another configuration, a dealer occurs twice, the dealers' stake
+    /// is not enough, or their secrets cancel.
     pub fn sum(
         config: &Config,
         dealings: &[Arc<Accepted<Dealing>>],
@@ -148,8 +148,8 @@ impl Aggregate {
     /// Reads an aggregate made under `config`.
     ///
     /// # Errors
-    /// If there are more dealers than members, the length is not exactly what follows from their
-    /// number, which is checked before any point is read, or something is not canonical.
+    /// If there are more dealers than members, if the length does not follow exactly from their number
+    /// (checked before any point is read), or if an encoding is not canonical.
     pub fn from_bytes(config: &Config, bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
@@ -173,7 +173,7 @@ impl Aggregate {
         Ok(Self { contributions, signature, body })
     }
 
-    /// The encoding.
+    /// The encoding: version, number of dealers, contributions, signature, sums.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
@@ -187,10 +187,10 @@ impl Aggregate {
         bytes
     }
 
-    /// Checks an aggregate, whoever added it up.
+    /// Checks an aggregate. It does not matter who added it up.
     ///
     /// # Errors
-    /// Says which check fails first.
+    /// The first check that fails.
     pub fn verify(self, config: &Config) -> Result<Accepted<Self>, AggregateError> {
         check_sizes(config, &self.body)?;
         check_dealers(config, self.dealers())?;
@@ -204,7 +204,7 @@ impl Aggregate {
         Ok(Accepted::new(self, *config.digest()))
     }
 
-    /// Whose secrets are in the key, ascending.
+    /// The dealers whose secrets are in the key, ascending.
     pub fn dealers(&self) -> impl Iterator<Item = Party> {
         self.contributions.iter().map(|contribution| contribution.dealer)
     }
@@ -220,8 +220,8 @@ impl Aggregate {
 }
 
 impl Accepted<Aggregate> {
-    /// Names this aggregate and no other, of this configuration and no other. Equal for all who added
-    /// up the same dealings.
+    /// A digest of exactly this aggregate under this configuration. It is equal for all parties that
+    /// added up the same dealings.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-AGGREGATE-DIGEST");
@@ -230,23 +230,24 @@ impl Accepted<Aggregate> {
         transcript.bytes(b"digest")
     }
 
-    /// `ĝ^f(0)`.
+    /// The public key, `ĝ^f(0)`.
     #[must_use]
     pub fn public_key(&self) -> &G2Affine {
         &self.body.public_key
     }
 
-    /// `Aₖ = ĝ^f(ω^(k−1))` for all share indices in order; what a blinded key is admitted against.
+    /// The public keys `Aₖ = ĝ^f(ω^(k−1))` for all share indices in order. A blinded key is admitted
+    /// against them.
     #[must_use]
     pub fn public_shares(&self, path: SharePath) -> Option<&[G2Affine]> {
         self.body.sharing(path).map(|sharing| sharing.commitments.as_slice())
     }
 
-    /// Opens the party's own shares and wipes the key, which has no more to open.
+    /// Opens the party's own shares and wipes the key, which has nothing more to open.
     ///
     /// # Errors
-    /// If the aggregate belongs to another configuration, or the key to another party; then the key
-    /// comes back.
+    /// If the aggregate belongs to another configuration, or the key to another party. Then the error
+    /// gives the key back.
     pub fn decrypt(
         &self,
         config: &Config,
@@ -269,7 +270,7 @@ impl Accepted<Aggregate> {
     }
 }
 
-/// Does `key` open what was dealt to `party` under the configuration with that digest?
+/// Checks that `key` opens what was dealt to `party` under the configuration with that digest.
 pub(crate) fn check_recipient(
     config: &Config,
     dealt_under: &[u8; 32],
@@ -286,7 +287,7 @@ pub(crate) fn check_recipient(
     Ok(())
 }
 
-/// Distinct dealers (they ascend) of enough stake.
+/// Checks that the dealers are distinct (they ascend) and have enough stake.
 pub(crate) fn check_dealers(
     config: &Config,
     dealers: impl Iterator<Item = Party>,
@@ -318,7 +319,7 @@ impl Sharing {
     }
 }
 
-/// Entry by entry, with one inversion for each list.
+/// Adds lists entry by entry, with one inversion for each list.
 pub(crate) fn sum_lists<'a, G: Group>(
     mut lists: impl Iterator<Item = &'a [Affine<G>]>,
 ) -> Vec<Affine<G>> {

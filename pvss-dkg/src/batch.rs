@@ -1,14 +1,14 @@
-//! One dealing or many, of either kind: the order of the checks, and who is named.
+//! The checks of one dealing or many, of either kind: their order, and how culprits are named.
 //!
 //! | step      | what                                       | by one | by many                       |
 //! |-----------|--------------------------------------------|--------|-------------------------------|
 //! | shape     | sizes, identities, ranges                  | alone  | alone                         |
 //! | signature | `e(σ, ĝ₂) = e(H(digest), pk)`              | alone  | one product, culprits named    |
-//! | equations | all else, each with a weight of its own    | one product | the same product, culprits named |
+//! | equations | the rest, each with a separate weight      | one product | the same product, culprits named |
 //! | blame     | for culprits, which equation fails first   | alone  | alone                         |
 //!
-//! So a dealing gets the same verdict in whatever company it is checked, up to the chance of 2⁻¹²⁸ that
-//! any random weights have.
+//! So a dealing gets the same verdict alone or together with others, up to the chance of 2⁻¹²⁸ that
+//! random weights always have.
 use std::collections::BTreeSet;
 
 use crypto_core::bls::min_sig;
@@ -17,18 +17,18 @@ use crate::accepted::Accepted;
 use crate::config::Config;
 use crate::proof::{Contribution, ProofError, forged};
 
-/// What is checked of one kind of dealings.
+/// The checks for one kind of dealings.
 pub(crate) trait Checker {
     type Dealing;
     type Error: From<ProofError>;
 
     fn config(&self) -> &Config;
-    /// What takes no algebra.
+    /// The checks that need no algebra.
     fn check_shape(&self, dealing: &Self::Dealing) -> Result<(), Self::Error>;
     fn signed<'a>(&self, dealing: &'a Self::Dealing) -> (&'a Contribution, &'a min_sig::Signature);
-    /// Positions of dealings, right in shape, of which some equation fails.
+    /// Positions of dealings for which some equation fails. Their shape is right.
     fn failing(&self, dealings: &[&Self::Dealing]) -> BTreeSet<usize>;
-    /// Which equation of such a dealing fails first.
+    /// The first equation of such a dealing that fails.
     fn blame(&self, dealing: &Self::Dealing) -> Self::Error;
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn check_all<C: Checker>(checker: &C, dealings: Vec<C::Dealing>) -> V
     dealings.into_iter().zip(faults).map(verdict).collect()
 }
 
-/// The dealings nothing is known against, with their places.
+/// The dealings without a known fault, with their places.
 fn without_fault<'a, D, E>(dealings: &'a [D], faults: &[Option<E>]) -> (Vec<usize>, Vec<&'a D>) {
     let good = dealings.iter().zip(faults).enumerate();
     let good = good.filter(|(_, (_, fault))| fault.is_none());

@@ -1,12 +1,12 @@
-//! What one run of the key generation is about, fixed before anybody deals.
+//! The parameters of one run of the key generation, fixed before the first dealing.
 //!
-//! A [`Config`] names the session, the committee in its order (stake, signing key, encryption key),
-//! the share indices and thresholds of both paths, and the stake that the dealers must exceed. Its
-//! digest enters every signature, every challenge and every draw, so that nothing made under one
-//! configuration counts under another: not in another chain, epoch, attempt or committee, nor for another
-//! purpose or with other weights.
+//! A [`Config`] names the session, the committee in its order (stake, signing key, encryption key), the
+//! share indices and thresholds of both paths, and the stake that the dealers must exceed. Its digest
+//! enters every signature, every challenge and every random draw. So nothing made under one
+//! configuration counts under another one: another chain, epoch, attempt, committee, purpose or set of
+//! weights.
 //!
-//! Elsewhere: how stake becomes shares and thresholds ([`Shape`]).
+//! See also [`Shape`]: how stake becomes shares and thresholds.
 use std::ops::Range;
 
 use crypto_core::access::Party;
@@ -21,8 +21,8 @@ use crate::low_degree::LowDegree;
 use crate::purpose::Purpose;
 use crate::shape::{Shape, SharePath};
 
-/// Which run of the key generation: the next attempt in the same epoch is another session, and so is
-/// the run that makes a key for another purpose.
+/// Names one run of the key generation. The next attempt in the same epoch is another session, and so
+/// is the run that makes a key for another purpose.
 ///
 /// ```compile_fail,E0063
 /// use crypto_core::context::{ChainId, Context, EpochId};
@@ -31,31 +31,31 @@ use crate::shape::{Shape, SharePath};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// The chain, and the epoch whose key is made.
+    /// The chain, and the epoch that the key is made for.
     pub context: Context,
-    /// Counts the runs for that epoch and purpose, from zero.
+    /// Number of this run for that epoch and purpose, counted from zero.
     pub attempt: u32,
     /// What the key is for.
     pub purpose: Purpose,
 }
 
-/// A party as the key generation sees it: dealer and recipient.
+/// A member of the committee, which receives shares. In a fresh key generation it deals too.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// What counts towards qualification.
+    /// Stake that counts towards [`Config::qualify`] when the member deals.
     pub stake: Stake,
-    /// Signs its dealing.
+    /// Public key that verifies the signature on its dealing.
     pub signer: crypto_core::verified::Verified<min_sig::PublicKey>,
-    /// Receives its shares.
+    /// Public key that its shares are encrypted to.
     pub encryption: EncryptionKey,
 }
 
-/// A party as its recipients see it.
+/// A dealer, as the recipients of its dealing see it.
 #[derive(Clone, Debug)]
 pub struct Dealer {
-    /// What counts towards qualification.
+    /// Stake that counts towards [`Config::qualify`].
     pub stake: Stake,
-    /// Signs its dealing.
+    /// Public key that verifies the signature on its dealing.
     pub signer: crypto_core::verified::Verified<min_sig::PublicKey>,
 }
 
@@ -73,21 +73,21 @@ pub struct Config {
     low_degree: LowDegree,
 }
 
-/// Why a configuration makes no sense.
+/// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// The weights were made of other stakes, or of the same in another order: what they guarantee
-    /// would be of somebody else.
+    /// The weights were computed from other stakes, or from the same stakes in another order. Their
+    /// guarantees would hold for another committee.
     #[error("{party} has a stake of {got}, its weight was made of {expected}")]
     Stake {
         /// The party whose stakes differ.
         party: Party,
-        /// What the list of members says.
+        /// The stake in the list of members.
         got: Stake,
-        /// The stake that its weight was made of.
+        /// The stake that its weight was computed from.
         expected: Stake,
     },
-    /// Weights and members are lists of the same parties.
+    /// The list of members and the list of weights have different lengths.
     #[error("committee has {members} members but weights for {weights}")]
     Members {
         /// Number of members.
@@ -95,46 +95,47 @@ pub enum ConfigError {
         /// Number of weights.
         weights: usize,
     },
-    /// More than 128 bits of stake.
+    /// The sum of all stake does not fit in 128 bits.
     #[error("stake overflows 128 bits at {party}")]
     StakeOverflow {
-        /// Where the sum overflowed.
+        /// The party at which the sum overflowed.
         party: Party,
     },
-    /// One dealer alone would make the key, and know it.
+    /// The stake to exceed is zero: one dealer alone would make the key, and know it.
     #[error(
         "dealers must exceed a stake of 0 of {total}: one alone would make the key and know it"
     )]
     NoQualification {
-        /// The stake of everybody.
+        /// The stake of all dealers.
         total: Stake,
     },
-    /// Not even all dealers together would qualify.
+    /// All dealers together do not exceed the stake that is asked for.
     #[error("dealers must exceed a stake of {qualify}, all of them hold {total}")]
     Unreachable {
-        /// What must be exceeded.
+        /// The stake that dealers must exceed.
         qualify: Stake,
-        /// The stake of everybody.
+        /// The stake of all dealers.
         total: Stake,
     },
-    /// One key, two parties: one of them could answer for the other.
+    /// Two parties have the same key: one of them could answer for the other.
     #[error("{first} and {second} have the same {what} key")]
     DuplicateKey {
         /// The earlier party.
         first: Party,
         /// The later party.
         second: Party,
-        /// Signing or encryption.
+        /// Which key: "signing" or "encryption".
         what: &'static str,
     },
 }
 
 impl Config {
-    /// A committee that deals to itself.
+    /// A configuration for a committee that deals to itself.
     ///
     /// # Errors
-    /// If members and weights are not as many, a member's stake is not the one that its weight was made
-    /// of, stake overflows, `qualify` is zero or cannot be exceeded, or a key occurs twice.
+    /// If the numbers of members and weights differ, a member's stake is not the one that its weight
+    /// was computed from, the stake overflows, `qualify` is zero or cannot be exceeded, or a key occurs
+    /// twice.
     pub fn new(
         session: Session,
         shape: Shape,
@@ -146,10 +147,11 @@ impl Config {
         Self::handover(session, shape, members, dealers, qualify)
     }
 
-    /// `dealers`, the committee before, deal to `members`; `qualify` is the dealers' stake.
+    /// A configuration for a handover: `dealers`, the committee before, deal to `members`. `qualify` is
+    /// in the dealers' stake.
     ///
     /// # Errors
-    /// As [`Config::new`].
+    /// The same as [`Config::new`].
     pub fn handover(
         session: Session,
         shape: Shape,
@@ -177,9 +179,10 @@ impl Config {
         })
     }
 
-    /// What dealers must exceed to hold more than `ratio` of all stake. With less than a third of it
-    /// faulty, more than [`Ratio::ONE_THIRD`] assures one honest dealer, whose secret nobody knows, and
-    /// more than [`Ratio::TWO_THIRDS`] honest dealers of more than a third.
+    /// The stake that dealers must exceed to hold more than `ratio` of all stake. Suppose that less
+    /// than a third of it is faulty. Then more than [`Ratio::ONE_THIRD`] assures one honest dealer,
+    /// whose secret nobody else knows. More than [`Ratio::TWO_THIRDS`] assures honest dealers of more
+    /// than a third.
     ///
     /// # Errors
     /// If stake overflows.
@@ -194,37 +197,37 @@ impl Config {
         Ok(Stake::new(ratio.floor_of(total.get())))
     }
 
-    /// Which run this is.
+    /// The session: which run of the key generation this is.
     #[must_use]
     pub const fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Shares and thresholds.
+    /// The share indices and thresholds.
     #[must_use]
     pub const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The committee; the position is the [`Party`].
+    /// The committee that receives the shares. The position in the list is the [`Party`].
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Who deals; the position is the [`Party`] of the dealer.
+    /// The parties that deal. The position in the list is the [`Party`] of the dealer.
     #[must_use]
     pub fn dealers(&self) -> &[Dealer] {
         &self.dealers
     }
 
-    /// The dealer's entry.
+    /// The dealer's entry, if there is one.
     #[must_use]
     pub fn dealer(&self, party: Party) -> Option<&Dealer> {
         self.dealers.get(party.index())
     }
 
-    /// The party's entry.
+    /// The member's entry, if there is one.
     #[must_use]
     pub fn member(&self, party: Party) -> Option<&Member> {
         self.members.get(party.index())
@@ -247,7 +250,7 @@ impl Config {
         self.committee
     }
 
-    /// The hash of everything; what signatures and challenges are bound to.
+    /// The hash of all parameters. Signatures and challenges are bound to it.
     #[must_use]
     pub const fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -325,7 +328,7 @@ fn check_distinct(
     Ok(())
 }
 
-/// Every field has a fixed length but the list of members, whose length comes first.
+/// Every field has a fixed length except the list of members, whose length comes first.
 fn committee_id(shape: &Shape, members: &[Member]) -> CommitteeId {
     let mut encoding = Vec::new();
     for threshold in [SharePath::Slow, SharePath::Fast].map(|path| shape.threshold(path)) {

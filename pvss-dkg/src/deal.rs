@@ -1,4 +1,4 @@
-//! The dealer's side: constant time in everything secret.
+//! The dealer's side. It is constant time in everything secret.
 //!
 //! | step   | equation                                                                    |
 //! |--------|-----------------------------------------------------------------------------|
@@ -9,13 +9,13 @@
 //! | sign   | see `proof`                                                                 |
 //!
 //! Everything that is drawn depends on fresh randomness, the dealer's signing key, the configuration
-//! (session, attempt, committee) and what is dealt ([`hedge`](crypto_core::hedge)): a generator that was
-//! continued from a stored seed deals another secret in another session. The proofs' nonces depend on
-//! what is proven and on the secret that it is proven with, in addition.
+//! (session, attempt, committee) and what is dealt ([`hedge`](crypto_core::hedge)). So a generator that
+//! continues from a stored seed still deals another secret in another session. The nonces of the proofs
+//! depend also on what is proven and on the secret it is proven with.
 //!
 //! `g`, `h` and `ĝ` have tables, so a share costs three table multiplications and one plain one, all of
 //! them in batches. `f` is evaluated at all points by one FFT. With the feature `parallel` batches are
-//! spread over the caller's rayon pool; all randomness is drawn before, so the bytes are the same.
+//! spread over the caller's rayon pool. All randomness is drawn before, so the bytes are the same.
 use std::sync::LazyLock;
 
 use crypto_core::access::Party;
@@ -45,33 +45,33 @@ static TABLE_G_HAT: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&g
 /// Why a party cannot deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DealError {
-    /// Not a party of the committee.
+    /// The dealer is not a party of the committee.
     #[error("dealer {dealer} of a committee of {members}")]
     Dealer {
-        /// The dealer asked for.
+        /// The index of the dealer.
         dealer: u32,
-        /// How many there are.
+        /// Number of parties in the committee.
         members: usize,
     },
-    /// Others would refuse the signature.
+    /// The signing key is not the dealer's, so others would refuse the signature.
     #[error("signing key is not the one that the committee knows for {dealer}")]
     Signer {
-        /// The dealer asked for.
+        /// The dealer.
         dealer: Party,
     },
-    /// Nothing is dealt with a generator that is broken.
+    /// The generator is broken. Nothing is dealt with it.
     #[error(transparent)]
     Randomness(#[from] ImplausibleRandomness),
 }
 
-/// Who signs what.
+/// The dealer, its signing key and its configuration.
 pub(crate) struct Author<'a> {
     pub(crate) config: &'a Config,
     pub(crate) party: Party,
     pub(crate) signer: &'a min_sig::SecretKey,
 }
 
-/// What a dealer knows of its dealing; forgotten when the dealing is made.
+/// The secrets of a dealing. The dealer drops them when the dealing is made.
 pub(crate) struct Openings {
     /// `s`.
     pub(crate) constant: Secret<Scalar>,
@@ -79,7 +79,7 @@ pub(crate) struct Openings {
     pub(crate) fast: Option<SharingOpenings>,
 }
 
-/// The part of one path, an entry per share.
+/// The secrets of one path, an entry per share.
 pub(crate) struct SharingOpenings {
     /// `f(ω^(k−1))`.
     pub(crate) values: Secret<Vec<Scalar>>,
@@ -90,7 +90,7 @@ pub(crate) struct SharingOpenings {
 /// Deals a random secret to the committee.
 ///
 /// # Errors
-/// If `dealer` is not a party of the committee or `signer` not its key.
+/// If `dealer` is not a party of the committee, `signer` is not its key, or `rng` is broken.
 pub fn deal(
     config: &Config,
     dealer: Party,
@@ -105,7 +105,7 @@ pub fn deal(
     Ok(author.publish(body, &openings, &mut rng))
 }
 
-/// Is this the key of a party of the committee?
+/// Checks that `signer` is the key of that party of the committee.
 pub(crate) fn check_dealer(
     config: &Config,
     dealer: Party,
@@ -143,7 +143,7 @@ impl Openings {
         }
     }
 
-    /// All shares, slow path first; of each path `count`, for the domain may be larger.
+    /// All shares, slow path first. Takes `count` of each path, because the domain may be larger.
     fn shares(&self, count: usize) -> impl Iterator<Item = &Scalar> + Clone {
         let paths = [Some(&self.slow), self.fast.as_ref()].into_iter().flatten();
         paths.flat_map(move |path| path.values.expose().iter().take(count))
@@ -179,19 +179,19 @@ impl SharingOpenings {
     }
 }
 
-/// Of each pair the sum, in constant time.
+/// Adds each pair, in constant time.
 pub(crate) fn add_each(
     left: &Secret<Vec<G1Affine>>,
     right: &Secret<Vec<G1Affine>>,
 ) -> Vec<G1Affine> {
     let pairs = left.expose().iter().zip(right.expose());
     let sums: Vec<_> = pairs.map(|(left, right)| G1Projective::from(left) + *right).collect();
-    // A sum's Z is the difference of two secrets.
+    // The Z coordinate of a sum is the difference of two secrets.
     Projective::batch_to_affine(Secret::new(sums).expose())
 }
 
 impl Author<'_> {
-    /// What all draws of a dealing depend on, besides the generator; `what` says what is dealt.
+    /// Everything that the draws of a dealing depend on, besides the generator. `what` says what is dealt.
     pub(crate) fn hedge(&self, what: &[u8]) -> Hedge {
         Hedge::new(b"PREFINAL-V1-PVSS-DRAWS")
             .public(b"what", what)
@@ -200,7 +200,7 @@ impl Author<'_> {
             .secret(b"signer", &self.signer.to_secret_bytes())
     }
 
-    /// Proves knowledge of what was dealt and signs.
+    /// Proves knowledge of everything dealt, and signs.
     pub(crate) fn publish(
         &self,
         body: Body,

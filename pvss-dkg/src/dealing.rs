@@ -1,4 +1,4 @@
-//! What a dealer publishes.
+//! The dealing of group elements: its parts and its bytes.
 //!
 //! | part              | what                                    | bytes               |
 //! |-------------------|-----------------------------------------|---------------------|
@@ -13,13 +13,13 @@
 //! | `C₁ … C_W`        | `h^f(ω^(k−1)) · ek^r_k`, for each path  | 48 · W              |
 //!
 //! So a dealing has exactly `405 + 192·W·p` bytes for `W` shares on `p` paths
-//! ([`Config::dealing_bytes`]), and bytes of any other length are refused before a point is read.
-//! There are no length fields: what there must be is said by the configuration.
+//! ([`Config::dealing_bytes`]). Bytes of any other length are refused before a point is read. There are
+//! no length fields: the configuration says what must be there.
 //!
-//! Each share on each path has a randomness `r_k` of its own. Two shares encrypted under one key with
-//! one `r` would differ by `C − C' = h^(f − f')` in public, for each party and between the paths.
+//! Each share on each path has a separate randomness `r_k`. Two shares encrypted under one key with one
+//! `r` would reveal `C − C' = h^(f − f')` to everybody, for each party and between the paths.
 //!
-//! Elsewhere: how it is made (`deal`), what makes it good (`verify`).
+//! See also `deal` (how a dealing is made) and `verify` (what makes it valid).
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
@@ -31,7 +31,7 @@ use crate::proof::Contribution;
 use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader, VERSION};
 
-/// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.
+/// A dealing as it came from the wire. Its size is right; nothing else is checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
     pub(crate) contribution: Contribution,
@@ -40,7 +40,7 @@ pub struct Dealing {
     pub(crate) body: Body,
 }
 
-/// One secret, shared once per path; a single dealing's or a sum of several.
+/// One secret, shared once per path: of a single dealing, or of a sum of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Body {
     /// `V̂₀`.
@@ -49,7 +49,7 @@ pub(crate) struct Body {
     pub(crate) fast: Option<Sharing>,
 }
 
-/// One polynomial in the exponent, its values encrypted. Each list has an entry per share.
+/// One polynomial in the exponent, with its values encrypted. Each list has an entry per share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sharing {
     /// `V̂ₖ`.
@@ -61,14 +61,14 @@ pub(crate) struct Sharing {
 }
 
 impl Config {
-    /// The exact length of a dealing.
+    /// The exact length of a dealing in bytes.
     #[must_use]
     pub const fn dealing_bytes(&self) -> usize {
         // Version, dealer, F, T, z, signature, opening.
         1 + 4 + 48 + 48 + 32 + 48 + Opening::BYTES + self.body_bytes()
     }
 
-    /// The exact length of an aggregate of that many dealings.
+    /// The exact length in bytes of an aggregate of this number of dealings.
     #[must_use]
     pub const fn aggregate_bytes(&self, dealers: usize) -> usize {
         // Version, count, contributions, signature.
@@ -84,8 +84,7 @@ impl Dealing {
     /// Reads a dealing made under `config`.
     ///
     /// # Errors
-    /// If the length is not the one that `config` asks for, which is checked first, or something is
-    /// not a canonical encoding.
+    /// If the length is not the one that `config` asks for (checked first), or an encoding is not canonical.
     pub fn from_bytes(config: &Config, bytes: &[u8]) -> Result<Self, DecodeError> {
         let (got, expected) = (bytes.len(), config.dealing_bytes());
         if got != expected {
@@ -104,7 +103,7 @@ impl Dealing {
         Ok(Self { contribution, signature, opening, body })
     }
 
-    /// The encoding.
+    /// The encoding, as in the table of this module.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let Contribution { dealer, commitment, nonce, response, .. } = &self.contribution;
@@ -119,7 +118,7 @@ impl Dealing {
         bytes
     }
 
-    /// Whom the dealing names as its dealer.
+    /// The party that the dealing names as its dealer.
     #[must_use]
     pub const fn dealer(&self) -> Party {
         self.contribution.dealer
@@ -134,14 +133,14 @@ impl Body {
         }
     }
 
-    /// The paths there are, slow first.
+    /// The sharings of all paths, slow first.
     pub(crate) fn sharings(&self) -> impl Iterator<Item = (SharePath, &Sharing)> {
         [SharePath::Slow, SharePath::Fast]
             .into_iter()
             .filter_map(|path| self.sharing(path).map(|sharing| (path, sharing)))
     }
 
-    /// What all challenges about it are drawn from.
+    /// The hash that all challenges about it are drawn from.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut bytes = Vec::new();
         self.write(&mut bytes);
@@ -176,7 +175,7 @@ impl Body {
 impl Sharing {
     fn read(shares: usize, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let commitments = reader.g2s(shares)?;
-        // Together, since many are cheaper to check.
+        // Read together, because many points are cheaper to check.
         let mut ephemerals = reader.g1s(2 * shares)?;
         let ciphertexts = ephemerals.split_off(shares);
         Ok(Self { commitments, ephemerals, ciphertexts })

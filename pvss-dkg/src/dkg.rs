@@ -1,17 +1,18 @@
 //! Which dealings make the key.
 //!
-//! Every party deals; dealings travel through the engine, which puts them in one order for
-//! everybody. A party verifies them in that order and adds the good ones here, the first of each
-//! dealer, until their dealers hold more stake than the configuration asks for. That set is the key,
-//! so all honest parties have the same one, and what comes later is not needed.
+//! Every party deals. Dealings travel through the engine, which puts them in one order for everybody. A
+//! party verifies them in that order and adds the valid ones here. The first dealing of each dealer
+//! counts, until the dealers together hold more stake than the configuration asks for. This set makes
+//! the key, so all honest parties have the same key. Later dealings are not needed.
 //!
-//! If more stake is asked for than the adversary holds, one dealer in the set is honest, and its
-//! secret is uniform and unknown. The adversary, dealing last, still biases the key by its own dealings
-//! and by which honest ones the order takes in; it knows none of these keys, and its part can be taken
-//! out again ([`guide`](crate::guide), "Why a biased key does no harm"). The sum of the commitments must
-//! not be the identity, which only dealers who all know each other's secrets could arrange.
+//! If the dealers must hold more stake than the adversary has, one dealer in the set is honest, and its
+//! secret is uniform and unknown. The adversary can deal last. So it can bias the key by its own
+//! dealings and by which honest dealings the order takes in. It does not know the secret of any of
+//! these keys, and its own part can be taken out again ([`guide`](crate::guide), "Why a biased key does
+//! no harm"). The sum of the commitments must not be the identity. Only dealers that all know each
+//! other's secrets could arrange that.
 //!
-//! Elsewhere: checking a dealing (`verify`), the sum (`aggregate`), the order (the engine).
+//! See also `verify` (the check of a dealing) and `aggregate` (the sum). The order comes from the engine.
 use std::sync::Arc;
 
 use crypto_core::access::Party;
@@ -25,14 +26,15 @@ use crate::config::Config;
 use crate::dealing::Dealing;
 use crate::field;
 
-/// What a dealer publishes: group elements ([`Dealing`]) or field elements ([`field::Dealing`]).
+/// A dealing: of group elements ([`Dealing`]) or of field elements ([`field::Dealing`]).
 pub trait Dealt: sealed::Sealed {
-    /// Whom the dealing names as its dealer.
+    /// The party that the dealing names as its dealer.
     fn dealer(&self) -> Party;
     /// `F = g^f(0)`
     #[doc(hidden)]
     fn commitment(&self) -> &G1Affine;
-    /// Not a share of another key dealt on, whose check is another.
+    /// Whether the secret is fresh. If not, the dealing shares a share of an older key, and has another
+    /// check.
     #[doc(hidden)]
     fn is_fresh(&self) -> bool;
 }
@@ -80,51 +82,51 @@ pub struct Dkg<D = Dealing> {
     commitment: G1Projective,
 }
 
-/// How far it is.
+/// How far the collection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// More dealings are needed.
     Collecting {
-        /// The stake of the dealers so far.
+        /// The stake of the dealers that count so far.
         got: Stake,
-        /// What it must exceed.
+        /// The stake that the dealers must exceed.
         need: Stake,
     },
-    /// [`Dkg::aggregate`] gives the key.
+    /// Enough dealings: `aggregate` or `key` of [`Dkg`] gives the key.
     Qualified,
 }
 
 /// Why a dealing does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DkgError {
-    /// Checked under another configuration, or as a share of another key dealt on.
+    /// It was checked under another configuration, or it deals on a share of another key (a handover).
     #[error("dealing of {dealer} was made for another session or committee")]
     Foreign {
-        /// Whose dealing.
+        /// The dealer.
         dealer: Party,
     },
-    /// The first one of a dealer counts.
+    /// This dealer has a dealing that counts. Only the first one counts.
     #[error("{dealer} has dealt before")]
     Duplicate {
-        /// Who.
+        /// The dealer.
         dealer: Party,
     },
-    /// The key is fixed; normal for the dealings that are finalized last.
+    /// The key is already fixed. This is normal for the dealings that are finalized last.
     #[error("dealing of {dealer} comes after the key was complete")]
     Complete {
-        /// Who.
+        /// The dealer.
         dealer: Party,
     },
-    /// Only dealers who know each other's secrets can do this.
+    /// The commitments would add up to the identity. Only dealers that know each other's secrets can do this.
     #[error("dealing of {dealer} cancels those before it")]
     Cancels {
-        /// Who dealt last.
+        /// The dealer of the last dealing.
         dealer: Party,
     },
 }
 
 impl<D: Dealt> Dkg<D> {
-    /// No dealing yet.
+    /// A collector without dealings.
     #[must_use]
     pub const fn new(config: Arc<Config>) -> Self {
         let (stake, commitment) = (Stake::ZERO, G1Projective::identity());
@@ -134,7 +136,7 @@ impl<D: Dealt> Dkg<D> {
     /// Takes the next dealing in the finalized order.
     ///
     /// # Errors
-    /// If it does not count. That changes nothing: go on with the next one.
+    /// If the dealing does not count. The collector is unchanged then: go on with the next dealing.
     pub fn add(&mut self, dealing: Arc<Accepted<D>>) -> Result<Progress, DkgError> {
         let dealer = dealing.dealer();
         if dealing.config_digest() != self.config.digest() || !dealing.is_fresh() {
@@ -158,7 +160,7 @@ impl<D: Dealt> Dkg<D> {
         Ok(self.progress())
     }
 
-    /// Whether the dealings suffice.
+    /// Whether the dealings suffice, and what is missing.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let (got, need) = (self.stake, self.config.qualify());
@@ -179,7 +181,8 @@ impl<D: Dealt> Dkg<D> {
 }
 
 impl Dkg<Dealing> {
-    /// The sum, once qualified. It is not kept: many parties in one process may share one.
+    /// The sum of the dealings, once they qualify. It is computed at each call and not stored, so that
+    /// many parties in one process may share one.
     ///
     /// # Errors
     /// [`AggregateError::BelowQualification`] if more dealings are needed.
@@ -189,7 +192,7 @@ impl Dkg<Dealing> {
 }
 
 impl Dkg<field::Dealing> {
-    /// The key, once qualified. It is not kept.
+    /// The key, once the dealings qualify. It is computed at each call and not stored.
     ///
     /// # Errors
     /// [`AggregateError::BelowQualification`] if more dealings are needed.

@@ -8,26 +8,26 @@
 //! | each ciphertext opens to `V̂ₖ`   | `e(Cₖ, ĝ) = e(h, V̂ₖ) · e(Rₖ, êk_i(k))`     | `γₖ`, one per `k, p` |
 //! | degree `< t_p`, with point 0    | `∑ₖ vₖ(z)·V̂ₖ = 0`, see `low_degree`        | `w_p`, one per `p`   |
 //! | the secret is known (`proof`)   | `T + c·F = z·g`                            | `κ`                  |
-//! | the shares are (`opening`)      | `T̂ + ∑cₖ·V̂ₖ = ẑ·ĝ`                         | `ε`                  |
+//! | the shares are known (`opening`) | `T̂ + ∑cₖ·V̂ₖ = ẑ·ĝ`                        | `ε`                  |
 //!
-//! The last two are a dealing's and not an aggregate's. All in one, summed over the sharings at hand:
+//! A dealing has the last two; an aggregate has not. All in one, summed over the sharings at hand:
 //!
 //! ```text
 //! e(−∑(δF + ∑γₖCₖ − κ(T + cF − zg) + εẑ·h), ĝ) · e(g, ∑δV̂₀)
 //!   · e(h, ∑(∑(γₖ + w·vₖ + ε·cₖ)V̂ₖ + w·v₀V̂₀ + εT̂)) · ∏ᵢ e(∑_(i(k)=i) γₖRₖ, êkᵢ) = 1
 //! ```
 //!
-//! **`n + 3` pairings, whatever the number of sharings**: only the sums grow. What is left for each
-//! sharing is a term of 255 bits in 𝔾₂ and two of 128 bits in 𝔾₁ for each share.
+//! **`n + 3` pairings, whatever the number of sharings**: only the sums grow. Each sharing adds a term
+//! of 255 bits in 𝔾₂ and two of 128 bits in 𝔾₁ for each share.
 //!
-//! **Sound** because every equation of every sharing has a weight of its own: 128 bits, drawn from a
-//! transcript over all of them when all errors are fixed. Any error that is not one leaves at most
-//! one value of its weight for which the product is one: 2⁻¹²⁸ for each attempt of a cheater, or of
-//! cheaters who work together. `z` is common, so that the dual words are computed once: a degree that
+//! **Sound** because every equation of every sharing has a separate weight of 128 bits. Weights are
+//! drawn from a transcript over all of them, when all errors are fixed. For any error that is not one,
+//! at most one value of its weight makes the product one: 2⁻¹²⁸ for each attempt of a cheater, or of
+//! cheaters that work together. `z` is common, so that the dual words are computed once. A degree that
 //! is too high shows at all but `2³²` of `2²⁵⁵` values of `z`, for each sharing by itself.
 //!
-//! Elsewhere: what is checked before (`verify`, `aggregate`), who is at fault when the product fails
-//! (`crypto_core::bisect`).
+//! See also `verify` and `aggregate` (what is checked before), and `crypto_core::bisect` (finding the
+//! culprit when the product fails).
 use std::iter;
 use std::ops::Range;
 
@@ -50,15 +50,15 @@ use crate::proof::widen;
 use crate::shape::SharePath;
 use crate::verify::SharingError;
 
-/// The fewest parties that are worth a thread of their own: a millisecond.
+/// The fewest parties that justify a separate thread: a millisecond of work.
 const LEAST_HOLDERS: usize = 16;
 
-/// What is claimed to be a sharing.
+/// Values that are claimed to be a sharing.
 #[derive(Clone, Copy)]
 pub(crate) struct Claim<'a> {
     pub(crate) commitment: &'a G1Affine,
     pub(crate) body: &'a Body,
-    /// The dealing that it is of, whose proofs are checked with it.
+    /// The dealing that it belongs to; its proofs are checked too.
     pub(crate) dealing: Option<&'a Dealing>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Equations<'a> {
         Self { config, words, weighted }
     }
 
-    /// One if all equations of these sharings hold.
+    /// The product, which is one if all equations of these sharings hold.
     pub(crate) fn product(&self, range: Range<usize>, weight: Weight) -> Gt {
         let entries = range.clone().zip(self.weighted.get(range).unwrap_or_default()).collect();
         let selected = Selected { entries, weight };
@@ -151,7 +151,7 @@ impl<'a> Equations<'a> {
         pairing_product(&pairs)
     }
 
-    /// Which equation of the sharing itself fails first.
+    /// The first equation of the sharing itself that fails.
     pub(crate) fn check_each(&self, place: usize) -> Result<(), SharingError> {
         let Some(one) = self.weighted.get(place) else { return Ok(()) };
         let Claim { commitment, body, .. } = one.claim;
@@ -302,7 +302,7 @@ impl Selected<'_, '_> {
         vartime_sums(&terms, &ends)
     }
 
-    /// What is paired with `ĝ`.
+    /// The point that is paired with `ĝ`.
     fn left(&self) -> G1Projective {
         let (mut points, mut scalars) = (vec![G1Affine::generator(), h()], vec![]);
         let (mut on_g, mut on_h) = (Scalar::ZERO, Scalar::ZERO);
@@ -317,7 +317,7 @@ impl Selected<'_, '_> {
         self.sum(|one| one.locked()) + vartime_msm(&points, &scalars)
     }
 
-    /// What is paired with `h`.
+    /// The point that is paired with `h`.
     fn commitments(&self, words: &[(SharePath, DualWord)]) -> G2Projective {
         let terms =
             self.entries.iter().flat_map(|(place, one)| one.committed(words, self.factor(*place)));

@@ -7,21 +7,24 @@
 //! | sign     | `sign(ek, êk)` with the key that signs dealings                   | recipient, once |
 //! | check    | the signature, `ek ≠ 1`, `e(ek, ĝ) = e(g, êk)`, `g^z = T·ek^c`    | anyone, once    |
 //!
-//! Schnorr's proof; the challenge names the party's signing key, so that nobody can register the key
-//! of another as its own. The signature is the other direction: nobody else can register a key for
-//! the party and read its shares, so a registration may come from anywhere. It does not say when it
-//! was made: which one of a party is the latest is for those to know who keep them.
+//! The proof is Schnorr's. Its challenge names the party's signing key, so that nobody can register
+//! another party's encryption key as its own. The signature protects the other direction: nobody else
+//! can register a key for the party and read its shares. So a registration may arrive by any way. It
+//! does not say when it was made. Code that stores registrations must know which one of a party is the
+//! latest.
 //!
-//! A generator that repeats itself gives two registrations no common `κ`, from whose answers `dk` could
-//! be computed: it depends on `dk` and on what is proven as well ([`hedge`](crypto_core::hedge)).
+//! The nonce `κ` depends on `dk` and on what is proved, and not only on the generator
+//! ([`hedge`](crypto_core::hedge)). So a generator that repeats itself does not give two registrations
+//! the same `κ`, from whose responses `dk` could be computed.
 //!
-//! **One key, one opening.** Dealings are public for ever, so what a decryption key opens today it opens in
-//! ten years. So opening takes the key by value and wipes it, and the next dealings are encrypted to a
-//! fresh one ([`Handover::new`](crate::field::Handover::new) refuses a key of the committee before). A
-//! copy on a disk goes when the shares are stored, a backup of it never does.
+//! **One key, one opening.** Dealings are public for ever, so a decryption key that opens them today
+//! still opens them in ten years. Therefore opening takes the key by value and wipes it, and the next
+//! dealings are encrypted to a fresh key ([`Handover::new`](crate::field::Handover::new) refuses a key
+//! of the committee before). The party must delete a copy on a disk once the shares are stored. A
+//! backup of that disk would still hold the key.
 //!
-//! Ours: the second half `êk`, which makes dealings smaller by two vectors (see `verify`). Elsewhere:
-//! possession of the signing key (`crypto_core::bls`).
+//! Differences from the paper: the second half `êk`, which makes dealings smaller by two vectors (see
+//! `verify`). Possession of the signing key is proved in `crypto_core::bls`.
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
@@ -33,7 +36,8 @@ use crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
 
-/// Opens what dealers encrypt to one party, once: opening takes it and wipes it.
+/// The secret key that opens what dealers encrypt to one party. It works once: opening takes it and
+/// wipes it.
 ///
 /// ```compile_fail,E0382
 /// use pvss_dkg::{Config, DecryptionKey, field::Key};
@@ -43,21 +47,21 @@ use thiserror::Error;
 ///     let _ = key.decrypt(config, me, decryption);
 /// }
 /// ```
-// In a box, for moving a key must leave no copy of it behind.
+// In a box, because moving a key must leave no copy of it behind.
 #[derive(Debug)]
 pub struct DecryptionKey(Box<Secret<Scalar>>);
 
-/// Nothing was opened, and the key is as good as before.
+/// Opening failed. Nothing was opened, and the key can be used again.
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct NotOpened<E> {
-    /// What would have been used up.
+    /// The key, which was not used up.
     pub key: DecryptionKey,
-    /// Why.
+    /// Why opening failed.
     pub error: E,
 }
 
-/// The public halves of a [`DecryptionKey`] whose owner has proved to know it.
+/// The public halves of a [`DecryptionKey`]. Its owner has proved that it knows that key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionKey {
     g1: G1Affine,
@@ -66,7 +70,7 @@ pub struct EncryptionKey {
 
 const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss encryption key");
 
-/// What a party publishes to become a recipient; 272 bytes.
+/// What a party publishes to become a recipient: key, proof and signature, 272 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct KeyRegistration {
     g1: G1Affine,
@@ -79,29 +83,29 @@ pub struct KeyRegistration {
 /// Why a registration is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// Everybody could decrypt.
+    /// The key is the identity: everybody could decrypt.
     #[error("encryption key is the identity")]
     Identity,
-    /// Verification uses one half, decryption the other.
+    /// The two halves differ: verification would use one key and decryption another one.
     #[error("the two halves of the encryption key have different logarithms")]
     Halves,
-    /// Made by somebody who does not know the decryption key, or for another signing key.
+    /// The sender does not know the decryption key, or made the proof for another signing key.
     #[error("proof of knowledge of the decryption key fails")]
     Possession,
-    /// Registered by somebody else in the party's name.
+    /// The party has not signed it: somebody else registered it in the party's name.
     #[error("registration is not signed by the party")]
     Signature,
 }
 
 impl DecryptionKey {
-    /// A fresh key.
+    /// Draws a fresh key.
     #[must_use]
     pub fn random(rng: &mut impl CryptoRng) -> Self {
         Self(Box::new(Secret::new(Scalar::random(rng))))
     }
 
     /// The key for storage, 32 bytes big-endian. A party that registers a key must still have it when
-    /// the dealings are in, whatever happens in between.
+    /// the dealings are complete, also after a crash.
     #[must_use]
     pub fn to_secret_bytes(&self) -> Secret<[u8; 32]> {
         Secret::new(self.0.expose().to_bytes())
@@ -119,7 +123,7 @@ impl DecryptionKey {
         Ok(Self(Box::new(key)))
     }
 
-    /// The public halves and the proof, for the party that signs with `signer`.
+    /// Makes the registration (public halves, proof, signature) for the party that signs with `signer`.
     #[must_use]
     pub fn register(
         &self,
@@ -147,13 +151,13 @@ impl DecryptionKey {
         }
     }
 
-    /// `dk`, for dealers who know it.
+    /// `dk`, for test dealers that know it.
     #[cfg(test)]
     pub(crate) const fn scalar(&self) -> &Scalar {
         self.0.expose()
     }
 
-    /// What nobody but a test may have.
+    /// A copy of the secret key, for tests only.
     #[cfg(test)]
     pub(crate) fn copy(&self) -> Self {
         Self(Box::new(Secret::new(*self.0.expose())))
@@ -181,7 +185,7 @@ impl EncryptionKey {
         &self.g2
     }
 
-    /// Names the key: what is kept of it when it is used up.
+    /// A hash that names the key. It is what remains stored of a key that is used up.
     #[must_use]
     pub fn name(&self) -> [u8; 32] {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-ENCRYPTION-KEY-NAME");
@@ -189,7 +193,7 @@ impl EncryptionKey {
         transcript.bytes(b"name")
     }
 
-    /// Both halves, `ek` first.
+    /// The encoding: both halves, `ek` first.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 144] {
         let mut bytes = [0; 144];
@@ -201,7 +205,7 @@ impl EncryptionKey {
 }
 
 impl KeyRegistration {
-    /// Checks the key for the party that signs with `signer`.
+    /// Checks the registration for the party that signs with `signer`, and returns its key.
     ///
     /// # Errors
     /// If the key is the identity, its halves disagree, the proof fails, or the party has not signed.

@@ -1,9 +1,10 @@
 //! Publicly verifiable secret sharing and distributed key generation for weighted committees.
 //!
-//! Nobody ever knows the secret `h^f(0)`. Every party deals a random polynomial, encrypted share by
-//! share to the committee; anybody checks a dealing from public data alone; checked dealings of more
-//! stake than the adversary can hold add up to the epoch's key, as long as one dealer was honest.
-//! One dealing shares its constant term twice, for the slow path and for the fast path.
+//! No party ever knows the secret `h^f(0)`. Every party deals a random polynomial and encrypts its
+//! shares to the committee, share by share. Anybody can check a dealing from public data alone. Checked
+//! dealings add up to the epoch's key. The secret stays unknown as long as one of their dealers was
+//! honest, so the dealers must hold more stake than the adversary can hold. One dealing shares its
+//! constant term twice: once for the slow path and once for the fast path.
 //!
 //! ```
 //! use crypto_core::context::{ChainId, Context, EpochId};
@@ -37,25 +38,25 @@
 //! | module      | what it holds                                                              |
 //! |-------------|----------------------------------------------------------------------------|
 //! | `shape`     | [`Shape`]: stake or a rounding of it becomes shares and thresholds          |
-//! | `config`    | [`Config`]: session, committee, stake, weights, thresholds; what is bound   |
-//! | `purpose`   | [`Purpose`]: what a key is for, and nothing else                            |
+//! | `config`    | [`Config`]: session, committee, stake, weights, thresholds, and their digest |
+//! | `purpose`   | [`Purpose`]: the one use that a key is made for                             |
 //! | `key`       | [`EncryptionKey`] and the proof that its owner knows the secret half        |
 //! | `dealing`   | [`Dealing`], its bytes and its size                                         |
 //! | `deal`      | [`deal`]: the dealer's side                                                 |
 //! | `proof`     | the dealer's signature and proof of knowledge of `f(0)`                     |
 //! | `opening`   | the dealer's proof that it knows every share                                |
-//! | `verify`    | [`verify`], [`verify_all`]: what is checked, where we differ from a paper   |
-//! | `batch`     | many dealings as one, and who is named                                     |
+//! | `verify`    | [`verify`], [`verify_all`]: what is checked, and the differences from the papers |
+//! | `batch`     | checking many dealings at once, and naming the bad ones                     |
 //! | `equations` | the equations and their soundness                                          |
 //! | `aggregate` | [`Aggregate`]: the sum, checked by anybody, decrypted by each party         |
 //! | [`field`]   | dealings whose shares are field elements                                    |
 //! | `dkg`       | [`Dkg`]: which dealings count, in the order that the engine finalized       |
 //! | [`protocol`] | all of it as one machine: messages, evidence, restarts, recovery, the key  |
-//! | [`guide`]   | what a chain provides, what parties keep, what anybody can check            |
+//! | [`guide`]   | what a chain provides, what parties store, what anybody can check           |
 //!
-//! Functions and values: no clock, no threads. Elsewhere: how stake becomes weight
-//! (`weighted_rounding`), what the shares are for (`crypto_core::wvuf`, `crypto_core::threshold`), who
-//! orders dealings (the engine).
+//! The crate has functions and values only: no clock and no threads. See also: how stake becomes weight
+//! (`weighted_rounding`), and what the shares are used for (`crypto_core::wvuf`,
+//! `crypto_core::threshold`). The order of the dealings comes from the consensus engine.
 #![forbid(unsafe_code)]
 
 mod aggregate;

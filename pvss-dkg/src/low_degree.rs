@@ -1,12 +1,12 @@
-//! Do points in the exponent lie on one polynomial of low degree? The test of SCRAPE.
+//! Tests that points in the exponent lie on one polynomial of low degree: the test of SCRAPE.
 //!
 //! Evaluations of polynomials of degree `< t` at the `W + 1` points `0, ω⁰, …, ω^(W−1)` are a linear
-//! code. The words `vₓ⁽ⁱ⁾ = xⁱ / ∏_(y≠x) (x − y)` for `0 ≤ i ≤ W − t` are a basis of its dual, so
+//! code. The words `vₓ⁽ⁱ⁾ = xⁱ / ∏_(y≠x) (x − y)` for `0 ≤ i ≤ W − t` are a basis of its dual. So
 //! values `aₓ` lie on such a polynomial exactly if `cᵢ = Σₓ vₓ⁽ⁱ⁾·aₓ` is zero for every `i`. All are
-//! tested at once at a random `z`: `Σᵢ cᵢ·z^(i+1)` is a polynomial in `z` without constant term; if
-//! it is not zero, at most `W − t + 1 < 2³²` of the about `2²⁵⁵` values of `z` hide that.
+//! tested at once at a random `z`: `Σᵢ cᵢ·z^(i+1)` is a polynomial in `z` without constant term. If it
+//! is not zero, at most `W − t + 1 < 2³²` of the about `2²⁵⁵` values of `z` hide that.
 //!
-//! Point 0 is one of the points: the commitment to the secret is tested with the shares. With
+//! Point 0 is one of the points, so the commitment to the secret is tested with the shares. With
 //! `A = ∏ₖ (X − ω^k)` over the shares' points, the denominators are those of Lagrange's coefficients
 //! `λₓ` at zero,
 //!
@@ -16,15 +16,15 @@
 //!
 //! and the sum over `i` is a geometric series, so a word costs a few multiplications for each share.
 //!
-//! After [SCRAPE](https://eprint.iacr.org/2017/216). Ours: powers of one challenge in place of a random
-//! dual word, starting from `z¹`, so that the tests of several sharings, each with its own `z`, can be
-//! added up: no constant is left that could cancel against another's.
+//! After [SCRAPE](https://eprint.iacr.org/2017/216). Differences from the paper: powers of one
+//! challenge instead of a random dual word, starting from `z¹`. So the tests of several sharings, each
+//! with its own `z`, can be added up: there is no constant that could cancel against another's.
 use crypto_core::access::{Access, ShareIndex, Threshold};
 use crypto_core::curve::Scalar;
 use crypto_core::curve::hazmat::batch_invert;
 use crypto_core::polynomial::{Placement, Points};
 
-/// What the test of a committee's sharings has in common: the points and their denominators.
+/// The part that all tests of a committee's sharings share: the points and their denominators.
 #[derive(Clone, Debug)]
 pub(crate) struct LowDegree {
     /// `ω⁰, …, ω^(W−1)`.
@@ -44,7 +44,7 @@ pub(crate) struct DualWord {
 }
 
 impl LowDegree {
-    /// `O(W log² W)` multiplications.
+    /// Costs `O(W log² W)` multiplications.
     pub(crate) fn new(access: &Access) -> Self {
         let committee = Points::of(access, Placement::RootsOfUnity);
         let indices: Vec<ShareIndex> = committee.indices().collect();

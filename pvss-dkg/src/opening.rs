@@ -5,20 +5,21 @@
 //! | prove | `T̂ = ĝ^κ`, `ẑ = κ + ∑cₖ·f(ω^(k−1))`, `cₖ` from config, dealer, `F`, body, `T̂` | dealer  |
 //! | check | `ĝ^ẑ = T̂ + ∑cₖ·V̂ₖ`, over the shares of all paths                              | anyone  |
 //!
-//! **Why knowledge of `f(0)` is not enough with two paths.** Everything in a dealing is linear, so a
-//! last dealer can add multiples of what others encrypted to one party to what it encrypts to that
-//! party, and prove only the secret it added. Let `c` be a polynomial that is 1 at a share `k` of a
-//! party, 0 at every share of all other parties and at 0; its degree fits under a fast threshold `t'`
-//! as soon as the party holds more than `W − t' + 1` shares. With `f'` plus
-//! `c·(f_slow(k) − f_fast(k))` for its fast polynomial, the sum of all dealings has share `k` of
-//! the slow path on the fast path as well: it leaves the party with a vote, before anything is final.
-//! Several such shares and the slow threshold is reached then. A dealer that knows its own shares
-//! has none of another's among them, for it does not know those.
+//! **Why knowledge of `f(0)` is not enough with two paths.** Everything in a dealing is linear. So the
+//! last dealer can add multiples of the others' ciphertexts for one party to its own ciphertexts for
+//! that party, and prove only the secret that it added. Let `c` be a polynomial that is 1 at a share
+//! `k` of that party, and 0 at zero and at every share of all other parties. Its degree fits under a
+//! fast threshold `t'` as soon as the party holds more than `W − t' + 1` shares. The dealer takes `f'`
+//! plus `c·(f_slow(k) − f_fast(k))` as its fast polynomial. Then the sum of all dealings has share `k`
+//! of the slow path on the fast path too, and the party releases it with a vote, before anything is
+//! final. With several such shares the slow threshold is reached. A dealer that knows its own shares
+//! cannot include another dealer's share, because it does not know that one.
 //!
-//! Schnorr's proof of all logarithms at once: answers to as many challenges as there are shares give
-//! the shares themselves, and who does not know one of them passes with probability 2⁻¹²⁸ per attempt.
-//! The dealer's signature covers it (`seal`). It is checked with the dealing and does not stay in an
-//! aggregate, whose readers rely on those who ordered the dealings (see `aggregate`).
+//! The proof is Schnorr's, for all logarithms at once. Responses to as many challenges as there are
+//! shares would give the shares themselves. A dealer that does not know one of them passes with
+//! probability 2⁻¹²⁸ per attempt. The dealer's signature covers the proof (`seal`). The proof is
+//! checked with the dealing and does not stay in an aggregate: readers of an aggregate rely on the
+//! parties that ordered the dealings (see `aggregate`).
 use crypto_core::access::Party;
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::hazmat::vartime_msm_128;
@@ -33,7 +34,7 @@ use crate::dealing::Body;
 use crate::proof::widen;
 use crate::wire::{DecodeError, Reader};
 
-/// Knowledge of all shares.
+/// Proof of knowledge of all shares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     /// `T̂`.
@@ -42,7 +43,7 @@ pub(crate) struct Opening {
     pub(crate) response: Scalar,
 }
 
-/// Whose shares, of what: everything but the proof itself.
+/// The statement: everything except the proof itself.
 pub(crate) struct Statement<'a> {
     pub(crate) config: &'a Config,
     pub(crate) dealer: Party,
@@ -51,7 +52,7 @@ pub(crate) struct Statement<'a> {
 }
 
 impl Opening {
-    /// Bytes in a dealing.
+    /// Length in a dealing.
     pub(crate) const BYTES: usize = 96 + 32;
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -81,7 +82,7 @@ impl Opening {
         Self { nonce, response }
     }
 
-    /// Whether the dealer knows its shares.
+    /// Whether the proof holds: whether the dealer knows its shares.
     pub(crate) fn holds(&self, statement: &Statement<'_>) -> bool {
         let challenges = statement.challenges(&self.nonce);
         let commitments: Vec<G2Affine> = statement.commitments().copied().collect();
@@ -109,7 +110,7 @@ impl Statement<'_> {
         self.ask(self.begin(), nonce)
     }
 
-    /// All but the proof.
+    /// The transcript of everything except the proof.
     fn begin(&self) -> Transcript {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-OPENING");
         transcript.append(b"config", self.config.digest());

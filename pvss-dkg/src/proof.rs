@@ -7,17 +7,17 @@
 //! | check | `g^z = T·F^c`, and the signature under the key of that dealer              | anyone  |
 //! | many  | `∏ᵢ (T·F^c·g^(−z))^εᵢ = 1`, and the product of the signatures              | anyone  |
 //!
-//! Without the proof, the last dealer could publish minus the sum of the others' commitments plus its
-//! own and so choose the key. Schnorr's proof; `config` is the digest of chain, epoch, attempt and
-//! committee, `body` the hash of everything else in the dealing. So proof and signature say nothing
-//! about another session, another dealer or another dealing, and a contribution that stays in an
-//! aggregate still names the one dealing it came from.
+//! Without the proof, the last dealer could choose the key: it could publish its own commitment minus
+//! the sum of the others' commitments. The proof is Schnorr's. `config` is the digest of chain, epoch,
+//! attempt and committee, and `body` is the hash of everything else in the dealing. So proof and
+//! signature say nothing about another session, another dealer or another dealing. A contribution that
+//! stays in an aggregate still names the one dealing it came from.
 //!
-//! Ours, against Das et al.: the signature covers the whole dealing and not only `F` and `c`, so
-//! nobody can add a sharing of zero to a dealing under its dealer's name. It costs 32 bytes per dealer
-//! in an aggregate, where the signatures are one sum (their messages differ, their keys are proven).
-//! `(T, z)` in place of `(c, z)` lets the proofs of all dealers be checked as one sum with
-//! independent 128-bit `εᵢ`, drawn from a hash of all of them: a false one survives with probability
+//! Differences from the paper (Das et al.): the signature covers the whole dealing and not only `F` and
+//! `c`, so nobody can add a sharing of zero to a dealing under its dealer's name. This costs 32 bytes
+//! per dealer in an aggregate, where the signatures are one sum (their messages differ, their keys are
+//! proven). `(T, z)` instead of `(c, z)` lets the proofs of all dealers be checked as one sum with
+//! independent 128-bit `εᵢ`, drawn from a hash of all of them. A false one survives with probability
 //! 2⁻¹²⁸ per attempt of a cheater, the level of the curve itself.
 use std::collections::BTreeSet;
 
@@ -36,26 +36,26 @@ use crate::wire::{DecodeError, Reader};
 
 const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss dealing");
 
-/// Why a contribution is not its dealer's.
+/// Why a contribution is not accepted as its dealer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProofError {
-    /// Not a party of the committee.
+    /// The dealer is not a party of the committee.
     #[error("dealer {dealer} of a committee of {members}")]
     Dealer {
-        /// The dealer named.
+        /// The dealer that was named.
         dealer: u32,
-        /// How many there are.
+        /// Number of parties in the committee.
         members: usize,
     },
-    /// Not signed by whom it names, or something was changed.
+    /// The named dealer did not sign it, or something was changed after it signed.
     #[error("dealer's signature does not match")]
     Signature,
-    /// Made by somebody who does not know the secret, or for something else.
+    /// The proof fails: its maker does not know the secret, or made it for another dealing or session.
     #[error("proof of knowledge of the secret fails")]
     Knowledge,
 }
 
-/// One dealer's share in the secret, with the proof that it knows it.
+/// One dealer's contribution to the secret, with the proof that it knows its part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contribution {
     pub(crate) dealer: Party,
@@ -70,7 +70,7 @@ pub(crate) struct Contribution {
 }
 
 impl Contribution {
-    /// Bytes in an aggregate: dealer, commitment, body, nonce, response.
+    /// Length in an aggregate: dealer, commitment, body, nonce, response.
     pub(crate) const BYTES: usize = 4 + 48 + 32 + 48 + 32;
 
     pub(crate) fn read(config: &Config, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -91,8 +91,8 @@ impl Contribution {
         bytes.extend_from_slice(&self.response.to_bytes());
     }
 
-    /// Proves knowledge of `secret`. The nonce depends on what is proven and on the secret: two
-    /// challenges to one nonce would give the secret away.
+    /// Proves knowledge of `secret`. The nonce depends on what is proven and on the secret, because
+    /// responses to two challenges with one nonce would reveal the secret.
     pub(crate) fn prove(
         config: &Config,
         dealer: Party,
@@ -118,7 +118,7 @@ impl Contribution {
         contribution
     }
 
-    /// `c`: everything but the response.
+    /// `c`, from everything except the response.
     pub(crate) fn challenge(&self, config: &Config) -> Scalar {
         self.statement(config).scalar(b"challenge")
     }
@@ -133,7 +133,7 @@ impl Contribution {
         transcript
     }
 
-    /// Everything, the response included: what the dealer signs and what later challenges hash.
+    /// The hash of everything, the response included. The dealer signs it, and later challenges include it.
     pub(crate) fn digest(&self, config: &Config) -> [u8; 32] {
         let mut transcript = self.statement(config);
         transcript.append_scalar(b"response", &self.response);
@@ -144,7 +144,7 @@ impl Contribution {
         signer.sign(DOMAIN, &self.digest(config))
     }
 
-    /// Is this its dealer's?
+    /// Checks that the dealer signed the contribution.
     pub(crate) fn check_signature(
         &self,
         config: &Config,
@@ -155,7 +155,7 @@ impl Contribution {
         verdict.map_err(|_| ProofError::Signature)
     }
 
-    /// Does the dealer know what it commits to?
+    /// Checks that the dealer knows the secret that it commits to.
     pub(crate) fn check_knowledge(&self, config: &Config) -> Result<(), ProofError> {
         let expected = self.commitment * self.challenge(config) + self.nonce;
         if G1Affine::generator() * self.response == expected {
@@ -170,7 +170,7 @@ impl Contribution {
     }
 }
 
-/// Positions of the contributions that somebody else signed.
+/// Positions of the contributions that their dealers did not sign.
 pub(crate) fn forged<'a>(
     config: &Config,
     contributions: impl IntoIterator<Item = (&'a Contribution, &'a min_sig::Signature)>,
@@ -198,7 +198,7 @@ pub(crate) fn forged<'a>(
     forged
 }
 
-/// The checks on many contributions of distinct dealers, whose signatures are one sum.
+/// Checks many contributions of distinct dealers, whose signatures are one sum.
 pub(crate) fn verify_all(
     config: &Config,
     contributions: &[Contribution],
@@ -248,7 +248,7 @@ fn check_knowledge(
     Ok(())
 }
 
-/// A 128-bit challenge among the scalars.
+/// A 128-bit challenge as a scalar.
 pub(crate) fn widen(challenge: u128) -> Scalar {
     let mut wide = [0; 64];
     let (_, low) = wide.split_at_mut(48);

@@ -1,17 +1,18 @@
-//! What a run of the key generation makes a key for.
+//! The purpose that a run of the key generation makes a key for.
 //!
 //! | purpose                    | what its key gives                                                     |
 //! |----------------------------|------------------------------------------------------------------------|
 //! | [`Purpose::Randomness`]    | values of the weighted VUF; signatures on rounds, as drand signs them   |
-//! | [`Purpose::Certificates`]  | signatures on messages in a domain of their own                         |
-//! | [`Purpose::Decryption`]    | shares of what is encrypted to the committee                            |
+//! | [`Purpose::Certificates`]  | signatures on messages in a separate domain                             |
+//! | [`Purpose::Decryption`]    | decryption shares of what is encrypted to the committee                 |
 //!
-//! One committee makes several keys in one epoch, and one key must not do the work of another: a
-//! decryption share of a point that somebody else chose is a signature share on it. So the purpose is part
-//! of the [`Session`](crate::Session) and of the configuration's digest, to which everything that parties
-//! draw, prove and sign is bound. Without it two runs would be one: what an honest dealer says in both
-//! would contradict itself, and dealings of one would count in the other and make the same secret twice.
-//! A key keeps its purpose, in its bytes and when it is handed over, and serves no other one.
+//! One committee makes several keys in one epoch, and one key must not do the work of another. The
+//! danger: a decryption share of a point that somebody else chose is also a signature share on that
+//! point. So the purpose is part of the [`Session`](crate::Session) and of the configuration's digest.
+//! All that parties draw, prove and sign is bound to that digest. Without the purpose two runs would be
+//! the same run. An honest dealer's messages in both would contradict each other, and dealings of one
+//! run would count in the other and make the same secret twice. A key keeps its purpose in its bytes
+//! and when it is handed over, and serves no other purpose.
 //!
 //! Two keys for one purpose in one epoch are two attempts.
 use std::fmt;
@@ -21,52 +22,52 @@ use thiserror::Error;
 
 use crate::wire::{DecodeError, Reader};
 
-/// What a key is for.
+/// The one use that a key is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Values that nobody can foresee.
+    /// Values that nobody can predict.
     Randomness,
-    /// Statements of the chain.
+    /// Signatures on statements of the chain.
     Certificates,
-    /// Opening what was encrypted to the committee.
+    /// Decryption of what was encrypted to the committee.
     Decryption,
 }
 
-/// A key is asked to do what it was not made for.
+/// A key was asked to serve another purpose than the one it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("key was made for {made}, not for {asked}")]
 pub struct OtherPurpose {
-    /// What the key is for.
+    /// The purpose that the key was made for.
     pub made: Purpose,
-    /// What was asked of it.
+    /// The purpose that was asked for.
     pub asked: Purpose,
 }
 
-/// Why a key is of no use.
+/// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PurposeError {
-    /// The key was made under another configuration.
+    /// The key was made under another configuration: another session or committee.
     #[error("key was made for another session or committee")]
     Foreign,
-    /// The key was made for something else.
+    /// The key was made for another purpose.
     #[error(transparent)]
     Other(#[from] OtherPurpose),
-    /// Never for a sum of verified dealings.
+    /// The evaluation committee is refused. This never happens for a sum of verified dealings.
     #[error(transparent)]
     Evaluation(#[from] wvuf::CommitteeError),
-    /// Never for a sum of verified dealings.
+    /// The signing committee is refused. This never happens for a sum of verified dealings.
     #[error(transparent)]
     Signing(#[from] threshold::CommitteeError),
-    /// Never for a sum of verified dealings.
+    /// The decryption committee is refused. This never happens for a sum of verified dealings.
     #[error(transparent)]
     Decryption(#[from] elgamal::CommitteeError),
 }
 
 impl Purpose {
-    /// All there are.
+    /// All purposes.
     pub const ALL: [Self; 3] = [Self::Randomness, Self::Certificates, Self::Decryption];
 
-    /// The one byte that stands for it where it is hashed or stored.
+    /// The byte that stands for the purpose in hashes and encodings.
     #[must_use]
     pub const fn tag(self) -> u8 {
         match self {
@@ -76,13 +77,13 @@ impl Purpose {
         }
     }
 
-    /// Which purpose that byte stands for.
+    /// The purpose that this byte stands for, if there is one.
     #[must_use]
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|purpose| purpose.tag() == tag)
     }
 
-    /// What signing is for: rounds are randomness, all other messages are certificates.
+    /// The purpose of a signing key: rounds are randomness, all other messages are certificates.
     #[must_use]
     pub const fn of_signing(what: threshold::Purpose) -> Self {
         match what {
@@ -91,10 +92,10 @@ impl Purpose {
         }
     }
 
-    /// Does a key for this purpose serve that one?
+    /// Checks that a key for this purpose serves the purpose `asked`.
     ///
     /// # Errors
-    /// If it was made for another.
+    /// If the key was made for another purpose.
     pub fn check(self, asked: Self) -> Result<(), OtherPurpose> {
         if self == asked { Ok(()) } else { Err(OtherPurpose { made: self, asked }) }
     }

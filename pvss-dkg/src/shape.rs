@@ -1,16 +1,16 @@
-//! From stake to shares: who holds how many, and how many rebuild the secret on each path.
+//! From stake to shares: how many shares each party holds, and how many rebuild the secret on each path.
 //!
-//! | stake is              | thresholds are             | road                     |
+//! | stake is              | thresholds are             | constructor              |
 //! |-----------------------|----------------------------|--------------------------|
 //! | rounded to weights    | ramps, one for each path   | [`Shape::from_rounding`] |
 //! | counted unit by unit  | tight, on one path         | [`Shape::tight`]         |
-//! | not looked at         | given, as weights are      | [`Shape::new`]           |
+//! | not known here        | given, like the weights    | [`Shape::new`]           |
 //!
-//! The first two keep the stakes, and [`Config`](crate::Config) refuses members that hold others. What
-//! a rounding guarantees is held against an engine's finality by the beacon, not here.
+//! The first two keep the stakes, and [`Config`](crate::Config) refuses members with other stakes. The
+//! beacon, not this module, compares the guarantees of a rounding with an engine's finality.
 //!
-//! Share `k = 1, …, W` sits at `ω^(k−1)` for `ω` a root of unity of the least power of two `≥ W`;
-//! a party of weight `w` holds `w` consecutive shares; weight zero is normal and costs nothing.
+//! Share `k = 1, …, W` sits at `ω^(k−1)`, where `ω` is a root of unity of the least power of two `≥ W`.
+//! A party of weight `w` holds `w` consecutive shares. Weight zero is normal and costs nothing.
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crypto_core::access::{Access, AccessError, Party, Threshold, ThresholdError}
 use thiserror::Error;
 use weighted_rounding::{Pair, Ratio, Rounding, Stake, Weight};
 
-/// Which of the two sharings of the one secret.
+/// One of the two sharings of the one secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub enum SharePath {
-    /// Released when a value is final.
+    /// The sharing whose partials are released when a value is final.
     Slow,
-    /// Released with the vote that may make a value final.
+    /// The sharing whose partials are released with the vote that may make a value final.
     Fast,
 }
 
@@ -37,22 +37,22 @@ impl fmt::Display for SharePath {
     }
 }
 
-/// One of something for each path.
+/// One value for each path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paths<T> {
-    /// Of the slow path.
+    /// The value of the slow path.
     pub slow: T,
-    /// Of the fast path, if there is one.
+    /// The value of the fast path, if there is one.
     pub fast: Option<T>,
 }
 
 impl<T> Paths<T> {
-    /// Both, the slow one first.
+    /// All values, the slow path first.
     pub(crate) fn each(&self) -> impl Iterator<Item = &T> {
         std::iter::once(&self.slow).chain(&self.fast)
     }
 
-    /// That of one path.
+    /// The value of one path, if that path exists.
     #[must_use]
     pub const fn get(&self, path: SharePath) -> Option<&T> {
         match path {
@@ -62,12 +62,12 @@ impl<T> Paths<T> {
     }
 }
 
-/// Who holds which shares, and how many shares rebuild the secret on each path.
+/// Which party holds which shares, and how many shares rebuild the secret on each path.
 #[derive(Clone, Debug)]
 pub struct Shape {
     access: Access,
     thresholds: Paths<Threshold>,
-    /// What the weights were made of, if that is known.
+    /// The stakes that the weights were computed from, if known.
     stakes: Option<Arc<[Stake]>>,
 }
 
@@ -77,56 +77,56 @@ pub enum ShapeError {
     /// Nobody would hold a share, or there are more parties or shares than are supported.
     #[error(transparent)]
     Weights(#[from] AccessError),
-    /// No shares would suffice, or not even all.
+    /// The threshold is zero, or larger than the number of shares.
     #[error("{path} {error}")]
     Threshold {
         /// The path whose threshold is out of range.
         path: SharePath,
-        /// The threshold, and how many shares there are.
+        /// The threshold and the number of shares.
         #[source]
         error: ThresholdError,
     },
-    /// What is released earlier must not be easier to rebuild.
+    /// The fast threshold is below the slow one. What is released earlier must not be easier to rebuild.
     #[error("fast threshold {fast} is below slow threshold {slow}")]
     Order {
-        /// Shares that reconstruct on the fast path.
+        /// Number of shares that reconstruct on the fast path.
         fast: u32,
-        /// Shares that reconstruct on the slow path.
+        /// Number of shares that reconstruct on the slow path.
         slow: u32,
     },
-    /// The rounding was made for something else.
+    /// The rounding has no slow pair: it was made for another use.
     #[error("none of the rounding's {pairs} pairs is the slow one")]
     NoSlowPair {
-        /// How many there are.
+        /// Number of pairs that it has.
         pairs: usize,
     },
-    /// A threshold that is of neither path would be left out without a word.
+    /// The rounding has a pair for neither path. Its threshold would be left out silently.
     #[error("pair {index} of the rounding's {pairs} is neither the slow nor the fast one")]
     OtherPair {
-        /// Its place, from zero.
+        /// The pair's place, from zero.
         index: usize,
-        /// How many there are.
+        /// Number of pairs that the rounding has.
         pairs: usize,
     },
-    /// So much stake is not counted unit by unit; it has to be rounded.
+    /// This stake is too large to be counted unit by unit. It has to be rounded.
     #[error("{party} has a stake of {stake}, at most {most} units are counted as shares")]
     Stake {
         /// The party that has too much stake to count.
         party: Party,
         /// The stake of that party.
         stake: Stake,
-        /// The most shares there are.
+        /// The largest number of shares that is supported.
         most: u32,
     },
 }
 
 impl Shape {
-    /// The weights of a rounding, with the thresholds of its pairs named [`Pair::SLOW`] and, for a second
-    /// sharing of the same secret, [`Pair::FAST`]. Which is which does not depend on their order.
+    /// A shape from a rounding: its weights, and the thresholds of its pairs named [`Pair::SLOW`] and,
+    /// for a second sharing of the same secret, [`Pair::FAST`]. The order of the pairs does not matter.
     ///
     /// # Errors
-    /// If there is no slow pair, there is one that is neither, the fast threshold is below the slow one,
-    /// or there are more parties than are supported.
+    /// If there is no slow pair, if a pair is neither slow nor fast, if the fast threshold is below the
+    /// slow one, or if there are more parties than are supported.
     pub fn from_rounding(rounding: &Rounding) -> Result<Self, ShapeError> {
         let pairs = rounding.guarantees().len();
         let known = [Pair::SLOW, Pair::FAST];
@@ -140,12 +140,13 @@ impl Shape {
         Ok(Self { stakes: Some(rounding.stakes().into()), ..shape })
     }
 
-    /// One share for each unit of stake, and one path: more than `above` of all rebuild the secret, and
-    /// nothing less does. For committees whose members count one each, or a few.
+    /// A shape with one share for each unit of stake, and one path. More than `above` of all stake
+    /// rebuilds the secret, and nothing less does. For committees whose members have a stake of one, or
+    /// of a few units.
     ///
     /// # Errors
-    /// If nobody has stake, there is more of it than shares are supported, or not even all of it is more
-    /// than `above`.
+    /// If nobody has stake, if there is more stake than shares are supported, or if all of it is not
+    /// more than `above`.
     pub fn tight(stakes: &[Stake], above: Ratio) -> Result<Self, ShapeError> {
         let most = Access::MAX;
         let mut weights = Vec::with_capacity(stakes.len());
@@ -160,11 +161,11 @@ impl Shape {
         Ok(Self { stakes: Some(stakes.into()), ..shape })
     }
 
-    /// Weights and thresholds that were fixed elsewhere, on one path or on two.
+    /// A shape with given weights and thresholds, on one path or on two.
     ///
     /// # Errors
-    /// If all weights are zero, there are more parties or shares than are supported, a threshold is zero or
-    /// above the number of shares, or the fast one is below the slow one.
+    /// If all weights are zero, there are more parties or shares than are supported, a threshold is
+    /// zero or above the number of shares, or the fast threshold is below the slow one.
     pub fn new(weights: &[Weight], thresholds: Paths<Weight>) -> Result<Self, ShapeError> {
         Self::with_access(access(weights)?, thresholds)
     }
@@ -182,19 +183,19 @@ impl Shape {
         Ok(Self { access, thresholds: Paths { slow, fast }, stakes: None })
     }
 
-    /// Which party holds which shares.
+    /// How the shares are distributed over the parties.
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.access
     }
 
-    /// How many shares each party holds.
+    /// The number of shares of each party.
     #[must_use]
     pub fn weights(&self) -> Vec<Weight> {
         self.access.weights().into_iter().map(Weight::new).collect()
     }
 
-    /// The stakes that the weights were made of; `None` if only the weights were given.
+    /// The stakes that the weights were computed from; `None` if only the weights were given.
     #[must_use]
     pub fn stakes(&self) -> Option<&[Stake]> {
         self.stakes.as_deref()
@@ -212,7 +213,7 @@ impl Shape {
         self.thresholds.get(path).copied()
     }
 
-    /// How many paths have a threshold: one or two.
+    /// Number of paths: one or two.
     pub(crate) const fn paths(&self) -> usize {
         if self.thresholds.fast.is_some() { 2 } else { 1 }
     }

@@ -1,31 +1,33 @@
-//! Anyone's side: is a dealing, or a sum of them, what it should be?
+//! Verification: anybody checks a dealing, or a sum of dealings.
 //!
-//! Sizes first, then identities and signature, then one product of pairings for all the rest
-//! (`equations`). Many dealings are checked as one: their signatures in one product, their equations
-//! in another, and who spoils it is found with one more product, or a few. Each culprit is then looked
-//! at alone, so that verdicts and errors are the same as one by one.
+//! Sizes come first, then identities and signature, then one product of pairings for all the rest
+//! (`equations`). Many dealings are checked as one: their signatures in one product, their equations in
+//! another. If a product fails, one more product, or a few, find the culprits. Each culprit is then
+//! checked alone, so that verdicts and errors are the same as one by one.
 //!
-//! Both paths are in the one product and share `V̂₀`, so that they have the same secret is not checked
-//! but structural. Parties of weight zero cost nothing.
+//! Both paths are in the one product and share `V̂₀`. So their secrets are equal by structure, and this
+//! needs no check. Parties of weight zero cost nothing.
 //!
-//! After Das, Pinkas, Tomescu and Xiang ([eprint 2024/198](https://eprint.iacr.org/2024/198)). Ours:
+//! After Das, Pinkas, Tomescu and Xiang ([eprint 2024/198](https://eprint.iacr.org/2024/198)).
+//! Differences from the paper:
 //!
-//! - **Fewer vectors: `Vₖ = g^f` and `R̂ₖ = ĝ^r` are gone**, 192 bytes a share in place of 336. `V`
-//!   served the degree test, which `V̂` passes as well. `R̂` served `e(ek, R̂ₖ)`; each recipient
-//!   publishes `êk = ĝ^dk` once (`key`) and `e(Rₖ, êk)` is the same value. A dealing shows
+//! - **Fewer vectors: `Vₖ = g^f` and `R̂ₖ = ĝ^r` are gone**, 192 bytes a share instead of 336. `V` was
+//!   used in the degree test, which works with `V̂` too. `R̂` was used in `e(ek, R̂ₖ)`; here each
+//!   recipient publishes `êk = ĝ^dk` once (`key`), and `e(Rₖ, êk)` is the same value. A dealing shows
 //!   less than the paper's, a key one point more. To break one ciphertext, given `g^r`, `g^dk` and one
-//!   of `ĝ^r`, `ĝ^dk`, is one problem with `r` and `dk` exchanged. A simulator for one honest dealing
-//!   of `s` carries over: it knows neither `s` nor `log h`, so it gives honest recipients
-//!   `ekᵢ = g^(y·s+z)`, `êkᵢ = ĝ^(y·s+z)` with `y`, `z` random, and where `f(k) = α·s + β` it sets
-//!   `Rₖ = h^(−α/y)·g^u`, for which `Cₖ = h^(β−α·z/y)·ekᵢ^u`: all computable, distributed as in a
-//!   dealing, from the paper's instance `g^s`, `ĝ^s`, `h`.
-//! - **One product, weights independent**: no weight is used twice, neither for two paths nor for two
-//!   dealings, so errors cannot cancel, not even if dealers make them opposite. That all logarithms
-//!   are known is part of it, as it is linear as well.
-//! - **Who failed** is only asked when the product fails: then each equation is checked alone.
-//! - **Identities** are refused in a dealing: `F` and `V̂₀` add nothing, `Rₖ` publishes a share, and
-//!   honest ones are never there. In a sum only `V̂₀` is: a last dealer can cancel `V̂ₖ`, `Rₖ`, `Cₖ` of
-//!   *its own* shares, which it may also publish, and refusing those would let it stop the epoch.
+//!   of `ĝ^r`, `ĝ^dk`, is the same problem with `r` and `dk` exchanged. A simulator for one honest
+//!   dealing of `s` carries over. It knows neither `s` nor `log h`, so it gives honest recipients
+//!   `ekᵢ = g^(y·s+z)`, `êkᵢ = ĝ^(y·s+z)` with `y`, `z` random. Where `f(k) = α·s + β` it sets
+//!   `Rₖ = h^(−α/y)·g^u`, for which `Cₖ = h^(β−α·z/y)·ekᵢ^u`. All of this is computable, and
+//!   distributed as in a dealing, from the paper's instance `g^s`, `ĝ^s`, `h`.
+//! - **One product, independent weights**: no weight is used twice, neither for two paths nor for two
+//!   dealings. So errors cannot cancel, even if dealers make them opposite. The proof that all
+//!   logarithms are known is in the product too, because it is linear as well.
+//! - **The culprit** is only looked for when the product fails: then each equation is checked alone.
+//! - **Identities** are refused in a dealing: `F` and `V̂₀` would add nothing, `Rₖ` would publish a
+//!   share, and honest values are never the identity. In a sum only `V̂₀` is refused: a last dealer can
+//!   cancel `V̂ₖ`, `Rₖ`, `Cₖ` of *its own* shares, which it may also publish, and refusing those would
+//!   let it stop the epoch.
 use std::collections::BTreeSet;
 
 use crypto_core::access::Party;
@@ -43,76 +45,76 @@ use crate::opening::Statement;
 use crate::proof::{Contribution, ProofError};
 use crate::shape::SharePath;
 
-/// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.
+/// Why a dealing is refused. The fault is the signer's, unless it is the signature that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DealingError {
-    /// Who dealt this?
+    /// The dealer's signature or its proof of knowledge fails.
     #[error(transparent)]
     Proof(#[from] ProofError),
-    /// It dealt what it does not know: a multiple of another's shares, say.
+    /// The dealer does not know what it dealt. It may be a multiple of another dealer's shares, for example.
     #[error("proof of knowledge of the shares fails")]
     Opening,
-    /// Where an honest dealer never has one.
+    /// A value is the identity. An honest dealer never has one there.
     #[error("identity as {what}")]
     Identity {
-        /// Which value.
+        /// The value.
         what: &'static str,
     },
-    /// What was dealt?
+    /// An equation of the sharing fails.
     #[error(transparent)]
     Sharing(#[from] SharingError),
 }
 
-/// Which equation fails.
+/// The equation that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SharingError {
-    /// Made for another committee.
+    /// A list has the wrong length: it was made for another committee.
     #[error("{what} on the {path} path: {got}, expected {expected}")]
     Size {
-        /// Which list.
+        /// The list.
         what: &'static str,
-        /// On which path.
+        /// The path.
         path: SharePath,
         /// Its length.
         got: usize,
         /// The number of shares.
         expected: usize,
     },
-    /// `F` and `V̂₀` hide two secrets.
+    /// `F` and `V̂₀` commit to two different secrets.
     #[error("commitments to the secret in the two groups differ")]
     Commitment,
-    /// More shares than the threshold would be needed, or they disagree.
+    /// The shares disagree, or more of them than the threshold would be needed.
     #[error(
         "{path} shares do not lie on a polynomial of degree below {threshold} through the secret"
     )]
     Degree {
-        /// On which path.
+        /// The path.
         path: SharePath,
         /// The threshold.
         threshold: u32,
     },
-    /// The party would decrypt something else than the share committed to.
+    /// The party would decrypt something else than the share that is committed to.
     #[error("ciphertexts for {party} do not open to its commitments")]
     Ciphertext {
         /// The recipient.
         party: Party,
     },
-    /// The product fails and no equation alone does: chance of 2⁻¹²⁸.
+    /// The product fails and no single equation does: chance of 2⁻¹²⁸.
     #[error("pairing product is not one")]
     Product,
 }
 
-/// Checks a dealing, whoever sent it.
+/// Checks a dealing. It does not matter who sent it.
 ///
 /// # Errors
-/// Says which check fails first.
+/// The first check that fails.
 pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
     batch::check(config, dealing)
 }
 
-/// Checks many dealings together, whoever sent them; the verdicts are in their order, and the same as
-/// [`verify`] would give. For each dealing, instead of `n + 5` pairings, one pairing and its share of
-/// large sums; one false dealing costs about as much as all again.
+/// Checks many dealings together. It does not matter who sent them. The verdicts are in the order of
+/// the dealings, and the same as [`verify`] would give. Each dealing costs one pairing and its part of
+/// large sums instead of `n + 5` pairings. One false dealing costs about as much as all of them again.
 #[must_use]
 pub fn verify_all(
     config: &Config,
@@ -168,7 +170,7 @@ impl Dealing {
     }
 }
 
-/// Lists that are as long as the committee's shares, for exactly the paths it has.
+/// Checks that lists are as long as the committee's shares, for exactly its paths.
 pub(crate) fn check_sizes(config: &Config, body: &Body) -> Result<(), SharingError> {
     for path in [SharePath::Slow, SharePath::Fast] {
         let shares = config.shape().threshold(path).map_or(0, |_| config.shares());

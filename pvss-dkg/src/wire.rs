@@ -1,8 +1,8 @@
-//! Reading bytes of a stranger: sizes from the configuration first, algebra afterwards.
+//! Reads untrusted bytes: sizes from the configuration first, algebra afterwards.
 //!
-//! Dealings and aggregates have no length fields of their own: the configuration says how many points
-//! there must be, so the total length is checked before a single point is decompressed and nothing
-//! is allocated for what is not there. Every value has one encoding.
+//! Dealings and aggregates have no length fields for their points: the configuration says how many
+//! there must be. So the total length is checked before a single point is decompressed, and nothing is
+//! allocated for bytes that are not there. Every value has one encoding.
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
 use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
@@ -17,37 +17,37 @@ pub(crate) const VERSION: u8 = 1;
 /// Why bytes are not a dealing or an aggregate of the given configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// Too short, too long, or made for another committee.
+    /// The bytes are too short, too long, or made for another committee.
     #[error("{got} bytes, expected {expected}")]
     Length {
-        /// What there is.
+        /// The length of the bytes.
         got: usize,
-        /// What the configuration asks for.
+        /// The length that the configuration asks for.
         expected: usize,
     },
-    /// From the future, or not ours at all.
+    /// An unknown version: from a later release, or not this format at all.
     #[error("version {got}, expected {VERSION}")]
     Version {
         /// The first byte.
         got: u8,
     },
-    /// Nobody with that number.
+    /// A dealer index outside the committee.
     #[error("dealer {got} of a committee of {members}")]
     Dealer {
-        /// What the bytes say.
+        /// The index in the bytes.
         got: u32,
-        /// How many there are.
+        /// Number of parties in the committee.
         members: usize,
     },
-    /// Nobody deals twice.
+    /// More dealers than the committee has members.
     #[error("{got} dealers of a committee of {members}")]
     Dealers {
-        /// What the bytes say.
+        /// The number in the bytes.
         got: u32,
-        /// How many there are.
+        /// Number of parties in the committee.
         members: usize,
     },
-    /// Dealers are listed once, in ascending order.
+    /// Dealers are not listed once each in ascending order.
     #[error("dealer {second} is listed after {first}")]
     Order {
         /// The earlier entry.
@@ -58,7 +58,7 @@ pub enum DecodeError {
     /// Not the canonical encoding of an element of the group or field.
     #[error("no valid {what} at byte {at}")]
     Element {
-        /// Which group or field.
+        /// The group or field.
         what: &'static str,
         /// The offset of its first byte.
         at: usize,
@@ -77,7 +77,7 @@ impl From<Trailing> for DecodeError {
     }
 }
 
-/// The fields of dealings, off the front.
+/// Reads the fields of dealings from the front.
 pub(crate) struct Reader<'a>(crypto_core::wire::Reader<'a>);
 
 impl<'a> Reader<'a> {
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    /// A party of a committee of `members`.
+    /// Reads a party of a committee of `members`.
     pub(crate) fn dealer(&mut self, members: usize) -> Result<Party, DecodeError> {
         let party = Party::new(self.u32()?);
         if party.index() >= members {
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(party)
     }
 
-    /// How many dealers follow.
+    /// Reads how many dealers follow.
     pub(crate) fn count(&mut self, members: usize) -> Result<usize, DecodeError> {
         let got = self.u32()?;
         let count = usize::try_from(got).ok().filter(|count| *count <= members);
@@ -131,12 +131,12 @@ impl<'a> Reader<'a> {
             .map_err(|_| DecodeError::Element { what: "scalar", at })
     }
 
-    /// So many secret scalars; the caller has compared the total length first.
+    /// Reads this number of secret scalars. The caller has compared the total length first.
     pub(crate) fn secret_scalars(
         &mut self,
         count: usize,
     ) -> Result<Secret<Vec<Scalar>>, DecodeError> {
-        // Reserved at once: a vector that grows leaves copies behind.
+        // Reserved at once, because a vector that grows leaves copies behind.
         let mut scalars = Vec::with_capacity(count);
         for _ in 0..count {
             match self.scalar() {
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
-    /// So many points; the caller has compared the total length first.
+    /// Reads this number of points. The caller has compared the total length first.
     pub(crate) fn g1s(&mut self, count: usize) -> Result<Vec<G1Affine>, DecodeError> {
         self.points(count, "point of 𝔾₁")
     }
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| DecodeError::Element { what: "signature", at })
     }
 
-    /// What is left is too much.
+    /// Checks that no bytes are left.
     pub(crate) fn end(self) -> Result<(), DecodeError> {
         Ok(self.0.finish()?)
     }

@@ -1,13 +1,13 @@
-//! Values with everything that it takes to verify them, as a file.
+//! A file of values with everything that is needed to verify them.
 //!
 //! | scheme                  | a value travels with                  | the key that it belongs to          |
 //! |-------------------------|---------------------------------------|-------------------------------------|
 //! | threshold BLS (`bls`)   | its signature, as drand's clients read | the group's public key              |
-//! | weighted VUF (`wvuf`)   | the partials that made it              | a digest of who may evaluate and how |
+//! | weighted VUF (`wvuf`)   | the partials that made it              | a digest of keys and thresholds |
 //!
-//! Points are hex of their canonical encodings, so that any language can read the file. What a file
-//! cannot prove about itself is that its key is the committee's: compare it with the one that the
-//! committee shows. `prefinal verify` checks such a file.
+//! Points are hex of their canonical encodings, so that any language can read the file. A file cannot
+//! prove that its key is the committee's: compare its key with the one that the committee shows.
+//! `prefinal verify` checks such a file.
 mod bls;
 mod wvuf;
 
@@ -20,19 +20,19 @@ use serde::{Deserialize, Serialize};
 pub use self::bls::Rounds;
 pub use self::wvuf::Evaluations;
 
-/// A devnet writes a few megabytes; more is not one of its files.
+/// Largest file in bytes. A devnet writes a few megabytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The file.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub enum Chronicle {
-    /// Of threshold BLS.
+    /// Values of threshold BLS.
     Bls(Rounds),
-    /// Of the weighted VUF.
+    /// Values of the weighted VUF.
     Wvuf(Evaluations),
 }
 
-/// How a file says of which scheme it is.
+/// The scheme of a file, as the file names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     #[serde(rename = "bls-unchained-g1-rfc9380")]
@@ -47,45 +47,45 @@ struct Header {
     scheme: Kind,
 }
 
-/// Something with a canonical encoding, as hex of it.
+/// A value with a canonical encoding, written as hex.
 #[derive(Clone, Debug)]
 struct Hex<T>(T);
 
 /// Why a file is not a chronicle.
 #[derive(Debug, thiserror::Error)]
 pub enum ChronicleError {
-    /// It is not there, not readable or not writable.
+    /// The file is missing, not readable or not writable.
     #[error("{file}: {source}")]
     File {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// More bytes than any devnet writes.
+    /// The file has more bytes than any devnet writes.
     #[error("{file}: {got} bytes, at most {MAX_BYTES} are read")]
     TooLarge {
         /// The file.
         file: String,
-        /// Its size.
+        /// Its size in bytes.
         got: u64,
     },
-    /// There is nothing that could be verified.
+    /// The file holds nothing that could be verified.
     #[error("{file}: no {what}, there is nothing to verify")]
     Empty {
         /// The file.
         file: String,
-        /// What is missing.
+        /// The kind of entry that is missing.
         what: &'static str,
     },
-    /// Two values for one slot, or slots in no order.
+    /// A slot occurs twice, or slots are out of order.
     #[error("{file}: slot {slot} behind slot {before}, expected each once and in order")]
     Order {
         /// The file.
         file: String,
         /// The slot.
         slot: u64,
-        /// The one that stands before it.
+        /// The slot before it in the file.
         before: u64,
     },
     /// Not JSON, or a field is missing or malformed; the message has line and column.
@@ -93,18 +93,18 @@ pub enum ChronicleError {
     Malformed {
         /// The file.
         file: String,
-        /// What and where.
+        /// What is wrong, and where.
         source: serde_json::Error,
     },
 }
 
-/// The first thing in a chronicle that does not hold: which key, partial, round or slot, and why.
+/// The first key, partial, round or slot in a chronicle that is invalid, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unverified(String);
 
 impl Chronicle {
-    /// Reads a file's content.
+    /// Reads the content of a file.
     ///
     /// # Errors
     /// What is malformed, and where.
@@ -133,7 +133,7 @@ impl Chronicle {
         parsed.and_then(|chronicle| chronicle.checked(file))
     }
 
-    /// A file of nothing would verify, and so would one that counts a slot twice.
+    /// Refuses an empty file and one that counts a slot twice: both would verify.
     fn checked(self, file: String) -> Result<Self, ChronicleError> {
         let (parties, slots) = match &self {
             Self::Bls(rounds) => (None, rounds.numbers()),
@@ -152,10 +152,10 @@ impl Chronicle {
         }
     }
 
-    /// The file's content.
+    /// The content of the file, as JSON.
     ///
     /// # Errors
-    /// None in practice: nothing in it cannot be written as JSON.
+    /// None in practice: everything in it can be written as JSON.
     pub fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
         match self {
             Self::Bls(rounds) => serde_json::to_vec_pretty(rounds),
@@ -163,7 +163,7 @@ impl Chronicle {
         }
     }
 
-    /// How many slots it has.
+    /// Number of slots in the file.
     #[must_use]
     pub fn slots(&self) -> usize {
         match self {
@@ -181,10 +181,10 @@ impl Chronicle {
         }
     }
 
-    /// Verifies every value under that key.
+    /// Verifies every value under its key.
     ///
     /// # Errors
-    /// The first thing that does not hold.
+    /// The first thing that is invalid.
     pub fn verify(&self) -> Result<(), Unverified> {
         match self {
             Self::Bls(rounds) => rounds.verify(),

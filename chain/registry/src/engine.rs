@@ -1,6 +1,6 @@
-//! The engines that programs know, in one place: their names, and which keys each signs with.
+//! The engines that programs know, by name, and the keys that each signs with.
 //!
-//! To add an engine is to add its crate, a [`Name`], an implementation of [`Listed`], and a line in
+//! To add an engine, add its crate, a [`Name`], an implementation of [`Listed`], and a line in
 //! [`engine_type!`](crate::engine_type).
 use std::fmt;
 
@@ -13,7 +13,7 @@ use malachite::Malachite;
 use validator::StartError;
 use validator::setup::{Identity, Setup};
 
-/// Which engine a committee runs.
+/// The engine that a committee runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Name {
     /// Jolteon with order votes, the reference engine
@@ -24,10 +24,10 @@ pub enum Name {
 }
 
 impl Name {
-    /// Every engine that there is.
+    /// Every engine.
     pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite];
 
-    /// What a user calls it.
+    /// The name that a user types.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -52,10 +52,11 @@ impl fmt::Display for Name {
     }
 }
 
-/// An engine whose keys a set-up and an identity have.
+/// An engine whose keys can be taken from a set-up and an identity.
 pub trait Listed: Launch {
-    /// Whether its slots take milliseconds on one machine and wait for no job: unpaced they leave behind
-    /// the parties that still open their shares, and then the jobs that compute values.
+    /// Whether its slots take only milliseconds on one machine and wait for no job. Without a pace,
+    /// such an engine outruns the parties that still open their shares, and later the jobs that compute
+    /// values.
     const OUTRUNS_JOBS: bool;
 
     /// All members of the set-up, each with the key that this engine verifies.
@@ -64,13 +65,13 @@ pub trait Listed: Launch {
     /// If a member has no such key.
     fn members(setup: &Setup) -> Result<Vec<Member<Self::PublicKey>>, StartError>;
 
-    /// What this party signs with.
+    /// The secret key that this party signs with.
     ///
     /// # Errors
     /// If the identity has no such key.
     fn key(identity: &Identity) -> Result<Self::SecretKey, StartError>;
 
-    /// An engine of this party that goes on where its records end.
+    /// Starts this party's engine. The engine continues where its records end.
     ///
     /// # Errors
     /// If the engine refuses its configuration or its records.
@@ -106,7 +107,7 @@ impl Listed for Jolteon {
     }
 }
 
-/// It signs with a key of its own, on another curve, that each identity draws from its seed.
+/// It signs with a separate key on another curve, which each identity draws from its seed.
 impl Listed for Malachite {
     const OUTRUNS_JOBS: bool = true;
 

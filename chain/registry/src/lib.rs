@@ -1,12 +1,13 @@
-//! Every scheme runs on every engine, and here is the only place that says so.
+//! The list of schemes and engines: every scheme runs on every engine, and only this crate lists them.
 //!
-//! What takes the name of a scheme and that of an engine is generic over both; [`types!`] picks the types.
+//! Code that takes the names of a scheme and an engine is generic over both. [`types!`] picks the types
+//! for the names.
 //!
-//! | module        | what                                                                |
+//! | module        | what it holds                                                       |
 //! |---------------|---------------------------------------------------------------------|
-//! | [`engine`]    | the engines by their names, and the keys that each signs with       |
-//! | [`scheme`]    | the schemes by their names                                          |
-//! | [`chronicle`] | values with everything that it takes to verify them, as a file      |
+//! | [`engine`]    | the engines by name, and the keys that each signs with              |
+//! | [`scheme`]    | the schemes by name                                                 |
+//! | [`chronicle`] | a file of values with everything that is needed to verify them      |
 #![forbid(unsafe_code)]
 
 pub mod chronicle;
@@ -20,8 +21,8 @@ pub use malachite::Malachite;
 pub use crate::engine::Listed;
 pub use crate::scheme::Named;
 
-/// The expression with the types of a scheme and an engine, which come by their names: `$S` is
-/// [`Named`], `$E` is [`Listed`]. Here, and nowhere else, stands what there is.
+/// Evaluates an expression with the types of a scheme and an engine, given by their names: `$S` is
+/// [`Named`], `$E` is [`Listed`]. This macro and [`engine_type!`] are the only place that lists them.
 ///
 /// ```
 /// use registry::{engine, scheme, types};
@@ -46,7 +47,7 @@ macro_rules! types {
     }};
 }
 
-/// As [`types!`], for what is generic over engines alone.
+/// The same as [`types!`], for code that is generic over engines only.
 ///
 /// ```
 /// use registry::{engine, engine_type};

@@ -1,6 +1,6 @@
-//! The schemes that programs know, by their names.
+//! The schemes that programs know, by name.
 //!
-//! To add a scheme is to add what it computes (`beacon`), what its keys need ([`Keyed`]), a [`Name`], an
+//! To add a scheme, add its computation (`beacon`), what its keys need ([`Keyed`]), a [`Name`], an
 //! implementation of [`Named`], and a line in [`types!`](crate::types).
 use std::fmt;
 
@@ -11,7 +11,7 @@ use validator::scheme::{Keyed, PerPath};
 
 use crate::chronicle::{Chronicle, Evaluations, Rounds};
 
-/// Which scheme a committee runs.
+/// The scheme that a committee runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Name {
     /// Threshold BLS: values are rounds that every drand client verifies
@@ -22,10 +22,10 @@ pub enum Name {
 }
 
 impl Name {
-    /// Every scheme that there is.
+    /// Every scheme.
     pub const ALL: &'static [Self] = &[Self::Bls, Self::Wvuf];
 
-    /// What a user calls it.
+    /// The name that a user types.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Name {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ pub trait Named: Keyed {
     /// The name by which [`types!`](crate::types) picks it.
     const NAME: Name;
 
-    /// Values with what it takes to verify them.
+    /// Collects values together with everything that is needed to verify them.
     fn chronicle(
         context: Context,
         committees: &PerPath<Self::Committee>,

@@ -1,9 +1,9 @@
 //! A party that is behind when the others leave an epoch's engine.
 //!
-//! Three of four equal parties finish slot `b − 1`; the fourth was cut off before, and hears them again from
+//! Three of four equal parties finish slot `b − 1`. The fourth was cut off before, and hears them again from
 //! then on. If the others fall quiet, their engines' answers are not enough: Jolteon shows a party the last
-//! certificate and not the votes that made its block final, Malachite asks only those whom it has heard to
-//! be ahead. What peers say is final ([`Vouchers`]) is enough.
+//! certificate, but not the votes that made its block final, and Malachite asks only parties that it has
+//! heard to be ahead. The peers' answers about final slots ([`Vouchers`]) are enough.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, VecDeque};

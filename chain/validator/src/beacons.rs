@@ -1,7 +1,9 @@
-//! The beacons of all epochs, and what waits for one whose keys this party has not opened yet.
+//! The beacons of all epochs, and the inputs that wait for a beacon whose keys this party has not
+//! opened yet.
 //!
-//! A boundary is known before everybody has its keys. From there on what the engine says is kept until the
-//! next beacon begins; nothing is released early there, so these slots take the slow path.
+//! The boundary of an epoch is known before every party has its keys. From there on the engine's events
+//! are kept until the next beacon begins. Nothing is released early in between, so these slots take the
+//! slow path.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ use crate::setup::{Algorithm, Identity, Setup};
 /// The channel whose keys are made on the chain.
 pub(crate) const DEALT: Channel = Channel::new(0);
 
-/// What a party and its engine bring to every beacon.
+/// The properties of a party and its engine that every beacon needs.
 pub(crate) struct Origin {
     pub(crate) identity: Arc<Identity>,
     pub(crate) life: Life,
@@ -33,7 +35,7 @@ pub(crate) struct Origin {
     pub(crate) quorum: Quorum,
 }
 
-/// The beacons that have begun, and what the next one will have to be told.
+/// The beacons that have begun, and the inputs for the next one.
 pub(crate) struct Beacons<S: Keyed, L: Beside> {
     origin: Origin,
     running: Option<Box<Running<S, L>>>,
@@ -52,13 +54,13 @@ struct Running<S: Keyed, L: Beside> {
 }
 
 impl<S: Keyed, L: Beside> Running<S, L> {
-    /// Not in use only where somebody made a stack without it.
+    /// `None` only if somebody made a stack without this channel.
     fn dealt(&self) -> Option<&Epochs<S>> {
         self.stack.channels().0.as_ref()
     }
 }
 
-/// What the next beacon will have to be told.
+/// The inputs that the next beacon must get.
 pub(crate) struct Backlog<S: Keyed, L: Beside> {
     finalized: Vec<(Slot, Option<Value>)>,
     abandoned: Option<View>,
@@ -66,7 +68,7 @@ pub(crate) struct Backlog<S: Keyed, L: Beside> {
 }
 
 impl<S: Keyed, L: Beside> Beacons<S, L> {
-    /// None yet; `records` are those of all epochs.
+    /// No beacon yet. `records` are the records of all epochs.
     pub(crate) fn new(origin: Origin, first: EpochId, records: Vec<stack::Record>) -> Self {
         Self {
             origin,
@@ -82,7 +84,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         self.awaited
     }
 
-    /// The epoch whose keys are awaited begins with this slot.
+    /// Sets the first slot of the epoch whose keys are awaited.
     pub(crate) const fn set_boundary(&mut self, first: Slot) {
         self.boundary = Some(first);
     }
@@ -97,7 +99,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         self.beacon(EpochId::new(self.awaited.get().checked_sub(1)?))
     }
 
-    /// How many bytes each party's envelopes have at most, in any epoch that is here.
+    /// The greatest length in bytes of each party's envelopes, in any epoch that is here.
     pub(crate) fn longest_messages(&self) -> BTreeMap<Party, usize> {
         let mut longest: BTreeMap<Party, usize> = BTreeMap::new();
         let each = self.running.iter().flat_map(|running| running.stack.longest_messages());
@@ -108,7 +110,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         longest
     }
 
-    /// The first slot that has no value yet; the first of all before there is a beacon.
+    /// The first slot that has no value yet. Slot 0 before there is a beacon.
     pub(crate) fn head(&self) -> Slot {
         self.running.as_ref().map_or(Slot::new(0), |running| running.stack.head())
     }
@@ -117,7 +119,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         self.running.as_ref()?.dealt()?.beacon(epoch)
     }
 
-    /// Tells the beacons, or keeps what one will have to be told.
+    /// Passes an input to the beacons, or keeps it for the next beacon.
     pub(crate) fn tell(&mut self, now: Instant, input: Input<(S, L)>) {
         let waits = match &input {
             Input::All(Event::Prefinalized { slot, .. } | Event::Finalized { slot, .. }) => {
@@ -137,19 +139,20 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
             (_, Input::Received { from, envelope }) if envelope.epoch() == self.awaited => {
                 self.backlog.envelopes.keep(from, envelope);
             }
-            // Without keys there is nothing to release early, and nobody to check a job for.
+            // Without keys nothing can be released early, and there is no job to check.
             _ => {}
         }
     }
 
-    /// What an engine released in an earlier life: for all channels, since their partials leave together.
+    /// Notes what an engine released in an earlier life, for all channels, because their partials leave
+    /// together.
     pub(crate) fn remember(&mut self, epoch: EpochId, slot: Slot, value: Value) {
         let record = epochs::Record { epoch, record: ::beacon::Record::Released { slot, value } };
         let channels = (0..).map(Channel::new).take(<(S, L)>::COUNT);
         self.records.extend(channels.map(|channel| stack::Record { channel, record }));
     }
 
-    /// The awaited keys suffice: the beacon of their epoch begins, and is to be told the backlog.
+    /// The awaited keys suffice: begins the beacon of their epoch, and returns the inputs that it must get.
     pub(crate) fn begin(
         &mut self,
         setup: &Setup,
@@ -212,7 +215,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
     }
 }
 
-// Derived, it would ask for a default of the scheme.
+// A derived implementation would require a default of the scheme.
 impl<S: Keyed, L: Beside> Default for Backlog<S, L> {
     fn default() -> Self {
         Self { finalized: Vec::new(), abandoned: None, envelopes: Early::default() }
@@ -220,9 +223,10 @@ impl<S: Keyed, L: Beside> Default for Backlog<S, L> {
 }
 
 impl<S: Keyed, L: Beside> Backlog<S, L> {
-    /// In the order in which the beacon of that epoch has to be told.
+    /// The inputs, in the order in which the beacon of that epoch must get them.
     pub(crate) fn inputs(self) -> impl Iterator<Item = Input<(S, L)>> {
-        // The beacon repeats what it released before a crash, unless it knows that it must not.
+        // The beacon repeats what it released before a crash, unless it knows about the view that was
+        // given up.
         let abandoned = self.abandoned.map(|view| Input::All(Event::Abandoned { view }));
         let finalized = self.finalized.into_iter();
         let finalized = finalized.map(|(slot, value)| Event::Finalized { slot, value });

@@ -1,7 +1,7 @@
 //! Channels beside the one whose keys are made on the chain.
 //!
-//! Their keys are known with the set-up of an epoch: nobody deals them. So they begin with the first value
-//! of the first epoch, and are handed over wherever the epoch changes.
+//! Their keys are known with the set-up of an epoch, so nobody deals them. These channels begin with
+//! the first value of the first epoch, and are handed over at every change of epoch.
 use ::beacon::epochs::Epochs;
 use ::beacon::stack::{Channel, Channels, OneOf, Record};
 use ::beacon::{Binding, Config, Finality, Life, Limits, MultiSig, Paths, Sharing};
@@ -13,7 +13,7 @@ use weighted_rounding::Stake;
 use crate::event::HaltError;
 use crate::setup::{Identity, Setup};
 
-/// What the channels of one epoch are made of.
+/// The data from which the channels of one epoch are made.
 pub struct Basis<'a> {
     /// The epoch, its members and their keys.
     pub setup: &'a Setup,
@@ -31,20 +31,21 @@ pub struct Basis<'a> {
 
 /// A list of channels that need no key generation.
 pub trait Beside: Channels {
-    /// The channels of the first epoch; this list begins at `channel`, and `records` are those of all.
+    /// The channels of the first epoch. This list begins at `channel`; `records` are the records of all
+    /// channels.
     ///
     /// # Errors
-    /// If the set-up makes no such channel, or the records are not its own.
+    /// If the set-up does not allow such a channel, or the records are not the channel's own.
     fn begin(
         basis: &Basis<'_>,
         channel: Channel,
         records: &[Record],
     ) -> Result<Self::Epochs, HaltError>;
 
-    /// What each of them goes on with in the next epoch.
+    /// The configurations with which the channels continue in the next epoch.
     ///
     /// # Errors
-    /// If the set-up makes no such channel.
+    /// If the set-up does not allow such a channel.
     fn next(basis: &Basis<'_>) -> Result<Vec<Self::Config>, HaltError>;
 }
 
@@ -58,7 +59,7 @@ impl Beside for () {
     }
 }
 
-/// Certificates on the value of each slot.
+/// Certificates on the value of each slot, in front of the channels of `L`.
 impl<L: Beside> Beside for (MultiSig, L) {
     fn begin(
         basis: &Basis<'_>,
@@ -77,7 +78,7 @@ impl<L: Beside> Beside for (MultiSig, L) {
     }
 }
 
-/// Signed with the vote, for the value that the vote is for.
+/// The configuration of certificates: signed with the vote, on the value that the vote is for.
 fn certificates(basis: &Basis<'_>) -> Result<Config<MultiSig>, HaltError> {
     let Basis { setup, identity, first, life, fast_attempt, quorum } = *basis;
     let stakes: Vec<_> = setup.members.iter().map(|member| member.stake).collect();

@@ -1,6 +1,6 @@
 //! A participant behind callbacks ([`driver::Driver`]), for engines that run on threads or tasks.
 //!
-//! Its parties have one number in all epochs.
+//! A party has the same number in all epochs.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ where
     type Verdict = Verdict<S, L>;
     type Block = Block;
 
-    /// What was ordered says who the committees are, and is kept from the first slot on.
+    /// There is no summary: what was ordered says which committees follow, so records are kept from the
+    /// first slot on.
     const SUMMARY: Option<Summary<Self>> = None;
 
     fn start() -> Option<Input<S, L>> {
@@ -89,7 +90,7 @@ where
         parties.map(|party| ((EpochId::new(0), party), room(party))).collect()
     }
 
-    /// The one that is made next: with each the longest messages change.
+    /// The next epoch to be made: with each epoch the longest messages change.
     fn newest(&self) -> EpochId {
         self.awaited()
     }
@@ -102,7 +103,7 @@ where
         Some(self.last()).filter(|last| *last > Slot::new(0))
     }
 
-    /// Its journal is kept whole.
+    /// Nothing may be dropped: the journal is kept whole.
     fn first(&self, _: Channel) -> Option<Slot> {
         None
     }

@@ -1,5 +1,5 @@
-//! Messages that came before what they are for had begun: a bounded number for each peer, so that one that
-//! floods takes nobody else's place.
+//! Holds messages that arrive before their receiver has begun. The number for each peer is bounded, so
+//! a peer that floods does not take other peers' places.
 use std::collections::BTreeMap;
 
 use borsh::BorshSerialize;
@@ -7,10 +7,10 @@ use crypto_core::access::Party;
 
 /// Messages of one peer that may wait: two votes, or two paths, of as many slots as a beacon looks ahead.
 pub(crate) const MESSAGES: usize = 128;
-/// And how many bytes they may have.
+/// Number of bytes that the waiting messages of one peer may have.
 pub(crate) const BYTES: usize = 1 << 20;
 
-/// What waits, by peer.
+/// The waiting messages, by peer.
 pub(crate) struct Early<T>(BTreeMap<Party, Waiting<T>>);
 
 struct Waiting<T> {
@@ -40,7 +40,7 @@ impl<T: BorshSerialize> Early<T> {
         }
     }
 
-    /// Everything, peer by peer, each in the order in which it came.
+    /// All messages, peer by peer, each peer's in order of arrival.
     pub(crate) fn into_messages(self) -> impl Iterator<Item = (Party, T)> {
         let of = |(from, Waiting { messages, .. })| {
             messages.into_iter().map(move |message| (from, message))
@@ -48,7 +48,7 @@ impl<T: BorshSerialize> Early<T> {
         self.0.into_iter().flat_map(of)
     }
 
-    /// How many wait of each peer that has sent anything.
+    /// The number of waiting messages of each peer that has sent anything.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> Vec<usize> {
         self.0.values().map(|waiting| waiting.messages.len()).collect()

@@ -1,8 +1,8 @@
-//! The engine of this epoch, that of the epoch before, and what came early for the next.
+//! The engines of this epoch and of the epoch before, and the early messages for the next.
 //!
-//! The engine before has ended ([`crate::term`]) and answers parties that are behind, until the next epoch
-//! ends. Messages that come before this party has crossed the boundary wait for its engine, a bounded
-//! number for each peer.
+//! The engine of the epoch before has ended ([`crate::term`]). It answers parties that are behind,
+//! until the next epoch ends. Messages that come before this party has crossed the boundary wait for
+//! their engine, a bounded number for each peer.
 use std::collections::BTreeMap;
 
 use crypto_core::access::Party;
@@ -16,18 +16,18 @@ use crate::setup::{Identity, Setup};
 use crate::term::Term;
 use crate::words::Begin;
 
-/// The engines of this epoch and of those beside it.
+/// The engines of this epoch and of the epochs beside it.
 pub(crate) struct Engines<E: Engine> {
     begin: Begin<E>,
     current: EpochId,
     terms: BTreeMap<EpochId, Term<E>>,
-    /// Records of engines that have not begun in this life.
+    /// Records of engines that have not been started in this life.
     promised: BTreeMap<EpochId, Vec<E::Record>>,
     pub(crate) early: Early<E::Message>,
 }
 
 impl<E: Engine> Engines<E> {
-    /// None yet; `current` is the chain's first epoch.
+    /// No engine yet. `current` is the chain's first epoch.
     pub(crate) fn new(
         begin: Begin<E>,
         current: EpochId,
@@ -49,7 +49,7 @@ impl<E: Engine> Engines<E> {
     ) -> Result<Past, StartError> {
         let epoch = setup.context.epoch;
         let records = self.promised.remove(&epoch).unwrap_or_default();
-        // Rounds go on being due at their times.
+        // The times at which rounds are due continue over epochs.
         let pace = Pace { before: first.get().saturating_sub(1), ..setup.pace };
         let setup = Setup { pace, ..setup.clone() };
         let (engine, past) = (self.begin)(&setup, identity, records)?;
@@ -63,7 +63,7 @@ impl<E: Engine> Engines<E> {
         Ok(past)
     }
 
-    /// The epoch begins with this slot, and all before it are final here.
+    /// Enters an epoch that begins with this slot. All slots before it are final here.
     pub(crate) fn enter(&mut self, now: Instant, epoch: EpochId, first: Slot) {
         let over = std::mem::replace(&mut self.current, epoch);
         self.terms.retain(|one, _| *one >= over);
@@ -76,12 +76,12 @@ impl<E: Engine> Engines<E> {
         }
     }
 
-    /// A quorum has left the epoch before this one.
+    /// Makes the engine of the epoch before quiet: a quorum has left that epoch.
     pub(crate) fn quieten_before(&mut self) {
         self.terms.range_mut(..self.current).for_each(|(_, term)| term.quieten());
     }
 
-    /// For the engine of that epoch, if it is here.
+    /// Passes an input to the engine of that epoch, if it is here.
     pub(crate) fn handle(&mut self, now: Instant, epoch: EpochId, input: Input<E>) {
         if let Some(term) = self.terms.get_mut(&epoch) {
             term.handle(now, input);
@@ -101,7 +101,7 @@ impl<E: Engine> Engines<E> {
         self.early.keep(from, message);
     }
 
-    /// As [`Engine::carry`], for the engine that was polled last.
+    /// The same as [`Engine::carry`], for the engine of that epoch.
     pub(crate) fn carry(&mut self, epoch: EpochId, partial: Vec<u8>) -> Result<(), Vec<u8>> {
         match self.terms.get_mut(&epoch) {
             Some(term) => term.carry(partial),
@@ -122,7 +122,7 @@ impl<E: Engine> Engines<E> {
         }
     }
 
-    /// The engine that has ended has an answer, or this epoch's wants something done.
+    /// The next output, of the engine that has ended or of this epoch's engine.
     pub(crate) fn poll(&mut self) -> Option<(EpochId, Output<E>)> {
         let begun = self.terms.range_mut(..=self.current);
         begun.into_iter().find_map(|(epoch, term)| Some((*epoch, term.poll()?)))

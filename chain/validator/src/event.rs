@@ -1,4 +1,4 @@
-//! What an observer is told, and why there is no way on.
+//! Events for observers, and the reasons why a validator cannot start or continue.
 use std::sync::Arc;
 
 use ::beacon::stack::StackError;
@@ -10,28 +10,28 @@ use crypto_core::context::EpochId;
 use crate::keygen::{KeygenError, Progress};
 use crate::scheme::{AdmittedKeys, Keyed, PerPath};
 
-/// What an observer may want to know.
+/// Something that an observer may want to know.
 #[derive(Clone, Debug)]
 pub enum Event<S: Keyed> {
     /// One more dealing counts for a key that is being made.
     Dealing {
         /// The epoch that the key is for.
         epoch: EpochId,
-        /// How many do by now.
+        /// Number of dealings that count so far.
         dealings: usize,
-        /// What they lack, or that they make a key.
+        /// What is missing, or that the dealings make a key.
         progress: Progress,
     },
-    /// An epoch's keys suffice.
+    /// The keys of an epoch suffice.
     Ready {
         /// The epoch that the keys are for.
         epoch: EpochId,
-        /// Its first slot with a value.
+        /// The first slot of the epoch that has a value.
         first_slot: Slot,
-        /// The public side of each path: what an outside verifier needs.
+        /// The public part of each path, which an outside verifier needs.
         committees: Box<PerPath<S::Committee>>,
     },
-    /// A party's keys came when values were being revealed already.
+    /// A party's keys were admitted late: the epoch had keys enough already.
     Admitted(EpochId, Arc<AdmittedKeys<S>>),
     /// A slot is final.
     Finalized {
@@ -42,56 +42,56 @@ pub enum Event<S: Keyed> {
     },
     /// A slot has its value.
     Revealed(Box<::beacon::Reveal<S>>),
-    /// A peer did wrong, in words.
+    /// A peer did wrong; the fault is described in words.
     Accused {
         /// The peer, by its number in every epoch.
         party: Party,
         /// The check that failed.
         fault: String,
     },
-    /// A slot was skipped or the beacon switched off: it has no value.
+    /// The slot has no value: it was skipped, or the beacon is switched off.
     Skipped(Slot),
-    /// A transaction did not count, or an event of the engine released nothing; in words.
+    /// A transaction did not count, or an event of the engine released nothing; described in words.
     Refused(String),
-    /// This validator cannot go on: it does nothing more, and its run has failed.
+    /// This validator cannot continue. It does nothing more, and its run has failed.
     Halted(HaltError),
 }
 
 /// Why a validator does not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// The engine refuses its configuration or its records; in words.
+    /// The engine refuses its configuration or its records; described in words.
     #[error("the engine does not start: {0}")]
     Engine(String),
-    /// The key generation's records are not its own, or the key before cannot be handed over.
+    /// The key generation's records are not its own, or the previous key cannot be handed over.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
 }
 
-/// Why a validator that was running cannot go on.
+/// Why a running validator cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HaltError {
-    /// Thresholds cannot be held against the stake that makes a value final.
+    /// The thresholds cannot be compared with the stake that makes a value final.
     #[error("no measure for the thresholds: {0}")]
     Finality(#[from] FinalityError),
-    /// What the keys and the set-up amount to makes no beacon.
+    /// The beacon refuses the configuration that follows from the keys and the set-up.
     #[error("the beacon refuses its configuration: {0}")]
     Config(#[from] ConfigError),
-    /// The next committee's keys do not follow on this one's.
+    /// The next committee's keys do not fit this committee's.
     #[error("the beacon refuses the next epoch: {0}")]
     Handover(epochs::HandoverError),
-    /// The channels do not stand side by side.
+    /// The channels cannot run beside each other.
     #[error("the channels refuse the epoch: {0}")]
     Channels(StackError),
-    /// Members and stakes make no committee that signs certificates.
+    /// Members and stakes do not make a committee that can sign certificates.
     #[error("no certificates: {0}")]
     Certificates(#[from] ElectorateError),
-    /// The engine left a slot out.
+    /// The engine skipped a slot without saying so.
     #[error("the engine finalizes {slot}, expected {expected}")]
     Gap {
-        /// The slot that it finalized.
+        /// The slot that the engine finalized.
         slot: Slot,
-        /// The first that is not final here.
+        /// The first slot that is not final here.
         expected: Slot,
     },
     /// The next epoch's engine or key generation does not start.

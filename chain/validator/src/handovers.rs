@@ -1,4 +1,4 @@
-//! Key generation after key generation, out of one order of blocks.
+//! The sequence of key generations that follows from one order of blocks.
 //!
 //! ```text
 //!  slots   … s │ s+1 …………… u │ … u+lead−1 │ b = u+lead …
@@ -7,15 +7,16 @@
 //!            │                └ its keys suffice
 //!            └ a block says who the next committee is
 //! ```
-//! Who that is, is a function of the block ([`Succession`](crate::setup::Succession)); where its epoch begins follows from what was
-//! ordered behind it. So all parties come to the same slot, each when it has judged what was ordered. Until
-//! then it holds back what its engine says of slots that may lie behind the boundary ([`Handovers::limit`]).
+//! The next committee is a function of a block ([`Succession`](crate::setup::Succession)). The first
+//! slot of its epoch follows from what was ordered behind that block. So all parties come to the same
+//! slot, each when it has judged what was ordered. Until then a party holds back what its engine says
+//! about slots that may lie behind the boundary ([`Handovers::limit`]).
 //!
-//! Keys of the epoch before that are ordered behind its end still count for its last slots, until they have
-//! their values: without them slots could lack weight, and all values behind them would wait.
+//! Keys of the epoch before that are ordered behind its end still count for its last slots, until these
+//! have their values. Without them, slots could lack weight, and all values behind them would wait.
 //!
-//! An epoch has at least one slot: if the keys of the next suffice before its own do, the next begins one
-//! slot after it.
+//! An epoch has at least one slot. If the keys of the next epoch suffice before its own keys do, the
+//! next epoch begins one slot after it.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,18 +30,18 @@ use crate::keygen::{self, Boundary, Epoch, Keygen, KeygenError, Verdict};
 use crate::scheme::{Fixed, Keyed};
 use crate::setup::Setup;
 
-/// The first slot with which the epoch of these keys may begin.
+/// The first slot at which the epoch of these keys may begin.
 fn bound<S: Keyed>(keygen: &Keygen<S>, next: Slot) -> Slot {
     let (Boundary::NotBefore(slot) | Boundary::At(slot)) = keygen.boundary(next.get());
     Slot::new(slot)
 }
 
-/// The key generations of this epoch and of those beside it, as one party follows them.
+/// The key generations of this epoch and of the epochs beside it, as one party runs them.
 pub struct Handovers<S: Keyed> {
     me: Party,
-    /// Of key generations that have not begun in this life.
+    /// Records of key generations that have not been started in this life.
     records: BTreeMap<EpochId, Vec<Record>>,
-    /// That of the epoch before, for keys that come late.
+    /// The key generation of the epoch before, for keys that come late.
     before: Option<Stage<S>>,
     current: Stage<S>,
     next: Option<Next<S>>,
@@ -51,24 +52,24 @@ pub struct Handovers<S: Keyed> {
 struct Stage<S: Keyed> {
     setup: Arc<Setup>,
     keygen: Keygen<S>,
-    /// Where the epoch begins, if an epoch before says so.
+    /// Where the epoch begins, if an earlier epoch decided it.
     first: Option<Slot>,
 }
 
 struct Next<S: Keyed> {
     setup: Arc<Setup>,
-    /// Begins when this party has opened its shares of the key before.
+    /// `None` until this party has opened its shares of the key before.
     keygen: Option<Keygen<S>>,
-    /// What was ordered until then.
+    /// The slots that were ordered until then.
     waiting: Vec<(Slot, Vec<Arc<[u8]>>)>,
 }
 
 impl<S: Keyed> Handovers<S> {
-    /// Before the first slot, with the records of an earlier life; blocks are given again from the first
-    /// one on that is remembered.
+    /// Starts before the first slot, with the records of an earlier life. Blocks are then given again,
+    /// from the first one that is on record.
     ///
     /// # Errors
-    /// As [`Keygen::new`].
+    /// The same as [`Keygen::new`].
     pub fn new(
         setup: Arc<Setup>,
         me: Party,
@@ -80,7 +81,7 @@ impl<S: Keyed> Handovers<S> {
         Ok(Self { me, records, before: None, current, next: None, last: Slot::new(0) })
     }
 
-    /// Takes what is final in the next slot.
+    /// Takes the final block of the next slot; `None` if the slot was skipped.
     ///
     /// # Errors
     /// If the key cannot be handed over to the committee that the block names.
@@ -117,7 +118,7 @@ impl<S: Keyed> Handovers<S> {
         self.hand_over()
     }
 
-    /// The next thing to do, and for which epoch.
+    /// The next output, and the epoch that it is for.
     pub fn poll(&mut self) -> Option<(EpochId, keygen::Output<S>)> {
         for Stage { setup, keygen, .. } in self.before.iter_mut().chain([&mut self.current]) {
             if let Some(output) = keygen.poll() {
@@ -128,7 +129,7 @@ impl<S: Keyed> Handovers<S> {
         Some((next.setup.context.epoch, next.keygen.as_mut()?.poll()?))
     }
 
-    /// What the beacon of an epoch needs, see [`Keygen::take_epoch`].
+    /// What the beacon of an epoch needs; see [`Keygen::take_epoch`].
     pub fn take_epoch(&mut self, epoch: EpochId) -> Option<Epoch<S>> {
         let first = if epoch == self.current.setup.context.epoch {
             self.current.first
@@ -147,8 +148,8 @@ impl<S: Keyed> Handovers<S> {
         Some(Slot::new(first).max(self.first()?.next()))
     }
 
-    /// From this slot on nothing may be said under the current epoch yet: the next may begin there. None if
-    /// there is no succession.
+    /// From this slot on nothing may be said under the current epoch yet, because the next epoch may
+    /// begin there. `None` if no committee follows.
     #[must_use]
     pub fn limit(&self) -> Option<Slot> {
         self.current.setup.succession.as_ref()?;
@@ -157,14 +158,14 @@ impl<S: Keyed> Handovers<S> {
         }
         let next = self.last.next();
         let limit = match &self.next {
-            // The next block may name a committee, the one behind it have all its dealings.
+            // The next block may name a committee, and the block behind it may hold all its dealings.
             None => next.next().after(self.current.setup.lead),
             Some(Next { setup, keygen: None, waiting }) => {
                 waiting.first().map_or(next, |(slot, _)| *slot).after(setup.lead)
             }
             Some(Next { keygen: Some(keygen), .. }) => bound(keygen, next),
         };
-        // What completes the keys of the current epoch may still have to be ordered.
+        // The dealings or keys that complete the current epoch's keys may still have to be ordered.
         let own = self.first().unwrap_or_else(|| bound(&self.current.keygen, next));
         Some(limit.max(own.next()))
     }
@@ -175,7 +176,7 @@ impl<S: Keyed> Handovers<S> {
         self.current.keygen.key()
     }
 
-    /// The set-up of the current epoch, of the next, or of the one before.
+    /// The set-up of the current epoch, of the next one, or of the one before.
     #[must_use]
     pub fn setup(&self, epoch: EpochId) -> Option<&Arc<Setup>> {
         let next = self.next.as_ref().map(|next| &next.setup);
@@ -184,7 +185,7 @@ impl<S: Keyed> Handovers<S> {
         setups.find(|setup| setup.context.epoch == epoch)
     }
 
-    /// Where the current epoch or the next begins, once that is known.
+    /// The first slot of the current epoch or of the next, once it is known.
     #[must_use]
     pub fn first_of(&self, epoch: EpochId) -> Option<Slot> {
         if epoch == self.current.setup.context.epoch {
@@ -201,15 +202,16 @@ impl<S: Keyed> Handovers<S> {
         Some((Arc::clone(&self.next.as_ref()?.setup), first))
     }
 
-    /// The same, if all slots before are final. To be asked behind each slot and behind each verdict, for the
-    /// boundary may be known only when the slot before it is final already.
+    /// The same as [`Self::following`], if all slots before are final. Call it after each slot and
+    /// after each verdict, because the boundary may become known only when the slot before it is
+    /// already final.
     #[must_use]
     pub fn crossing(&self) -> Option<(Arc<Setup>, Slot)> {
         self.following().filter(|(_, first)| *first <= self.last.next())
     }
 
-    /// The next epoch is the current one, if all slots before it are final. What this party had of the key
-    /// before to deal on is gone then.
+    /// Makes the next epoch the current one, if all slots before it are final. Wipes this party's
+    /// shares of the key before, which it had kept to deal on.
     pub fn cross(&mut self) {
         let Some((_, first)) = self.crossing() else { return };
         if let Some(Next { setup, keygen: Some(keygen), .. }) = self.next.take() {
@@ -220,12 +222,12 @@ impl<S: Keyed> Handovers<S> {
         }
     }
 
-    /// All slots of this epoch have their values: its keys are of no more use.
+    /// All slots of this epoch have their values: drops its keys.
     pub fn retire(&mut self, epoch: EpochId) {
         self.before.take_if(|before| before.setup.context.epoch <= epoch);
     }
 
-    /// Where the current epoch begins.
+    /// The first slot of the current epoch, once it is known.
     fn first(&self) -> Option<Slot> {
         let Stage { keygen, first, .. } = &self.current;
         if first.is_some() {
@@ -246,7 +248,7 @@ impl<S: Keyed> Handovers<S> {
         next.keygen.as_mut()
     }
 
-    /// Begins with the next key, if there is a committee for it and a key to hand over.
+    /// Starts the next key generation, if its committee is known and there is a key to hand over.
     fn hand_over(&mut self) -> Result<(), KeygenError> {
         let Some(next) = self.next.as_mut().filter(|next| next.keygen.is_none()) else {
             return Ok(());

@@ -1,28 +1,27 @@
-//! From the engine's ordered transactions to the epoch's keys.
+//! The key generation of an epoch: from the engine's ordered transactions to the epoch's keys.
 //!
 //! | stage      | what is awaited                                     | ends with                            |
 //! |------------|-----------------------------------------------------|--------------------------------------|
 //! | collecting | dealings, in finalized order                         | dealers of more than a third of stake |
 //! | opening    | this party's own shares, decrypted                   | its keys, submitted if need be        |
 //! | admitting  | published keys, in finalized order                   | weight of the slow threshold          |
-//! | running    | keys of those who are late                           | the epoch                             |
+//! | running    | keys of late parties                                 | the epoch                             |
 //!
-//! Where a share is a key (threshold BLS) everybody counts at once: the keys suffice with the last
+//! If a share is a key (threshold BLS), everybody counts at once: the keys suffice with the last
 //! dealing, and nothing is published.
 //!
-//! In a later epoch the committee before deals to the next one ([`Before`]): threshold BLS deals shares of
-//! the key before on, `t` of which make the same key again; the weighted VUF makes a fresh key. Shares of
-//! the key before are wiped when this party has opened those of the next.
+//! In a later epoch the committee before deals to the next one ([`Before`]). With threshold BLS it
+//! deals on shares of the previous key, `t` of which make the same key again. With the weighted VUF it
+//! makes a fresh key. Shares of the previous key are wiped when this party has opened those of the next.
 //!
-//! Dealings are collected by [`pvss_dkg::protocol`], which also shows who dealt falsely; what is said
-//! there of one key for everybody holds here for published keys: they are judged in their order, and
-//! those that were ordered before the secret was fixed count for nobody. Transactions are judged one
-//! batch at a time, as jobs; a verdict that comes back later than another party's changes when this
-//! party knows, not what.
+//! [`pvss_dkg::protocol`] collects the dealings and shows who dealt falsely. Its argument for one key
+//! for everybody holds for published keys too: they are judged in their order, and keys that were
+//! ordered before the secret was fixed count for nobody. Transactions are judged one batch at a time,
+//! as jobs. A verdict that returns late changes when this party knows the result, not the result.
 //!
-//! A party that restarts cannot know whether what it submitted is still on its way, so it submits again
-//! whatever it has not seen ordered, and the engine may order it twice. The second time it changes
-//! nothing and is nobody's fault.
+//! A party that restarts cannot know whether its submitted transactions are still on their way. So it
+//! submits again everything that it has not seen ordered, and the engine may order a transaction twice.
+//! The second time has no effect and is nobody's fault.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -38,182 +37,182 @@ use crate::scheme::{Admissions, AdmittedKeys, Before, Fixed, Key, Keyed, Opened,
 use crate::setup::{Identity, Setup};
 use crate::transaction::{self, Kind, SignedKeys};
 
-/// Positions in a block; far more than there is room for.
+/// Number of positions in a block, far more than a block has room for.
 const PER_BLOCK: u64 = 1 << 20;
 
 /// Work that leaves the key generation.
 pub enum Job<S: Keyed> {
-    /// Make dealings, check them, add them up.
+    /// Make dealings, check them, or add them up.
     Dealings(protocol::Job<S::Collect>),
     /// Make this party's dealings for the next committee.
     HandOver {
-        /// The places that this party owes dealings for.
+        /// The job of dealing, with the places that this party owes dealings for.
         job: protocol::Job<S::Collect>,
-        /// What is dealt on.
+        /// The key before, and this party's shares of it.
         before: Before<S>,
     },
-    /// Find out who evaluates under the key.
+    /// Compute which parties evaluate under the key, and with which public keys.
     Fix {
-        /// What was made.
+        /// The key that was made.
         key: Arc<Key<S>>,
         /// The dealings that count, added up.
         sum: Arc<Sum<S>>,
     },
-    /// Decrypt this party's shares and make its keys.
+    /// Decrypt this party's shares and make its keys from them.
     Open {
-        /// The dealings that count, added up.
+        /// The fixed key.
         key: Arc<Fixed<S>>,
     },
     /// Decode and check published keys.
     Admit {
         /// The transactions.
         transactions: Vec<Arc<[u8]>>,
-        /// What they are keys for.
+        /// The fixed key that they belong to.
         key: Arc<Fixed<S>>,
     },
 }
 
-/// What comes back.
+/// The result of a [`Job`].
 pub enum Verdict<S: Keyed> {
-    /// See [`Job::Dealings`] and [`Job::HandOver`].
+    /// Result of [`Job::Dealings`] and [`Job::HandOver`].
     Dealings(protocol::Verdict<S::Collect>),
-    /// See [`Job::Fix`].
+    /// Result of [`Job::Fix`].
     Fixed(Result<Arc<Fixed<S>>, String>),
-    /// See [`Job::Open`].
+    /// Result of [`Job::Open`].
     Opened(Result<Opened<S>, String>),
-    /// See [`Job::Admit`]; in the order of the transactions.
+    /// Result of [`Job::Admit`], in the order of the transactions.
     Admitted(Admissions<S>),
 }
 
-/// How far the dealings are.
+/// How far the collection of dealings is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// More dealers are needed.
+    /// More dealers are needed for a fresh key.
     Collecting {
-        /// The stake of the dealers so far.
+        /// The stake of the dealers that count so far.
         got: Stake,
-        /// What it must exceed.
+        /// The stake that the dealers must exceed.
         need: Stake,
     },
-    /// More shares of the key before are needed.
+    /// More shares of the previous key must be dealt on.
     HandingOver {
-        /// How many have been dealt on.
+        /// Number of shares that have been dealt on.
         got: usize,
-        /// How many make the key.
+        /// Number of shares that make the key.
         need: u128,
     },
     /// The dealings make a key.
     Qualified,
 }
 
-/// Where the epoch of these keys may begin, as far as this party has judged what was ordered. All parties
-/// come to the same slot; what one says before it is there for all of them.
+/// Where the epoch of these keys may begin, as far as this party has judged what was ordered. All
+/// parties come to the same slot in the end, and no party ever reports a bound beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
-    /// This slot or a later one.
+    /// The epoch begins with this slot or a later one.
     NotBefore(u64),
     /// The epoch begins with this slot.
     At(u64),
 }
 
-/// Why a key generation does not start.
+/// Why a key generation cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeygenError {
-    /// The records are of another epoch, or not what was written.
+    /// The records are of another epoch, or differ from what was written.
     #[error(transparent)]
     Records(#[from] protocol::RecordError),
-    /// The key before cannot be handed over to this committee.
+    /// The previous key cannot be handed over to this committee.
     #[error(transparent)]
     Handover(#[from] HandoverError),
 }
 
-/// What the key generation wants done or tells, in this order.
+/// What the key generation wants done or reports, in this order.
 pub type Output<S> = ::protocol::Output<Record, Effect<S>>;
 
-/// What the key generation wants done or tells, its records aside.
+/// What the key generation wants done or reports, except for its records.
 pub enum Effect<S: Keyed> {
-    /// Run this and bring the verdict back.
+    /// Run this job and return its verdict to [`Keygen::checked`].
     Run(Job<S>),
-    /// Put this into a block.
+    /// Have this transaction ordered in a block.
     Submit(Vec<u8>),
     /// A dealing counts.
     Dealing {
-        /// How many do by now.
+        /// Number of dealings that count so far.
         dealings: usize,
-        /// Whether they suffice.
+        /// Whether they suffice, and what is missing.
         progress: Progress,
     },
     /// A party dealt falsely.
     Accused(protocol::Fault),
-    /// A transaction did not count, and why.
+    /// A transaction did not count; the reason in words.
     Refused(String),
     /// The keys suffice; the epoch has values from `first_slot` on.
     Ready {
         /// The first slot with a value.
         first_slot: u64,
     },
-    /// A key that came after that.
+    /// A party's keys that were admitted after [`Effect::Ready`].
     Late(Arc<AdmittedKeys<S>>),
 }
 
-/// The key generation of one epoch, as one party follows it.
+/// The key generation of one epoch, as one party runs it.
 pub struct Keygen<S: Keyed> {
     setup: Arc<Setup>,
     me: Party,
     before: Option<Before<S>>,
     dealings: protocol::Keygen<S::Collect>,
-    /// How many count, and the stake of their dealers.
+    /// Number of dealings that count, and the stake of their dealers.
     counted: (usize, Stake),
-    /// Where the last of them was ordered.
+    /// The position of the last dealing that counts.
     fixed_at: Position,
-    /// Published keys.
+    /// Published keys that are not judged yet.
     waiting: VecDeque<(Position, Arc<[u8]>)>,
-    /// Those of them that are being judged.
+    /// Published keys that are being judged.
     judging: Vec<(Position, Arc<[u8]>)>,
     complete: Option<Box<Complete<S>>>,
     outputs: VecDeque<Output<S>>,
 }
 
-/// The key is fixed; who may evaluate is being found out.
+/// The key is fixed, and parties' keys are being admitted.
 struct Complete<S: Keyed> {
     key: Arc<Fixed<S>>,
     committees: PerPath<S::Committee>,
-    /// The digests of the transactions by which parties count.
+    /// For each party, the digest of the transaction by which it counts.
     entered: BTreeMap<Party, [u8; 32]>,
     own: Option<PerPath<S::Secret>>,
-    /// For the next committee.
+    /// This party's shares, for the handover to the next committee.
     shares: Option<Arc<S::Shares>>,
     opened: bool,
-    /// The round that made the keys suffice.
+    /// The round whose block made the keys suffice.
     sufficed: Option<u64>,
     announced: bool,
 }
 
-/// What the beacon needs.
+/// What the beacon of an epoch needs.
 pub struct Epoch<S: Keyed> {
-    /// Who may evaluate, per path.
+    /// The committee of each path, with the keys admitted so far.
     pub committees: PerPath<S::Committee>,
-    /// This party's secret halves; `None` if it holds no share.
+    /// This party's secret keys; `None` if it holds no share.
     pub own: Option<PerPath<S::Secret>>,
     /// The first slot with a value.
     pub first_slot: u64,
 }
 
 impl<S: Keyed> Keygen<S> {
-    /// Before the first transaction, with the records of an earlier life. Asks for this party's dealings
-    /// at once, or submits again what was dealt. `before` is the key of the epoch before, none in the
-    /// first one.
+    /// Starts before the first transaction, with the records of an earlier life. Asks at once for a job
+    /// that makes this party's dealings, or submits again the dealings that it made before. `before` is
+    /// the key of the epoch before; `None` in the first epoch.
     ///
     /// # Errors
-    /// If the records are of another epoch, or not what was written, or the key before cannot be handed
-    /// over to this committee.
+    /// If the records are of another epoch, or differ from what was written, or the previous key cannot
+    /// be handed over to this committee.
     pub fn new(
         setup: Arc<Setup>,
         me: Party,
         records: Vec<Record>,
         before: Option<Before<S>>,
     ) -> Result<Self, KeygenError> {
-        // Shares are opened where the scheme makes keys of them, and wait nowhere before.
+        // The scheme opens shares where it makes keys of them, so this machine is no recipient.
         let role = Role { dealer: Some(me), recipient: None };
         let blank = S::collect(Arc::clone(&setup.keygen), before.as_ref())?;
         let mut dealings = protocol::Keygen::new(blank, role, records)?;
@@ -234,11 +233,12 @@ impl<S: Keyed> Keygen<S> {
         Ok(keygen)
     }
 
-    /// Takes what the engine ordered in `round`. How much waits already plays no role: that depends on
-    /// how fast this party judges, and what one drops and another counts would be two keys.
+    /// Takes what the engine ordered in `round`. The number of waiting transactions is not limited. A
+    /// limit would depend on how fast this party judges: one party would drop a transaction that
+    /// another counts, and there would be two keys.
     pub fn ordered(&mut self, round: u64, transactions: &[Arc<[u8]>]) {
         let first = round.saturating_mul(PER_BLOCK);
-        // After a restart: what an earlier life submitted has been ordered since.
+        // After a restart: transactions submitted in an earlier life may have been ordered since.
         let is_ordered = |own: &Vec<u8>| transactions.iter().any(|one| **one == **own);
         self.outputs
             .retain(|one| !matches!(one, Output::Do(Effect::Submit(own)) if is_ordered(own)));
@@ -255,15 +255,15 @@ impl<S: Keyed> Keygen<S> {
                     self.waiting.push_back((position, Arc::clone(transaction)));
                 }
                 Some((Kind::Keys, ..)) => self.refuse("transaction of a wrong length"),
-                // The chain's own.
+                // A transaction of the chain itself.
                 None => {}
             }
         }
         self.settle();
     }
 
-    /// Refuses what can never count, so that nothing small can fill the queue, and what waits is no more
-    /// than blocks that the engine keeps as well.
+    /// Refuses transactions that can never count. So the queue cannot fill with small ones, and waiting
+    /// transactions take no more room than the blocks, which the engine keeps as well.
     fn has_keys_length(&self, transaction: &[u8]) -> bool {
         let shape = self.setup.keygen.shape();
         let paths = 1 + usize::from(shape.threshold(pvss_dkg::SharePath::Fast).is_some());
@@ -272,7 +272,7 @@ impl<S: Keyed> Keygen<S> {
         S::keys_bytes(shares, paths) == Some(transaction.len())
     }
 
-    /// Takes a verdict.
+    /// Takes the verdict of a job.
     pub fn checked(&mut self, verdict: Verdict<S>) {
         match verdict {
             Verdict::Dealings(verdict) => {
@@ -286,12 +286,12 @@ impl<S: Keyed> Keygen<S> {
         self.settle();
     }
 
-    /// The next thing to do.
+    /// The next output.
     pub fn poll(&mut self) -> Option<Output<S>> {
         self.outputs.pop_front()
     }
 
-    /// What the beacon needs, once [`Effect::Ready`] was given; then never again.
+    /// What the beacon needs. Available once [`Effect::Ready`] was given, and only for the first call.
     pub fn take_epoch(&mut self) -> Option<Epoch<S>> {
         let complete = self.complete.as_mut()?;
         let first_slot = complete.first_slot(self.setup.lead)?;
@@ -309,7 +309,7 @@ impl<S: Keyed> Keygen<S> {
         self.complete.as_ref().map(|complete| &complete.key)
     }
 
-    /// Where these keys' epoch may begin, if `next` is the first slot that was not ordered yet.
+    /// Where the epoch of these keys may begin. `next` is the first slot that was not ordered yet.
     #[must_use]
     pub fn boundary(&self, next: u64) -> Boundary {
         let lead = self.setup.lead;
@@ -324,22 +324,22 @@ impl<S: Keyed> Keygen<S> {
         Boundary::NotBefore(open.map_or(next, round).saturating_add(lead))
     }
 
-    /// The dealings suffice, and the key is being made.
+    /// Whether the dealings suffice and the key is being computed.
     fn is_fixing(&self) -> bool {
         let collecting = self.dealings.is_waiting() || self.dealings.unjudged().is_some();
         self.complete.is_none() && !collecting && self.dealings.aborted().is_none()
     }
 
-    /// What the next committee is handed, once this party has opened its shares. The shares in it are
-    /// secret; see [`Self::wipe_shares`].
+    /// What is handed over to the next committee, once this party has opened its shares. The shares in
+    /// it are secret; see [`Self::wipe_shares`].
     #[must_use]
     pub fn handed_over(&self) -> Option<Before<S>> {
         let complete = self.complete.as_ref().filter(|complete| complete.opened)?;
         Some(Before { key: Arc::clone(&complete.key), shares: complete.shares.clone() })
     }
 
-    /// Forgets what would be dealt on: the next committee has its key. The secrets that evaluate are with
-    /// the beacon.
+    /// Drops the shares that would be dealt on, because the next committee has its key. The beacon
+    /// holds the secrets that evaluate.
     pub fn wipe_shares(&mut self) {
         if let Some(complete) = &mut self.complete {
             complete.shares = None;
@@ -354,7 +354,7 @@ impl<S: Keyed> Keygen<S> {
         self.effect(Effect::Refused(why.into()));
     }
 
-    /// Carries out what the dealings ask for, then sends the next keys to be judged.
+    /// Does what the collection of dealings asks for, then sends the next keys to be judged.
     fn settle(&mut self) {
         let (before, epoch) = (self.before.clone(), self.setup.context.epoch);
         while let Some(output) = self.dealings.poll() {
@@ -401,10 +401,10 @@ impl<S: Keyed> Keygen<S> {
         Effect::Dealing { dealings, progress: progress.or_qualified() }
     }
 
-    /// Sends the next keys to be judged, unless some are being judged.
+    /// Sends the next published keys to be judged, unless some are being judged.
     fn judge_next(&mut self) {
         if self.complete.is_none() && !self.dealings.is_waiting() {
-            // The key may be fixed by a dealing before them.
+            // A dealing ordered before these keys may fix the key.
             return;
         }
         while let Some((position, transaction)) =
@@ -429,7 +429,7 @@ impl<S: Keyed> Keygen<S> {
         }
     }
 
-    /// Whether a party counts by exactly this transaction.
+    /// Whether a party counts because of exactly this transaction.
     fn counts(&self, transaction: &[u8]) -> bool {
         let party = SignedKeys::claimed_party(transaction);
         let entered = self.complete.as_ref().map(|complete| &complete.entered);
@@ -437,13 +437,13 @@ impl<S: Keyed> Keygen<S> {
         known.is_some_and(|known| *known == digest(transaction))
     }
 
-    /// Whether these keys have been ordered, and count or may count.
+    /// Whether these keys were ordered already, and count or may still count.
     fn is_ordered(&self, transaction: &[u8]) -> bool {
         let mut open = self.judging.iter().chain(&self.waiting);
         self.counts(transaction) || open.any(|(_, one)| **one == *transaction)
     }
 
-    /// The key is fixed.
+    /// The key is fixed: starts opening and admitting.
     fn complete(&mut self, key: Arc<Fixed<S>>) {
         let opened = self.setup.keygen.shape().access().weight(self.me) == 0;
         if !opened {
@@ -460,7 +460,7 @@ impl<S: Keyed> Keygen<S> {
             sufficed: None,
             announced: false,
         };
-        // Where nobody has keys to publish, they suffice with the dealing that made the key.
+        // If nobody has keys to publish, the keys suffice with the dealing that made the key.
         complete.count(round(self.fixed_at));
         self.complete = Some(Box::new(complete));
         if opened {
@@ -469,7 +469,7 @@ impl<S: Keyed> Keygen<S> {
         self.announce();
     }
 
-    /// This party has its keys: shares of the key before are of no more use, but to whom they are stolen.
+    /// This party has its keys, so shares of the previous key are useful only to a thief: drops them.
     fn forget_before(&mut self) {
         if let Some(before) = &mut self.before {
             before.shares = None;
@@ -481,7 +481,7 @@ impl<S: Keyed> Keygen<S> {
         complete.own = Some(opened.keys);
         complete.shares = opened.shares;
         complete.opened = true;
-        // After a restart they may have been ordered in an earlier life.
+        // After a restart, they may have been ordered in an earlier life.
         let keys = opened.transaction.filter(|keys| !self.is_ordered(keys));
         self.outputs.extend(keys.map(|keys| Output::Do(Effect::Submit(keys))));
         self.forget_before();
@@ -517,7 +517,7 @@ impl<S: Keyed> Keygen<S> {
 }
 
 impl Progress {
-    /// Whether that is enough already.
+    /// The same, or `Qualified` if it is enough already.
     fn or_qualified(self) -> Self {
         let enough = match self {
             Self::Collecting { got, need } => got > need,
@@ -528,7 +528,7 @@ impl Progress {
     }
 }
 
-/// Dealing on takes what was dealt before.
+/// A job that deals on shares needs the previous key and its shares.
 fn of_dealer<S: Keyed>(job: protocol::Job<S::Collect>, before: Option<&Before<S>>) -> Job<S> {
     match (job, before) {
         (job @ protocol::Job::Deal { .. }, Some(before)) => {
@@ -542,7 +542,7 @@ fn digest(transaction: &[u8]) -> [u8; 32] {
     Sha256::digest(transaction).into()
 }
 
-/// In which round something was ordered.
+/// The round in which a position was ordered.
 const fn round(position: Position) -> u64 {
     position.get() / PER_BLOCK
 }
@@ -552,7 +552,7 @@ impl<S: Keyed> Complete<S> {
         Some(self.sufficed?.saturating_add(lead))
     }
 
-    /// Whether the keys suffice by now.
+    /// Notes the round if the keys suffice by now.
     fn count(&mut self, round: u64) {
         let slow = &self.committees.slow;
         if self.sufficed.is_none() && S::counted(slow) >= S::threshold(slow) {
@@ -560,7 +560,7 @@ impl<S: Keyed> Complete<S> {
         }
     }
 
-    /// Enters a party's keys, which were admitted against the bare committees.
+    /// Enters a party's keys, which were admitted against the committees without late keys.
     fn enter(&mut self, round: u64, keys: &AdmittedKeys<S>) -> Result<(), String> {
         let committees = &mut self.committees;
         S::admit(&mut committees.slow, keys.keys.slow.clone())
@@ -574,14 +574,15 @@ impl<S: Keyed> Complete<S> {
 }
 
 impl<S: Keyed> Job<S> {
-    /// Whether the party's own dealings are made: the costliest job, and of no use once others suffice.
+    /// Whether this job makes the party's own dealings. That is the costliest job, and useless once
+    /// others suffice.
     #[must_use]
     pub const fn is_deal(&self) -> bool {
         let (Self::Dealings(job) | Self::HandOver { job, .. }) = self else { return false };
         matches!(job, protocol::Job::Deal { .. })
     }
 
-    /// Does the work. Pure but for the secrets of `identity`, which dealing and opening use.
+    /// Does the work. It is pure, except for the secrets of `identity`, which dealing and opening use.
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity) -> Verdict<S> {
         match self {
@@ -603,15 +604,15 @@ impl<S: Keyed> Job<S> {
     }
 }
 
-/// What a job about dealings gives. The same randomness each time, so that a party which lost its records
-/// deals as before.
+/// Runs a job about dealings. The randomness is the same at each call, so a party that lost its records
+/// makes the same dealings again.
 pub fn run_dealings<S: Keyed>(
     job: &protocol::Job<S::Collect>,
     setup: &Setup,
     identity: &Identity,
     before: Option<&Before<S>>,
 ) -> protocol::Verdict<S::Collect> {
-    // Nothing else draws.
+    // No other job draws randomness.
     let session = match job {
         protocol::Job::Deal { blank, .. } => blank.session(),
         _ => [0; 32],
@@ -622,10 +623,10 @@ pub fn run_dealings<S: Keyed>(
     job.run(&mut keys, &mut identity.rng(b"deal", &session))
 }
 
-/// The envelopes with the party's dealings in a chain's first epoch.
+/// This party's dealings in a chain's first epoch, as signed envelopes.
 ///
 /// # Errors
-/// If it cannot deal.
+/// If the party cannot deal.
 pub fn deal<S: Keyed>(setup: &Setup, identity: &Identity) -> Result<Vec<Vec<u8>>, HandoverError> {
     let blank = Arc::new(S::collect(Arc::clone(&setup.keygen), None)?);
     let places = blank.owed(identity.me);
@@ -635,8 +636,8 @@ pub fn deal<S: Keyed>(setup: &Setup, identity: &Identity) -> Result<Vec<Vec<u8>>
     }
 }
 
-/// Whether a transaction may be judged in one batch with these: keys, and of a party that has none in
-/// the batch. So a batch gives what judging one by one would, wherever its boundaries are.
+/// Whether a transaction may be judged in one batch with these: it publishes keys, and its party has
+/// none in the batch. So a batch gives the same result as judging one by one, wherever its boundaries are.
 fn may_join(batch: &[Arc<[u8]>], next: &[u8]) -> bool {
     let claimed = |transaction: &[u8]| SignedKeys::claimed_party(transaction);
     Kind::of(next) == Some(Kind::Keys) && batch.iter().all(|one| claimed(one) != claimed(next))

@@ -6,33 +6,34 @@
 //!              └──────── vote ─┐            ┌─ fast partial ──────────────┘
 //!                              └────────────┴─► one envelope
 //! ```
-//! The engine says that it prefinalizes before it sends its vote, and the beacon is asked in between.
-//! So vote and partial leave in one step, behind the records of both, and the fast path costs no
-//! message of its own. An engine whose votes have room carries the partial inside ([`Engine::carry`](engine::Engine::carry));
-//! then the engine's record of the vote is the record of the release as well, so that no crash can come
-//! between the two.
+//! The engine announces a prefinalization before it sends its vote, and the beacon is asked in between.
+//! So vote and partial leave in one step, after the records of both are durable, and the fast path
+//! costs no extra message. An engine whose votes have room carries the partial inside the vote
+//! ([`Engine::carry`](engine::Engine::carry)). Then the engine's record of the vote is also the record
+//! of the release, so no crash can come between the two.
 //!
-//! [`Validator`] brings its own engine, a new one in each epoch. A chain that has an engine already takes
-//! [`Participant`]: the same without the engine, behind the callbacks of [`driver::Driver`] if the chain
-//! runs on threads or tasks.
+//! [`Validator`] has its own engine, a new one in each epoch. A chain that already has an engine takes
+//! [`Participant`]: the same without the engine. If the chain runs on threads or tasks, the participant
+//! sits behind the callbacks of [`driver::Driver`].
 //!
 //! | module          | what                                                            |
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
 //! | [`beside`]      | channels whose keys are known with the set-up                   |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
-//! | [`handovers`]   | key generation after key generation, and where epochs begin     |
+//! | [`handovers`]   | successive key generations, and where epochs begin              |
 //! | [`participant`] | everything around an engine, for chains that have their own     |
-//! | [`rota`]        | committees that follow one another as it was decided at the start |
-//! | [`scheme`]      | what threshold BLS and the weighted VUF need for that           |
-//! | [`term`]        | the engine of one epoch, on the chain's line of slots           |
-//! | [`transaction`] | what the key generation puts into blocks                        |
-//! | [`vouch`]       | what peers say is final, for a party behind a boundary          |
+//! | [`rota`]        | a sequence of committees that is fixed at the start             |
+//! | [`scheme`]      | how threshold BLS and the weighted VUF get keys and show values |
+//! | [`term`]        | the engine of one epoch, in the chain's numbering of slots      |
+//! | [`transaction`] | the transactions of the key generation                          |
+//! | [`vouch`]       | catching up by peers' answers, for a party behind a boundary    |
 //!
-//! Committee follows committee while the chain runs ([`setup::Succession`]): each epoch has a key generation,
-//! an engine and a beacon, and every message, record and job names its epoch. The slots go on counting.
+//! Committees follow one another while the chain runs ([`setup::Succession`]). Each epoch has a key
+//! generation, an engine and a beacon, and every message, record and job names its epoch. The numbering
+//! of slots continues over all epochs.
 //!
-//! It names no engine: a caller says how the engine of an epoch starts ([`Begin`]).
+//! This crate depends on no particular engine: the caller says how the engine of an epoch starts ([`Begin`]).
 #![forbid(unsafe_code)]
 
 mod beacons;

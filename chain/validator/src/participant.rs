@@ -1,15 +1,15 @@
-//! Everything that a party does around an engine: key generations, handovers and beacons, epoch after epoch.
+//! Everything that a party does around an engine: key generations, handovers and beacons, for all epochs.
 //!
 //! ```text
 //!              ordered transactions ────► keygen ── keys of an epoch ──┐
 //!  engine ───► prefinalized · finalized · abandoned ──────────────────► beacon ─► value
 //!              ◄── transactions, early partials, the next committee ────┘
 //! ```
-//! It knows no engine. A host that has one tells it what the engine says, in this order: that a vote is
-//! about to be cast, that a slot is final, that a view is given up. The host's engine goes through all
-//! epochs and says of every slot, in order, what it is final with; whose votes count in the next epoch it
-//! learns ahead ([`Effect::Prepare`]). [`Validator`](crate::Validator) is a host with an engine that begins
-//! again in each epoch.
+//! A participant does not depend on an engine. Its host has one, and tells the participant what the
+//! engine does, in this order: that a vote is about to be cast, that a slot is final, that a view is
+//! given up. The host's engine runs through all epochs and reports every slot, in order, with its final
+//! block. The participant tells it ahead whose votes count in the next epoch ([`Effect::Prepare`]).
+//! [`Validator`](crate::Validator) is a host whose engine starts again in each epoch.
 //!
 //! ```no_run
 //! use driver::{Driver, Options, Task};
@@ -42,8 +42,8 @@
 //! # }
 //! ```
 //! Where an epoch begins follows from what was ordered, and a party may still be judging that. Until it
-//! has, nothing is released early for slots that may lie behind the boundary, and what is final there
-//! waits, on record.
+//! has, nothing is released early for slots that may lie behind the boundary. Final slots behind it are
+//! recorded and wait.
 mod words;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -68,8 +68,8 @@ use crate::transaction::Kind;
 pub(crate) use self::words::Line;
 pub use self::words::{Effect, Host, Input, Job, Output, Record, Verdict};
 
-/// Key generations, handovers and beacons of one party, through all epochs of a chain: of one scheme whose
-/// keys are made on the chain, and of channels that need no such keys.
+/// Key generations, handovers and beacons of one party, through all epochs of a chain. It runs one
+/// scheme `S` whose keys are made on the chain, and channels `L` that need no such keys.
 pub struct Participant<S: Keyed, L: Beside = ()> {
     identity: Arc<Identity>,
     parties: usize,
@@ -77,23 +77,23 @@ pub struct Participant<S: Keyed, L: Beside = ()> {
     current: EpochId,
     handovers: Handovers<S>,
     beacons: Beacons<S, L>,
-    /// The last epoch that the host was told of, and whether its engine is ready.
+    /// The last epoch that the host was told about, and whether the host's engine is ready for it.
     announced: EpochId,
     prepared: bool,
-    /// Whether what is ordered decides on committees, in any epoch.
+    /// Whether the ordered blocks decide on committees, in any epoch.
     decides: bool,
-    /// The keys of an epoch that the host prepares for.
+    /// Keys of an epoch for which the host is still preparing.
     keys: Option<(Arc<Setup>, keygen::Epoch<S>)>,
-    /// What is on record as ordered, until it is known to lie before the boundary.
+    /// Ordered slots on record, until they are known to lie before the boundary.
     past: VecDeque<Ordered>,
-    /// The last slot that was ordered: the engine may report it again after a crash, and what did not
-    /// count the first time must not count the second.
+    /// The last slot that was ordered. The engine may report it again after a crash, and then a
+    /// transaction that did not count the first time must not count.
     last: Slot,
     halted: Option<HaltError>,
     outputs: VecDeque<Output<S, L>>,
 }
 
-/// A slot that the engine finalized when the party was in that epoch.
+/// A slot that the engine finalized while the party was in `epoch`.
 struct Ordered {
     epoch: EpochId,
     slot: Slot,
@@ -101,8 +101,8 @@ struct Ordered {
 }
 
 impl<S: Keyed, L: Beside> Participant<S, L> {
-    /// A participant of a chain whose first epoch has this set-up. It goes on where its records end; there
-    /// are none in its first life, for which its journal was made.
+    /// A participant of a chain whose first epoch has this set-up. It continues where its records end.
+    /// In its first life, for which its journal was created, there are none.
     ///
     /// # Errors
     /// If the records are not this party's.
@@ -154,19 +154,19 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         Ok(participant)
     }
 
-    /// The current epoch's key, once it is fixed.
+    /// The key of the current epoch, once it is fixed.
     #[must_use]
     pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
         self.handovers.key()
     }
 
-    /// The beacon of the last epoch whose keys this party has.
+    /// The beacon of the last epoch for which this party has keys.
     #[must_use]
     pub fn newest_beacon(&self) -> Option<&Beacon<S>> {
         self.beacons.newest()
     }
 
-    /// The beacon of an epoch, while it runs.
+    /// The beacon of that epoch, while it runs.
     #[must_use]
     pub fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
         self.beacons.beacon(epoch)
@@ -178,31 +178,31 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.current
     }
 
-    /// Whose secrets its jobs need.
+    /// The party's identity, whose secrets its jobs need.
     #[must_use]
     pub const fn identity(&self) -> &Arc<Identity> {
         &self.identity
     }
 
-    /// How many parties there are in all epochs.
+    /// Number of parties, the same in all epochs.
     #[must_use]
     pub const fn parties(&self) -> usize {
         self.parties
     }
 
-    /// The epoch whose keys do not suffice yet.
+    /// The first epoch whose keys do not suffice yet.
     #[must_use]
     pub const fn awaited(&self) -> EpochId {
         self.beacons.awaited()
     }
 
-    /// How many bytes each party's envelopes have at most, once there are keys.
+    /// The greatest length in bytes of each party's envelopes. Empty before there are keys.
     #[must_use]
     pub fn longest_messages(&self) -> BTreeMap<Party, usize> {
         self.beacons.longest_messages()
     }
 
-    /// Why it does nothing more, if it does not.
+    /// Why the participant has stopped, if it has.
     #[must_use]
     pub const fn halted(&self) -> Option<&HaltError> {
         self.halted.as_ref()
@@ -214,19 +214,20 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.beacons.head()
     }
 
-    /// The last slot that is final and known to lie before a boundary.
+    /// The last slot that is final and known to lie before the next boundary.
     #[must_use]
     pub const fn last(&self) -> Slot {
         self.last
     }
 
-    /// From this slot on the next epoch may begin, as far as is known. `None` if there is no succession.
+    /// From this slot on the next epoch may begin, as far as this party knows. `None` if no committee
+    /// follows.
     #[must_use]
     pub fn limit(&self) -> Option<Slot> {
         self.handovers.limit()
     }
 
-    /// Whether finalized slots wait for the boundary to be known.
+    /// Whether final slots wait until the boundary is known.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.past.is_empty()
@@ -240,7 +241,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.effect(Effect::Tell(event));
     }
 
-    /// The keys of the next epoch are refused: there is no way on.
+    /// Stops the participant: the keys of the next epoch are refused.
     fn halt(&mut self, why: impl Into<HaltError>) {
         if self.halted.is_none() {
             let why = why.into();
@@ -249,7 +250,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// Carries outputs from part to part until all are at rest, and slots from the record to the parts.
+    /// Passes outputs from part to part until none is left, and passes recorded slots to the parts.
     fn settle(&mut self, now: Instant) {
         self.advance(now);
         while self.halted.is_none()
@@ -259,7 +260,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// The next slot on record, unless it may lie behind a boundary.
+    /// The next recorded slot, unless it may lie behind a boundary.
     fn next_past(&mut self) -> Option<Ordered> {
         let limit = self.handovers.limit();
         let (line, current) = (self.line, self.current);
@@ -269,13 +270,13 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         })
     }
 
-    /// Lets key generations, beacons and the boundary follow what was ordered and judged.
+    /// Brings key generations, beacons and the boundary up to date with what was ordered and judged.
     fn advance(&mut self, now: Instant) {
         loop {
             self.drain_keygen(now);
             self.begin_beacons(now);
             self.drain_beacon();
-            // One that makes its engine then is told when it needs it.
+            // A host that makes a new engine is told when it needs it.
             if self.line == Line::Continuous
                 && let Some((setup, first)) = self.handovers.following()
             {
@@ -294,18 +295,18 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// Whether the host has prepared for an epoch; it is told to, once.
+    /// Whether the host has prepared for an epoch. Tells the host to do so, once.
     fn prepare(&mut self, setup: &Arc<Setup>, first: Slot) -> bool {
         let epoch = setup.context.epoch;
         if self.announced < epoch {
-            // An engine that goes on has nothing to make ready.
+            // An engine that runs through all epochs has nothing to prepare.
             (self.announced, self.prepared) = (epoch, self.line == Line::Continuous);
             self.effect(Effect::Prepare { setup: Arc::clone(setup), first });
         }
         self.prepared || epoch < self.announced
     }
 
-    /// The engine of this epoch is ready; what it told the world in an earlier life.
+    /// The engine of this epoch is ready. `past` is what it sent in an earlier life.
     pub(crate) fn prepared(&mut self, now: Instant, epoch: EpochId, past: Past) {
         if self.prepared || epoch != self.announced {
             return;
@@ -319,14 +320,14 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// Goes on behind [`Self::prepared`].
+    /// Continues after [`Self::prepared`].
     pub(crate) fn go_on(&mut self, now: Instant) {
         if self.halted.is_none() {
             self.settle(now);
         }
     }
 
-    /// Without a beacon there is nobody to remember it, unless the engine does.
+    /// Records the view if there is no beacon to remember it and the engine does not.
     fn abandoned(&mut self, now: Instant, view: View) {
         if self.line == Line::Continuous && self.newest_beacon().is_none() {
             self.outputs.push_back(Output::Keep(Record::Abandoned(view)));
@@ -334,7 +335,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.beacons.tell(now, stack::Input::All(stack::Event::Abandoned { view }));
     }
 
-    /// Nothing is released early for a slot whose epoch is not known.
+    /// Nothing is released early for a slot whose epoch is not known yet.
     fn prefinalized(&mut self, now: Instant, slot: Slot, view: View, value: Value) {
         let limit = self.handovers.limit();
         if limit.is_none_or(|limit| slot < limit && view.slot < limit) {
@@ -343,8 +344,8 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// Puts what is final on record before it is known whether it lies before the boundary: the engine says
-    /// it once, and after a crash not again.
+    /// Records a final slot even if it is not known yet whether it lies before the boundary. The engine
+    /// reports it once, and not again after a crash.
     fn finalized(&mut self, slot: Slot, block: Option<Block>) {
         let value = block.as_ref().map(|block| block.value);
         if slot <= self.last {
@@ -356,13 +357,13 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
         let transactions = block.as_ref().map(|block| block.transactions.clone());
         let mut transactions = transactions.unwrap_or_default();
-        // The chain's own are of no use later, unless they say who the next committee is.
+        // The chain's own transactions are not needed later, unless they name the next committee.
         transactions.retain(|one| self.decides || Kind::of(one).is_some());
         if self.decides && slot != known.next() {
             return self.halt(HaltError::Gap { slot, expected: known.next() });
         }
         let epoch = self.current;
-        // Without keys nobody else remembers the slot; with them the beacon does.
+        // Without keys nobody else remembers the slot; with keys the beacon does.
         if self.decides || self.beacons.awaits(slot) || !transactions.is_empty() {
             let record = Record::Ordered { epoch, slot, block: value, transactions };
             self.outputs.push_back(Output::Keep(record));
@@ -370,7 +371,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.past.push_back(Ordered { epoch, slot, block });
     }
 
-    /// The slot is final, and on record.
+    /// Passes on a slot that is final and on record.
     fn order(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
         self.last = slot;
         let value = block.as_ref().map(|block| block.value);
@@ -409,7 +410,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
                     self.note(Event::Dealing { epoch, dealings, progress });
                 }
                 keygen::Effect::Refused(why) => self.note(Event::Refused(why)),
-                // What follows from it is looked up where a beacon begins.
+                // The consequences are looked up where a beacon begins.
                 keygen::Effect::Ready { .. } => {}
                 keygen::Effect::Late(keys) => {
                     self.note(Event::Admitted(epoch, Arc::clone(&keys)));
@@ -421,7 +422,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// Begins the beacons whose keys suffice by now and whose epochs the host has prepared for.
+    /// Begins the beacons whose keys suffice and for whose epochs the host has prepared.
     fn begin_beacons(&mut self, now: Instant) {
         while self.halted.is_none() {
             let epoch = self.beacons.awaited();
@@ -443,7 +444,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         }
     }
 
-    /// The keys suffice: the beacon takes over what happened before it was there.
+    /// Begins a beacon whose keys suffice, and tells it what happened before.
     fn begin_beacon(
         &mut self,
         now: Instant,
@@ -521,7 +522,7 @@ const fn kept(record: stack::Record) -> Record {
     Record::Beacon(channel, epoch, record)
 }
 
-/// What is told of a beacon's effect, if anything.
+/// The effect of the participant that follows from a beacon's effect, if any.
 fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, L>> {
     let effect = match effect {
         stack::Effect::Send { to, envelope } => return Some(Effect::Send { to, envelope }),
@@ -532,7 +533,7 @@ fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, 
         stack::Effect::Of(OneOf::First(_)) => return None,
     };
     Some(match effect {
-        // The stack has these.
+        // The stack handles these.
         ::beacon::Effect::Send { .. } | ::beacon::Effect::Check(_) => return None,
         ::beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
         ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
@@ -541,7 +542,7 @@ fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, 
         ::beacon::Effect::Accuse { party, fault } => {
             Effect::Tell(Event::Accused { party, fault: fault.to_string() })
         }
-        // A participant keeps no archive, and refuses slots out of order itself.
+        // A participant has no archive, and refuses slots out of order itself.
         ::beacon::Effect::Lookup { .. } | ::beacon::Effect::Stalled { .. } => return None,
         // Normal: the fast path is off, the slot is not beaconed, a view was given up.
         ::beacon::Effect::Refused(::beacon::Refusal::Withheld(_)) => return None,

@@ -1,5 +1,5 @@
-//! Committees that follow one another as it was decided at the start: for demonstrations and experiments,
-//! where everybody's keys are drawn from one seed.
+//! A sequence of committees that is fixed at the start, for demonstrations and experiments where one
+//! seed gives everybody's keys.
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -8,19 +8,20 @@ use protocol::Slot;
 
 use crate::setup::{Identity, Plan, PlanError, Setup, Succession};
 
-/// The set-ups of all epochs but the first.
+/// The set-ups of all epochs except the first.
 pub struct Rota {
     every: NonZeroU64,
     setups: Vec<Setup>,
 }
 
 impl Rota {
-    /// A chain that begins with `first` and goes on with these plans, one an epoch. The next committee is
-    /// named by the first block in slot `every`, twice that, and so on, or later if the committee before has
-    /// just begun. Costs one verification for each party and epoch.
+    /// The set-up of a chain that begins with `first` and continues with these plans, one for each
+    /// epoch. The first block in slot `every` names the next committee, the first in twice that slot
+    /// the one after, and so on. A committee that has just begun may be replaced later than that. Costs
+    /// one verification for each party and epoch.
     ///
     /// # Errors
-    /// If a plan is for other parties, or its parts do not fit together.
+    /// If a plan is for another number of parties, or its parts do not fit together.
     pub fn chain<'a>(
         first: Setup,
         plans: &[Plan],
@@ -46,7 +47,7 @@ impl Succession for Rota {
         let number = current.context.epoch.get();
         let next = self.setups.get(usize::try_from(number).ok()?)?;
         let due = self.every.get().saturating_mul(number.saturating_add(1));
-        // A run may have changed what no key depends on.
+        // A run may have changed fields that no key depends on.
         let next = || Setup {
             context: next.context,
             members: next.members.clone(),

@@ -1,11 +1,12 @@
 //! The schemes that a committee can run, and what each needs between dealings and values.
 //!
-//! | scheme   | dealt are      | the next committee gets | before a party counts                     | a value is shown by      |
+//! | scheme   | what is dealt  | the next committee gets | before a party counts                     | a value is shown by      |
 //! |----------|----------------|-------------------------|-------------------------------------------|--------------------------|
 //! | [`Bls`]  | field elements | the same group key      | nothing                                   | itself, a signature      |
 //! | [`Wvuf`] | group elements | a fresh key             | its blinded keys are ordered and admitted | the partials of a quorum |
 //!
-//! Key generation and validator are generic over [`Keyed`]; [`crate::keygen`] says what is done in which order.
+//! Key generation and validator are generic over [`Keyed`]. The order of the steps is described in
+//! [`crate::keygen`].
 mod bls;
 mod wvuf;
 
@@ -22,26 +23,26 @@ use pvss_dkg::protocol::{Collect, EpochKey};
 
 use crate::setup::{Identity, Setup};
 
-/// The dealings of a scheme, added up.
+/// The sum of the dealings of a scheme.
 pub type Sum<S> = <<S as Keyed>::Collect as Collect>::Sum;
-/// What everybody knows of a scheme's key.
+/// The public part of a scheme's key.
 pub type Key<S> = EpochKey<<<S as Keyed>::Collect as Collect>::Element>;
 
-/// The dealings that count, added up, and who may evaluate under their key.
+/// The key that the dealings make: the sum, its public part, and the committees that evaluate.
 pub struct Fixed<S: Keyed> {
-    /// What everybody knows of it.
+    /// The public part of the key.
     pub key: Arc<Key<S>>,
-    /// The sum.
+    /// The sum of the dealings that count.
     pub sum: Arc<Sum<S>>,
-    /// As they are before anybody's late key is admitted.
+    /// The committees, before any late key is admitted.
     pub committees: PerPath<S::Committee>,
 }
 
-/// The key of the committee before, as it is handed over to the next one.
+/// The key of the committee before, with this party's shares, as it is handed over to the next committee.
 pub struct Before<S: Keyed> {
-    /// What everybody knows of it.
+    /// The key before.
     pub key: Arc<Fixed<S>>,
-    /// This party's shares of it, which it deals on; `None` if it holds none, or if they are wiped.
+    /// This party's shares of it, which it deals on. `None` if it holds none, or if they are wiped.
     pub shares: Option<Arc<S::Shares>>,
 }
 
@@ -51,36 +52,37 @@ impl<S: Keyed> Clone for Before<S> {
     }
 }
 
-/// This party's keys: the secret halves, and the transaction that publishes the others if need be.
+/// This party's keys: the secret halves and, if needed, the transaction that publishes the public halves.
 pub struct Opened<S: Keyed> {
-    /// They evaluate.
+    /// The secret keys that evaluate, for each path.
     pub keys: PerPath<S::Secret>,
-    /// What makes this party count at the others.
+    /// The transaction by which this party counts at the others, if the scheme needs one.
     pub transaction: Option<Vec<u8>>,
-    /// What the keys were made of, if it is dealt on to the next committee.
+    /// The shares that the keys were made from, if they are dealt on to the next committee.
     pub shares: Option<Arc<S::Shares>>,
 }
 
-/// The keys of a party that counts from now on.
+/// The published keys of a party. They were admitted, so the party counts from now on.
 #[derive(Clone, Debug)]
 pub struct AdmittedKeys<S: Keyed> {
-    /// Whose.
+    /// The owner of the keys.
     pub party: Party,
-    /// One per path.
+    /// One key for each path.
     pub keys: PerPath<LateKey<S>>,
 }
 
-/// What becomes of the transactions that publish keys, one by one.
+/// The results for transactions that publish keys, one for each.
 pub type Admissions<S> = Vec<Result<Arc<AdmittedKeys<S>>, String>>;
 
-/// A scheme with all that a committee needs to get its keys and to show its values.
+/// A scheme with everything that a committee needs to get its keys and to show its values.
 pub trait Keyed: Scheme + Random {
-    /// What dealers publish, and what it adds up to.
+    /// The collector of the dealings.
     type Collect: Collect;
-    /// What a party decrypts out of the sum: its shares.
+    /// The shares that a party decrypts from the sum.
     type Shares: Send + Sync;
 
-    /// No dealing yet; `before` is what is handed over, nothing in a chain's first epoch.
+    /// A collector without dealings. `before` is the key that is handed over; `None` in a chain's first
+    /// epoch.
     ///
     /// # Errors
     /// If the key before cannot be handed over to the members of `config`.
@@ -89,29 +91,29 @@ pub trait Keyed: Scheme + Random {
         before: Option<&Before<Self>>,
     ) -> Result<Self::Collect, HandoverError>;
 
-    /// What this party must know to deal.
+    /// The secrets that this party needs to deal.
     fn held(before: Option<&Before<Self>>) -> <Self::Collect as Collect>::Held;
 
-    /// Who evaluates under the key.
+    /// The key with the committees that evaluate under it.
     ///
     /// # Errors
-    /// If its parts do not fit together.
+    /// If the parts of the key do not fit together.
     fn fix(key: &Arc<Key<Self>>, sum: &Arc<Sum<Self>>) -> Result<Fixed<Self>, String>;
 
-    /// Whose secrets are in the sum, ascending.
+    /// The dealers whose secrets are in the sum, ascending.
     fn dealers(sum: &Sum<Self>) -> Vec<Party>;
 
-    /// Decrypts this party's shares.
+    /// Decrypts this party's shares from the sum.
     ///
     /// # Errors
-    /// If they cannot be decrypted.
+    /// If the shares cannot be decrypted.
     fn decrypt(
         setup: &Setup,
         identity: &Identity,
         key: &Fixed<Self>,
     ) -> Result<Self::Shares, String>;
 
-    /// Makes this party's keys of its shares: the same at each call.
+    /// Makes this party's keys from its shares. The result is the same at each call.
     ///
     /// # Errors
     /// If the shares are not the party's.
@@ -122,25 +124,25 @@ pub trait Keyed: Scheme + Random {
         shares: &Arc<Self::Shares>,
     ) -> Result<Opened<Self>, String>;
 
-    /// The exact length of the transaction that publishes keys for shares of this number; `None` if
-    /// there is none.
+    /// The exact length in bytes of the transaction that publishes keys for this number of shares;
+    /// `None` if the scheme has no such transaction.
     fn keys_bytes(shares: usize, paths: usize) -> Option<usize>;
 
     /// Decodes and checks published keys, in the order of the transactions.
     fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self>;
 
-    /// What values depend on, if the first one is of this slot.
+    /// What a value is bound to, if the chain's first slot with a value is the given one.
     #[must_use]
     fn binding(_: Slot) -> Binding {
         Binding::Slot
     }
 
-    /// The key that drand's clients verify values with, if they can.
+    /// The key with which drand clients verify values, if they can.
     fn public_key(_: &Self::Committee) -> Option<PublicKey> {
         None
     }
 
-    /// A value as these clients know it, if they can verify it.
+    /// A value in the form that drand clients know, if they can verify it.
     fn signature(_: &Self::Output) -> Option<Signature> {
         None
     }

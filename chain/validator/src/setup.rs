@@ -1,12 +1,12 @@
-//! What a committee agrees on before its first message, and what each party keeps to itself.
+//! The public set-up that a committee agrees on before its first message, and the secrets of each party.
 //!
-//! [`Setup`] is public and equal for all; [`Identity`] holds one party's secrets. Stake counts in
-//! consensus and in who may deal; weight, which rounding makes of it, counts shares.
+//! [`Setup`] is public and equal for all; [`Identity`] holds one party's secrets. Consensus counts
+//! stake, and so does the rule who may deal. Shares are counted in weight, which rounding makes from stake.
 //!
-//! The secrets of a demonstration are drawn from its seed, so that a run can be repeated; a chain
-//! would draw them from the operating system and hand only registrations to its peers.
+//! The secrets of a demonstration are drawn from its seed, so that a run can be repeated. A chain would
+//! draw them from the operating system and give only registrations to its peers.
 //!
-//! Elsewhere: rounding (`weighted_rounding`), what dealers prove (`pvss_dkg`).
+//! See also `weighted_rounding` (rounding) and `pvss_dkg` (what dealers prove).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,17 +29,17 @@ use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 use weighted_rounding::{Objective, PairError, Profile, Ratio, Rounding, SolveError, Stake};
 
-/// Slots between the block that completes the keys and the first slot with a value: time for
-/// everybody to open its shares and to check the others' keys.
+/// Slots between the block that completes the keys and the first slot with a value. In this time
+/// parties open their shares and check the others' keys.
 const LEAD: u64 = 6;
 
-/// The epoch that every chain begins with.
+/// The first epoch of every chain.
 pub const FIRST: EpochId = EpochId::new(0);
 
-/// Largest block; a dealing for 129 parties has about a tenth of it.
+/// Limit of a block in bytes. A dealing for 129 parties takes about a tenth of it.
 const MAX_BLOCK_BYTES: usize = 1 << 20;
 
-/// Which of the paper's algorithms reveals.
+/// The algorithm of the paper that reveals values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Algorithm 1: partials go out when a slot is final
@@ -50,23 +50,23 @@ pub enum Algorithm {
     Tight,
 }
 
-/// Parties with their stake and weight, and the thresholds of the paths.
+/// The plan of a committee: the parties' stakes and weights, and the thresholds of the paths.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What consensus counts.
+    /// The stake of each party, which consensus counts.
     pub stakes: Vec<Stake>,
-    /// How many shares each party holds, and how many reconstruct on each path.
+    /// Number of shares of each party, and number of shares that reconstruct on each path.
     pub shape: Shape,
-    /// Which algorithm runs.
+    /// The algorithm that runs.
     pub choice: Algorithm,
-    /// Where the weights come from; `None` if every party counts as one.
+    /// The rounding that gave the weights; `None` if every party counts as one.
     pub rounding: Option<Rounding>,
 }
 
-/// Why there is no such committee.
+/// Why a committee cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Byzantine agreement takes four to survive one.
+    /// Fewer than four parties: Byzantine agreement needs four to survive one fault.
     #[error("a committee needs at least 4 parties, got {0}")]
     TooFew(usize),
     /// The fast path's ratio does not fit above two thirds.
@@ -75,49 +75,49 @@ pub enum PlanError {
     /// The rounding failed.
     #[error(transparent)]
     Rounding(#[from] SolveError),
-    /// The parties are fixed; who joins or leaves gets another stake.
+    /// The number of parties may not change. A party that joins or leaves changes its stake only.
     #[error("{got} {what} for {expected} parties")]
     Parties {
-        /// What there is one of for each party.
+        /// The kind of item that is needed once for each party.
         what: &'static str,
-        /// How many there are.
+        /// Number of items.
         got: usize,
-        /// How many parties the chain has.
+        /// Number of parties of the chain.
         expected: usize,
     },
-    /// Weights and thresholds make no shares.
+    /// Weights and thresholds do not fit together.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// Members and shares make no key generation.
+    /// Members and shares do not fit together for a key generation.
     #[error(transparent)]
     Keygen(#[from] ConfigError),
-    /// A party is not the owner of its encryption key.
+    /// A party does not own its encryption key.
     #[error("{party}: {error}")]
     Encryption {
-        /// The party whose key it is.
+        /// The owner of the key.
         party: Party,
-        /// The check that its key fails.
+        /// The check that the key fails.
         #[source]
         error: KeyError,
     },
-    /// A party is not the owner of its signing key.
+    /// A party does not own its signing key.
     #[error("{party}: {error}")]
     Signing {
-        /// The party whose key it is.
+        /// The owner of the key.
         party: Party,
-        /// The check that its key fails.
+        /// The check that the key fails.
         #[source]
         error: SignatureError,
     },
 }
 
 impl Plan {
-    /// Rounds the stakes for the chosen algorithm. Tight thresholds need exact weights, so there
-    /// every party with a stake counts as one unit. A party of stake 0 is not in the committee: it
-    /// follows, and holds no share.
+    /// Rounds the stakes for the chosen algorithm. Tight thresholds need exact weights, so there every
+    /// party with a stake counts as one unit. A party of stake 0 is not in the committee: it follows
+    /// the chain and holds no share.
     ///
     /// # Errors
-    /// If there are too few parties, or no rounding for the ratio.
+    /// If there are too few parties, or there is no rounding for the ratio.
     pub fn new(stakes: Vec<Stake>, choice: Algorithm, fast: Ratio) -> Result<Self, PlanError> {
         if stakes.len() < 4 {
             return Err(PlanError::TooFew(stakes.len()));
@@ -132,80 +132,80 @@ impl Plan {
         Ok(Self { stakes, shape, choice, rounding: Some(rounding) })
     }
 
-    /// Everybody counts as one: the threshold is the quorum of the engine, more than two thirds.
+    /// A plan in which everybody counts as one. The threshold is the engine's quorum: more than two thirds.
     fn tight(stakes: &[Stake]) -> Result<Self, PlanError> {
         let stakes: Vec<Stake> = stakes.iter().map(|one| (*one).min(Stake::new(1))).collect();
         let shape = Shape::tight(&stakes, Ratio::TWO_THIRDS)?;
         Ok(Self { stakes, shape, choice: Algorithm::Tight, rounding: None })
     }
 
-    /// The same stakes with weights and thresholds of another origin.
+    /// The same stakes with other weights and thresholds.
     #[must_use]
     pub fn with_shape(self, shape: Shape) -> Self {
         Self { shape, rounding: None, ..self }
     }
 
-    /// How many parties.
+    /// Number of parties.
     #[must_use]
     pub fn parties(&self) -> usize {
         self.stakes.len()
     }
 }
 
-/// What all parties know.
+/// The public set-up of one epoch, equal for all parties.
 #[derive(Clone)]
 pub struct Setup {
     /// The chain and the epoch that the key is for.
     pub context: Context,
-    /// What the engine counts.
+    /// The parties as the engine counts them.
     pub members: Vec<engine::Member<Verified<min_sig::PublicKey>>>,
-    /// What the same members sign with in an engine that takes Ed25519 keys.
+    /// Ed25519 public keys of the same members, for an engine that uses such keys.
     pub ed25519: Vec<[u8; 32]>,
-    /// What the same members sign certificates with: another key than for votes, of which there may be more
-    /// than one in a slot.
+    /// Keys with which the same members sign certificates. They differ from the keys for votes, because
+    /// a slot may have more than one vote.
     pub certifiers: Vec<Verified<min_sig::PublicKey>>,
-    /// What dealers deal for.
+    /// Configuration of the key generation.
     pub keygen: Arc<pvss_dkg::Config>,
-    /// Which algorithm runs.
+    /// The algorithm that runs.
     pub choice: Algorithm,
-    /// How many slots, from the chain's first with a value on, use the slow path alone.
+    /// Number of slots that use the slow path only, counted from the chain's first slot with a value.
     pub fast_after: u64,
-    /// Slots between complete keys and the first value.
+    /// Number of slots between complete keys and the first value.
     pub lead: u64,
-    /// How long the engine waits for a round before it gives it up.
+    /// Time that the engine waits in a round before it gives the round up.
     pub timeout: Duration,
-    /// When the engine's leaders propose.
+    /// When the engine's leaders may propose.
     pub pace: Pace,
-    /// The engine's limit for a block.
+    /// The engine's limit for a block in bytes.
     pub max_block_bytes: usize,
-    /// Which committees follow; `None` if this one stays.
+    /// Decides on later committees; `None` if this committee stays.
     pub succession: Option<Arc<dyn Succession>>,
 }
 
-/// Who decides on the next committee.
+/// The rule that decides on the next committee.
 pub trait Succession: Send + Sync {
-    /// Asked at each final block of an epoch in order, until it answers. The answer depends on nothing but
-    /// what it is asked, for all parties have to come to the same, and a party that restarts to the same
-    /// again.
+    /// Called at each final block of an epoch, in order, until it returns a set-up. The result must
+    /// depend on the arguments only: all parties must get the same one, and a party that restarts must
+    /// get it again.
     fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Option<Arc<Setup>>;
 }
 
-/// What one party alone knows.
+/// The secrets of one party.
 pub struct Identity {
-    /// Who.
+    /// The party.
     pub me: Party,
-    /// Signs votes, dealings and keys.
+    /// Secret key that signs votes, dealings and keys.
     pub signer: min_sig::SecretKey,
-    /// Dealing, blinding and the decryption key are drawn from this: after a restart they come out the
-    /// same, so that a crash cannot make a party deal twice or blind twice, and it opens its shares again.
+    /// Dealing, blinding and the decryption key are drawn from this seed, so they are the same after a
+    /// restart. So a crash cannot make a party deal twice or blind twice, and it can open its shares again.
     seed: Secret<[u8; 32]>,
 }
 
 impl Setup {
-    /// The same committee with weights and thresholds of another origin.
+    /// The same committee with other weights and thresholds.
     ///
     /// # Errors
-    /// If these are not for as many parties.
+    /// If they are for another number of parties.
     pub fn with_shape(&self, shape: Shape) -> Result<Self, ConfigError> {
         let before = &self.keygen;
         let (session, members) = (*before.session(), before.members().to_vec());
@@ -213,14 +213,14 @@ impl Setup {
         Ok(Self { keygen: Arc::new(config), ..self.clone() })
     }
 
-    /// The set-up of the next epoch: the same parties with the stakes of another plan, which is 0 for one
-    /// that is not in the committee yet, or not any more. The committee of this epoch deals; dealings are
-    /// encrypted under the keys that the parties register for the next one ([`Identity::register`]), in
-    /// their order.
+    /// The set-up of the next epoch: the same parties with the stakes of another plan. A party that is
+    /// not in the committee has stake 0. The committee of this epoch deals. Dealings are encrypted
+    /// under the keys that the parties register for the next epoch ([`Identity::register`]), in the
+    /// parties' order.
     ///
     /// # Errors
-    /// If the plan or the registrations are for other parties, a registration is not its party's, or the
-    /// plan's parts do not fit together.
+    /// If the plan or the registrations are for another number of parties, a registration is not its
+    /// party's, or the plan's parts do not fit together.
     pub fn next(&self, plan: &Plan, registrations: &[KeyRegistration]) -> Result<Self, PlanError> {
         let before = self.keygen.members();
         let expected = before.len();
@@ -259,8 +259,8 @@ impl Setup {
         })
     }
 
-    /// What the engine's quorum asks of the thresholds, in the weights that the key generation counts and
-    /// the stakes that they were made of. Weights that were made of none count parties, not stake: in
+    /// What the engine's quorum requires of the thresholds, in the weights of the key generation and
+    /// the stakes that these were computed from. Without stakes, weights count parties. That is for
     /// measurements of when partials arrive, whose values nobody uses.
     ///
     /// # Errors
@@ -272,34 +272,35 @@ impl Setup {
 }
 
 impl Identity {
-    /// A party of a chain. Draw `seed` from the operating system, once, and keep it secret: all secrets of the
-    /// party, in every epoch, can be computed from it, and from any old copy of it.
+    /// A party of a chain. Draw `seed` from the operating system, once, and keep it secret. All secrets
+    /// of the party, in every epoch, can be computed from it, and from any old copy of it.
     #[must_use]
     pub const fn new(me: Party, signer: min_sig::SecretKey, seed: Secret<[u8; 32]>) -> Self {
         Self { me, signer, seed }
     }
 
-    /// Randomness for one purpose of this party in one session.
+    /// Randomness of this party for one purpose in one session.
     #[must_use]
     pub fn rng(&self, purpose: &[u8], session: &[u8; 32]) -> ChaCha20Rng {
         rng(b"PREFINAL-V1-NODE-PURPOSE", &[self.seed.expose(), purpose, session])
     }
 
-    /// Opens what dealers encrypt for an epoch, another key in each, and is used up by that. A demonstration
-    /// draws it again when it starts again, for it stores no shares; so its seed gives them away for ever.
+    /// The key that opens what dealers encrypt for an epoch. It is another key in each epoch, and one
+    /// opening uses it up. A demonstration stores no shares and draws the key again at each start, so
+    /// its seed reveals the shares for ever.
     #[must_use]
     pub fn decryption(&self, epoch: EpochId) -> DecryptionKey {
         DecryptionKey::random(&mut self.rng(b"decryption", &numbered(epoch)))
     }
 
-    /// What the party publishes to receive shares in an epoch.
+    /// The registration with which the party can receive shares in an epoch.
     #[must_use]
     pub fn register(&self, epoch: EpochId) -> KeyRegistration {
         let mut rng = self.rng(b"registration", &numbered(epoch));
         self.decryption(epoch).register(&self.signer, &mut rng)
     }
 
-    /// The seed of its Ed25519 key, for engines that sign with one.
+    /// The seed of the party's Ed25519 key, for engines that sign with one.
     #[must_use]
     pub fn ed25519(&self) -> Secret<[u8; 32]> {
         let mut seed = [0; 32];
@@ -307,7 +308,7 @@ impl Identity {
         Secret::new(seed)
     }
 
-    /// The secret key that signs certificates, and nothing else.
+    /// The secret key for certificates. It signs nothing else.
     #[must_use]
     pub fn certifier(&self) -> min_sig::SecretKey {
         min_sig::SecretKey::random(&mut self.rng(b"certifier", &[0; 32]))
@@ -318,14 +319,14 @@ impl Identity {
     }
 }
 
-/// What a party publishes to become a member.
+/// Keys with which a party becomes a member.
 struct Registration {
     signer: Owned,
     certifier: Owned,
     encryption: KeyRegistration,
 }
 
-/// A key with the proof that its secret is known.
+/// A key with the proof that its owner knows the secret key.
 struct Owned {
     key: min_sig::PublicKey,
     possession: min_sig::ProofOfPossession,
@@ -342,7 +343,7 @@ impl Owned {
     }
 }
 
-/// Draws a demonstration's secrets from its seed and sets the committee up.
+/// Draws a demonstration's secrets from its seed and makes the committee's set-up.
 ///
 /// # Errors
 /// If the plan's parts do not fit together.
@@ -397,7 +398,7 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     (identity, registration)
 }
 
-/// The checks that every party makes of every other before it takes it for a member.
+/// The checks that every party makes before it accepts another one as a member.
 fn admit(
     party: Party,
     registration: &Registration,
@@ -407,7 +408,7 @@ fn admit(
     Ok((registration.signer.verify(party)?, encryption))
 }
 
-/// The epoch's number as wide as a session; all zeros for the first.
+/// The epoch's number, as long as a session. All zeros for the first epoch.
 fn numbered(epoch: EpochId) -> [u8; 32] {
     let mut session = [0; 32];
     if let Some(last) = session.last_chunk_mut() {

@@ -1,7 +1,7 @@
-//! The engine of one epoch, on the chain's line of slots.
+//! The engine of one epoch, in the chain's numbering of slots.
 //!
-//! Each epoch has its own engine, which counts its slots from 1 and knows nothing of others. The
-//! chain counts on:
+//! Each epoch has its own engine, which counts its slots from 1 and knows nothing of other epochs. The
+//! chain's numbering continues:
 //!
 //! ```text
 //!  chain     1  2 … b−2  b−1 │ b  b+1 …
@@ -10,43 +10,43 @@
 //! ```
 //! Slot and view `s` of an engine are slot and view `base + s` of the chain.
 //!
-//! **Nothing of a slot from `b` on is ever said under epoch e.** Where `b` lies follows from what was
-//! ordered, and a party may still be judging that. As long as it is, the boundary may lie at a *limit*, and
-//! what is said of slots from there on is for the participant to hold back ([`crate::participant`]). A view
-//! from there on that was given up is told as the last view below the limit, which it gives up as well; the
-//! rest of it is told when the limit has moved.
+//! **Nothing about a slot from `b` on is ever said under epoch e.** The place of `b` follows from what
+//! was ordered, and a party may still be judging that. Until it has, the boundary may lie at a *limit*,
+//! and the participant holds back what is said about slots from there on ([`crate::participant`]). If
+//! the engine gives up a view beyond the limit, the last view below the limit is reported, because the
+//! engine gives that up too. The rest is reported when the limit has moved.
 //!
-//! **An engine that has ended** goes on: the last votes of its epoch may have reached this party alone, and
-//! the others need it to get there. Its events from the boundary on are ignored, and it proposes nothing
-//! new. Once a quorum has left the epoch it is *quiet*: it answers parties that are behind, but of what it
-//! wants sent only messages to one party leave, and it has no deadlines. That brings a party that is behind
-//! as far as its engine asks, which may be short of the boundary; the rest it is told by its peers
+//! **An engine that has ended** still runs. The last votes of its epoch may have reached this party
+//! alone, and others need its engine to get them. Its events from the boundary on are ignored, and it
+//! proposes nothing new. Once a quorum has left the epoch it is *quiet*: it answers parties that are
+//! behind, but only its messages to one party leave, and it has no deadlines. This brings a party that
+//! is behind as far as its engine asks, which may be short of the boundary. Peers tell it the rest
 //! ([`crate::vouch`]).
 use std::collections::VecDeque;
 
 use engine::{Effect, Engine, Input, Output};
 use protocol::{Instant, Recipient, Slot, View};
 
-/// An engine with its place on the chain's line of slots.
+/// An engine with its place in the chain's numbering of slots.
 pub struct Term<E: Engine> {
     engine: E,
-    /// The chain's slot before the engine's first.
+    /// The slot of the chain before the engine's first slot.
     base: u64,
-    /// Where the next epoch may begin.
+    /// From this slot on the next epoch may begin.
     limit: Option<Slot>,
-    /// Where the next epoch begins, once all before is final here.
+    /// The first slot of the next epoch, once all slots before it are final here.
     end: Option<Slot>,
     /// Whether a quorum has left the epoch.
     quiet: bool,
-    /// The latest view that was given up, and how much of that was told.
+    /// The latest view that was given up, and the part of it that was reported.
     abandoned: Option<View>,
     told: Option<View>,
-    /// What was held and is free now.
+    /// Effects that were held and may leave now.
     free: VecDeque<Effect<E>>,
 }
 
 impl<E: Engine> Term<E> {
-    /// An engine whose first slot is this one of the chain.
+    /// An engine whose first slot is the chain's slot `first`.
     #[must_use]
     pub const fn new(engine: E, first: Slot) -> Self {
         Self {
@@ -61,25 +61,26 @@ impl<E: Engine> Term<E> {
         }
     }
 
-    /// The chain's slot for one of the engine.
+    /// The chain's slot for a slot of the engine.
     #[must_use]
     pub const fn slot(&self, own: Slot) -> Slot {
         own.after(self.base)
     }
 
-    /// The chain's view for one of the engine.
+    /// The chain's view for a view of the engine.
     #[must_use]
     pub const fn view(&self, own: View) -> View {
         View::new(self.slot(own.slot), own.attempt)
     }
 
-    /// Whether this engine only answers.
+    /// Whether this engine only answers single parties.
     #[must_use]
     pub const fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Takes an input of the engine. One that has ended gets no transactions, a quiet one no deadlines.
+    /// Passes an input to the engine. An engine that has ended gets no transactions, and a quiet one no
+    /// deadlines.
     pub fn handle(&mut self, now: Instant, input: Input<E>) {
         let idle = match input {
             Input::Submit(_) => self.end.is_some(),
@@ -91,39 +92,39 @@ impl<E: Engine> Term<E> {
         }
     }
 
-    /// See [`Engine::carry`]; the votes of a quiet engine do not leave.
+    /// See [`Engine::carry`]. A quiet engine's votes do not leave, so it carries nothing.
     ///
     /// # Errors
-    /// The bytes, if they have to travel on their own.
+    /// The bytes, if they must be sent separately.
     pub fn carry(&mut self, partial: Vec<u8>) -> Result<(), Vec<u8>> {
         if self.quiet { Err(partial) } else { self.engine.carry(partial) }
     }
 
-    /// When the engine wants to be handled again.
+    /// The time at which the engine wants to be handled again.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
         if self.quiet { None } else { self.engine.wake_at() }
     }
 
-    /// From this slot on the next epoch may begin; nowhere, if there is none.
+    /// Sets the slot from which the next epoch may begin; `None` if there is no next epoch.
     pub fn set_limit(&mut self, limit: Option<Slot>) {
         self.limit = limit;
         self.tell_abandoned();
     }
 
-    /// The next epoch begins with this slot, and all before it are final here.
+    /// Ends the epoch: the next one begins with this slot, and all slots before it are final here.
     pub fn end(&mut self, first: Slot) {
         self.end = Some(first);
         self.limit = None;
         self.free.clear();
     }
 
-    /// A quorum has left the epoch.
+    /// Makes the engine quiet: a quorum has left the epoch.
     pub const fn quieten(&mut self) {
         self.quiet = true;
     }
 
-    /// The next thing to do, in the chain's slots and views.
+    /// The next output, in the chain's slots and views.
     pub fn poll(&mut self) -> Option<Output<E>> {
         loop {
             if let Some(effect) = self.free.pop_front() {
@@ -139,7 +140,7 @@ impl<E: Engine> Term<E> {
         }
     }
 
-    /// The effect on the chain's line, if it may be told now.
+    /// The effect in the chain's numbering, if it may be reported now.
     fn place(&mut self, effect: Effect<E>) -> Option<Effect<E>> {
         match effect {
             Effect::Send { to: Recipient::All, .. } if self.quiet => None,
@@ -162,7 +163,7 @@ impl<E: Engine> Term<E> {
         }
     }
 
-    /// Tells as much of what was given up as lies below the limit, if that is news.
+    /// Reports that views were given up, as far as they lie below the limit and were not reported before.
     fn tell_abandoned(&mut self) {
         let Some(abandoned) = self.abandoned else { return };
         let last = self

@@ -1,14 +1,14 @@
-//! What the key generation puts into blocks: dealings, then, for the weighted VUF, blinded keys.
+//! The transactions of the key generation: dealings and, for the weighted VUF, blinded keys.
 //!
-//! Blinded keys are signed, so that who publishes them is known before any point is looked at. That
-//! nobody else made them is shown by the proof that each carries (`crypto_core::wvuf`).
-//! A dealing is in an envelope that its dealer signed.
+//! Blinded keys are signed, so their publisher is known before any point is decoded. The proof that
+//! each key carries shows that nobody else made it (`crypto_core::wvuf`). A dealing is in an envelope
+//! that its dealer signed.
 //!
 //! ```text
 //! kind (1 byte) ‖ epoch that it is for (8 bytes, big-endian) ‖ body
 //! ```
-//! While one committee hands over to the next, blocks carry transactions of two key generations; each takes
-//! its own and leaves the others alone.
+//! While one committee hands over to the next, blocks carry transactions of two key generations. Each
+//! key generation takes its own and ignores the others.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
@@ -23,36 +23,36 @@ const KEYS: min_sig::Domain = min_sig::Domain::new("node blinded keys");
 /// Bytes of the header: kind and epoch.
 const HEADER: usize = 1 + 8;
 
-/// A party's blinded keys, one per path, each with a blinding factor of its own.
+/// A party's blinded keys, one per path, each with a separate blinding factor.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub struct SignedKeys {
-    /// Whose.
+    /// The owner of the keys.
     pub party: Party,
-    /// For the slow path, or the only one.
+    /// The key for the slow path, or for the only path.
     pub slow: BlindedKey,
-    /// For the fast path.
+    /// The key for the fast path.
     pub fast: Option<BlindedKey>,
     signature: min_sig::Signature,
 }
 
-/// What a transaction is; its first byte. The body is decoded in a job, for its points have
-/// to be checked.
+/// The kind of a transaction, which is its first byte. The body is decoded in a job, because its points
+/// have to be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 0: a dealing of the kind that the scheme takes, in its envelope (`pvss_dkg::protocol`).
+    /// 0: a dealing of the scheme's kind, in its envelope (`pvss_dkg::protocol`).
     Dealing,
     /// 1: [`SignedKeys`] in Borsh.
     Keys,
 }
 
 impl Kind {
-    /// Looks at the first byte.
+    /// The kind of a transaction, `None` if it is not one of the key generation.
     #[must_use]
     pub fn of(transaction: &[u8]) -> Option<Self> {
         Self::split(transaction).map(|(kind, ..)| kind)
     }
 
-    /// Kind, epoch and body.
+    /// Splits a transaction into kind, epoch and body. `None` if it is not one of the key generation.
     #[must_use]
     pub fn split(transaction: &[u8]) -> Option<(Self, EpochId, &[u8])> {
         let (kind, rest) = transaction.split_first()?;
@@ -74,10 +74,10 @@ impl Kind {
     }
 }
 
-/// What is behind the header, if the kind is the expected one.
+/// The body behind the header, if the kind is the expected one.
 ///
 /// # Errors
-/// If it is another.
+/// If the transaction is of another kind.
 pub fn body(transaction: &[u8], expected: Kind) -> Result<&[u8], String> {
     match Kind::split(transaction) {
         Some((kind, _, body)) if kind == expected => Ok(body),
@@ -87,21 +87,21 @@ pub fn body(transaction: &[u8], expected: Kind) -> Result<&[u8], String> {
     }
 }
 
-/// The transaction that carries a dealing.
+/// Makes the transaction that carries a dealing.
 #[must_use]
 pub fn dealing(epoch: EpochId, encoded: &[u8]) -> Vec<u8> {
     Kind::Dealing.head(epoch, encoded)
 }
 
-/// The transaction that carries a party's keys.
+/// Makes the transaction that carries a party's keys.
 #[must_use]
 pub fn keys(epoch: EpochId, keys: &SignedKeys) -> Vec<u8> {
-    // Writing into memory does not fail.
+    // Writing into memory cannot fail.
     Kind::Keys.head(epoch, &borsh::to_vec(keys).unwrap_or_default())
 }
 
-/// The exact length of that transaction for a party of `weight`; none for a party without shares,
-/// which has no keys to publish.
+/// The exact length in bytes of the transaction with a party's keys, for a party of `weight`. `None`
+/// for a party without shares, which has no keys to publish.
 #[must_use]
 pub fn keys_bytes(weight: usize, paths: usize) -> Option<usize> {
     // Header, party, whether there is a fast path, signature; per path one key.
@@ -123,7 +123,7 @@ impl SignedKeys {
         Self { party: identity.me, slow, fast, signature }
     }
 
-    /// Whose keys an encoded transaction claims to be, before anything in it is checked.
+    /// The party that an encoded transaction claims to be from. Nothing in it is checked yet.
     #[must_use]
     pub fn claimed_party(transaction: &[u8]) -> Option<Party> {
         borsh::from_slice(transaction.get(HEADER..HEADER + 4)?).ok()
@@ -132,7 +132,7 @@ impl SignedKeys {
     /// Checks that the party itself published these keys for this session.
     ///
     /// # Errors
-    /// If there is no such member, or the signature is not its own.
+    /// If the committee has no such member, or the signature is not its own.
     pub fn verify(&self, setup: &Setup) -> Result<(), KeysError> {
         let member = setup.members.get(self.party.index());
         let member = member.ok_or(KeysError::NotMember(self.party))?;
@@ -143,19 +143,19 @@ impl SignedKeys {
     }
 }
 
-/// Why blinded keys are nobody's.
+/// Why blinded keys are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
     /// The committee has no such party.
     #[error("{0} is not of this committee")]
     NotMember(Party),
-    /// Somebody else published them, or they are of another session.
+    /// The party did not sign them, or they are of another session.
     #[error("the signature on the blinded keys is not {0}'s")]
     Signature(Party),
 }
 
 fn statement(setup: &Setup, party: Party, slow: &BlindedKey, fast: Option<&BlindedKey>) -> Vec<u8> {
     let parts = (setup.keygen.digest(), party, slow, fast);
-    // Writing into memory does not fail.
+    // Writing into memory cannot fail.
     borsh::to_vec(&parts).unwrap_or_default()
 }

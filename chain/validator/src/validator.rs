@@ -1,4 +1,4 @@
-//! The machine: a participant and the engines that it needs, epoch after epoch.
+//! The machine: a participant and the engines it needs, for one epoch after the other.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -25,18 +25,19 @@ pub struct Validator<S: Keyed, E: Engine> {
     engines: Engines<E>,
     participant: Participant<S>,
     catch_up: CatchUp,
-    /// The parties that have left the epoch before, and those that have left this one already.
+    /// Parties that have left the epoch before (`left`), and parties that have already left this one
+    /// (`ahead`).
     left: BTreeSet<Party>,
     ahead: BTreeSet<Party>,
-    /// What no engine has ordered yet, and the epoch that it is for.
+    /// Transactions that no engine has ordered yet, with the epoch that they are for.
     submitted: Vec<(EpochId, Vec<u8>)>,
     halted: bool,
     outputs: VecDeque<Output<S, E>>,
 }
 
 impl<S: Keyed, E: Engine> Validator<S, E> {
-    /// A validator of a chain whose first epoch has this set-up. It goes on where its records end; there
-    /// are none in its first life, for which its journal was made.
+    /// A validator of a chain whose first epoch has this set-up. It continues where its records end. In
+    /// its first life, for which its journal was created, there are none.
     ///
     /// # Errors
     /// If the engine refuses its configuration, or the records are not this validator's.
@@ -74,19 +75,19 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         })
     }
 
-    /// This epoch's key, once it is fixed.
+    /// The key of this epoch, once it is fixed.
     #[must_use]
     pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
         self.participant.key()
     }
 
-    /// The beacon of the last epoch whose keys this party has.
+    /// The beacon of the last epoch for which this party has keys.
     #[must_use]
     pub fn beacon(&self) -> Option<&Beacon<S>> {
         self.participant.newest_beacon()
     }
 
-    /// The epoch whose engine orders blocks.
+    /// The epoch whose engine orders blocks now.
     #[must_use]
     pub const fn epoch(&self) -> EpochId {
         self.engines.current()
@@ -100,7 +101,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.effect(Effect::Tell(event));
     }
 
-    /// The engine or the keys of the next epoch are refused: there is no way on.
+    /// Stops the validator: the engine or the keys of the next epoch are refused.
     fn halt(&mut self, why: impl Into<HaltError>) {
         if !self.halted {
             self.halted = true;
@@ -108,8 +109,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// Carries outputs from part to part until all are at rest. The engine's are taken one by one,
-    /// so that what the beacon answers to a prefinalization leaves before the vote, or in it.
+    /// Passes outputs from part to part until none is left. The engine's outputs are taken one by one,
+    /// so that the beacon's answer to a prefinalization leaves before the vote, or in it.
     fn settle(&mut self, now: Instant) {
         self.follow(now);
         while !self.halted
@@ -125,7 +126,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// Carries out what the participant wants done.
+    /// Does what the participant wants done.
     fn follow(&mut self, now: Instant) {
         while !self.halted
             && let Some(output) = self.participant.poll()
@@ -159,7 +160,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// Makes the engine of an epoch, and says what it told the world in an earlier life.
+    /// Makes the engine of an epoch, and tells the participant what this engine sent in an earlier life.
     fn prepare(&mut self, now: Instant, setup: &Setup, first: Slot) {
         match self.engines.make(setup, &self.identity, first) {
             Ok(past) => {
@@ -170,7 +171,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// The next epoch is the current one.
+    /// Makes the next epoch the current one.
     fn enter(&mut self, now: Instant, setup: &Setup, first: Slot) {
         let epoch = setup.context.epoch;
         self.left = std::mem::take(&mut self.ahead);
@@ -178,7 +179,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.catch_up.enter(setup, E::QUORUM, first);
         self.engines.enter(now, epoch, first);
         self.let_the_old_be();
-        // What the engine before has not ordered; of its own epoch keys alone are of use still.
+        // Keep what the engine before has not ordered. Of its own epoch, only keys can still count.
         self.submitted.retain(|(of, one)| {
             *of >= epoch || of.next() == epoch && Kind::of(one) == Some(Kind::Keys)
         });
@@ -222,15 +223,15 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// What the engine of an epoch that is over finalizes behind its end is nobody's.
+    /// Ignores what the engine of a finished epoch finalizes behind the end of that epoch.
     fn finalized(&mut self, now: Instant, epoch: EpochId, slot: Slot, block: Option<Block>) {
         if epoch == self.engines.current() || slot <= self.participant.last() {
             self.participant.handle(now, participant::Input::Finalized { slot, block });
         }
     }
 
-    /// Takes the partial that came in a vote. If it is none, the slot takes the slow path as far as its
-    /// sender is needed.
+    /// Takes the partial that came in a vote. If it is not a partial, the slot takes the slow path, as
+    /// far as the sender's partial is needed.
     fn carried(&mut self, now: Instant, epoch: EpochId, from: Party, partial: &[u8]) {
         let beacon = self.participant.beacon(epoch);
         let longest = beacon.map_or(early::BYTES, |beacon| beacon.longest_message(from));
@@ -245,7 +246,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.participant.handle(now, participant::Input::Received { from, envelope });
     }
 
-    /// With one channel each message goes by itself.
+    /// With one channel, each message is sent separately.
     fn send(&mut self, to: Recipient<Party>, envelope: Envelope<(S, ())>) {
         let epoch = envelope.epoch();
         for message in envelope.into_messages() {
@@ -254,8 +255,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// Hands what the beacon released on a prefinalization to the engine, if its votes have room. Its
-    /// record of the vote then says what was released, and the beacon's own is left out.
+    /// Passes the beacon's answer to a prefinalization to the engine, if the engine's votes have room.
+    /// Then the engine's record of the vote says what was released, and the beacon's own record is left out.
     fn carry(&mut self, now: Instant, current: EpochId) {
         let mut record = None;
         while let Some(output) = self.participant.poll() {
@@ -280,13 +281,13 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.outputs.extend(record.map(kept));
     }
 
-    /// Whether this is a partial, and in the engine's vote now.
+    /// Whether this is a partial and the engine has put it into its vote.
     fn carries(&mut self, current: EpochId, envelope: &Envelope<(S, ())>) -> bool {
         let [OneOf::First(message @ ::beacon::Message::Partial { .. })] = envelope.messages()
         else {
             return false;
         };
-        // Writing into memory does not fail.
+        // Writing into memory cannot fail.
         let bytes = borsh::to_vec(message).unwrap_or_default();
         envelope.epoch() == current && self.engines.carry(current, bytes).is_ok()
     }
@@ -316,8 +317,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    /// Notes that a peer is in an epoch. When more than may be faulty are ahead, this party is behind; when
-    /// a quorum of the epoch before has left it, nobody needs its engine's votes any more.
+    /// Notes that a peer is in an epoch. If more parties are ahead than may be faulty, this party is
+    /// behind. If a quorum of the epoch before has left it, nobody needs votes of its engine any more.
     fn hears_of(&mut self, now: Instant, from: Party, epoch: EpochId) {
         let current = self.engines.current();
         if epoch > current {
@@ -386,7 +387,8 @@ const fn kept<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> 
     Output::Keep(Record::Participant(record))
 }
 
-/// What came in a vote. Points are costly to decode, so there must not be more than an honest party sends.
+/// Reads the partial of a vote. Points are costly to decode, so a length above that of an honest
+/// party's is refused first.
 fn read_carried<S: ::beacon::Scheme>(
     bytes: &[u8],
     longest: usize,

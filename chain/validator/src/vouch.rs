@@ -1,15 +1,16 @@
-//! What others say is final, for a party that is behind a boundary.
+//! What peers say is final, for a party that is behind a boundary.
 //!
 //! When the last slot of an epoch is final at most parties, they leave its engine. A party that is
-//! behind finds nobody any more that votes with it. Its peers tell it what their engines finalized. Less stake than
-//! [`Quorum::faulty_below`](engine::Quorum) is faulty, so what more stake than that says has been said by an
-//! honest party, whose engine decided it; all engines decide the same.
+//! behind then finds no peers that vote with it. Instead its peers tell it what their engines
+//! finalized. Less stake than [`Quorum::faulty_below`](engine::Quorum) is faulty. So if more stake than
+//! that says the same, an honest party said it, whose engine decided it, and all engines decide the same.
 //!
-//! One slot at a time, the next one in order, and of each peer its last answer: memory is bounded by one
-//! block for each peer.
+//! A party asks for one slot at a time, the next one in order, and keeps the last answer of each peer.
+//! So memory is bounded by one block for each peer.
 //!
-//! A party asks when it has heard of a later epoch for a while and has not got there by its engine's own
-//! messages (`CatchUp`). Answers come from memory: of the last slots, and of no more than their bytes allow.
+//! A party asks when it has heard of a later epoch for a while and has not got there by its engine's
+//! own messages (`CatchUp`). Answers come from memory: they cover the last slots only, within a limit
+//! in bytes.
 use std::collections::{BTreeMap, BTreeSet};
 
 use std::sync::Arc;
@@ -21,11 +22,11 @@ use weighted_rounding::Stake;
 
 use crate::setup::Setup;
 
-/// How many slots are remembered for parties that are behind.
+/// Number of slots that are remembered for parties that are behind.
 const SLOTS: usize = 4096;
-/// And how many bytes of transactions in them.
+/// Number of bytes of transactions in these slots.
 const BYTES: usize = 64 << 20;
-/// What a transaction costs beside its bytes: an empty one is not free.
+/// Bytes that a transaction counts in addition to its own, so that an empty one is not free.
 const OVERHEAD: usize = 32;
 
 /// The stakes that an epoch's engine counts.
@@ -36,7 +37,7 @@ pub struct Committee {
 }
 
 impl Committee {
-    /// Parties with these stakes, in their order, under an engine with this quorum.
+    /// Parties with these stakes, in their order, in an engine with this quorum.
     #[must_use]
     pub const fn new(stakes: Vec<Stake>, quorum: Quorum) -> Self {
         Self { stakes, quorum }
@@ -54,7 +55,7 @@ impl Committee {
         sum(parties.into_iter().filter_map(|party| self.stakes.get(party.index()).copied()))
     }
 
-    /// Whether one of them is honest.
+    /// Whether these parties hold so much stake that one of them is honest.
     fn is_more_than_faulty<'a>(&self, parties: impl IntoIterator<Item = &'a Party>) -> bool {
         self.stake(parties) > self.quorum.faulty(self.total())
     }
@@ -64,7 +65,7 @@ impl Committee {
     }
 }
 
-/// Collects what peers say of the next slot.
+/// Collects what peers say about the next slot.
 #[derive(Debug)]
 pub struct Vouchers {
     committee: Committee,
@@ -73,20 +74,20 @@ pub struct Vouchers {
 }
 
 impl Vouchers {
-    /// For this committee, of which less than a quorum's faulty stake may lie; `next` is the first slot that
-    /// is not final here.
+    /// For this committee, in which less than the quorum's faulty stake may lie. `next` is the first
+    /// slot that is not final here.
     #[must_use]
     pub const fn new(committee: Committee, next: Slot) -> Self {
         Self { committee, next, said: BTreeMap::new() }
     }
 
-    /// The slot to ask for.
+    /// The next slot to ask for.
     #[must_use]
     pub const fn next(&self) -> Slot {
         self.next
     }
 
-    /// All before this slot is final here, however that came.
+    /// All slots before `next` are final here, in whatever way.
     pub fn advance(&mut self, next: Slot) {
         if next > self.next {
             self.next = next;
@@ -94,7 +95,8 @@ impl Vouchers {
         }
     }
 
-    /// Takes what a peer says of a slot; what that makes final, the slot it was asked for and no other.
+    /// Takes what a peer says about a slot. Returns the block of the awaited slot if it is final by
+    /// that, where the inner `None` is a skipped slot. Answers about other slots are ignored.
     #[must_use]
     pub fn take(&mut self, from: Party, slot: Slot, block: Option<Block>) -> Option<Option<Block>> {
         if slot != self.next || self.committee.stake([&from]) == Stake::ZERO {
@@ -110,26 +112,26 @@ impl Vouchers {
     }
 }
 
-/// The total of all stakes does not overflow: the engine has counted it.
+/// The total of all stakes does not overflow, because the engine has counted it.
 fn sum(mut stakes: impl Iterator<Item = Stake>) -> Stake {
     stakes.try_fold(Stake::ZERO, Stake::checked_add).unwrap_or(Stake::new(u128::MAX))
 }
 
-/// When to ask, what to answer, and what comes of answers.
+/// Decides when to ask, what to answer, and what answers make final.
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     vouchers: Vouchers,
     /// The committee of the epoch before.
     before: Option<Committee>,
-    /// How long a later epoch is heard of before peers are asked, and between two questions.
+    /// How long a party hears of a later epoch before it asks, and the time between two questions.
     patience: Duration,
     ask_at: Option<Instant>,
-    /// Whether answers are expected, and of how many bytes of transactions at most.
+    /// Whether answers are expected, and the greatest number of bytes of transactions in one.
     asked: bool,
     longest: usize,
     order: BTreeMap<Slot, Option<Block>>,
     bytes: usize,
-    /// What each peer was answered last, and when.
+    /// The last slot for which each peer got an answer, and when.
     answered: BTreeMap<Party, (Slot, Instant)>,
 }
 
@@ -148,42 +150,42 @@ impl CatchUp {
         }
     }
 
-    /// The next epoch is the current one, and begins with this slot.
+    /// The next epoch becomes the current one, and begins with this slot.
     pub(crate) fn enter(&mut self, setup: &Setup, quorum: Quorum, first: Slot) {
         let next = Vouchers::new(Committee::of(setup, quorum), first);
         self.before = Some(std::mem::replace(&mut self.vouchers, next).committee);
         (self.ask_at, self.asked) = (None, false);
     }
 
-    /// A peer is in a later epoch, or says so: as long as that is heard, and no longer, peers are asked.
+    /// A peer is in a later epoch, or says so. The peers are asked only as long as this is heard.
     pub(crate) fn hears_of_later(&mut self, now: Instant) {
         self.ask_at.get_or_insert(now + self.patience);
     }
 
-    /// Whether one of them is honest, in this epoch.
+    /// Whether these parties hold so much stake of this epoch that one of them is honest.
     pub(crate) fn is_more_than_faulty(&self, parties: &BTreeSet<Party>) -> bool {
         self.vouchers.committee.is_more_than_faulty(parties)
     }
 
-    /// Whether they were a quorum of the epoch before.
+    /// Whether these parties were a quorum of the epoch before.
     pub(crate) fn is_quorum_before(&self, parties: &BTreeSet<Party>) -> bool {
         self.before.as_ref().is_some_and(|before| before.is_quorum(parties))
     }
 
-    /// When to ask, unless what would be answered has to wait.
+    /// When to ask. `None` if an answer would have to wait.
     pub(crate) fn asks_at(&self, limit: Option<Slot>) -> Option<Instant> {
         self.ask_at.filter(|_| limit.is_some_and(|limit| self.vouchers.next() < limit))
     }
 
-    /// The slot to ask for now.
+    /// The slot to ask for now, if it is time.
     pub(crate) fn ask(&mut self, now: Instant, limit: Option<Slot>) -> Option<Slot> {
         self.asks_at(limit).filter(|at| *at <= now)?;
         (self.ask_at, self.asked) = (None, true);
         Some(self.vouchers.next())
     }
 
-    /// What is final in the slot here, if that is remembered: for each peer once, and again after a while,
-    /// for an answer is much longer than its question.
+    /// What is final in the slot here, if it is remembered. Each peer gets an answer once, and again
+    /// after a while, because an answer is much longer than its question.
     pub(crate) fn answer(&mut self, now: Instant, to: Party, slot: Slot) -> Option<Option<Block>> {
         let block = self.order.get(&slot)?;
         if let Some((last, at)) = self.answered.get(&to)
@@ -196,7 +198,7 @@ impl CatchUp {
         Some(block.clone())
     }
 
-    /// As [`Vouchers::take`], if anything was asked. The next slot is asked for at once.
+    /// The same as [`Vouchers::take`], if anything was asked. The next slot is then asked for at once.
     pub(crate) fn take(
         &mut self,
         now: Instant,
@@ -213,7 +215,7 @@ impl CatchUp {
         Some(block)
     }
 
-    /// The slot is final here.
+    /// Notes that the slot is final here.
     pub(crate) fn ordered(&mut self, slot: Slot, block: Option<Block>) {
         self.vouchers.advance(slot.next());
         self.bytes = self.bytes.saturating_add(size(block.as_ref()));

@@ -1,4 +1,4 @@
-//! What goes into a validator and what comes out of it.
+//! The inputs and outputs of a validator.
 use ::beacon::Slot;
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
@@ -11,19 +11,19 @@ use crate::participant;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
 
-/// What validators send each other.
+/// The messages between validators.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Message<S: Keyed, M> {
-    /// Between engines of an epoch.
+    /// A message between engines of this epoch.
     Engine(EpochId, M),
-    /// Between beacons of an epoch.
+    /// A message between beacons of this epoch.
     Beacon(EpochId, #[borsh(bound(serialize = "", deserialize = ""))] ::beacon::Message<S>),
-    /// The sender hears of a later epoch, and misses what is final in this slot.
+    /// The sender is behind: it heard of a later epoch, and asks what is final in this slot.
     Ask {
         /// The first slot that is not final at the sender.
         slot: Slot,
     },
-    /// The answer: what is final at the sender.
+    /// The answer: what is final in the slot at the sender.
     Final {
         /// The slot that was asked for.
         slot: Slot,
@@ -32,24 +32,24 @@ pub enum Message<S: Keyed, M> {
     },
 }
 
-/// What is durable before what follows it leaves.
+/// A record. It must be durable before anything that follows it leaves.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Record<R> {
     /// Written by the engine of an epoch.
     Engine(EpochId, R),
-    /// Written by what stands around it.
+    /// Written by the participant around the engine.
     Participant(participant::Record),
 }
 
-/// Work for a pool.
+/// Work for a pool of threads.
 pub enum Job<S: Keyed, J> {
-    /// Signatures of an epoch's engine.
+    /// Checking signatures for an epoch's engine.
     Engine(EpochId, J),
-    /// Dealings, keys and partials.
+    /// Work on dealings, keys and partials.
     Participant(participant::Job<S>),
 }
 
-/// What came of a [`Job`].
+/// The result of a [`Job`].
 pub enum Verdict<S: Keyed, V> {
     /// Signatures of an epoch's engine were checked.
     Engine(EpochId, V),
@@ -57,15 +57,15 @@ pub enum Verdict<S: Keyed, V> {
     Participant(participant::Verdict<S>),
 }
 
-/// What happens to a validator.
+/// What the driver tells a validator.
 pub enum Input<S: Keyed, E: Engine> {
     /// The driver is ready.
     Start,
     /// A peer's message, from an authenticated link.
     Received {
-        /// The party at the other end of the link.
+        /// The peer at the other end of the link.
         from: Party,
-        /// The message, which nobody has looked into yet.
+        /// The message, not checked yet.
         message: Message<S, E::Message>,
     },
     /// A job that was asked for has ended.
@@ -74,25 +74,25 @@ pub enum Input<S: Keyed, E: Engine> {
     Tick,
 }
 
-/// What a validator wants done, in this order.
+/// What a validator wants done, in this order. See [`Effect`].
 pub type Output<S, E> = protocol::Output<Record<<E as Engine>::Record>, Effect<S, E>>;
 
-/// What a validator wants done, its records aside.
+/// What a validator wants done, except for its records.
 pub enum Effect<S: Keyed, E: Engine> {
-    /// Send this over authenticated links.
+    /// Send this message over authenticated links.
     Send {
         /// One party, or all others.
         to: Recipient<Party>,
-        /// What they are to receive.
+        /// The message to send.
         message: Message<S, E::Message>,
     },
-    /// Run this and bring the verdict back.
+    /// Run this job and return its verdict as [`Input::Checked`].
     Run(Job<S, E::Job>),
-    /// For logs, statistics and checkers.
+    /// Tell this to logs, statistics and checkers.
     Tell(Event<S>),
 }
 
-/// How this party's engine of an epoch starts, and goes on where its records of that epoch end.
+/// Starts this party's engine of an epoch. The engine continues where its records of that epoch end.
 ///
 /// # Errors
 /// If the engine refuses its configuration or its records.
@@ -100,7 +100,7 @@ pub type Begin<E> =
     fn(&Setup, &Identity, Vec<<E as Engine>::Record>) -> Result<(E, Past), StartError>;
 
 impl<S: Keyed, J: Work> Job<S, J> {
-    /// Does the work; see the parts for what is secret in it.
+    /// Does the work. Which secrets it uses is said at the two kinds of jobs.
     #[must_use]
     pub fn run(&self, identity: &Identity) -> Verdict<S, J::Verdict> {
         match self {

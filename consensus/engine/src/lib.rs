@@ -1,6 +1,6 @@
-//! What a chain asks of a consensus engine, in the words of the release contract.
+//! The interface between a chain and a consensus engine, in the terms of the release contract.
 //!
-//! | the engine says              | Jolteon               | Malachite                                 |
+//! | event of the engine          | Jolteon               | Malachite                                 |
 //! |------------------------------|-----------------------|-------------------------------------------|
 //! | slot, attempt                | round, 0              | height, round                             |
 //! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit in round 0              |
@@ -8,10 +8,10 @@
 //! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           |
 //! | the early partial travels    | beside the order vote | in the vote itself, see [`Engine::carry`] |
 //!
-//! An engine knows no beacon, and the beacon no engine: a validator hands the events of one to the other.
-//! Every event is reported with its slot and view; whether a partial may leave on it is for the contract
-//! to decide. What else must hold of an engine is played by `prefinal-engine-suite`: an engine's tests name its
-//! keys, read its messages and list the laws.
+//! An engine does not depend on the beacon, nor the beacon on an engine: a validator passes the events
+//! of one to the other. Every event is reported with its slot and view. The contract decides whether a
+//! partial may leave on it. The other promises of an engine are tested by `prefinal-engine-suite`: the
+//! tests of an engine name its keys, read its messages and list the laws.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -34,87 +34,87 @@ use weighted_rounding::Stake;
 
 pub use crate::pace::Pace;
 
-/// What travels, is stored or leaves as work: all of it plain data.
+/// Plain data that is sent, stored or passed on as work.
 pub trait Data: Clone + Debug + Send + Sync + 'static {}
 impl<T: Clone + Debug + Send + Sync + 'static> Data for T {}
 
 /// A member of an engine's committee.
 #[derive(Clone, Debug)]
 pub struct Member<K> {
-    /// What it signs with, as the others know it.
+    /// Public key that verifies its signatures.
     pub key: K,
-    /// What the engine counts for it. Zero is allowed.
+    /// Stake that the engine counts for it. Zero is allowed.
     pub stake: Stake,
 }
 
-/// What every engine is started with.
+/// Configuration that every engine is started with.
 #[derive(Clone, Debug)]
 pub struct Config<K> {
-    /// The chain and its epoch.
+    /// The chain and the epoch.
     pub context: Context,
-    /// Which member this engine is.
+    /// The member that this engine belongs to.
     pub me: Party,
-    /// All members, by party.
+    /// All members. The position in the list is the [`Party`].
     pub members: Vec<Member<K>>,
-    /// How long the engine waits for an attempt before it gives it up.
+    /// How long the engine waits in an attempt before it gives it up.
     pub timeout: Duration,
-    /// When the leader of a round proposes.
+    /// When the leader of a round may propose.
     pub pace: Pace,
-    /// Most bytes of transactions in a block.
+    /// Limit of the transactions in a block, in bytes.
     pub max_block_bytes: usize,
 }
 
-/// A consensus engine that orders transactions and tells the beacon what it needs to know.
+/// A consensus engine that orders transactions and reports the events that the beacon needs.
 pub trait Engine: Sized + Send + 'static {
-    /// What engines send each other.
+    /// Message between engines.
     type Message: Data + BorshSerialize + BorshDeserialize;
-    /// What must survive a crash.
+    /// Record that must survive a crash.
     type Record: Data + BorshSerialize + BorshDeserialize;
-    /// Work for a pool.
+    /// Work for a pool of threads.
     type Job: Work<Verdict = Self::Verdict> + Send + 'static;
-    /// What came of it.
+    /// Result of a job.
     type Verdict: Send + 'static;
 
     /// The attempt at a slot whose prefinalization releases a partial; `None` if the engine cannot tell.
     const FAST_ATTEMPT: Option<u32>;
-    /// Which share of the stake makes a value final, and which may be faulty. No threshold of a path that
-    /// releases on prefinalization may lie below it.
+    /// Which part of the stake makes a value final, and which part may be faulty. No path that releases
+    /// on prefinalization may have a threshold below it.
     const QUORUM: Quorum;
 
-    /// Takes one input.
+    /// Takes one input. Its outputs are then read with [`poll`](Self::poll).
     fn handle(&mut self, now: Instant, input: Input<Self>);
 
-    /// The next thing to do, in the order in which it must be done.
+    /// The next output. Outputs must be carried out in this order.
     fn poll(&mut self) -> Option<Output<Self>>;
 
-    /// When the engine wants to be handled again if nothing else happens first.
+    /// When the engine wants to be handled again, if nothing else happens before.
     fn wake_at(&self) -> Option<Instant>;
 
-    /// Offers what was released on the prefinalization that was polled last, before anything else is
-    /// polled. An engine that takes it stores and sends it as a part of that vote, and names it in
-    /// [`Past::released`] after a crash; one that does not gives it back.
+    /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
+    /// else is polled. An engine that takes the bytes stores and sends them as a part of that vote, and
+    /// reports them in [`Past::released`] after a crash. An engine that does not take them gives them back.
     ///
     /// # Errors
-    /// The bytes, if they have to travel on their own.
+    /// The bytes, if they must be sent separately.
     fn carry(&mut self, partial: Vec<u8>) -> Result<(), Vec<u8>> {
         Err(partial)
     }
 }
 
-/// How an engine starts.
+/// An engine that can be started from a configuration, a key and records.
 pub trait Launch: Engine {
-    /// What members are known by.
+    /// Public key of a member.
     type PublicKey: Data;
-    /// What this party signs with.
+    /// Secret key that this party signs with.
     type SecretKey;
-    /// Why it does not start.
+    /// Why the engine does not start.
     type StartError: Error;
 
-    /// An engine that goes on where its records end, and what it told the world before.
+    /// Starts an engine that continues where its records end. Also returns what it sent before.
     ///
     /// # Errors
-    /// If the configuration is none for this engine, the key is not this member's, or the records are not
-    /// what was written.
+    /// If the configuration is not valid for this engine, the key is not this member's, or the records
+    /// differ from what was written.
     fn start(
         config: Config<Self::PublicKey>,
         key: Self::SecretKey,
@@ -122,25 +122,25 @@ pub trait Launch: Engine {
     ) -> Result<(Self, Past), Self::StartError>;
 }
 
-/// What an engine told the world before it crashed, as far as its own records are the only ones of it.
+/// What an engine sent before it crashed, as far as only its own records tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
-    /// The latest view that was given up.
+    /// The latest view that it gave up.
     pub abandoned: Option<View>,
-    /// Prefinalizations that carried a partial.
+    /// Prefinalizations whose votes carried a partial: slot and value.
     pub released: Vec<(Slot, Value)>,
 }
 
-/// Work of an engine.
+/// A job of an engine.
 pub trait Work {
-    /// What comes of it.
+    /// The result of the job.
     type Verdict;
 
-    /// Does it.
+    /// Does the work.
     fn run(&self) -> Self::Verdict;
 }
 
-/// No work leaves the engine.
+/// For engines that give no work away.
 impl Work for Infallible {
     type Verdict = Self;
 
@@ -151,54 +151,55 @@ impl Work for Infallible {
 
 /// What happens to an engine.
 pub enum Input<E: Engine> {
-    /// Begin.
+    /// Start working.
     Start,
     /// A peer's message, from an authenticated link.
     Received {
         /// The peer.
         from: Party,
-        /// What it sent.
+        /// The message.
         message: E::Message,
     },
-    /// Please put this into a block.
+    /// A transaction that should be put into a block.
     Submit(Vec<u8>),
-    /// A job ended.
+    /// A job has ended with this verdict.
     Checked(E::Verdict),
-    /// A deadline passed.
+    /// A deadline has passed, see [`Engine::wake_at`].
     Tick,
 }
 
-/// What an engine wants done, in this order.
+/// What an engine wants done, in this order. See [`Effect`].
 pub type Output<E> = protocol::Output<<E as Engine>::Record, Effect<E>>;
 
-/// What an engine wants done, its records aside.
+/// What an engine wants done, except for its records.
 pub enum Effect<E: Engine> {
-    /// Send this.
+    /// Send this message.
     Send {
-        /// To whom.
+        /// One party, or all others.
         to: Recipient<Party>,
-        /// What.
+        /// The message to send.
         message: E::Message,
     },
-    /// Run this and bring the verdict back.
+    /// Run this job and return its verdict as [`Input::Checked`].
     Run(E::Job),
     /// This party is about to cast the vote that makes the value final once enough parties cast it.
     Prefinalized {
-        /// Whose value. If the vote is for a descendant and only implies this slot, it is not the view's.
+        /// The slot of the value. If the vote is for a descendant and only implies this slot, it
+        /// differs from the view's slot.
         slot: Slot,
-        /// Where the vote is cast.
+        /// The view in which the vote is cast.
         view: View,
-        /// For what.
+        /// The value that the vote is for.
         value: Value,
     },
-    /// What travelled in a peer's vote, see [`Engine::carry`]. The engine checked who sent it, nothing else.
+    /// Bytes that a peer's vote carried, see [`Engine::carry`]. The engine has checked only who sent them.
     Carried {
-        /// Whose vote it was.
+        /// The party whose vote it was.
         from: Party,
         /// The bytes.
         partial: Vec<u8>,
     },
-    /// The slot is over for good, with this block or without one. Every slot, ascending.
+    /// The slot is final, with this block or without one. Every slot is reported, in ascending order.
     Finalized {
         /// The slot.
         slot: Slot,
@@ -210,22 +211,22 @@ pub enum Effect<E: Engine> {
         /// The view.
         view: View,
     },
-    /// A peer did wrong, in words.
+    /// A peer did wrong; the fault is described in words.
     Accused {
-        /// Who.
+        /// The peer.
         party: Party,
-        /// What.
+        /// The fault.
         fault: String,
     },
-    /// An input led to nothing though it should have, in words.
+    /// An input had no effect though it should have had one; described in words.
     Refused(String),
 }
 
-/// What was ordered.
+/// A block that was ordered.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Block {
-    /// Its name.
+    /// The value that names the block.
     pub value: Value,
-    /// What is in it.
+    /// Its transactions, in their order.
     pub transactions: Vec<Arc<[u8]>>,
 }

@@ -1,31 +1,31 @@
-//! When the leader of a round proposes: a pause in each round, or a time for each.
+//! When the leader of a round proposes: after a pause in each round, or at a fixed time for each.
 use core::time::Duration;
 
 use protocol::Instant;
 
-/// When the leader of a round proposes: not before a pause in it, and not before the round is due.
+/// When the leader of a round proposes: after a pause in the round, and when the round is due.
 ///
 /// ```text
 /// max(entered + pause, min(entered + period, START + (before + round − 1) · period))
 /// ```
-/// With a period rounds come at their times, and one after the other without a pause while they are
-/// behind. A clock that starts again from zero, after a restart, is behind by all earlier rounds: then
-/// they come a period apart. Both zero: as fast as the network.
+/// With a period, rounds start at their due times. While they are behind, they follow one after the
+/// other without a pause. A clock that starts again from zero after a restart is behind by all earlier
+/// rounds; then rounds come one period apart. With both at zero, rounds are as fast as the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// From entering the round.
+    /// Pause after the round was entered.
     pub pause: Duration,
-    /// From round to round.
+    /// Time from the start of one round to the next.
     pub period: Duration,
-    /// Rounds that are due before the engine's first: those of earlier epochs.
+    /// Number of rounds that are due before the engine's first round: the rounds of earlier epochs.
     pub before: u64,
 }
 
 impl Pace {
-    /// As fast as the network.
+    /// No pause and no period: as fast as the network.
     pub const NONE: Self = Self { pause: Duration::ZERO, period: Duration::ZERO, before: 0 };
 
-    /// When to propose in a round, which counts from one, that was entered at `entered`.
+    /// The time to propose in a round that was entered at `entered`. Rounds count from one.
     #[must_use]
     pub fn proposes_at(&self, entered: Instant, round: u64) -> Instant {
         let before = self.before.saturating_add(round).saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Jolteon in the words of a chain: a round is a slot and its only view.
+//! Jolteon as an `Engine`: a round is a slot, and the slot's only view.
 
 use std::sync::Arc;
 use std::vec::Vec;
@@ -30,7 +30,7 @@ impl Launch for Jolteon {
         let mut past = Past::default();
         for record in records {
             if let Record::Safety(promises) = &record {
-                // Without keys there was no beacon to write down what was given up.
+                // Before there are keys, there is no beacon that could record the views that were given up.
                 past.abandoned = past.abandoned.max(Some(view(promises.safety.highest_timeout())));
             }
             promised.apply(record);

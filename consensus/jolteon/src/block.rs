@@ -1,13 +1,13 @@
 //! Rounds, blocks and their names.
 //!
-//! A block's identity is the hash of its header; the header holds the hash of the payload. So the
-//! payload is hashed once on arrival and the identity stays cheap afterwards. The certificate of the
-//! parent is *not* part of the identity: two parties may hold certificates of one parent with
-//! different signers, and that must not make two blocks of one.
+//! A block's identity is the hash of its header, and the header holds the hash of the payload. So the
+//! payload is hashed once on arrival, and the identity is cheap afterwards. The certificate of the
+//! parent is *not* part of the identity: two parties may hold certificates of one parent with different
+//! signers, and these must not make two blocks out of one.
 //!
 //! `id = H(context, round, parent, parent round, author, payload)`, `payload = H(H(tx₁), H(tx₂), …)`
 //!
-//! Elsewhere: what makes a block justified (`message`), what makes it final (`tree`, `engine`).
+//! See also `message` (what makes a block justified), `tree` and `engine` (what makes it final).
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crypto_core::access::Party;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// Bytes that a transaction takes beyond its own, in a block's encoding.
+/// Bytes that a transaction takes in a block's encoding in addition to its own.
 const LENGTH_PREFIX: usize = 4;
 
 /// One attempt at a block. Rounds start at 1; round 0 is the genesis block's.
@@ -109,7 +109,7 @@ impl fmt::Display for BlockId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TransactionId([u8; 32]);
 
-/// Bytes that the engine orders and never reads. Cheap to clone; hashed once, when it comes in.
+/// Bytes that the engine orders and never interprets. Cheap to clone; hashed once, on arrival.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transaction {
     id: TransactionId,
@@ -132,7 +132,7 @@ impl Transaction {
         &self.bytes
     }
 
-    /// What it takes in a block.
+    /// Bytes that it takes in a block.
     pub(crate) fn encoded_len(&self) -> usize {
         self.bytes.len().saturating_add(LENGTH_PREFIX)
     }
@@ -150,7 +150,7 @@ impl BorshSerialize for Transaction {
 
 impl BorshDeserialize for Transaction {
     fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
-        // Reads in bounded steps, whatever length is claimed.
+        // Reads in bounded steps, whatever length the bytes claim.
         Vec::<u8>::deserialize_reader(reader).map(Self::new)
     }
 }
@@ -172,7 +172,7 @@ pub struct Block {
     payload: Vec<Transaction>,
 }
 
-/// The payload is not the one that the header names.
+/// The payload does not have the hash that the header names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("payload of the block of {round} does not hash to what its header says")]
 pub struct PayloadMismatch {
@@ -211,20 +211,20 @@ impl Block {
         self.parent_round
     }
 
-    /// The leader who proposed it.
+    /// The leader that proposed it.
     #[must_use]
     pub const fn author(&self) -> Party {
         self.author
     }
 
-    /// What it adds.
+    /// The transactions that it adds.
     #[must_use]
     pub fn payload(&self) -> &[Transaction] {
         &self.payload
     }
 
-    /// Its identity in a committee's context. Says nothing about the payload before
-    /// [`Block::check_payload`] has.
+    /// Its identity in a committee's context. The identity says nothing about the payload until
+    /// [`Block::check_payload`] has passed.
     #[must_use]
     pub fn id(&self, context: &[u8; 32]) -> BlockId {
         let hash = Sha256::new()
@@ -241,7 +241,7 @@ impl Block {
     /// Checks that the payload is the one that the identity stands for.
     ///
     /// # Errors
-    /// [`PayloadMismatch`] if it is another.
+    /// [`PayloadMismatch`] if it is another payload.
     pub fn check_payload(&self) -> Result<(), PayloadMismatch> {
         if hash_payload(&self.payload) == self.payload_hash {
             Ok(())
@@ -250,7 +250,7 @@ impl Block {
         }
     }
 
-    /// Bytes of the payload as encoded.
+    /// Length of the encoded payload in bytes.
     pub(crate) fn payload_len(&self) -> usize {
         self.payload.iter().map(Transaction::encoded_len).fold(0, usize::saturating_add)
     }
@@ -265,7 +265,7 @@ fn hash_payload(payload: &[Transaction]) -> [u8; 32] {
         .into()
 }
 
-/// The block that all chains of a committee's context start from; nobody proposed it.
+/// The block that all chains of a committee's context start from. Nobody proposed it.
 pub(crate) fn genesis(context: &[u8; 32]) -> BlockId {
     let hash = Sha256::new().chain_update(b"prefinal/jolteon/v1/genesis").chain_update(context);
     BlockId(hash.finalize().into())

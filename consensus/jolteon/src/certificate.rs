@@ -1,4 +1,4 @@
-//! What a quorum has said, in one signature.
+//! Certificates: statements of a quorum, in one signature.
 //!
 //! | certificate | statement that was signed          | by                                    |
 //! |-------------|------------------------------------|---------------------------------------|
@@ -6,11 +6,11 @@
 //! | order       | "order", round, block              | a quorum, the same statement          |
 //! | TC          | "timeout", round, my QC's round    | a quorum, one statement per QC round  |
 //!
-//! Signatures are BLS multi-signatures with a bitmap of the signers; stake is counted exactly
-//! (`crypto_core::certificate`). The genesis block is certified by nobody, hence
+//! Signatures are BLS multi-signatures with a bitmap of the signers. Stake is counted exactly
+//! (`crypto_core::certificate`). Nobody certifies the genesis block, so it has
 //! [`QuorumCertificate::genesis`].
 //!
-//! Elsewhere: how single votes become certificates (`collector`, `job`).
+//! See also `collector` and `job`, which turn single votes into certificates.
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -28,7 +28,7 @@ const VOTE: Domain = Domain::new("jolteon vote");
 const ORDER: Domain = Domain::new("jolteon order vote");
 pub(crate) const TIMEOUT: Domain = Domain::new("jolteon timeout");
 
-/// What a party may say about a block. It may say each of them about one block a round.
+/// A statement of a party about a block. A party may make each statement about one block in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub enum Stage {
     /// "I propose it."
@@ -40,7 +40,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// What a party signs [`Replicas::statement`] under when it says so.
+    /// The domain under which a party signs [`Replicas::statement`] for this stage.
     #[must_use]
     pub const fn domain(self) -> Domain {
         match self {
@@ -51,15 +51,15 @@ impl Stage {
     }
 }
 
-/// Context, round, round of the signer's highest QC: 48 bytes.
+/// The signed bytes of a timeout: context, round, round of the signer's highest QC: 48 bytes.
 pub(crate) fn timeout_statement(committee: &Replicas, round: Round, qc: Round) -> Vec<u8> {
     [&committee.context()[..], &round.get().to_be_bytes(), &qc.get().to_be_bytes()].concat()
 }
 
-/// Why a certificate proves nothing.
+/// Why a certificate is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CertificateError {
-    /// A certificate that its signers cannot have had when they timed out.
+    /// The timeout names a certificate that its signers cannot have had when they timed out.
     #[error("timeout of {round} with a certificate of {qc}")]
     FromTheFuture {
         /// The round that timed out.
@@ -67,13 +67,13 @@ pub enum CertificateError {
         /// The round of the certificate.
         qc: Round,
     },
-    /// Nobody certifies the genesis block, and nobody certifies another block without signing.
+    /// An unsigned certificate of another block than genesis, or a signed one of genesis.
     #[error("certificate of {round} is unsigned, or genesis is signed")]
     Genesis {
-        /// Its round.
+        /// The round of the certificate.
         round: Round,
     },
-    /// The signers are not a quorum that signed.
+    /// The signers are not a quorum, or the signature is not theirs.
     #[error(transparent)]
     Quorum(#[from] certificate::CertificateError),
 }
@@ -88,7 +88,7 @@ pub struct QuorumCertificate {
     pub round: Round,
     /// The block.
     pub block: BlockId,
-    /// The votes; none for the genesis block.
+    /// The votes; `None` for the genesis block.
     pub votes: Option<MultiSignature>,
 }
 
@@ -99,12 +99,12 @@ impl QuorumCertificate {
         Self { round: Round::GENESIS, block: committee.genesis(), votes: None }
     }
 
-    /// Who vouches for having the block.
+    /// The signers, which vouch that they have the block.
     pub(crate) fn signers(&self) -> impl Iterator<Item = Party> + '_ {
         self.votes.iter().flat_map(|votes| votes.signers.iter())
     }
 
-    /// Bitmap and stake, without algebra.
+    /// Checks bitmap and stake, without algebra.
     pub(crate) fn check_shape(&self, committee: &Replicas) -> Result<(), CertificateError> {
         let genesis = self.round == Round::GENESIS;
         match &self.votes {
@@ -135,9 +135,9 @@ impl QuorumCertificate {
 pub struct TimeoutCertificate {
     /// The round.
     pub round: Round,
-    /// Who had a highest QC of which round.
+    /// The signers, grouped by the round of their highest QC.
     pub timeouts: BTreeMap<Round, Signers>,
-    /// The sum of what they signed.
+    /// The sum of the signatures.
     pub signature: Signature,
 }
 
@@ -148,7 +148,7 @@ impl TimeoutCertificate {
         self.timeouts.keys().next_back().copied().unwrap_or_default()
     }
 
-    /// Bitmaps, rounds and stake, without algebra.
+    /// Checks bitmaps, rounds and stake, without algebra.
     pub(crate) fn check_shape(&self, committee: &Replicas) -> Result<(), CertificateError> {
         let round = self.round;
         if let Some(&qc) = self.timeouts.keys().find(|qc| **qc >= round) {
@@ -158,7 +158,7 @@ impl TimeoutCertificate {
         Ok(())
     }
 
-    /// Checks everything: one statement per QC round.
+    /// Checks everything. There is one statement for each QC round.
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.

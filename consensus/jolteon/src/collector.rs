@@ -1,14 +1,14 @@
-//! Votes until they are certificates.
+//! Collects votes until they are certificates.
 //!
-//! A vote costs nothing on arrival: it is stored unchecked, one per party and round. When those that
-//! agree hold a quorum of stake they leave together to be summed and checked. If the sum fails the
-//! culprits' votes are struck out, the others are known to be good, and the next quorum may form. A
-//! party that has spoiled a sum is a suspect: its votes count only after a check of their own.
+//! A vote costs nothing on arrival: it is stored unchecked, one per party and round. When votes that
+//! agree hold a quorum of stake, they are summed and checked together. If the sum fails, the culprits'
+//! votes are struck out, the others are known to be valid, and the next quorum may form. A party that
+//! has spoiled a sum is a suspect: its votes count only after each was checked alone.
 //!
 //! The same collector counts votes (choice: block), order votes (block) and timeouts (round of the
 //! sender's highest QC; there all choices count together).
 //!
-//! Elsewhere: the check (`job`), the accusation (`verdict`).
+//! See also `job` (the check) and `verdict` (the accusation).
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -27,7 +27,8 @@ pub(crate) struct Collector<C> {
 #[derive(Debug)]
 struct Tally<C> {
     ballots: BTreeMap<Party, Ballot<C>>,
-    /// What the ballots that count add up to, kept along so that a vote costs no walk over all.
+    /// The stake of the counting ballots, by choice. It is kept up to date, so that a vote needs no
+    /// walk over all.
     stake: BTreeMap<C, u128>,
     state: State,
 }
@@ -52,13 +53,13 @@ struct Ballot<C> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Not checked, and nobody has a reason to.
+    /// Not checked, and there is no reason to.
     Stored,
-    /// A suspect's: counts after its check.
+    /// From a suspect: counts after its check.
     Suspected,
-    /// Known to be good.
+    /// Known to be valid.
     Verified,
-    /// Known to be bad. Keeps its place, so that the party cannot vote again.
+    /// Known to be invalid. It keeps its place, so that the party cannot vote again.
     Rejected,
 }
 
@@ -78,14 +79,14 @@ pub(crate) struct Cast<C> {
     pub(crate) standing: Standing,
 }
 
-/// What became of a vote.
+/// What was done with a vote.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Added<C> {
     /// It is counted as far as its standing allows.
     Stored,
     /// The party has voted before, or the certificate is there already.
     Ignored,
-    /// The party has voted for something else before, and this is the first we hear of it.
+    /// The party has voted for something else before, and this is the first such vote.
     Contradicts(C, Signature),
 }
 
@@ -115,8 +116,8 @@ impl<C: Copy + Ord> Collector<C> {
         if tally.state == State::Closed { Added::Ignored } else { Added::Stored }
     }
 
-    /// The votes for choices that `agree`, if they hold a quorum and nothing is under way. They count
-    /// as being checked from now on.
+    /// The votes for choices that `agree`, if they hold a quorum and no sum is being checked. From now
+    /// on they count as being checked.
     pub(crate) fn quorum(
         &mut self,
         round: Round,
@@ -133,19 +134,19 @@ impl<C: Copy + Ord> Collector<C> {
         Some(tally.countable(agree))
     }
 
-    /// A certificate of this round is being computed from the votes.
+    /// Whether a certificate of this round is being computed from the votes.
     pub(crate) fn is_checking(&self, round: Round) -> bool {
         self.rounds.get(&round).is_some_and(|tally| tally.state == State::Checking)
     }
 
-    /// The sum was good, or the certificate came from elsewhere.
+    /// Notes that the certificate is there: the sum was valid, or the certificate came from another party.
     pub(crate) fn close(&mut self, round: Round) {
         if let Some(tally) = self.rounds.get_mut(&round) {
             tally.state = State::Closed;
         }
     }
 
-    /// The sum of the votes of `parties` was bad because of `culprits`.
+    /// Notes that the sum of the votes of `parties` was invalid because of `culprits`.
     pub(crate) fn strike(
         &mut self,
         round: Round,
@@ -156,13 +157,13 @@ impl<C: Copy + Ord> Collector<C> {
             self.settle(round, party, !culprits.contains(&party));
         }
         let Some(tally) = self.rounds.get_mut(&round) else { return };
-        // A sum without culprits that fails would fail again.
+        // A failing sum without culprits would fail again.
         if tally.state == State::Checking && !culprits.is_empty() {
             tally.state = State::Open;
         }
     }
 
-    /// One vote was checked by itself. Returns what it was for.
+    /// Notes that one vote was checked alone. Returns its choice.
     pub(crate) fn settle(&mut self, round: Round, party: Party, good: bool) -> Option<C> {
         let tally = self.rounds.get_mut(&round)?;
         let ballot = tally.ballots.get_mut(&party)?;

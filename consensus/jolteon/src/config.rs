@@ -1,11 +1,11 @@
-//! Who takes part and on what terms.
+//! The committee: members, stake, quorums and leaders.
 //!
 //! A quorum is *more than two thirds of the stake*, counted exactly: `q = X − ⌈X/3⌉ + 1` is the least
 //! integer above `2X/3` and cannot overflow. Two quorums share more than a third, hence an honest
-//! party. Every signature is over the committee's *context*, a hash of chain, epoch and all members
-//! with their stake, so that nothing said in one committee counts in another.
+//! party. Every signature is on the committee's *context*, a hash of chain, epoch and all members with
+//! their stake. So a statement made in one committee does not count in another.
 //!
-//! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
+//! Stake tables are in `node`. Stake as weights is in `weighted_rounding`; the engine never rounds.
 use core::time::Duration;
 
 use ::engine::Pace;
@@ -21,34 +21,34 @@ use weighted_rounding::Stake;
 
 use crate::block::{BlockId, Round, genesis};
 
-/// Most members a committee may have.
+/// Largest number of members of a committee.
 pub const MAX_MEMBERS: usize = 1 << 16;
 
-/// A party as the others know it: by a key whose proof of possession is checked, for keys are summed.
+/// A member. The proof of possession of its key is checked, because keys are added up.
 pub type Member = ::engine::Member<Verified<PublicKey>>;
 
-/// What an engine is started with.
+/// Configuration that an engine is started with.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The chain and its epoch.
+    /// The chain and the epoch.
     pub context: Context,
-    /// Which member this engine is.
+    /// The member that this engine belongs to.
     pub me: Party,
-    /// All members, by party.
+    /// All members. The position in the list is the [`Party`].
     pub members: Vec<Member>,
-    /// How long a round may take from its leader's proposal, when the one before it succeeded. Each
-    /// failed round doubles it.
+    /// How long a round may take from its leader's proposal, if the round before succeeded. Each failed
+    /// round doubles it.
     pub timeout: Duration,
-    /// When a leader proposes.
+    /// When a leader may propose.
     pub pace: Pace,
     /// How long a certified block may be missing before its signers are asked for it.
     pub fetch_after: Duration,
-    /// Most bytes of payload in a block.
+    /// Limit of the payload of a block, in bytes.
     pub max_block_bytes: usize,
 }
 
 impl Config {
-    /// A configuration with usual terms: one second a round, no pause, blocks of 4 MiB.
+    /// A configuration with default settings: timeout one second, no pause, blocks of 4 MiB.
     #[must_use]
     pub const fn new(context: Context, me: Party, members: Vec<Member>) -> Self {
         Self {
@@ -63,45 +63,45 @@ impl Config {
     }
 }
 
-/// Why no engine can be started from a configuration.
+/// Why an engine cannot be started from a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// Nobody takes part, or too many.
+    /// The committee has no members, or too many.
     #[error("committee has {got} members, it needs 1 to {MAX_MEMBERS}")]
     Size {
-        /// How many it has.
+        /// Number of members.
         got: usize,
     },
-    /// The members cannot count stake together.
+    /// The members do not make an electorate: their stakes or keys are refused.
     #[error(transparent)]
     Electorate(#[from] ElectorateError),
-    /// The engine is not in the committee.
+    /// The engine's party is not in the committee.
     #[error("{me} is not among the {members} members")]
     NotAMember {
-        /// Who the engine is to be.
+        /// The engine's party.
         me: Party,
-        /// How many members there are.
+        /// Number of members.
         members: usize,
     },
-    /// The secret key is another member's, or nobody's.
+    /// The secret key is another member's, or no member's.
     #[error("secret key does not belong to {me}")]
     WrongKey {
-        /// Who the engine is to be.
+        /// The engine's party.
         me: Party,
     },
-    /// A round would end as it begins.
+    /// The timeout is zero, so a round would end when it begins.
     #[error("timeout is zero, a round takes time")]
     Timeout,
-    /// Blocks could carry nothing, or more than a frame.
+    /// The limit of a block is zero, or more than fits in a frame.
     #[error("max_block_bytes is {got}, it must be 1 to {most}", most = u32::MAX)]
     BlockBytes {
-        /// What was asked for.
+        /// The limit that was asked for.
         got: usize,
     },
 }
 
-/// The parties that run the engine: their keys and stakes, and the context that they sign under. Shared by
-/// the engine and its jobs.
+/// The members of a committee: their keys and stakes, and the context that they sign. The engine and
+/// its jobs share it.
 #[derive(Clone, Debug)]
 pub struct Replicas {
     context: [u8; 32],
@@ -110,10 +110,10 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// Checks the members and computes what follows from them.
+    /// Checks the members and computes context, quorum and leaders.
     ///
     /// # Errors
-    /// [`ConfigError`] says which member is at fault.
+    /// [`ConfigError`] says what is wrong.
     pub fn new(context: &Context, members: Vec<Member>) -> Result<Self, ConfigError> {
         let size = members.len();
         if size == 0 || size > MAX_MEMBERS {
@@ -136,7 +136,7 @@ impl Replicas {
         Ok(Self { context: hash.finalize().into(), electorate, leaders })
     }
 
-    /// What every digest of this committee starts from.
+    /// The committee's context. Every digest starts with it.
     #[must_use]
     pub const fn context(&self) -> &[u8; 32] {
         &self.context
@@ -148,20 +148,20 @@ impl Replicas {
         genesis(&self.context)
     }
 
-    /// What a member signs about a block: context, round, block, 72 bytes. What it says about the block is
-    /// told by the domain that it signs under, [`Stage::domain`](crate::Stage::domain).
+    /// The bytes that a member signs about a block: context, round, block, 72 bytes. The domain of the
+    /// signature says what the member states about the block, see [`Stage::domain`](crate::Stage::domain).
     #[must_use]
     pub fn statement(&self, round: Round, block: BlockId) -> Vec<u8> {
         [&self.context[..], &round.get().to_be_bytes(), &block.to_bytes()].concat()
     }
 
-    /// How many members there are.
+    /// Number of members.
     #[must_use]
     pub const fn size(&self) -> usize {
         self.electorate.len()
     }
 
-    /// All stake.
+    /// The stake of all members.
     #[must_use]
     pub const fn total(&self) -> Stake {
         Stake::new(self.electorate.total())
@@ -179,20 +179,20 @@ impl Replicas {
         self.electorate.elector(party)
     }
 
-    /// The members as their certificates see them.
+    /// The electorate of these members, which checks certificates.
     #[must_use]
     pub const fn electorate(&self) -> &Electorate<MinSig> {
         &self.electorate
     }
 
-    /// Whose turn it is: members with stake take rounds in turn.
+    /// The leader of a round. Members with stake take turns.
     #[must_use]
     pub fn leader(&self, round: Round) -> Option<Party> {
         let turn = round.get().checked_rem(u64::try_from(self.leaders.len()).ok()?)?;
         self.leaders.get(usize::try_from(turn).ok()?).copied()
     }
 
-    /// These members as a bitmap; strangers are left out.
+    /// These members as a bitmap. Parties that are no members are left out.
     pub(crate) fn signers(&self, parties: impl IntoIterator<Item = Party>) -> Signers {
         let members = parties.into_iter().filter(|party| self.member(*party).is_some());
         Signers::new(self.size(), members).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The engine as a [`Machine`]: its state, what goes in and what comes out.
+//! The engine as a [`Machine`]: its state, inputs and outputs.
 //!
 //! ```text
 //!  leader     ──proposal──▶ all                        1 delay
@@ -7,12 +7,12 @@
 //!  next leader ─proposal──▶ ...   as soon as it has the QC
 //! ```
 //!
-//! Own messages are not sent to oneself; they take effect in the step that makes them. `Keep`
-//! precedes everything that depends on it: for an order vote the order is `Keep`, `Prefinalized`,
-//! `Send`, so that a partial that rides with the vote is never out without the promise behind it.
+//! A party does not send messages to itself; they take effect in the step that makes them. `Keep` comes
+//! before everything that depends on it. For an order vote the order is `Keep`, `Prefinalized`, `Send`.
+//! So a partial that travels with the vote never leaves without the promise behind it.
 //!
-//! Elsewhere: rounds and promises (`round`), messages (`receive`), job results (`verdict`), what is
-//! certified and final (`finality`).
+//! See also `round` (rounds and promises), `receive` (messages), `verdict` (results of jobs) and
+//! `finality` (what is certified and final).
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -35,71 +35,71 @@ use crate::records::{Promises, Record, Records};
 use crate::safety::Safety;
 use crate::tree::{Point, Tree};
 
-/// What happens to the engine.
+/// What the driver tells the engine.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Begin. What comes before it is ignored.
+    /// Start working. Inputs before it are ignored, except submitted transactions.
     Start,
-    /// A message came in.
+    /// A message arrived.
     Received {
-        /// Who sent it, as the link knows.
+        /// The sender, as the link knows it.
         from: Party,
         /// The message.
         message: Message,
     },
-    /// Please put this into a block. See [`Jolteon::may_submit`] for what is taken.
+    /// A transaction that should be put into a block. See [`Jolteon::may_submit`] for the limits.
     Submit(Transaction),
-    /// A job is done.
+    /// A job has ended with this verdict.
     Checked(Verdict),
-    /// [`Machine::wake_at`] is reached.
+    /// The time of [`Machine::wake_at`] has come.
     Tick,
 }
 
-/// What the engine wants done, in this order.
+/// What the engine wants done, in this order. See [`Effect`].
 pub type Output = protocol::Output<Record, Effect>;
 
-/// What the engine wants done, its records aside.
+/// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Send this.
+    /// Send this message.
     Send {
-        /// To whom.
+        /// One party, or all others.
         to: Recipient<Party>,
-        /// What.
+        /// The message to send.
         message: Message,
     },
-    /// Compute this and bring back the verdict.
+    /// Run this job and return its verdict as [`Input::Checked`].
     Check(Job),
-    /// This party order-votes the block; the vote is the next `Send`. At most once per round,
-    /// ascending, and never for ancestors that become final with the block.
+    /// This party order-votes the block; the vote is the next `Send`. This is reported at most once per
+    /// round, in ascending order, and never for ancestors that become final with the block.
     Prefinalized {
         /// The round.
         round: Round,
         /// The block.
         block: BlockId,
     },
-    /// The round is over for good, with this block or without one. Every round, ascending.
+    /// The round is final, with this block or without one. Every round is reported, in ascending order.
     Finalized {
         /// The round.
         round: Round,
         /// Its block; `None` if the round was skipped.
         block: Option<Block>,
     },
-    /// This party signs a timeout of the round: it will not prefinalize this round or an earlier one.
+    /// This party signs a timeout of the round: it will not prefinalize in this round or an earlier one.
     Abandoned {
         /// The round.
         round: Round,
     },
     /// A party did wrong.
     Accuse {
-        /// Who.
+        /// The party.
         party: Party,
-        /// What.
+        /// The fault, with evidence if there is any.
         fault: Fault,
     },
 }
 
-/// Why a transaction is not taken.
+/// Why a transaction is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// It would not fit into any block.
@@ -108,12 +108,12 @@ pub enum SubmitError {
     /// Too many of this party's transactions wait already.
     #[error("no room for {bytes} bytes, too many transactions wait")]
     Full {
-        /// What it would take.
+        /// Bytes that it would take in a block.
         bytes: usize,
     },
 }
 
-/// What a job in flight will be used for.
+/// The purpose of a job that is running.
 #[derive(Debug)]
 pub(crate) enum Pending {
     /// Votes of a quorum.
@@ -128,7 +128,7 @@ pub(crate) enum Pending {
     Evidence { party: Party, equivocation: Box<Equivocation> },
 }
 
-/// In which collector a ballot is.
+/// The collector that a ballot is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BallotKind {
     Vote,
@@ -136,7 +136,7 @@ pub(crate) enum BallotKind {
     Timeout,
 }
 
-/// A proposal that was seen, to notice a second one.
+/// A proposal that was seen. A second one in the same round is then noticed.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) said: Signed,
@@ -152,7 +152,7 @@ pub struct Jolteon {
     pub(crate) max_block_bytes: usize,
     pub(crate) started: bool,
     pub(crate) safety: Safety,
-    /// The highest certificate.
+    /// The highest quorum certificate.
     pub(crate) qc: QuorumCertificate,
     /// The highest timeout certificate.
     pub(crate) tc: Option<TimeoutCertificate>,
@@ -166,7 +166,7 @@ pub struct Jolteon {
     pub(crate) proposals: BTreeMap<Round, Seen>,
     /// Blocks with a verified certificate, of recent rounds.
     pub(crate) certified: BTreeMap<Round, BlockId>,
-    /// The timeout of this round, to be sent again.
+    /// This round's timeout of this party, which is sent again.
     pub(crate) timeout: Option<Timeout>,
     pub(crate) suspects: BTreeSet<Party>,
     pub(crate) jobs: BTreeMap<Fingerprint, Pending>,
@@ -174,10 +174,10 @@ pub struct Jolteon {
 }
 
 impl Jolteon {
-    /// An engine that goes on where `records` end; none for a fresh start.
+    /// An engine that continues where `records` end. Give no records for a fresh start.
     ///
     /// # Errors
-    /// [`ConfigError`] if the configuration makes no committee, or if the key is not this party's.
+    /// [`ConfigError`] if the configuration does not make a committee, or if the key is not this party's.
     pub fn new(config: Config, secret: SecretKey, records: Records) -> Result<Self, ConfigError> {
         let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes } = config;
         let committee = Replicas::new(&context, members)?;
@@ -245,7 +245,7 @@ impl Jolteon {
         self.tree.root().round
     }
 
-    /// What has been promised so far.
+    /// The promises that this party has made so far.
     #[must_use]
     pub const fn safety(&self) -> &Safety {
         &self.safety
@@ -280,7 +280,7 @@ impl Jolteon {
         }
     }
 
-    /// What is due at this time, whatever has happened.
+    /// Does what is due at this time.
     fn tick(&mut self, now: Instant) {
         self.propose(now);
         if self.pacemaker.expired(now) {
@@ -311,7 +311,7 @@ impl Jolteon {
         self.keep(Record::Safety(Box::new(promises)));
     }
 
-    /// Sends work out. The same work is not sent out twice at a time.
+    /// Sends work out as a job. The same work is not sent out again while it is running.
     pub(crate) fn check(&mut self, work: Work, pending: Pending) {
         let job = Job::new(Arc::clone(&self.committee), work);
         let fingerprint = job.fingerprint();

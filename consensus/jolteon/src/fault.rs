@@ -1,10 +1,10 @@
-//! What a party can do wrong, and what convinces others of it.
+//! What a party can do wrong, and the evidence that convinces others of it.
 //!
 //! Most faults are known to the accuser alone: the link says who sent the bytes, but nobody else saw
-//! them. Equivocation is different. Two signatures under one stage and round are proof for anyone
-//! who has the committee.
+//! them. Equivocation is different: two signatures for one stage and round are proof for anybody who
+//! has the committee.
 //!
-//! Elsewhere: who notices (`receive`, `collector`), where signatures are checked (`job`).
+//! See also `receive` and `collector` (who notices), and `job` (where signatures are checked).
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::{Signature, SignatureError};
@@ -18,39 +18,39 @@ use crate::message::ShapeError;
 /// What a party did wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// It sent what cannot be a message.
+    /// It sent bytes that are not a valid message.
     #[error("malformed message: {0}")]
     Malformed(#[from] ShapeError),
-    /// Its signature is not on what it says.
+    /// Its signature does not belong to its statement.
     #[error("bad signature on {what} in {round}")]
     BadSignature {
-        /// On what.
+        /// The kind of statement.
         what: &'static str,
         /// The round.
         round: Round,
     },
-    /// It passed a certificate on that proves nothing.
+    /// It passed on an invalid certificate.
     #[error("forged certificate of {round}")]
     ForgedCertificate {
-        /// The round that the certificate is said to be of.
+        /// The round that the certificate names.
         round: Round,
     },
-    /// It said two things of which it may say one.
+    /// It made two statements where it may make one.
     #[error(transparent)]
     Equivocation(Box<Equivocation>),
 }
 
-/// Two signed statements of which an honest party makes one. Proof for anyone.
+/// Two signed statements where an honest party makes one. This is proof for anybody.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize, Error)]
 #[error("equivocation: {stage:?} for {} and {} in {round}", first.block, second.block)]
 pub struct Equivocation {
-    /// What was said about both blocks.
+    /// The kind of statement about both blocks.
     pub stage: Stage,
-    /// In which round.
+    /// The round.
     pub round: Round,
-    /// About one block.
+    /// The statement about the first block.
     pub first: Signed,
-    /// And about another.
+    /// The statement about the other block.
     pub second: Signed,
 }
 
@@ -63,31 +63,31 @@ pub struct Signed {
     pub signature: Signature,
 }
 
-/// Why an equivocation is none.
+/// Why the statements are not an equivocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EvidenceError {
-    /// One statement twice is allowed.
+    /// Both statements are about the same block, which is allowed.
     #[error("both statements are about {block}")]
     SameBlock {
         /// The block.
         block: BlockId,
     },
-    /// Nobody of that name.
+    /// The committee has no such member.
     #[error("{party} is not a member")]
     Stranger {
-        /// The name.
+        /// The party.
         party: Party,
     },
-    /// The party has not said it.
+    /// The party did not sign one of the statements.
     #[error(transparent)]
     Signature(#[from] SignatureError),
 }
 
 impl Equivocation {
-    /// Checks that `party` has made both statements.
+    /// Checks that `party` has signed both statements.
     ///
     /// # Errors
-    /// [`EvidenceError`] says what is missing.
+    /// [`EvidenceError`] says what is wrong.
     pub fn verify(&self, committee: &Replicas, party: Party) -> Result<(), EvidenceError> {
         if self.first.block == self.second.block {
             return Err(EvidenceError::SameBlock { block: self.first.block });

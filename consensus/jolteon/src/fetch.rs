@@ -1,12 +1,12 @@
-//! Which certified blocks are missing, and whom to ask next.
+//! Which certified blocks are missing, and which party to ask next.
 //!
-//! A certificate names a block by its hash, so an answer needs no signature: either it hashes to
-//! what was asked for or it is ignored. Those who signed the certificate have the block; they are
-//! asked in turn, one at a time, starting at a different one for every asker. Chains are fetched
-//! from the newest block down, each block making its parent wanted.
+//! A certificate names a block by its hash, so an answer needs no signature: it has the hash that was
+//! asked for, or it is ignored. The signers of the certificate have the block. They are asked in turn,
+//! one at a time, and each asker starts at a different one. Chains are fetched from the newest block
+//! down, and each block makes its parent wanted.
 //!
-//! Elsewhere: what is wanted (`tree`), answering others (`receive`). A party that lags by more than
-//! its peers' history needs a snapshot, which is not the engine's affair.
+//! See also `tree` (what is wanted) and `receive` (answering others). A party that lags by more than
+//! its peers' history needs a snapshot, which is outside this engine.
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use protocol::Instant;
 use crate::block::{BlockId, Round};
 use crate::tree::Point;
 
-/// Most blocks that are wanted at a time.
+/// Largest number of blocks that are wanted at a time.
 const MAX_WANTED: usize = 64;
-/// An unanswered request is repeated, to the next provider, after so many times the grace period.
+/// An unanswered request goes to the next provider after this many times the grace period.
 const PATIENCE: u32 = 4;
-/// Most requests a peer may make in that time.
+/// Largest number of requests that a peer may make in that time.
 const MAX_SERVED: u32 = 32;
 
 #[derive(Debug)]
@@ -43,8 +43,8 @@ impl Fetch {
         Self { grace, wanted: BTreeMap::new(), served: BTreeMap::new() }
     }
 
-    /// Someone among `providers` has this block. It may be on its way to us already, hence the grace;
-    /// `at_once` if it surely is not.
+    /// Notes that some of `providers` have this block. `at` is when to ask for it: after the grace
+    /// period if the block may be on its way, at once if it surely is not.
     pub(crate) fn want(&mut self, point: Point, providers: Vec<Party>, turn: usize, at: Instant) {
         if providers.is_empty() || self.wanted.contains_key(&point.block) {
             return;
@@ -61,7 +61,7 @@ impl Fetch {
         self.wanted.insert(point.block, Want { round: point.round, providers, next, at });
     }
 
-    /// When a block that has just become wanted is asked for.
+    /// When to ask for a block that has just become wanted.
     pub(crate) fn after_grace(&self, now: Instant) -> Instant {
         now + self.grace
     }
@@ -70,12 +70,12 @@ impl Fetch {
         self.wanted.contains_key(&block)
     }
 
-    /// The block is here. Returns who had it.
+    /// Notes that the block is here. Returns its providers.
     pub(crate) fn found(&mut self, block: BlockId) -> Option<Vec<Party>> {
         self.wanted.remove(&block).map(|want| want.providers)
     }
 
-    /// Forgets what is final.
+    /// Drops wanted blocks up to the root, which are final or useless.
     pub(crate) fn forget(&mut self, root: Round) {
         self.wanted.retain(|_, want| want.round > root);
     }
@@ -96,7 +96,7 @@ impl Fetch {
         self.wanted.values().map(|want| want.at).min()
     }
 
-    /// Whether a peer's request is within its allowance.
+    /// Whether a peer's request is within its limit.
     pub(crate) fn may_serve(&mut self, peer: Party, now: Instant) -> bool {
         let patience = self.patience();
         let (since, count) = self.served.entry(peer).or_insert((now, 0));

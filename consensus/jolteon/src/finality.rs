@@ -1,10 +1,10 @@
 //! What follows from a certificate: promises, order votes, final blocks.
 //!
-//! A block is final with its ancestors when a quorum has order-voted it, or when it and a child in
-//! the very next round are both certified. The second rule needs no message of its own; it is what
-//! finishes blocks whose order votes were lost.
+//! A block is final with its ancestors in two cases: a quorum has order-voted it, or it and a child in
+//! the very next round are both certified. The second rule needs no extra message. It finalizes blocks
+//! whose order votes were lost.
 //!
-//! Elsewhere: why these rules are safe (`safety`), the walk along the chain (`tree`).
+//! See also `safety` (why these rules are safe) and `tree` (the walk along the chain).
 use crypto_core::access::Party;
 use protocol::{Instant, Recipient};
 
@@ -16,7 +16,7 @@ use crate::records::Record;
 use crate::tree::Point;
 
 impl Jolteon {
-    /// A verified certificate of votes.
+    /// Takes a verified certificate of votes.
     pub(crate) fn observe_quorum(&mut self, now: Instant, qc: QuorumCertificate) {
         let point = Point { round: qc.round, block: qc.block };
         self.votes.close(qc.round);
@@ -33,9 +33,10 @@ impl Jolteon {
         self.advance(now);
     }
 
-    /// A verified certificate of timeouts. Its signatures are good, what they claim need not be true:
-    /// a faulty signer may claim a certificate that there is not. Whoever went on by that could justify
-    /// nothing that it says in the next round, so it takes the certificate that is claimed.
+    /// Takes a verified certificate of timeouts. Its signatures are valid, but its claims need not be
+    /// true: a faulty signer may claim a certificate that does not exist. A party that advanced on such
+    /// a claim could justify nothing in the next round. So a TC is ignored if it claims a higher QC
+    /// than this party has.
     pub(crate) fn observe_timeouts(&mut self, now: Instant, tc: TimeoutCertificate) {
         if tc.highest_qc() > self.qc.round {
             return;
@@ -47,7 +48,7 @@ impl Jolteon {
         }
     }
 
-    /// The vote that makes the block final, unless a timeout has been signed.
+    /// Casts the vote that makes the block final, unless a timeout was signed.
     fn order_vote(&mut self, qc: QuorumCertificate) {
         let (round, block) = (qc.round, qc.block);
         if self.safety.order_vote(round).is_err() {
@@ -61,7 +62,7 @@ impl Jolteon {
         self.count(BallotKind::Order, round, self.me, (block, signature));
     }
 
-    /// A quorum vouches for a block: if it or an ancestor is not here, some of them have it.
+    /// A quorum vouches for a block. If it or an ancestor is missing here, asks the signers for it.
     pub(crate) fn certify(&mut self, now: Instant, point: Point, signers: Vec<Party>) {
         if let Some(missing) = self.tree.certify(point) {
             let at = self.fetch.after_grace(now);
@@ -74,7 +75,7 @@ impl Jolteon {
         self.fetch.want(point, providers, self.me.index(), at);
     }
 
-    /// Takes a block in that was proposed with good reason or that is wanted.
+    /// Takes in a block that was proposed with a justification, or that is wanted.
     pub(crate) fn insert(&mut self, now: Instant, id: BlockId, block: Block) {
         let point = Point { round: block.round(), block: id };
         let missing = self.tree.insert(id, block);
@@ -87,7 +88,7 @@ impl Jolteon {
         self.finalize();
     }
 
-    /// Two certified blocks in consecutive rounds, one the parent of the other: the parent is final.
+    /// If two certified blocks are in consecutive rounds, one the parent of the other, the parent is final.
     fn two_chain(&mut self, child: Point) {
         if !self.tree.is_certified(child) {
             return;
@@ -99,7 +100,7 @@ impl Jolteon {
         }
     }
 
-    /// A quorum has order-voted the block.
+    /// Takes note that a quorum has order-voted the block.
     pub(crate) fn ordered(&mut self, now: Instant, point: Point, voters: Vec<Party>) {
         self.orders.close(point.round);
         self.tree.commit(point);

@@ -1,16 +1,16 @@
-//! Pairings, as work that a driver may run wherever it likes.
+//! Pairings as jobs, which a driver may run anywhere.
 //!
-//! A [`Job`] is data; [`Job::run`] is a pure function of it. The answer names its job by a
+//! A [`Job`] is data, and [`Job::run`] is a pure function of it. The answer names its job by a
 //! [`Fingerprint`] of the work alone, so a driver that runs many parties may compute the same work
-//! once. Late verification: single votes are never checked as long as their sum is good. Only if a
-//! sum fails are the culprits looked for, by random linear combination and bisection.
+//! once. Verification is late: single votes are never checked as long as their sum is valid. Only if a
+//! sum fails are the culprits searched for, by random linear combination and bisection.
 //!
-//! Someone who has checked part of the work before, or computes it elsewhere, need not call [`Job::run`]:
-//! [`Job::work`] and [`Job::committee`] say what is asked, [`Claim::holds`] decides one claim,
-//! [`Replicas::statement`] and [`Stage::domain`] are what a vote is checked with, and a [`Verdict`] is
-//! made of the fingerprint and what was found. The engine believes it.
+//! A driver that has checked part of the work before, or computes it in another way, need not call
+//! [`Job::run`]. [`Job::work`] and [`Job::committee`] say what is asked. [`Claim::holds`] decides one
+//! claim. [`Replicas::statement`] and [`Stage::domain`] give what a vote is checked with. A [`Verdict`]
+//! consists of the fingerprint and the result. The engine trusts it.
 //!
-//! Elsewhere: when jobs are due (`collector`, `receive`), the equations (`crypto_core::certificate`).
+//! See also `collector` and `receive` (when jobs are due), and `crypto_core::certificate` (the equations).
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,43 +28,43 @@ use crate::certificate::{
 use crate::config::Replicas;
 use crate::fault::Equivocation;
 
-/// Names a job by its work.
+/// Names a job by a hash of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
-/// What is to be computed.
+/// The work of a job.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub enum Work {
-    /// Add votes for one block up and check the sum.
+    /// Add up votes for one block and check the sum.
     Votes {
-        /// Votes or order votes.
+        /// Whether these are votes or order votes.
         stage: Stage,
         /// The block's round.
         round: Round,
         /// The block.
         block: BlockId,
-        /// Who signed what.
+        /// The signature of each voter.
         votes: BTreeMap<Party, Signature>,
     },
-    /// Add timeouts of one round up and check the sum.
+    /// Add up timeouts of one round and check the sum.
     Timeouts {
         /// The round.
         round: Round,
-        /// Who signed with a highest certificate of which round.
+        /// For each sender, the round of its highest certificate and its signature.
         votes: BTreeMap<Party, (Round, Signature)>,
     },
-    /// Check what came inside a message.
+    /// Check statements inside a message.
     Claims(Vec<Claim>),
-    /// Check both halves of an equivocation.
+    /// Check both statements of an equivocation.
     Evidence {
-        /// Who is said to have equivocated.
+        /// The party that is said to have equivocated.
         party: Party,
         /// The two statements.
         equivocation: Box<Equivocation>,
     },
 }
 
-/// Something in a message that others have signed.
+/// A statement in a message that others have signed.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub enum Claim {
     /// A quorum voted for a block.
@@ -84,19 +84,19 @@ pub enum Claim {
     },
 }
 
-/// Work and the committee it is about.
+/// Work, with the committee that it is about.
 #[derive(Clone, Debug)]
 pub struct Job {
     committee: Arc<Replicas>,
     work: Work,
 }
 
-/// What a job found.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The sum, or who spoiled it.
+    /// The sum of the signatures, or the parties whose signatures are invalid.
     Sum(Result<Signature, BTreeSet<Party>>),
-    /// Which claims are false, by position.
+    /// The positions of the claims that are false.
     Claims(BTreeSet<usize>),
     /// Whether both statements are signed by the party.
     Evidence(bool),
@@ -105,9 +105,9 @@ pub enum Outcome {
 /// The answer to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The job.
+    /// The job's fingerprint.
     pub job: Fingerprint,
-    /// What it found: what [`Job::run`] finds, wherever it was computed.
+    /// The result. It must be the one that [`Job::run`] gives, wherever it was computed.
     pub outcome: Outcome,
 }
 
@@ -116,30 +116,30 @@ impl Job {
         Self { committee, work }
     }
 
-    /// Whose signatures it is about.
+    /// The committee whose signatures are checked.
     #[must_use]
     pub fn committee(&self) -> &Replicas {
         &self.committee
     }
 
-    /// What is to be computed.
+    /// The work to be done.
     #[must_use]
     pub const fn work(&self) -> &Work {
         &self.work
     }
 
-    /// The name of this work; two jobs of one committee with one name have one verdict.
+    /// The name of this work. Two jobs of one committee with the same name have the same verdict.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hash = Hasher(Sha256::new());
         hash.0.update(b"prefinal/jolteon/v1/job");
         hash.0.update(self.committee.context());
-        // Writing into a hash does not fail.
+        // Writing into a hash cannot fail.
         let _infallible = self.work.serialize(&mut hash);
         Fingerprint(hash.0.finalize().into())
     }
 
-    /// Computes it.
+    /// Does the work.
     #[must_use]
     pub fn run(&self) -> Verdict {
         let committee = &self.committee;
@@ -158,14 +158,14 @@ impl Job {
     }
 }
 
-/// Which claims do not hold, by position.
+/// The positions of the claims that do not hold.
 fn failing(claims: &[Claim], holds: impl Fn(&Claim) -> bool) -> Outcome {
     let bad = claims.iter().enumerate().filter_map(|(i, claim)| (!holds(claim)).then_some(i));
     Outcome::Claims(bad.collect())
 }
 
 impl Claim {
-    /// Whether this committee's signatures bear it out.
+    /// Whether the signatures of this committee prove the claim.
     #[must_use]
     pub fn holds(&self, committee: &Replicas) -> bool {
         match self {
@@ -204,7 +204,7 @@ fn sum_timeouts(
     sum(committee, TIMEOUT, &votes.collect())
 }
 
-/// The sum of the votes, or who spoiled it.
+/// The sum of the votes, or the parties whose votes are invalid.
 fn sum(
     committee: &Replicas,
     domain: Domain,

@@ -1,31 +1,33 @@
 //! Jolteon with order votes, as a machine.
 //!
 //! A reference engine for the beacon: chained, leader-based, optimal in latency. A block is
-//! prefinalized after two message delays and final after three; stake is counted exactly; what is
-//! signed is BLS multi-signatures. It is complete (view change, recovery, block sync, late
-//! verification, evidence) and small, so that the beacon's release contract can be read off it.
+//! prefinalized after two message delays and final after three. Stake is counted exactly, and
+//! signatures are BLS multi-signatures. The engine is complete (view change, recovery, block sync, late
+//! verification, evidence). It is also small, so that one can see in it how the beacon's release
+//! contract applies.
 //!
-//! | chapter       | what it is about                                              |
+//! | module        | what it holds                                                 |
 //! |---------------|---------------------------------------------------------------|
 //! | `config`      | members, stake, quorums, leaders                              |
 //! | `block`       | rounds, blocks, transactions, their names                     |
-//! | `certificate` | what a quorum has said                                        |
-//! | `message`     | what parties send, and its shape                              |
+//! | `certificate` | what a quorum has signed                                      |
+//! | `message`     | the messages of parties, and their shape                      |
 //! | `safety`      | the rules that make two final blocks impossible                |
 //! | `records`     | what survives a crash                                         |
 //! | `pacemaker`   | how long a round may take                                     |
 //! | `collector`   | votes until they are certificates, verified late               |
-//! | `job`         | pairings, for a driver to run; `fault`: who is to blame         |
-//! | `tree`        | blocks that are pending, final, missing; `fetch`: whom to ask   |
+//! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
+//! | `tree`        | blocks that are pending, final, missing; `fetch`: asking for them |
 //! | `pool`        | transactions that wait                                        |
 //! | `engine`      | the machine; `round`, `receive`, `verdict`, `finality`: its steps |
 //!
-//! After [Jolteon](https://arxiv.org/abs/2106.10362) with order votes as in Zaptos, section 2.3. Ours:
-//! a block's identity does not cover its parent's certificate, so that certificates with different
-//! signers are interchangeable; and a party votes without having the parent, since a quorum
-//! vouches for it.
+//! After [Jolteon](https://arxiv.org/abs/2106.10362) with order votes as in Zaptos, section 2.3.
+//! Differences from the paper: a block's identity does not cover its parent's certificate, so
+//! certificates with different signers are interchangeable. And a party votes without having the
+//! parent, because a quorum vouches for it.
 //!
-//! Elsewhere: partials that ride with order votes (`beacon`), links and clocks (`node`, `sim`).
+//! The partials that travel beside order votes are in `beacon`; links and clocks are in `node` and
+//! `sim`.
 #![forbid(unsafe_code)]
 
 mod adapter;

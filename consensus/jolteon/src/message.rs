@@ -1,4 +1,4 @@
-//! What parties send each other, and what a message must look like before anyone computes with it.
+//! The messages of parties, and the shape that a message must have before anything is computed with it.
 //!
 //! | message      | to          | says                                                          |
 //! |--------------|-------------|---------------------------------------------------------------|
@@ -11,10 +11,10 @@
 //! | request      | one         | I miss this certified block and its ancestors                  |
 //! | response     | one         | here they are, newest first                                   |
 //!
-//! The link authenticates the sender, so messages do not name it; the signatures inside are for
-//! certificates and for evidence. Encoding: Borsh, canonical, exact length.
+//! The link authenticates the sender, so messages do not name it. The signatures inside are for
+//! certificates and evidence. The encoding is Borsh: canonical, exact length.
 //!
-//! Elsewhere: signatures in messages (`certificate`, `job`), what is done about them (`receive`).
+//! See also `certificate` and `job` (signatures in messages), and `receive` (what messages do).
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
@@ -24,19 +24,19 @@ use crate::block::{Block, BlockId, PayloadMismatch, Round, Transaction};
 use crate::certificate::{CertificateError, QuorumCertificate, TimeoutCertificate};
 use crate::config::Replicas;
 
-/// Most blocks in a response.
+/// Largest number of blocks in a response.
 pub(crate) const MAX_RESPONSE_BLOCKS: usize = 64;
-/// Most transactions in a message.
+/// Largest number of transactions in a message.
 pub(crate) const MAX_GOSSIP: usize = 1024;
 
-/// A leader's block and why it may be voted for.
+/// A leader's block, with the certificates that allow to vote for it.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Proposal {
     /// The block.
     pub block: Block,
     /// The certificate of its parent.
     pub qc: QuorumCertificate,
-    /// If the parent is not of the round before: why that round has no block to extend.
+    /// The timeout certificate of the round before, if the parent is of an earlier round.
     pub tc: Option<TimeoutCertificate>,
     /// The leader's signature on the block.
     pub signature: Signature,
@@ -62,14 +62,14 @@ pub struct OrderVote {
     pub signature: Signature,
 }
 
-/// A round takes too long.
+/// A timeout: the round takes too long.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Timeout {
     /// The round.
     pub round: Round,
     /// The sender's highest certificate.
     pub qc: QuorumCertificate,
-    /// If that is not of the round before: why the sender is in this round.
+    /// The timeout certificate of the round before, if `qc` is of an earlier round.
     pub tc: Option<TimeoutCertificate>,
     /// The sender's signature on the round and on the certificate's round.
     pub signature: Signature,
@@ -80,7 +80,7 @@ pub struct Timeout {
 pub struct Status {
     /// Its highest certificate.
     pub qc: QuorumCertificate,
-    /// The timeout certificate of the round before, if that is what it came by.
+    /// The timeout certificate of the round before, if the sender entered its round by that.
     pub tc: Option<TimeoutCertificate>,
 }
 
@@ -89,14 +89,14 @@ pub struct Status {
 pub struct Request {
     /// The block.
     pub block: BlockId,
-    /// Ancestors of this round and before are not needed.
+    /// Ancestors of this round and earlier ones are not needed.
     pub above: Round,
 }
 
 /// Blocks, each the parent of the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Response {
-    /// The requested block first.
+    /// The blocks, the requested one first.
     pub blocks: Vec<Block>,
 }
 
@@ -122,14 +122,14 @@ pub enum Message {
 }
 
 impl Message {
-    /// Whether the sender had to sign something for it.
+    /// Whether the sender signs something in such a message.
     #[must_use]
     pub const fn is_signed(&self) -> bool {
         matches!(self, Self::Proposal(_) | Self::Vote(_) | Self::OrderVote(_) | Self::Timeout(_))
     }
 }
 
-/// Why a message is not worth computing with.
+/// Why a message is refused before any signature is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ShapeError {
     /// The sender is not a member, or is this party itself.
@@ -138,7 +138,7 @@ pub enum ShapeError {
         /// The sender.
         from: Party,
     },
-    /// Somebody else leads the round.
+    /// The sender does not lead the round.
     #[error("{from} does not lead {round}")]
     NotTheLeader {
         /// The sender.
@@ -162,29 +162,29 @@ pub enum ShapeError {
         /// The certificate's round.
         qc: Round,
     },
-    /// Votes are for blocks, and genesis is none that anybody voted for.
+    /// A vote for genesis. Votes are for other blocks.
     #[error("genesis needs no votes")]
     Genesis,
-    /// More than anybody may send.
+    /// There is more of something than a message may hold.
     #[error("{got} {what}, at most {most} are allowed")]
     TooMuch {
-        /// Of what.
+        /// The kind of item.
         what: &'static str,
-        /// How much it is.
+        /// Their number, or their bytes.
         got: usize,
-        /// How much it may be.
+        /// The largest number that is allowed.
         most: usize,
     },
-    /// A block whose payload is not its own.
+    /// The payload does not belong to the block.
     #[error(transparent)]
     Payload(#[from] PayloadMismatch),
-    /// A certificate that cannot be one.
+    /// A certificate has a wrong shape.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
 }
 
 impl Message {
-    /// Checks all that needs no algebra.
+    /// Checks everything that needs no algebra.
     pub(crate) fn check_shape(
         &self,
         from: Party,
@@ -243,8 +243,8 @@ impl Status {
     }
 }
 
-/// A round follows the certificate of the round before, or the timeout certificate of the round
-/// before and a certificate that hides nothing from it.
+/// Checks that the round follows: the certificate is of the round before, or there is a timeout
+/// certificate of the round before and `qc` is at least as high as its highest QC.
 fn check_advance(
     round: Round,
     qc: &QuorumCertificate,

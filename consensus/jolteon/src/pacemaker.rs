@@ -1,11 +1,12 @@
 //! When a round has taken too long.
 //!
-//! A round lasts `timeout · 2^k` from when its leader proposes, where `k` is the number of rounds since
-//! the highest certificate, so after `k` failures in a row everyone waits long enough for everyone else,
-//! whatever the network's delay is. `k` is computed from certificates alone and survives a restart. After
-//! its end the timeout is sent again every `timeout` until the round advances, for messages get lost.
+//! A round lasts `timeout · 2^k` from its leader's proposal, where `k` is the number of rounds since
+//! the highest certificate. So after enough failures in a row everybody waits long enough for everybody
+//! else, whatever the network's delay is. `k` is computed from certificates alone and survives a
+//! restart. After the end of the round the timeout is sent again every `timeout` until the round
+//! advances, because messages get lost.
 //!
-//! Elsewhere: entering and leaving rounds (`round`).
+//! See also `round` for entering and leaving rounds.
 use core::time::Duration;
 
 use ::engine::Pace;
@@ -13,7 +14,7 @@ use protocol::Instant;
 
 use crate::block::Round;
 
-/// Doublings end here: 64 times the timeout.
+/// Largest number of doublings: 64 times the timeout.
 const MAX_DOUBLINGS: u32 = 6;
 
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Pacemaker {
         self.deadline
     }
 
-    /// Whether a timeout is to be sent now; if so it will be again.
+    /// Whether a timeout must be sent now. If so, the next one is due after `timeout`.
     pub(crate) fn expired(&mut self, now: Instant) -> bool {
         let expired = now >= self.deadline;
         if expired {

@@ -1,12 +1,12 @@
 //! Transactions that wait for a block.
 //!
-//! Each party has an allowance for what it submits here, so that nobody's flood keeps others out. A
-//! transaction stays until it is final: a leader proposes the oldest first and leaves out what
-//! unfinished ancestors carry already. Names of final transactions are remembered for a while, so
-//! that late gossip does not bring them back.
+//! Each party has an allowance for the transactions that it submits here, so that a party that floods
+//! does not keep others out. A transaction stays until it is final. A leader proposes the oldest first
+//! and leaves out those that unfinished ancestors carry already. Names of final transactions are
+//! remembered for a while, so that late gossip does not bring them back.
 //!
-//! Elsewhere: what ancestors carry (`tree`). Whoever executes blocks still has to refuse repetitions:
-//! a faulty leader may propose whatever it likes.
+//! See also `tree` for what ancestors carry. The execution of blocks must still refuse repetitions: a
+//! faulty leader may propose whatever it likes.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crypto_core::access::Party;
@@ -78,7 +78,7 @@ impl Pool {
         true
     }
 
-    /// The oldest transactions that fit, without those that ancestors carry.
+    /// The oldest transactions that fit, without those that ancestors carry already.
     pub(crate) fn select(
         &self,
         bytes: usize,
@@ -96,7 +96,7 @@ impl Pool {
             .collect()
     }
 
-    /// These transactions are final.
+    /// Removes these transactions, which are final.
     pub(crate) fn finalize(&mut self, transactions: &[Transaction]) {
         for id in transactions.iter().map(Transaction::id) {
             self.remove(id);

@@ -1,14 +1,15 @@
-//! What a message does.
+//! What a received message does.
 //!
-//! Three steps, cheapest first. *Shape*: sizes, leaders, rounds, hashes. *News*: what in the message
-//! is signed by others and not known to be good; most of the time nothing is, since a party makes
-//! the same certificates itself. *Check*: only the news goes out as a job, and messages with the same
-//! news wait for it instead of asking again. Single votes are not checked at all, see `collector`.
+//! There are three steps, cheapest first. *Shape*: sizes, leaders, rounds, hashes. *News*: the parts of
+//! the message that others signed and that are not known to be valid. Most of the time there are none,
+//! because a party makes the same certificates itself. *Check*: only the news goes out as a job, and
+//! messages with the same news wait for it instead of asking again. Single votes are not checked at
+//! all, see `collector`.
 //!
-//! A certificate is news only if something depends on it. For a timeout that is a QC higher than
-//! ours, or a TC that would move us; an old QC in a timeout proves nothing that matters.
+//! A certificate is news only if something depends on it. In a timeout that is a QC higher than this
+//! party's, or a TC that would move this party. An old QC in a timeout proves nothing that matters.
 //!
-//! Elsewhere: what follows from a good certificate (`finality`), from a bad one (`verdict`).
+//! See also `finality` (what follows from a valid certificate) and `verdict` (from an invalid one).
 use crypto_core::access::Party;
 use crypto_core::bls::min_sig::Signature;
 use protocol::{Instant, Recipient};
@@ -25,7 +26,7 @@ use crate::message::{
 };
 use crate::round::AHEAD;
 
-/// Most messages of one party that wait for jobs.
+/// Largest number of messages of one party that wait for jobs.
 const MAX_HELD: usize = 16;
 
 impl Jolteon {
@@ -78,13 +79,13 @@ impl Jolteon {
         if self.order_window().contains(&qc.round) {
             self.count(BallotKind::Order, qc.round, from, (qc.block, signature));
         }
-        // If our own votes are being summed, the same certificate is about to be there.
+        // If this party's own votes are being summed, the same certificate will soon be there.
         if !self.votes.is_checking(qc.round) {
             self.admit(now, from, Message::Status(Box::new(Status { qc, tc: None })));
         }
     }
 
-    /// Puts a vote or order vote into its collector and sees whether it completes a quorum.
+    /// Puts a vote or order vote into its collector and checks whether it completes a quorum.
     pub(crate) fn count(
         &mut self,
         kind: BallotKind,
@@ -115,7 +116,7 @@ impl Jolteon {
         }
     }
 
-    /// Sends the votes for a block to be summed if they hold a quorum.
+    /// Sends the votes for a block to be summed, if they hold a quorum.
     pub(crate) fn sum_votes(&mut self, kind: BallotKind, round: Round, block: BlockId) {
         let (collector, stage) = match kind {
             BallotKind::Order => (&mut self.orders, Stage::Order),
@@ -131,7 +132,7 @@ impl Jolteon {
 
     pub(crate) fn count_timeout(&mut self, round: Round, party: Party, ballot: (Round, Signature)) {
         let cast = self.cast(party, ballot);
-        // A second timeout with another certificate is no fault: a restart may cause it.
+        // A second timeout with another certificate is no fault: a restart can cause it.
         if self.timeouts.add(round, cast) != Added::Stored {
             return;
         }
@@ -143,7 +144,7 @@ impl Jolteon {
         }
     }
 
-    /// Sends the timeouts of a round to be summed if they hold a quorum.
+    /// Sends the timeouts of a round to be summed, if they hold a quorum.
     pub(crate) fn sum_timeouts(&mut self, round: Round) {
         if let Some(votes) = self.timeouts.quorum(round, &self.committee, |_| true) {
             let work = Work::Timeouts { round, votes: votes.clone() };
@@ -151,7 +152,7 @@ impl Jolteon {
         }
     }
 
-    /// Accepts a message whose certificates are known, or has its news checked first.
+    /// Accepts a message whose certificates are known, or first has its news checked.
     pub(crate) fn admit(&mut self, now: Instant, from: Party, message: Message) {
         let claims = match &message {
             Message::Proposal(proposal) => self.news_in_proposal(now, proposal),
@@ -190,19 +191,19 @@ impl Jolteon {
         held.flatten().filter(|(party, _)| *party == from).count()
     }
 
-    /// Certificates that would change anything.
+    /// The certificates that would change something.
     fn news(&self, qc: &QuorumCertificate, tc: Option<&TimeoutCertificate>) -> Vec<Claim> {
         let qc = (qc.round > self.qc.round).then(|| Claim::Quorum(qc.clone()));
         let tc = tc.filter(|tc| tc.round >= self.pacemaker.round());
         qc.into_iter().chain(tc.map(|tc| Claim::Timeouts(tc.clone()))).collect()
     }
 
-    /// `None` if the proposal is of no use.
+    /// The claims to check in a proposal; `None` if the proposal is of no use.
     fn news_in_proposal(&mut self, now: Instant, proposal: &Proposal) -> Option<Vec<Claim>> {
         let Proposal { block, qc, tc, signature } = proposal;
         let (round, id) = (block.round(), block.id(self.committee.context()));
         if self.fetch.is_wanted(id) {
-            // A certificate vouches for it already.
+            // A certificate already vouches for it.
             self.insert(now, id, block.clone());
         }
         if round < self.pacemaker.round() {
@@ -217,7 +218,7 @@ impl Jolteon {
         if !self.is_known(qc) {
             claims.push(Claim::Quorum(qc.clone()));
         }
-        // Any timeout certificate of that round does that allows for this parent.
+        // Any timeout certificate of that round is enough, if it allows this parent.
         let known = |ours: &TimeoutCertificate, tc: &TimeoutCertificate| {
             ours.round == tc.round && ours.highest_qc() <= qc.round
         };
@@ -229,11 +230,12 @@ impl Jolteon {
     fn is_known(&self, qc: &QuorumCertificate) -> bool {
         (self.qc.round, self.qc.block) == (qc.round, qc.block)
             || self.certified.get(&qc.round) == Some(&qc.block)
-            // Shape has made sure that this is the genesis block's.
+            // The check of the shape has made sure that this is the genesis block's.
             || qc.round == Round::GENESIS
     }
 
-    /// `None` if the timeout is of no use; if it is of an old round its sender is told where we are.
+    /// The claims to check in a timeout; `None` if it is of no use. The sender of an old timeout is
+    /// told this party's status.
     fn news_in_timeout(&mut self, from: Party, timeout: &Timeout) -> Option<Vec<Claim>> {
         if timeout.round < self.pacemaker.round() {
             self.send(Recipient::One(from), Message::Status(Box::new(self.status())));
@@ -242,7 +244,7 @@ impl Jolteon {
         Some(self.news(&timeout.qc, timeout.tc.as_ref()))
     }
 
-    /// All certificates in the message are good, or do not matter.
+    /// Accepts a message. All its certificates are valid, or do not matter.
     pub(crate) fn accept(&mut self, now: Instant, from: Party, message: Message) {
         match message {
             Message::Proposal(proposal) => self.accept_proposal(now, *proposal),
@@ -288,7 +290,8 @@ impl Jolteon {
         }
     }
 
-    /// Each block makes the next one wanted. What is not wanted (any more) is ignored.
+    /// Takes blocks of a response. Each block makes the next one wanted. Blocks that are not wanted
+    /// (any more) are ignored.
     fn take(&mut self, now: Instant, response: Response) {
         for block in response.blocks {
             let id = block.id(self.committee.context());
@@ -307,7 +310,7 @@ impl Jolteon {
     }
 }
 
-/// Whether two sets of claims have a certificate of one subject in common.
+/// Whether two sets of claims have a certificate about the same subject.
 fn overlap(some: &[Claim], others: &[Claim]) -> bool {
     let same = |one: &Claim, other: &Claim| match (one, other) {
         (Claim::Quorum(one), Claim::Quorum(other)) => {

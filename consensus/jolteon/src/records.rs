@@ -1,15 +1,15 @@
-//! What must survive a crash.
+//! The records that must survive a crash.
 //!
 //! | record    | written before             | because                                              |
 //! |-----------|----------------------------|------------------------------------------------------|
 //! | safety    | each vote, order vote, timeout, proposal | a promise that is forgotten will be broken |
-//! | block     | voting for it              | if all restart, someone must still have what is certified |
+//! | block     | voting for it              | if all restart, some party must still have what is certified |
 //! | finalized | (after it was reported)    | a report may repeat after a crash, but is never lost   |
 //!
-//! [`Records`] is the log read back: apply every record in order and hand it to
-//! [`Jolteon::new`](crate::Jolteon::new). It compacts itself, so it can also be what is stored.
+//! [`Records`] is the log read back: apply every record in order and pass it to
+//! [`Jolteon::new`](crate::Jolteon::new). It drops old records by itself, so it can also be what is stored.
 //!
-//! Elsewhere: what the promises are (`safety`).
+//! See also `safety` for the promises.
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -18,13 +18,13 @@ use crate::block::{Block, BlockId, Round};
 use crate::certificate::{QuorumCertificate, TimeoutCertificate};
 use crate::safety::Safety;
 
-/// Rounds below the last final one whose blocks are kept for peers that lag.
+/// Number of rounds below the last final one whose blocks are kept for peers that lag.
 const KEPT_ROUNDS: u64 = 256;
 
-/// Something to be made durable before the outputs that follow it are carried out.
+/// A record. It must be durable before the outputs that follow it are carried out.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Record {
-    /// What was promised, and the certificates to be shown for it. The newest one counts.
+    /// The promises, and the certificates they rest on. The newest one counts.
     Safety(Box<Promises>),
     /// A block that will be voted for.
     Block(Block),
@@ -40,15 +40,15 @@ pub enum Record {
 /// Promises and the certificates that they rest on.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Promises {
-    /// What was promised.
+    /// The promises.
     pub safety: Safety,
-    /// The highest certificate that was seen.
+    /// The highest certificate that this party has seen.
     pub qc: QuorumCertificate,
-    /// The timeout certificate that led into the round, if that is what did.
+    /// The timeout certificate that led into the round, if the round was entered by timeouts.
     pub tc: Option<TimeoutCertificate>,
 }
 
-/// What a log of records amounts to.
+/// The state that follows from a log of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Records {
     pub(crate) promises: Option<Promises>,

@@ -1,9 +1,9 @@
-//! One round: enter it, propose, vote, or give it up.
+//! The steps of one round: enter it, propose, vote, or give it up.
 //!
-//! A round starts on the certificate of the round before, of votes or of timeouts, and never ends
-//! without one. Whoever enters by timeouts tells the new leader, who may not have seen them all.
+//! A round starts on a certificate of the round before, of votes or of timeouts, and never ends without
+//! one. A party that enters by timeouts tells the new leader, which may not have seen them all.
 //!
-//! Elsewhere: whether a promise may be made (`safety`), how long a round lasts (`pacemaker`).
+//! See also `safety` (whether a promise may be made) and `pacemaker` (how long a round lasts).
 use protocol::{Instant, Recipient};
 
 use crate::block::{Block, Round};
@@ -14,9 +14,9 @@ use crate::records::Record;
 use crate::safety::Justification;
 use crate::tree::Point;
 
-/// Votes that far ahead of the round are kept; further ones need a certificate to be understood.
+/// Votes up to this many rounds ahead are kept. Votes further ahead need a certificate to be understood.
 pub(crate) const AHEAD: u64 = 64;
-/// Order votes, certificates and proposals that far behind the round are kept.
+/// Order votes, certificates and proposals up to this many rounds behind are kept.
 pub(crate) const BEHIND: u64 = 64;
 
 impl Jolteon {
@@ -42,7 +42,7 @@ impl Jolteon {
         self.propose(now);
     }
 
-    /// Rounds whose order votes are of use.
+    /// The rounds whose order votes are still useful.
     pub(crate) fn order_window(&self) -> core::ops::RangeInclusive<Round> {
         let round = self.pacemaker.round();
         let first = self.tree.root().round.next().max(round.earlier(BEHIND));
@@ -65,7 +65,7 @@ impl Jolteon {
         self.committee.leader(round) == Some(self.me) && self.safety.may_propose(round)
     }
 
-    /// The leader's part, once and not too early.
+    /// Proposes, if this party leads the round and it is time. It proposes once in a round.
     pub(crate) fn propose(&mut self, now: Instant) {
         let round = self.pacemaker.round();
         if !self.is_to_propose() || now < self.pacemaker.proposes_at() {
@@ -75,7 +75,7 @@ impl Jolteon {
             return;
         }
         let parent = Point { round: self.qc.round, block: self.qc.block };
-        // With an ancestor missing nobody can say what would be a repetition.
+        // If an ancestor is missing, nobody can say which transactions would be repetitions.
         let carried = self.tree.pending_transactions(parent);
         let payload = carried
             .map_or_else(Vec::new, |carried| self.pool.select(self.max_block_bytes, &carried));
@@ -93,8 +93,8 @@ impl Jolteon {
         self.vote(now, proposal);
     }
 
-    /// Takes a justified block in and votes for it if its round is this one. Everything in the
-    /// proposal has been verified.
+    /// Takes a justified block in, and votes for it if its round is the current one. Everything in the
+    /// proposal was verified.
     pub(crate) fn vote(&mut self, now: Instant, proposal: Proposal) {
         let Proposal { block, qc, tc, .. } = proposal;
         if !self.tree.has_room(&block) {
@@ -115,7 +115,7 @@ impl Jolteon {
         self.count(BallotKind::Vote, round, self.me, (id, signature));
     }
 
-    /// The round has taken too long: says so, and says so again.
+    /// The round has taken too long: sends a timeout, or sends it again.
     pub(crate) fn time_out(&mut self) {
         if let Some(timeout) = self.timeout.clone() {
             self.send(Recipient::All, Message::Timeout(Box::new(timeout)));

@@ -1,4 +1,4 @@
-//! The rules that make two final blocks of one height impossible. Pure, small, and nothing else.
+//! The rules that make two final blocks of one height impossible: pure functions, and nothing else.
 //!
 //! | promise    | rule                                                                          |
 //! |------------|-------------------------------------------------------------------------------|
@@ -7,23 +7,23 @@
 //! | order vote | once a round, `r > highest timeout round`                                       |
 //! | propose    | once a round                                                                  |
 //!
-//! Why it is safe. Whoever order-votes the block of round `r` has its QC, so its one-chain round is
-//! at least `r`, and it has signed no timeout of `r` or later; the timeouts that it signs from then on
-//! carry a QC of at least `r`. A quorum of order votes meets every TC of a round ≥ `r` in an honest
-//! party, so every such TC says "at least `r`", and so every block voted for after `r` extends the
-//! block. For two QCs in consecutive rounds the same holds of those who voted for the second.
+//! Why it is safe. A party that order-votes the block of round `r` has its QC, so its one-chain round
+//! is at least `r`, and it has signed no timeout of `r` or later. The timeouts that it signs from then
+//! on carry a QC of at least `r`. A quorum of order votes and a TC of a round ≥ `r` have an honest
+//! party in common. So every such TC says "at least `r`", and every block voted for after `r` extends
+//! the block. With two QCs in consecutive rounds, the same holds for the parties that voted for the second.
 //!
 //! After [Jolteon](https://arxiv.org/abs/2106.10362), figure 2, and order votes as in Zaptos, section
-//! 2.3. Ours: order votes ascend, so that one number remembers them.
+//! 2.3. Differences from the papers: order votes ascend, so that one number is enough to remember them.
 //!
-//! Elsewhere: making the record durable before anything signed leaves (`engine`).
+//! `engine` makes the record durable before anything signed leaves.
 use borsh::{BorshDeserialize, BorshSerialize};
 use thiserror::Error;
 
 use crate::block::Round;
 
-/// What a party has promised so far. It must never go back, so it is persisted before each signature
-/// leaves.
+/// The promises that a party has made so far. They must never be forgotten, so they are made durable
+/// before each signature leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Safety {
     last_voted: Round,
@@ -33,7 +33,7 @@ pub struct Safety {
     one_chain: Round,
 }
 
-/// How a block's round follows from what its proposal carries.
+/// How a block's round follows from the certificates in its proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Justification {
     /// Round of the certificate of the parent.
@@ -42,7 +42,7 @@ pub(crate) struct Justification {
     pub(crate) tc: Option<(Round, Round)>,
 }
 
-/// Why a promise was not made. Not a fault of anyone: messages cross each other.
+/// Why a promise was not made. It is nobody's fault: messages cross each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum Refusal {
     #[error("{round} is not after {last}, in which the same promise was made")]
@@ -74,12 +74,12 @@ impl Safety {
         self.last_ordered
     }
 
-    /// A verified certificate of `qc` has been seen.
+    /// Notes that a verified certificate of round `qc` was seen.
     pub(crate) fn observe(&mut self, qc: Round) {
         self.one_chain = self.one_chain.max(qc);
     }
 
-    /// Promise: no other block of this round gets my vote.
+    /// Promise: this party votes for no other block of this round.
     pub(crate) fn vote(
         &mut self,
         round: Round,
@@ -99,10 +99,10 @@ impl Safety {
         Ok(())
     }
 
-    /// Promise: I vote no more in this round, and nothing before `qc` is the best I know of.
+    /// Promise: this party votes no more in this round, and `qc` is the highest certificate that it knows.
     pub(crate) fn timeout(&mut self, round: Round, qc: Round) -> Result<(), Refusal> {
-        // A vote for a later round has said that this round is over. The same round again is the
-        // same timeout, sent again.
+        // A vote for a later round has said that this round is over. The same round again is the same
+        // timeout, sent again.
         let last = self.last_voted.max(self.highest_timeout);
         if round < last {
             return Err(Refusal::NotAscending { round, last });
@@ -116,7 +116,7 @@ impl Safety {
         Ok(())
     }
 
-    /// Promise: from now on my timeouts carry a certificate of at least this round.
+    /// Promise: from now on this party's timeouts carry a certificate of at least this round.
     pub(crate) fn order_vote(&mut self, round: Round) -> Result<(), Refusal> {
         ascending(round, self.last_ordered)?;
         // Order vote: r > highest timeout round.
@@ -132,7 +132,7 @@ impl Safety {
         ascending(round, self.last_proposed).is_ok()
     }
 
-    /// Promise: this is my only block of this round.
+    /// Promise: this party proposes no other block in this round.
     pub(crate) fn propose(&mut self, round: Round) -> Result<(), Refusal> {
         ascending(round, self.last_proposed)?;
         self.last_proposed = round;

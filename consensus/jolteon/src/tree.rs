@@ -1,19 +1,20 @@
 //! Blocks between the last final one and the newest, and a bounded tail of final ones.
 //!
-//! The *root* is the last block that was finalized. Above it stand blocks that were proposed or
-//! fetched; a block is *certified* if a QC names it or if a certified block descends from it, known
-//! to us or not. The *target* is the highest block that is known to be final: it and its ancestors
-//! become final as soon as all of them are here. Blocks below the root are kept for peers that lag,
-//! at most [`HISTORY_BLOCKS`] of them and at most [`HISTORY_PAYLOADS`] full payloads.
+//! The *root* is the last block that was finalized. Above it are blocks that were proposed or fetched.
+//! A block is *certified* if a QC names it, or if a certified block descends from it, whether that
+//! descendant is here or not. The *target* is the highest block that is known to be final: it and its
+//! ancestors become final as soon as all of them are here. Blocks below the root are kept for peers
+//! that lag, at most [`HISTORY_BLOCKS`] of them and at most [`HISTORY_PAYLOADS`] full payloads.
 //!
-//! Elsewhere: when a block is final (`engine`), where missing ones come from (`fetch`).
+//! See also `engine` (when a block is final) and `fetch` (getting missing blocks).
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::block::{Block, BlockId, Round, Transaction, TransactionId};
 
-/// Final blocks that are kept for others.
+/// Number of final blocks that are kept for others.
 pub(crate) const HISTORY_BLOCKS: usize = 1024;
-/// Memory for final blocks, and for those that are not final, in payloads of the largest size.
+/// Memory for final blocks, and the same again for blocks that are not final, in payloads of the
+/// largest size.
 pub(crate) const HISTORY_PAYLOADS: usize = 32;
 
 /// A block by round and name.
@@ -36,8 +37,8 @@ pub(crate) enum Stuck {
     Done,
     /// A block on the way is not here.
     Missing(Point),
-    /// The target does not descend from the root: more than a third of the stake is faulty. Nothing
-    /// is finalized any more, for stopping is all that is left.
+    /// The target does not descend from the root: more than a third of the stake is faulty. Nothing is
+    /// finalized any more, because only stopping is safe then.
     Fork,
 }
 
@@ -76,13 +77,14 @@ impl Tree {
         self.blocks.get(&id).map(|entry| &entry.block)
     }
 
-    /// Whether a proposal may take memory: empty ones always, so that the chain can move on.
+    /// Whether there is memory for a proposal. Empty blocks are always taken, so that the chain can
+    /// move on.
     pub(crate) fn has_room(&self, block: &Block) -> bool {
         block.payload().is_empty()
             || self.pending_bytes.saturating_add(block.payload_len()) <= self.most_bytes
     }
 
-    /// Takes a block in, unless it is here or too old. Returns the next missing ancestor if the block
+    /// Takes in a block, unless it is here or too old. Returns the next missing ancestor if the block
     /// is certified.
     pub(crate) fn insert(&mut self, id: BlockId, block: Block) -> Option<Point> {
         let point = Point { round: block.round(), block: id };
@@ -105,7 +107,7 @@ impl Tree {
         self.blocks.insert(point.block, Entry { block, transactions });
     }
 
-    /// A quorum vouches for this block, hence for its ancestors. Returns the first that is missing.
+    /// A quorum vouches for this block, and so for its ancestors. Returns the first that is missing.
     pub(crate) fn certify(&mut self, mut point: Point) -> Option<Point> {
         while point.round > self.root.round {
             self.certified.insert(point);
@@ -120,12 +122,12 @@ impl Tree {
         self.certified.contains(&point)
     }
 
-    /// This block is final.
+    /// Notes that this block is final.
     pub(crate) fn commit(&mut self, target: Point) {
         self.target = self.target.max(target);
     }
 
-    /// Moves the root to the target and gives every round on the way, with its block if it has one.
+    /// Moves the root to the target. Returns every round on the way, with its block if it has one.
     pub(crate) fn finalize(&mut self) -> Result<Vec<(Round, Option<Block>)>, Stuck> {
         let path = self.path()?;
         let mut rounds = Vec::new();
@@ -158,7 +160,7 @@ impl Tree {
         if point == self.root { Ok(path) } else { Err(Stuck::Fork) }
     }
 
-    /// After the root has moved: what is pending, what is history, what is too old.
+    /// After the root has moved: sorts blocks into pending, history and too old.
     fn sort_out(&mut self) {
         let split = self.root.round;
         let bytes = |entry: &Entry| entry.block.payload_len();

@@ -1,6 +1,6 @@
-//! What a job's result does.
+//! What the result of a job does.
 //!
-//! Elsewhere: what was asked (`receive`), how it was computed (`job`).
+//! See also `receive` (what was asked) and `job` (how it was computed).
 use std::collections::BTreeSet;
 
 use crypto_core::access::Party;
@@ -18,7 +18,7 @@ use crate::tree::Point;
 
 impl Jolteon {
     pub(crate) fn checked(&mut self, now: Instant, verdict: Verdict) {
-        // A verdict of an earlier life is nobody's any more.
+        // A verdict for an earlier life has no job here.
         let Some(pending) = self.jobs.remove(&verdict.job) else { return };
         match (pending, verdict.outcome) {
             (Pending::Votes { stage, round, block, parties }, Outcome::Sum(sum)) => {
@@ -37,7 +37,7 @@ impl Jolteon {
             (Pending::Evidence { party, equivocation }, Outcome::Evidence(true)) => {
                 self.accuse(party, Fault::Equivocation(equivocation));
             }
-            // One half is not signed: the party sent garbage, which convinces nobody else.
+            // One of the two is not signed: the party sent a bad signature, which convinces nobody else.
             (Pending::Evidence { party, equivocation }, Outcome::Evidence(false)) => {
                 let kind = match equivocation.stage {
                     Stage::Order => BallotKind::Order,
@@ -110,7 +110,7 @@ impl Jolteon {
         }
     }
 
-    /// A suspect's vote was looked at by itself.
+    /// A suspect's vote was checked alone.
     fn suspect(&mut self, kind: BallotKind, round: Round, party: Party, good: bool) {
         let choice = match kind {
             BallotKind::Vote => self.votes.settle(round, party, good),
@@ -139,7 +139,7 @@ impl Jolteon {
         self.accuse(party, Fault::BadSignature { what, round });
     }
 
-    /// The news of a message was checked. Good certificates count even beside bad ones.
+    /// The news of a message was checked. Valid certificates count even beside invalid ones.
     fn claimed(
         &mut self,
         now: Instant,

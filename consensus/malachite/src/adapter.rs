@@ -1,5 +1,5 @@
-//! Malachite in the words of a chain: a height is a slot, a round an attempt, and the partial travels in
-//! the precommit.
+//! Malachite as an `Engine`: a height is a slot, a round an attempt, and the
+//! partial travels in the precommit.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ impl Launch for Malachite {
         let mut released = Vec::new();
         for record in records {
             log.apply(record);
-            // Also of heights that are decided by now: an output may still be awaited.
+            // Also for heights that are decided already: an output may still be awaited.
             let last = log.released(me).map(released_as);
             released.extend(last.filter(|last| !released.contains(last)));
         }
-        // What was given up is found again when the log is replayed.
+        // The replay of the log finds again what was given up.
         let past = Past { abandoned: None, released };
         let config = Config {
             context,
@@ -114,8 +114,8 @@ const fn released_as((height, block): (Height, BlockId)) -> (Slot, Value) {
     (slot(height), Value::new(block.to_bytes()))
 }
 
-/// A proposal may take a round's time; votes are smaller and get half of it. Each failed round adds as
-/// much as the first had for its votes.
+/// The timeouts of a round. A proposal may take a round's time; votes are smaller and get half of it.
+/// Each failed round adds the time that the votes of the first round had.
 fn timeouts(round: Duration) -> LinearTimeouts {
     let votes = round / 2;
     LinearTimeouts {

@@ -1,9 +1,9 @@
-//! Decisions of others, for a party that was absent.
+//! Decisions that others made while this party was absent.
 //!
-//! Whoever votes at a later height has decided this one. If it goes on for a while, one of those who are
-//! ahead is asked, and the next one after the same while again. A decision comes with its certificate,
-//! which Malachite verifies; it is taken from who was asked and from nobody else, so that nobody can have
-//! certificates verified at will.
+//! A party that votes at a later height has decided this one. If that lasts for a while, one of the
+//! parties that are ahead is asked, and after the same time the next one. A decision comes with its
+//! certificate, which Malachite verifies. Only the answer of the party that was asked is accepted, so
+//! that nobody can have certificates verified at will.
 use std::collections::BTreeMap;
 
 use malachitebft_core_consensus::{self as consensus, PeerId};
@@ -14,17 +14,17 @@ use crate::context::Height;
 use crate::engine::{Effect, Malachite, Task};
 use crate::message::{Decision, Message};
 
-/// What Malachite calls the peer of every decision: it has a name for it and no use (`asked` knows).
+/// Malachite wants a name for the peer of every decision and does not use it; `asked` holds the real one.
 const PEER: [u8; 2] = [0, 0];
 
-/// Who is ahead, and who was asked.
+/// The parties that are ahead, and the party that was asked.
 #[derive(Debug, Default)]
 pub(crate) struct CatchUp {
-    /// The latest height that a party has shown itself to be at.
+    /// The latest height that each party has shown to be at.
     heights: BTreeMap<Party, Height>,
     asked: Option<Party>,
     ask_at: Option<Instant>,
-    /// For which height a party was answered last, and when.
+    /// For each party, the last height that it got an answer for, and when.
     answered: BTreeMap<Party, (Height, Instant)>,
 }
 
@@ -39,7 +39,7 @@ impl CatchUp {
 }
 
 impl Malachite {
-    /// A message shows where its sender is.
+    /// Notes the height that a message shows for its sender.
     pub(crate) fn claim(&mut self, from: Party, height: Height) {
         let at = self.catch_up.heights.entry(from).or_insert(height);
         *at = height.max(*at);
@@ -48,7 +48,7 @@ impl Malachite {
         }
     }
 
-    /// If the time has come, asks the next of those who are ahead.
+    /// If it is time, asks the next of the parties that are ahead.
     pub(crate) fn ask_for_decision(&mut self) {
         if self.catch_up.ask_at.is_none_or(|at| at > self.now) {
             return;
@@ -63,8 +63,8 @@ impl Malachite {
         }
     }
 
-    /// A new height: after an answer the next in turn is asked at once, so that who answers as late as
-    /// it may holds up one height in as many as there are parties ahead.
+    /// A new height has begun: after an answer the next party in turn is asked at once. So a party that
+    /// always answers as late as allowed delays only one height in as many as there are parties ahead.
     pub(crate) fn catch_up_further(&mut self) {
         if self.catch_up.asked.is_some() {
             self.catch_up.ask_at = Some(self.now);
@@ -75,7 +75,8 @@ impl Malachite {
         self.catch_up.ask_at = ahead.then_some(later);
     }
 
-    /// A height is answered for again after half of what an honest party waits before it asks again.
+    /// Answers a request for a decision. A height is answered again after half of the time that an
+    /// honest party waits before it asks again.
     pub(crate) fn answer(&mut self, to: Party, height: Height) {
         let rested = |at: Instant| at + self.config.catch_up_after / 2 <= self.now;
         let last = self.catch_up.answered.get(&to);
@@ -90,12 +91,12 @@ impl Malachite {
     }
 
     pub(crate) fn told(&mut self, from: Party, decision: &Decision) {
-        // An honest answer may come when somebody else was asked, or when it is not needed any more.
+        // An honest answer may come when another party was asked since, or when it is not needed any more.
         if self.catch_up.asked != Some(from) || decision.block.height() != self.height {
             return;
         }
         let Ok(peer) = PeerId::from_bytes(&PEER) else { return };
-        // Writing into memory does not fail.
+        // Writing into memory cannot fail.
         let block = borsh::to_vec(&decision.block).unwrap_or_default();
         let response = ValueResponse::new(peer, block.into(), decision.extended());
         self.tasks.push_back(Task::Feed(consensus::Input::SyncValueResponse(response)));

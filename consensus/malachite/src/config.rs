@@ -1,9 +1,9 @@
-//! Members and terms.
+//! The members and the settings of the engine.
 //!
-//! Malachite counts voting power in 64 bits and multiplies it by three: stakes that would overflow are
-//! refused here, so that no sum does later. A quorum is more than two thirds of the stake, exactly.
+//! Malachite counts voting power in 64 bits and multiplies it by three. Stakes that would overflow are
+//! refused here, so that no sum overflows later. A quorum is more than two thirds of the stake, exactly.
 //!
-//! Elsewhere: stake tables (`node`), stake as weights (`weighted_rounding`; the engine never rounds).
+//! Stake tables are in `node`. Stake as weights is in `weighted_rounding`; the engine never rounds.
 use core::time::Duration;
 
 use ::engine::Pace;
@@ -16,65 +16,65 @@ use crate::sign::{PublicKey, SecretKey};
 
 const COMMITTEE: &[u8] = b"prefinal/malachite/v1/committee";
 
-/// A party as the others know it. One of no stake counts for nothing and never proposes.
+/// A member. One without stake counts for nothing and never proposes.
 pub type Member = ::engine::Member<PublicKey>;
 
-/// What an engine is started with.
+/// Configuration that an engine is started with.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The chain and its epoch.
+    /// The chain and the epoch.
     pub context: Context,
-    /// Which member this engine is.
+    /// The member that this engine belongs to.
     pub me: Party,
-    /// All members, by party.
+    /// All members. The position in the list is the [`Party`].
     pub members: Vec<Member>,
-    /// How long Tendermint's steps may take.
+    /// How long the steps of Tendermint may take.
     pub timeouts: LinearTimeouts,
-    /// When a height's first proposer proposes; the time for its proposal is counted from then.
+    /// When a height's first proposer may propose. The time for its proposal is counted from then.
     pub pace: Pace,
-    /// Most bytes of transactions in a block.
+    /// Limit of the transactions in a block, in bytes.
     pub max_block_bytes: usize,
-    /// How long others may be at a later height before one of them is asked for the decision.
+    /// How long others must be at a later height before one of them is asked for the decision.
     pub catch_up_after: Duration,
 }
 
-/// Why no engine can be started from a configuration.
+/// Why an engine cannot be started from a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// Nobody has stake.
+    /// No member has stake.
     #[error("no member has stake")]
     NoStake,
-    /// More stake than Malachite counts.
+    /// The stake is more than Malachite can count.
     #[error("stake up to {at} is above a third of 2^64, Malachite counts no more")]
     Overflow {
-        /// The member whose stake is too much.
+        /// The member whose stake exceeds the limit.
         at: Party,
     },
-    /// The engine is not in the committee.
+    /// The engine's party is not in the committee.
     #[error("{me} is not among the {members} members")]
     NotAMember {
-        /// Who the engine is to be.
+        /// The engine's party.
         me: Party,
-        /// How many members there are.
+        /// Number of members.
         members: usize,
     },
-    /// The secret key is another member's, or nobody's.
+    /// The secret key is another member's, or no member's.
     #[error("secret key does not belong to {me}")]
     WrongKey {
-        /// Who the engine is to be.
+        /// The engine's party.
         me: Party,
     },
-    /// The log is of another height, or not what was written.
+    /// An entry belongs to another height: the log is of another height, or not what was written.
     #[error("entry of height {got} in a log that goes on at height {expected}")]
     Log {
-        /// The entry's.
+        /// The height of the entry.
         got: u64,
-        /// The log's.
+        /// The height at which the log continues.
         expected: u64,
     },
 }
 
-/// The parties that run the engine: their keys and powers, and the context that they sign under.
+/// The members of the committee: their keys and voting powers, and the context that they sign.
 #[derive(Clone, Debug)]
 pub struct Validators {
     context: [u8; 32],
@@ -86,7 +86,7 @@ impl Validators {
     /// Checks the members.
     ///
     /// # Errors
-    /// [`ConfigError`] says which member is at fault.
+    /// [`ConfigError`] says what is wrong.
     pub fn new(context: &Context, members: &[Member]) -> Result<Self, ConfigError> {
         let mut hash = Sha256::new_with_prefix(COMMITTEE).chain_update(context.to_bytes());
         let mut total = 0_u64;
@@ -106,7 +106,7 @@ impl Validators {
         Ok(Self { context: hash.finalize().into(), validators, size })
     }
 
-    /// How many members there are.
+    /// Number of members.
     #[must_use]
     pub const fn size(&self) -> usize {
         self.size

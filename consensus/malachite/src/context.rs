@@ -1,12 +1,12 @@
 //! Malachite's types: heights, blocks, votes, proposals, validators.
 //!
-//! A block's name covers its height and its transactions, not who proposes it in which round: a block
-//! that is proposed again is the same block, and the beacon's value never depends on a view.
+//! A block's name covers its height and its transactions, not its proposer or round. So a block that is
+//! proposed again is the same block, and the beacon's value never depends on a view.
 //!
 //! | name of a block | `SHA-256(tag ‖ height ‖ Σ (length ‖ transaction))` |
 //!
-//! Validators take turns: the proposer of round r at height h is number h + r of those with stake.
-//! Elsewhere: what is signed of this (`sign`), in which order the fields travel (Borsh, as declared).
+//! Validators take turns: the proposer of round r at height h is number h + r of those with stake. What
+//! is signed of these types is in `sign`. Fields travel in Borsh, in the order in which they are declared.
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
@@ -24,11 +24,11 @@ use crate::sign::{Ed25519, PublicKey};
 
 const BLOCK: &[u8] = b"prefinal/malachite/v1/block";
 
-/// The Tendermint that Malachite runs here.
+/// The types of the Tendermint that Malachite runs here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tendermint;
 
-/// A block's place in the chain; the first is 1.
+/// A block's place in the chain. The first height is 1.
 #[derive(
     Clone,
     Copy,
@@ -44,19 +44,19 @@ pub struct Tendermint;
 )]
 pub struct Height(u64);
 
-/// A validator as votes name it: its place in the committee.
+/// A validator's name in votes: its place in the committee.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct Address(Party);
 
-/// A block by its hash.
+/// The hash that names a block.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct BlockId([u8; 32]);
 
-/// What a height decides.
+/// A block: the value that a height decides.
 #[derive(Clone, Debug)]
 pub struct Block {
     id: BlockId,
@@ -64,39 +64,39 @@ pub struct Block {
     transactions: Arc<[Arc<[u8]>]>,
 }
 
-/// A prevote or precommit. What is signed leaves the extension out, which has a signature of its own.
+/// A prevote or precommit. Its signature does not cover the extension, which has a separate signature.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Vote {
-    /// Which of the two.
+    /// Prevote or precommit.
     pub kind: VoteType,
-    /// At which height.
+    /// The height.
     pub height: Height,
-    /// In which round.
+    /// The round.
     pub round: Round,
-    /// For what.
+    /// The block that the vote is for, or nil.
     pub value: NilOrVal<BlockId>,
-    /// Whose.
+    /// The voter.
     pub voter: Address,
-    /// What a precommit carries.
+    /// The extension that a precommit carries.
     pub extension: Option<SignedExtension<Tendermint>>,
 }
 
-/// A block that is proposed.
+/// A proposal of a block.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Proposal {
-    /// At which height.
+    /// The height.
     pub height: Height,
-    /// In which round.
+    /// The round.
     pub round: Round,
-    /// The earlier round with a polka for it, if it is proposed again.
+    /// The earlier round with a polka for the block, if it is proposed again.
     pub pol_round: Round,
-    /// By whom.
+    /// The proposer.
     pub proposer: Address,
     /// The block.
     pub block: Block,
 }
 
-/// A member as Malachite counts it.
+/// A member, as Malachite counts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validator {
     pub(crate) address: Address,
@@ -104,24 +104,24 @@ pub struct Validator {
     pub(crate) power: VotingPower,
 }
 
-/// All members, by party.
+/// All members. The position in the list is the party.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidatorSet {
     members: Arc<[Validator]>,
-    /// Those with stake, in turn; the first stands apart, so that there always is one.
+    /// The members with stake, in turn. The first is kept apart, so that there always is one.
     first: Validator,
     proposers: Arc<[Validator]>,
     total: VotingPower,
 }
 
 impl Height {
-    /// The height of this number.
+    /// The height with this number.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// The number of the height.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -139,7 +139,7 @@ impl Address {
         Self(party)
     }
 
-    /// Whose it is.
+    /// The party with this address.
     #[must_use]
     pub const fn party(self) -> Party {
         self.0
@@ -147,13 +147,13 @@ impl Address {
 }
 
 impl BlockId {
-    /// The name with these bytes.
+    /// The name with this hash.
     #[must_use]
     pub const fn new(hash: [u8; 32]) -> Self {
         Self(hash)
     }
 
-    /// The hash.
+    /// The bytes of the hash.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 32] {
         self.0
@@ -161,7 +161,7 @@ impl BlockId {
 }
 
 impl Block {
-    /// A block of these transactions.
+    /// A block of these transactions at that height.
     #[must_use]
     pub fn new(height: Height, transactions: Vec<Arc<[u8]>>) -> Self {
         let mut hash = Sha256::new_with_prefix(BLOCK);
@@ -173,32 +173,32 @@ impl Block {
         Self { id: BlockId(hash.finalize().into()), height, transactions: transactions.into() }
     }
 
-    /// Its name.
+    /// The block's name.
     #[must_use]
     pub const fn id(&self) -> BlockId {
         self.id
     }
 
-    /// Its height.
+    /// The block's height.
     #[must_use]
     pub const fn height(&self) -> Height {
         self.height
     }
 
-    /// What is in it.
+    /// The block's transactions, in their order.
     #[must_use]
     pub fn transactions(&self) -> &[Arc<[u8]>] {
         &self.transactions
     }
 
-    /// Bytes of its transactions.
+    /// Total length of its transactions in bytes.
     #[must_use]
     pub fn payload_bytes(&self) -> usize {
         self.transactions.iter().map(|one| one.len()).sum()
     }
 }
 
-/// The name covers everything else.
+/// The name covers everything else, so it is enough to compare names.
 impl PartialEq for Block {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
@@ -236,7 +236,7 @@ impl BorshDeserialize for Block {
 }
 
 impl ValidatorSet {
-    /// `None` without anybody who has stake.
+    /// `None` if no member has stake.
     pub(crate) fn new(members: Vec<Validator>, total: VotingPower) -> Option<Self> {
         let proposers: Arc<[Validator]> =
             members.iter().filter(|member| member.power > 0).cloned().collect();
@@ -451,7 +451,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The first eight bytes tell blocks apart in a log.
+/// The first eight bytes are enough to tell blocks apart in a log.
 impl fmt::Display for BlockId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().take(8).try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -1,6 +1,6 @@
-//! What Malachite's effects do.
+//! What is done for each of Malachite's effects.
 //!
-//! Elsewhere: who is asked and resumed (`engine`), what is signed (`sign`).
+//! See also `engine` (asking and resuming) and `sign` (what is signed).
 use std::sync::Arc;
 
 use malachitebft_core_consensus::{
@@ -26,7 +26,7 @@ impl Malachite {
     /// Carries an effect out.
     ///
     /// # Errors
-    /// Whose extension is wanted: the beacon is asked first.
+    /// The scope of the wanted extension: the beacon must be asked first.
     pub(crate) fn carry_out(&mut self, effect: Effect<Tendermint>) -> Result<Answer, Scope> {
         match effect {
             Effect::ExtendVote(height, round, block, _, _) => {
@@ -73,7 +73,7 @@ impl Malachite {
         Ok(Resume::Continue)
     }
 
-    /// Effects that want no answer.
+    /// Carries out effects that need no answer.
     fn continue_with(&mut self, effect: Effect<Tendermint>) {
         match effect {
             Effect::CancelAllTimeouts(_) => self.timers.clear(),
@@ -83,7 +83,7 @@ impl Malachite {
                 self.timers.insert(key(timeout), (at, timeout));
             }
             Effect::StartRound(height, round, ..) => {
-                // Whoever is in a later round casts no precommit in an earlier one.
+                // A party in a later round casts no precommit in an earlier one.
                 if let Some(left) = round.as_u32().and_then(|round| round.checked_sub(1)) {
                     self.effect(engine::Effect::Abandoned { height, round: left });
                 }
@@ -114,7 +114,7 @@ impl Malachite {
                 self.accuse(&evidence);
                 self.tasks.push_back(Task::Begin(self.height.next()));
             }
-            // Proposals carry their blocks; the others were answered.
+            // Proposals carry their blocks; the other effects were answered before.
             _ => {}
         }
     }
@@ -142,8 +142,8 @@ impl Malachite {
         key.verify(&statement, &signed.signature)
     }
 
-    /// Whether the voter signed these bytes for this vote. What they say is the beacon's to find out,
-    /// late; a vote counts whatever it carries.
+    /// Checks that the voter signed these bytes for this vote. The beacon checks their content later. A
+    /// vote counts whatever it carries.
     pub(crate) fn take_extension(
         &mut self,
         scope: Scope,
@@ -169,7 +169,7 @@ impl Malachite {
         }
     }
 
-    /// Only round 0 releases anything; what others say in later rounds is no partial of an honest party.
+    /// Passes on extensions of round 0 only. In later rounds an honest party sends no partial.
     fn hand_over(&mut self, round: Round, voter: Address, bytes: &[u8]) {
         let from = voter.party();
         if round == Round::ZERO && from != self.config.me && !bytes.is_empty() {
@@ -186,7 +186,7 @@ impl Malachite {
         if let Some(block) = block {
             self.blocks.insert(block.id(), block.clone());
         }
-        // What the log did not hold when it ended is said for the first time, and logged like anything.
+        // An input that the log does not hold is new, and is logged like any other.
         if self.log.contains(&input) {
             return;
         }
@@ -200,7 +200,7 @@ impl Malachite {
     }
 
     fn decided_elsewhere(&mut self, response: &ValueResponse<Tendermint>, proposer: Address) {
-        // These are the bytes that `catch_up` has made of a block.
+        // `catch_up` made these bytes from a block.
         let Ok(block) = borsh::from_slice::<Block>(&response.value_bytes) else { return };
         let value = ProposedValue {
             height: response.certificate.height,
@@ -227,7 +227,7 @@ impl Malachite {
         self.pool.retain(|waiting| !block.transactions().contains(waiting));
         self.effect(engine::Effect::Finalized { block: block.clone() });
         let extensions: Vec<(Address, SignedExtension<Tendermint>)> = extensions.extensions;
-        // Of those that voted late there is more to come.
+        // More precommits may come from parties that vote late.
         let read = extensions.iter().map(|(voter, _)| (certificate.height, voter.party()));
         self.late.extend(read.collect::<Vec<_>>());
         let decision = Decision { block, certificate, extensions };
@@ -249,7 +249,7 @@ impl Malachite {
     }
 }
 
-/// One timer of a kind runs for a round.
+/// The key of a timer. In a round there is one timer of each kind.
 const fn key(timeout: Timeout) -> (u8, Round) {
     let kind = match timeout.kind {
         TimeoutKind::Propose => 0,

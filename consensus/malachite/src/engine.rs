@@ -1,4 +1,4 @@
-//! The engine as a [`Machine`]: its state, what goes in and what comes out.
+//! The engine as a [`Machine`]: its state, inputs and outputs.
 //!
 //! ```text
 //!  proposer ──proposal──▶ all                            1 delay
@@ -6,11 +6,12 @@
 //!  all      ──precommit─▶ all   quorum: decided           3 delays: Finalized
 //!  proposer of the next height ─proposal──▶ ...           at once
 //! ```
-//! Inputs wait in a queue, since one may lead to others: a height that ends starts the next one, a
-//! request for a block is answered with a proposal. Between [`Effect::Prefinalized`] and the next output
-//! the coroutine stands still; what [`Malachite::carry`] is given then becomes the vote's extension.
+//! Inputs wait in a queue, because one may lead to others: a height that ends starts the next one, and
+//! a request for a block is answered with a proposal. Between [`Effect::Prefinalized`] and the next
+//! output the coroutine stands still. The bytes that [`Malachite::carry`] gets then become the vote's
+//! extension.
 //!
-//! Elsewhere: what effects do (`effects`), what messages do (`inbox`), decisions of others (`catch_up`).
+//! See also `effects` (what effects do), `inbox` (what messages do) and `catch_up` (decisions of others).
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,94 +30,96 @@ use crate::record::{Log, Record};
 use crate::routine::{Progress, Routine, State};
 use crate::sign::{Scope, SecretKey, Statement};
 
-/// Bytes of transactions that wait here, in blocks of the largest size.
+/// Limit of the transactions that wait here, in blocks of the largest size.
 const POOL_BLOCKS: usize = 4;
 
-/// What happens to the engine.
+/// What the driver tells the engine.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Begin. What comes before it is ignored.
+    /// Start working. Inputs before it are ignored, except submitted transactions.
     Start,
-    /// A message came in.
+    /// A message arrived.
     Received {
-        /// Who sent it, as the link knows.
+        /// The sender, as the link knows it.
         from: Party,
         /// The message.
         message: Message,
     },
-    /// Please put this into a block. Refused if too much waits.
+    /// A transaction that should be put into a block. Refused if too many bytes wait.
     Submit(Arc<[u8]>),
-    /// [`Machine::wake_at`] is reached.
+    /// The time of [`Machine::wake_at`] has come.
     Tick,
 }
 
-/// What the engine wants done, in this order.
+/// What the engine wants done, in this order. See [`Effect`].
 pub type Output = protocol::Output<Record, Effect>;
 
-/// What the engine wants done, its records aside.
+/// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Send this.
+    /// Send this message.
     Send {
-        /// To whom.
+        /// One party, or all others.
         to: Recipient<Party>,
-        /// What.
+        /// The message to send.
         message: Message,
     },
-    /// This party is about to precommit the block. What [`Malachite::carry`] is given before the next
-    /// output is polled travels in that vote, if the round is 0.
+    /// This party is about to precommit the block. If the round is 0, the bytes given to
+    /// [`Malachite::carry`] before the next output is polled travel in that vote.
     Prefinalized {
-        /// At which height.
+        /// The height.
         height: Height,
-        /// In which round.
+        /// The round.
         round: u32,
         /// The block.
         block: BlockId,
     },
-    /// What a peer's round-0 precommit carried. It signed these bytes; nothing else is known of them.
+    /// The bytes that a peer's round-0 precommit carried. The peer signed them; nothing else is checked yet.
     Carried {
-        /// Whose vote it was.
+        /// The party whose vote it was.
         from: Party,
         /// The bytes, at least one.
         partial: Vec<u8>,
     },
-    /// The height is decided. Every height, ascending; after a crash the last one may come again.
+    /// The height is decided. Every height is reported, in ascending order. After a crash the last one
+    /// may be reported again.
     Finalized {
         /// The block.
         block: Block,
     },
-    /// This party will not precommit a block in this round of the height or an earlier one any more.
+    /// From now on this party precommits no block in this round of the height or an earlier one.
     Abandoned {
         /// The height.
         height: Height,
         /// The round.
         round: u32,
     },
-    /// A party did wrong, in words.
+    /// A party did wrong; the fault is described in words.
     Accuse {
-        /// Who.
+        /// The party.
         party: Party,
-        /// What.
+        /// The fault.
         fault: String,
     },
-    /// An input led to nothing though it should have, in words.
+    /// An input had no effect though it should have had one; described in words.
     Refused(String),
-    /// What the log leads to is not what the log says that this party signed. Signing on would be signing
-    /// twice, so nothing is said or done any more, in this life. Nothing follows.
+    /// The replay of the log leads to another vote than the one that this party signed according to the
+    /// log. To continue could mean to sign twice. So the engine does nothing more in this life, and
+    /// this is its last output.
     Halted(String),
 }
 
-/// What waits to be done.
+/// The tasks that wait to be done.
 #[allow(clippy::large_enum_variant, reason = "nearly all are inputs")]
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// Hand this to Malachite.
+    /// Pass this input to Malachite.
     Feed(consensus::Input<Tendermint>),
-    /// Start a height, then take what came early for it.
+    /// Start a height, then take the early messages for it.
     Begin(Height),
-    /// The log is read to its end.
+    /// The log has been read to its end.
     EndReplay,
-    /// Propose what waited for its time.
+    /// Make the proposal that waited for its time.
     Propose,
 }
 
@@ -124,13 +127,13 @@ pub(crate) enum Process {
     Idle(State),
     /// A precommit waits for its extension.
     Asking(Routine, Scope),
-    /// For good.
+    /// Halted for ever.
     Halted,
-    /// Only while it is taken out.
+    /// Only while the process is taken out of its place.
     Running,
 }
 
-/// One party's Malachite.
+/// The Malachite engine of one party.
 pub struct Malachite {
     pub(crate) committee: Validators,
     pub(crate) config: Config,
@@ -140,34 +143,34 @@ pub struct Malachite {
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) now: Instant,
     pub(crate) started: bool,
-    /// The log while it is read: what it holds is not logged again, and nothing is proposed.
+    /// The log while it is read. Its entries are not logged again, and nothing is proposed before its end.
     pub(crate) log: Vec<consensus::Input<Tendermint>>,
     /// The height that is being decided.
     pub(crate) height: Height,
-    /// Since when.
+    /// When this height started.
     pub(crate) since: Instant,
-    /// What is proposed once the log is read and the time has come.
+    /// The round to propose in, once the log is read and the time has come.
     pub(crate) wanted: Option<(Height, Round)>,
-    /// What the next precommit carries.
+    /// The bytes that the next precommit carries.
     pub(crate) carried: Option<Vec<u8>>,
-    /// When a step of a round has taken too long.
+    /// Timers of steps that may take too long.
     pub(crate) timers: BTreeMap<(u8, Round), (Instant, Timeout)>,
     /// Blocks that were proposed at this height.
     pub(crate) blocks: BTreeMap<BlockId, Block>,
     pub(crate) pool: VecDeque<Arc<[u8]>>,
-    /// Messages of heights to come.
+    /// Messages of later heights.
     pub(crate) ahead: BTreeMap<Height, BTreeMap<Party, Vec<Message>>>,
     pub(crate) decided: BTreeMap<Height, Arc<Decision>>,
-    /// Whose late precommits of decided heights have been read.
+    /// Heights and parties whose late precommits have been read.
     pub(crate) late: BTreeSet<(Height, Party)>,
     pub(crate) catch_up: CatchUp,
 }
 
 impl Malachite {
-    /// An engine that goes on where its log ends.
+    /// An engine that continues where its log ends.
     ///
     /// # Errors
-    /// If the configuration or the log is none for this member.
+    /// If the configuration or the log does not belong to this member.
     pub fn new(config: Config, secret: SecretKey, log: Log) -> Result<Self, ConfigError> {
         let committee = Validators::new(&config.context, &config.members)?;
         committee.check_member(config.me, &secret)?;
@@ -182,7 +185,7 @@ impl Malachite {
             enabled: true,
         };
         let validators = committee.validators().clone();
-        // Messages of heights to come wait here (`inbox`), not in Malachite's own queue.
+        // Messages of later heights wait here (`inbox`), not in Malachite's own queue.
         let state = consensus::State::new(Tendermint, height, validators, params, 1, 1);
         Ok(Self {
             committee,
@@ -220,11 +223,11 @@ impl Malachite {
         &self.committee
     }
 
-    /// What the precommit that was prefinalized last carries. To be called before anything else is
+    /// Sets the bytes that the precommit prefinalized last carries. Call it before anything else is
     /// polled.
     ///
     /// # Errors
-    /// The bytes, if there is no such vote, its round is not the first, or they are too long.
+    /// The bytes, if there is no such vote, its round is not 0, or they are too long.
     pub fn carry(&mut self, partial: Vec<u8>) -> Result<(), Vec<u8>> {
         let waits =
             matches!(&self.process, Process::Asking(_, scope) if scope.round == Round::ZERO);
@@ -248,8 +251,8 @@ impl Malachite {
         self.tasks.push_back(Task::Begin(self.height));
     }
 
-    /// The log, once its height has started: first what this party said itself, so that it is said
-    /// again and not anew; then all of it in order.
+    /// Replays the log, once its height has started. First Malachite learns this party's own
+    /// statements, so that it repeats them and makes no new ones. Then it gets all entries in order.
     fn replay(&mut self, state: &mut State) {
         if self.log.is_empty() {
             return;
@@ -260,7 +263,7 @@ impl Malachite {
         self.tasks.push_back(Task::EndReplay);
     }
 
-    /// Does what waits, until nothing does or the beacon has to be asked.
+    /// Does the waiting tasks, until none is left or the beacon has to be asked.
     pub(crate) fn run(&mut self) {
         loop {
             match std::mem::replace(&mut self.process, Process::Running) {
@@ -341,7 +344,7 @@ impl Malachite {
         }
     }
 
-    /// What waits to leave rests on the same log, so it stays.
+    /// Halts the engine. Outputs that wait rest on the same log, so they are dropped.
     fn halt(&mut self, why: String) {
         self.process = Process::Halted;
         self.tasks.clear();
@@ -349,7 +352,7 @@ impl Malachite {
         self.effect(Effect::Halted(why));
     }
 
-    /// The precommit goes on with what it carries.
+    /// Continues the precommit with the bytes that it carries.
     fn resume(&mut self) -> bool {
         match std::mem::replace(&mut self.process, Process::Running) {
             Process::Asking(routine, scope) => {
@@ -385,7 +388,7 @@ impl Malachite {
         self.tasks.push_front(Task::Feed(consensus::Input::Propose(value)));
     }
 
-    /// A round that follows a failed one has waited long enough.
+    /// When to propose in a round. A round that follows a failed one need not wait any longer.
     fn proposes_at(&self, round: Round) -> Instant {
         match round {
             Round::ZERO => self.config.pace.proposes_at(self.since, self.height.get()),
@@ -393,7 +396,7 @@ impl Malachite {
         }
     }
 
-    /// Unless the log had it, or the round is over.
+    /// Makes the wanted proposal, unless the log had it or the round is over.
     fn propose_wanted(&mut self, state: &State) {
         let Some((height, round)) = self.wanted.take() else { return };
         let own = Address::new(self.config.me);
@@ -412,7 +415,7 @@ impl Malachite {
             self.effect(Effect::Refused(why));
             return;
         }
-        // Who restarts submits again what may have been ordered meanwhile.
+        // A party that restarts submits transactions again that may have been ordered meanwhile.
         let mut ordered = self.decided.values().flat_map(|decision| decision.block.transactions());
         if !ordered.any(|one| *one == transaction) && !self.pool.contains(&transaction) {
             self.pool.push_back(transaction);
@@ -437,7 +440,7 @@ impl Malachite {
     }
 
     pub(crate) fn span(&self, timeout: Timeout) -> Duration {
-        // Asked for a round that is none it would panic.
+        // For an undefined round this would panic.
         if timeout.round.is_nil() {
             return Duration::ZERO;
         }

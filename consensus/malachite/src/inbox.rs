@@ -1,13 +1,13 @@
-//! What messages do.
+//! What is done with messages.
 //!
-//! | height of the message | is                                                                   |
+//! | height of the message | what is done                                                         |
 //! |-----------------------|----------------------------------------------------------------------|
-//! | the current one       | handed to Malachite                                                  |
-//! | one of the next few   | kept, a few of each party, and handed over when that height begins    |
-//! | a decided one         | dropped, but for what a precommit of the decided block carries        |
+//! | the current one       | passed to Malachite                                                  |
+//! | one of the next few   | kept, a few of each party, and passed on when that height begins      |
+//! | a decided one         | dropped, except for the extension of a precommit of the decided block |
 //!
-//! A decision needs two thirds of the stake, the fast path of a ramp needs more: the precommits that come
-//! after the decision are what it waits for. Elsewhere: signatures (`effects`), decisions (`catch_up`).
+//! A decision needs two thirds of the stake, and the fast path of a ramp needs more. So it waits for
+//! the precommits that come after the decision. Signatures are in `effects`, decisions in `catch_up`.
 use malachitebft_core_consensus as consensus;
 use malachitebft_core_types::{NilOrVal, Round, ValidatorSet as _, VoteType};
 use protocol::Party;
@@ -17,9 +17,10 @@ use crate::engine::{Effect, Malachite, Task};
 use crate::message::{Message, ShapeError};
 use crate::sign::Scope;
 
-/// Heights to come of which messages are kept.
+/// Number of later heights of which messages are kept.
 const AHEAD_HEIGHTS: u64 = 4;
-/// Messages of one party that are kept for each of them: proposal, votes, certificates of a round or two.
+/// Number of messages of one party that are kept for each of them: proposal, votes, certificates of a
+/// round or two.
 const AHEAD_MESSAGES: usize = 6;
 
 impl Malachite {
@@ -42,7 +43,7 @@ impl Malachite {
         self.take_message(from, message);
     }
 
-    /// Hands what came early to Malachite.
+    /// Passes early messages to Malachite.
     pub(crate) fn take_early(&mut self, height: Height) {
         let early = self.ahead.remove(&height).unwrap_or_default();
         self.ahead = self.ahead.split_off(&height);
@@ -76,7 +77,7 @@ impl Malachite {
         }
     }
 
-    /// Of a vote that comes after the decision only the extension is of use.
+    /// Takes a vote that comes after the decision. Only its extension is of use.
     fn take_late(&mut self, message: Message) {
         let Message::Vote(signed) = message else { return };
         let Vote { kind, height, round, value, voter, extension } = signed.message;

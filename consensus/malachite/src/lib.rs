@@ -1,71 +1,79 @@
-//! Malachite, the Tendermint engine of `circlefin/malachite`, as a machine that tells a beacon what it
-//! needs to know.
+//! Malachite, the Tendermint engine of `circlefin/malachite`, as a machine that also reports the events
+//! that a beacon needs.
 //!
 //! The consensus is the published crate `arc-malachitebft-core-consensus`, unchanged. It is a coroutine
-//! that yields effects; this crate carries them out and is the host that Malachite asks for: values,
-//! signatures, timers, the write-ahead log, catching up. Time is an argument and nothing here does I/O,
-//! so one body runs in the simulator and over sockets.
+//! that yields effects. This crate carries them out and is the host for everything that Malachite asks
+//! for: values, signatures, timers, the write-ahead log, catching up. Time is an argument and nothing
+//! here does I/O, so the same code runs in the simulator and over sockets.
 //!
-//! # What becomes what
+//! # How Malachite's events map to the beacon's
 //! | Malachite                                              | beacon                                   |
 //! |--------------------------------------------------------|------------------------------------------|
 //! | height                                                 | slot                                     |
 //! | round                                                  | attempt; round 0 is the one declared fast view |
 //! | `ExtendVote`: this party precommits a value            | prefinalized; the partial is the extension |
 //! | `WalAppend` of that precommit                          | the record of the release: one entry holds both |
-//! | `VerifyVoteExtension`: a peer's precommit came         | received: signature and size are checked, the pairing late |
+//! | `VerifyVoteExtension`: a peer's precommit came         | received: signature and size are checked, the pairing later |
 //! | `Decide`, with a commit certificate of any round       | finalized                                |
 //! | nil precommit in round r; entering round r+1           | abandoned: attempt r and all before it   |
 //!
-//! A precommit of a later round, or one that the beacon gives nothing for (no keys yet, the fast path is
-//! off), carries an empty extension, since the height's policy is `Required`: Malachite refuses a
-//! precommit without one. An extension that is empty or garbled costs the party's fast partial and
-//! nothing else: its vote counts, its slow partial follows when the height is decided.
+//! A precommit carries an empty extension if it is of a later round, or if the beacon gives nothing for
+//! it (no keys yet, or the fast path is off). It must carry one because the height's policy is
+//! `Required`: Malachite refuses a precommit without an extension. An empty or garbled extension costs
+//! the party its fast partial and nothing else: its vote counts, and its slow partial follows when the
+//! height is decided.
 //!
 //! # What abandoning means here
 //! Definition 5 holds per view: f+1 honest precommits for v in round 0 lock f+1 parties there, and no
 //! other value can gather a polka any more. So a fast partial is safe exactly if it leaves *with* this
-//! party's own round-0 precommit, the vote that locks. After a nil precommit in round 0, or once in round
-//! 1, that vote can never be cast, and a partial that still left would have no lock behind it. A nil
-//! *prevote* abandons nothing: a polka for v may still come and be precommitted in round 0. Rounds after
-//! the first release nothing, whatever is precommitted there: two rounds of one height may lock two values
-//! one after the other, and what adds up per slot is not what was counted per round.
+//! party's own round-0 precommit, because that vote locks. After a nil precommit in round 0, or once in
+//! round 1, the party can never cast that vote, and a partial that still left would have no lock behind
+//! it. A nil *prevote* abandons nothing: a polka for v may still come and be precommitted in round 0.
+//! Later rounds release nothing, whatever is precommitted there: two rounds of one height may lock two
+//! values one after the other. Partials add up per slot, but locks are counted per round.
 //!
 //! # Order
 //! ```text
 //! ExtendVote ─► Prefinalized ─► (carry) ─► SignVote ─► Persist(precommit ‖ extension) ─► Send
 //! ```
-//! A crash before `Keep` leaves nothing: the vote never left, neither did the partial. After it the
-//! log has the precommit, and with it the extension: the replay sends the same bytes again, and asks
+//! A crash before `Persist` leaves nothing: neither the vote nor the partial has left. After it, the
+//! log has the precommit and with it the extension: the replay sends the same bytes again and asks
 //! nobody for a new extension. If the replay leads to another vote than the log holds, the engine is
-//! [`Effect::Halted`]: it signs nothing any more, and the operator has a log to look at. That is why no second record is needed, and why one would be harmful if
-//! it came first: a release on record, without the lock, would be repeated after the crash.
+//! [`Effect::Halted`]: it signs nothing any more, and the operator must look at the log. That is why no
+//! second record is needed. A separate record would have to be written first, and after a crash it
+//! would repeat a release without the lock.
 //!
 //! # For integrators
-//! With Malachite's own application interface the same table holds: answer `ExtendVote` with the bytes of
-//! the partial that the beacon sends on `Prefinalized` (round 0; else nothing of the beacon, an empty
-//! extension), hand the bytes of `VerifyVoteExtension` to the beacon as a message of that validator and
-//! answer *valid* whatever is in them, call `Finalized` on `Decided` and `Abandoned` on `StartedRound` with
-//! a round above 0, before your precommits of that round leave. The application interface does not show nil
-//! precommits; entering the next round is what shows them, and it is early enough, since one party casts
-//! one precommit a round. Precommits that arrive after the decision still matter to a ramp (it waits for
-//! more stake than the decision does): set a `target_time`, so that the engine delivers them with
-//! `Finalized`, or let the beacon's slow partials do it. Here the host reads them itself ([`Effect::Carried`]).
+//! With Malachite's own application interface the same table holds:
 //!
-//! | module      | what                                                          |
+//! - In round 0, answer `ExtendVote` with the bytes of the partial that the beacon sends on
+//!   `Prefinalized`. In other rounds, answer with an empty extension.
+//! - Pass the bytes of `VerifyVoteExtension` to the beacon as a message of that validator, and answer
+//!   *valid* whatever they are.
+//! - Call `Finalized` on `Decided`.
+//! - Call `Abandoned` on `StartedRound` with a round above 0, before your precommits of that round
+//!   leave.
+//!
+//! The application interface does not show nil precommits. Entering the next round shows them, and that
+//! is early enough, because a party casts one precommit in a round. Precommits that arrive after the
+//! decision still matter to a ramp, which waits for more stake than the decision does. So set a
+//! `target_time`, so that the engine delivers them with `Finalized`, or let the beacon's slow partials
+//! do it. Here the host reads them itself ([`Effect::Carried`]).
+//!
+//! | module      | what it holds                                                 |
 //! |-------------|---------------------------------------------------------------|
 //! | `context`   | Malachite's types: heights, blocks, votes, proposals, validators |
 //! | `sign`      | keys, what is signed, certificates                            |
-//! | `config`    | members and terms                                             |
-//! | `message`   | what parties send, and its shape                              |
+//! | `config`    | members and settings                                          |
+//! | `message`   | the messages of parties, and their shape                      |
 //! | `record`    | what survives a crash                                         |
 //! | `routine`   | the coroutine, stopped and resumed                            |
 //! | `engine`    | the machine; `effects`, `inbox`, `catch_up`: its steps         |
 //!
-//! Values travel whole, inside proposals (`ProposalOnly`): blocks are small here; a chain with large ones
-//! would stream parts. A transaction waits at the party that submits it until that party proposes.
-//! Signatures are checked at once: ed25519 costs a twentieth of a pairing. Elsewhere: partials (`beacon`),
-//! who hands one's events to the other (`node`).
+//! Values travel whole, inside proposals (`ProposalOnly`): blocks are small here, and a chain with
+//! large ones would stream parts. A transaction waits at the party that it was submitted to until that
+//! party proposes. Signatures are checked at once: ed25519 costs a twentieth of a pairing. Partials are
+//! in `beacon`, and `node` connects the two.
 #![forbid(unsafe_code)]
 
 mod adapter;

@@ -1,15 +1,15 @@
-//! What parties send, and its shape.
+//! The messages of parties, and their shape.
 //!
-//! | message    | from whom                | bounded by                                    |
+//! | message    | sender                   | limit                                         |
 //! |------------|--------------------------|-----------------------------------------------|
 //! | `Vote`     | its voter, over its link | the extension's length                        |
 //! | `Proposal` | its proposer             | bytes of a block                              |
 //! | `Polka`, `Round` | anybody            | a vote of each kind from each member          |
-//! | `Request`  | who lags                 |                                               |
-//! | `Decided`  | who was asked            | a block, a certificate, an extension each     |
+//! | `Request`  | a party that lags        |                                               |
+//! | `Decided`  | a party that was asked   | a block, a certificate, an extension each     |
 //!
-//! Shape is checked before Malachite sees a message: it keeps votes of heights to come without having
-//! verified them, and trusts that rounds are defined. Elsewhere: signatures (`sign`).
+//! The shape is checked before Malachite sees a message, because Malachite keeps votes of later heights
+//! without verifying them, and trusts that rounds are defined. Signatures are in `sign`.
 use borsh::{BorshDeserialize, BorshSerialize};
 use malachitebft_core_types::{
     CommitCertificate, ExtendedCommitCertificate, PolkaCertificate, Round, RoundCertificate,
@@ -19,7 +19,7 @@ use protocol::Party;
 
 use crate::context::{Address, Block, Height, Proposal, Tendermint, Vote};
 
-/// Longest extension: a partial of the heaviest party in bytes, with room. A longer one is no partial.
+/// Longest extension in bytes: a partial of the heaviest party, with room. A longer one is no partial.
 pub const MAX_EXTENSION: usize = 1 << 18;
 
 /// A vote with its signature.
@@ -27,7 +27,7 @@ pub type SignedVote = SignedMessage<Tendermint, Vote>;
 /// A proposal with its signature.
 pub type SignedProposal = SignedMessage<Tendermint, Proposal>;
 
-/// What engines send each other.
+/// The messages between engines.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Message {
     /// A prevote or precommit.
@@ -36,78 +36,78 @@ pub enum Message {
     Proposal(SignedProposal),
     /// A quorum of prevotes for a block that is proposed again.
     Polka(PolkaCertificate<Tendermint>),
-    /// Why a round has begun.
+    /// The certificate that shows why a round has begun.
     Round(RoundCertificate<Tendermint>),
-    /// Please send what this height decided.
+    /// Asks for the decision of this height.
     Request {
         /// The height.
         height: Height,
     },
-    /// What a height decided.
+    /// The decision of a height.
     Decided(Box<Decision>),
 }
 
-/// What a height decided, and what shows it.
+/// The decision of a height, with its proof.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Decision {
     /// The block.
     pub block: Block,
-    /// Precommits of a quorum.
+    /// The certificate: precommits of a quorum.
     pub certificate: CommitCertificate<Tendermint>,
-    /// What these carried.
+    /// The extensions of these precommits.
     pub extensions: Vec<(Address, SignedExtension<Tendermint>)>,
 }
 
-/// What is wrong with a message whatever it says.
+/// What is wrong with the shape of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// Votes and proposals come from their authors.
+    /// A vote or proposal did not come from its author.
     #[error("sent by {from}, signed by {author}")]
     Author {
-        /// Whose link it came over.
+        /// The party over whose link it came.
         from: Party,
-        /// Whose it says it is.
+        /// The party that it names as its author.
         author: Party,
     },
-    /// Rounds count from zero.
+    /// The round is undefined. Rounds count from zero.
     #[error("names no round")]
     NoRound,
-    /// More than a partial.
+    /// The extension is longer than any partial.
     #[error("extension of {got} bytes, at most {MAX_EXTENSION} are taken")]
     Extension {
-        /// How many there are.
+        /// Its length in bytes.
         got: usize,
     },
-    /// More than a block.
+    /// The block is too large.
     #[error("block of {got} bytes, at most {most} are taken")]
     Block {
-        /// How many there are.
+        /// Its length in bytes.
         got: usize,
-        /// How many there may be.
+        /// The largest length that is allowed.
         most: usize,
     },
-    /// A block of another height than the message's.
+    /// The block is of another height than the message.
     #[error("block of {got} where one of {expected} belongs")]
     Height {
-        /// The block's.
+        /// The height of the block.
         got: Height,
-        /// The message's.
+        /// The height of the message.
         expected: Height,
     },
-    /// Another block than the certificate's.
+    /// The block is not the one that the certificate names.
     #[error("block does not have the name in its certificate")]
     Name,
-    /// More signatures than members could give.
+    /// There are more signatures than the members could give.
     #[error("{got} signatures of {members} members")]
     Signatures {
-        /// How many there are.
+        /// Number of signatures.
         got: usize,
-        /// How many members there are.
+        /// Number of members.
         members: usize,
     },
 }
 
-/// What bounds a message.
+/// The limits for a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) members: usize,
@@ -115,7 +115,7 @@ pub(crate) struct Limits {
 }
 
 impl Message {
-    /// The height that it shows its sender to have reached; `None` if it does not say.
+    /// The height that the sender has reached, as the message shows; `None` if it does not show one.
     pub(crate) const fn height(&self) -> Option<Height> {
         match self {
             Self::Vote(vote) => Some(vote.message.height),
@@ -126,7 +126,7 @@ impl Message {
         }
     }
 
-    /// Whether this party would look further.
+    /// Checks the shape of the message.
     pub(crate) fn check(&self, from: Party, limits: Limits) -> Result<(), ShapeError> {
         let signatures = |got: usize, most: usize| {
             let members = limits.members;
@@ -169,7 +169,7 @@ impl Message {
 }
 
 impl Decision {
-    /// As Malachite takes it.
+    /// The certificate with its extensions, in Malachite's form.
     pub(crate) fn extended(&self) -> ExtendedCommitCertificate<Tendermint> {
         let extensions = VoteExtensions::new(self.extensions.clone());
         let certificate = self.certificate.clone();

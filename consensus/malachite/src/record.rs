@@ -1,13 +1,13 @@
-//! What survives a crash: Malachite's write-ahead log, and decisions.
+//! The records that survive a crash: Malachite's write-ahead log, and decisions.
 //!
 //! | record    | written                                   | because                                   |
 //! |-----------|-------------------------------------------|-------------------------------------------|
-//! | `Entry`   | before what follows from the input leaves | the same inputs lead to the same votes again |
+//! | `Entry`   | before its consequences leave             | the same inputs lead to the same votes again |
 //! | `Decided` | after it was reported                     | a report may repeat, but is never lost; and peers that lag ask |
 //!
-//! The entry of this party's own precommit holds the extension as well. It is the record of the release,
-//! so it is told to the beacon on a restart ([`Log::released`]); see the crate's head. [`Log`] is the log
-//! read back; a decision ends what was logged for its height.
+//! The entry of this party's own precommit also holds the extension. It is the record of the release,
+//! so it is reported to the beacon on a restart ([`Log::released`]); see the crate's documentation.
+//! [`Log`] is the log read back. A decision ends the log of its height.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use protocol::Party;
 use crate::context::{BlockId, Height, Tendermint, Vote};
 use crate::message::{Decision, SignedProposal, SignedVote};
 
-/// Decisions that are kept for peers that lag.
+/// Number of decisions that are kept for peers that lag.
 pub(crate) const KEPT: u64 = 64;
 
-/// Something to be made durable before the outputs that follow it are carried out.
+/// A record. It must be durable before the outputs that follow it are carried out.
 #[allow(clippy::large_enum_variant, reason = "nearly all are entries")]
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Record {
@@ -35,36 +35,36 @@ pub enum Record {
         /// The input.
         entry: Entry,
     },
-    /// What a height decided.
+    /// The decision of a height.
     Decided(Box<Decision>),
 }
 
 /// The inputs that Malachite logs.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Entry {
-    /// A vote, own or a peer's.
+    /// A vote, this party's or a peer's.
     Vote(SignedVote),
-    /// A proposal, own or a peer's.
+    /// A proposal, this party's or a peer's.
     Proposal(SignedProposal),
-    /// A block, before it is proposed here or after it was decided elsewhere.
+    /// A block, before it is proposed here or after others decided it.
     Block {
-        /// The block and who proposed it.
+        /// The block and its proposer.
         value: ProposedValue<Tendermint>,
-        /// Whether it was decided elsewhere.
+        /// Whether others decided it and this party caught up.
         caught_up: bool,
     },
     /// A step of a round took too long.
     Timeout {
-        /// Which step.
+        /// The step.
         step: Step,
-        /// Of which round.
+        /// The round.
         round: Round,
     },
     /// A quorum of prevotes.
     Polka(PolkaCertificate<Tendermint>),
 }
 
-/// A step that has a timeout which decides something.
+/// A step whose timeout decides something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Step {
     /// Waiting for a proposal.
@@ -76,7 +76,7 @@ pub enum Step {
 }
 
 impl Entry {
-    /// `None` for what Malachite does not log.
+    /// The entry for an input; `None` for an input that Malachite does not log.
     pub(crate) fn of(input: Input<Tendermint>) -> Option<Self> {
         Some(match input {
             Input::Vote(vote) => Self::Vote(vote),
@@ -119,7 +119,7 @@ impl Entry {
     }
 }
 
-/// What a log of records amounts to.
+/// The state that follows from a log of records.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     pub(crate) decided: BTreeMap<Height, Arc<Decision>>,
@@ -130,7 +130,7 @@ impl Log {
     /// Takes the next record.
     pub fn apply(&mut self, record: Record) {
         match record {
-            // Malachite goes on logging what was in its queue when the height was decided.
+            // Malachite still logs what was in its queue when the height was decided.
             Record::Entry { height, .. } if height < self.height() => {}
             Record::Entry { height, entry } => self.entries.push((height, entry)),
             Record::Decided(decision) => {
@@ -141,13 +141,13 @@ impl Log {
         }
     }
 
-    /// The height at which this party goes on.
+    /// The height at which this party continues.
     #[must_use]
     pub fn height(&self) -> Height {
         self.decided.keys().next_back().map_or(Height::new(1), |last| last.next())
     }
 
-    /// The block of a round-0 precommit of this party that is not decided yet and carried a partial.
+    /// The block of this party's round-0 precommit that carried a partial and is not decided yet.
     #[must_use]
     pub fn released(&self, me: Party) -> Option<(Height, BlockId)> {
         self.entries.iter().find_map(|(height, entry)| match entry {
@@ -164,7 +164,7 @@ fn carried(vote: &Vote, me: Party) -> Option<BlockId> {
     (own && vote.round == Round::ZERO && bytes > 0).then_some(block)
 }
 
-/// Enters a decision and forgets those that are long past.
+/// Adds a decision and drops the old ones.
 pub(crate) fn keep(decided: &mut BTreeMap<Height, Arc<Decision>>, decision: Arc<Decision>) {
     let height = decision.block.height();
     decided.insert(height, decision);

@@ -1,8 +1,8 @@
 //! Malachite's coroutine, stopped and resumed.
 //!
-//! The consensus handles an input as a coroutine that borrows its state and yields effects. Most are
-//! answered at once. `ExtendVote` is not: the beacon is asked first, and it is asked through the outputs
-//! of a machine. So the coroutine owns its state while it runs, can be put aside in the middle, and gives
+//! The consensus handles an input as a coroutine that borrows its state and yields effects. Most
+//! effects are answered at once. `ExtendVote` is not: the beacon is asked first, through the outputs of
+//! a machine. So the coroutine owns its state while it runs, can be put aside in the middle, and gives
 //! the state back when it ends.
 use std::future::Future;
 use std::pin::Pin;
@@ -15,18 +15,18 @@ use crate::context::Tendermint;
 
 pub(crate) type State = Box<consensus::State<Tendermint>>;
 
-/// State, and how the input ended.
+/// The state, and how the input ended.
 type Finished = (State, Result<(), Error<Tendermint>>);
 type Running = Pin<Box<dyn Future<Output = Finished> + Send>>;
 
-/// One input on its way.
+/// The handling of one input, not finished.
 pub(crate) struct Routine(Gen<Effect<Tendermint>, Resume<Tendermint>, Running>);
 
-/// How far it came.
+/// How far a routine has come.
 pub(crate) enum Progress {
-    /// To an effect, which wants an answer.
+    /// It has yielded an effect, which needs an answer.
     Yielded(Routine, Effect<Tendermint>),
-    /// To its end.
+    /// It has ended.
     Complete(State, Result<(), Error<Tendermint>>),
 }
 

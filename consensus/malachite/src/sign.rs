@@ -1,8 +1,8 @@
-//! Keys, what is signed, and certificates.
+//! Keys, signed statements and certificates.
 //!
-//! Ed25519 with the validation rules that consensus needs (ZIP 215, crate `ed25519-consensus`, as
-//! Malachite's own scheme has it): all parties agree which signatures are valid. What is signed is
-//! `SHA-256(tag ‖ committee ‖ fields)`, fields in Borsh:
+//! The scheme is Ed25519 with the validation rules that consensus needs (ZIP 215, crate
+//! `ed25519-consensus`, the same as Malachite's own scheme): all parties agree which signatures are
+//! valid. The signed bytes are `SHA-256(tag ‖ committee ‖ fields)`, with the fields in Borsh:
 //!
 //! | what       | fields                                        |
 //! |------------|-----------------------------------------------|
@@ -10,8 +10,8 @@
 //! | proposal   | height, round, round of the polka, proposer, block's name |
 //! | extension  | height, round, block's name, voter, bytes     |
 //!
-//! So an extension counts with its own precommit alone. A certificate is signatures of votes that are
-//! rebuilt from it; each member counts once. Elsewhere: who the members are (`config`).
+//! So an extension counts only with its own precommit. A certificate holds signatures of votes, and the
+//! votes are rebuilt from it; each member counts once. The members are in `config`.
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -31,42 +31,42 @@ const VOTE: &[u8] = b"prefinal/malachite/v1/vote";
 const PROPOSAL: &[u8] = b"prefinal/malachite/v1/proposal";
 const EXTENSION: &[u8] = b"prefinal/malachite/v1/extension";
 
-/// The signing scheme, as Malachite asks for it.
+/// The signing scheme, in the form that Malachite asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ed25519;
 
-/// A signature; whether it is one is found out when it is verified.
+/// 64 bytes of a signature. Whether they are a valid one shows when it is verified.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Signature([u8; 64]);
 
-/// A member's key.
+/// A member's public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey(VerificationKey);
 
-/// What signs. Malachite's scheme asks for `Clone`; nothing here clones it.
+/// A member's secret key. Malachite's scheme requires `Clone`; nothing here clones it.
 #[derive(Clone)]
 pub struct SecretKey(SigningKey);
 
-/// Why a signature or its encoding does not count.
+/// Why a signature or an encoding is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The bytes are no key.
+    /// The bytes are not a public key.
     #[error("bytes are no ed25519 key")]
     Key,
-    /// Another length.
+    /// The bytes have a wrong length.
     #[error("{got} bytes where {expected} are expected")]
     Length {
-        /// What came.
+        /// The length of the bytes.
         got: usize,
-        /// What is right.
+        /// The right length.
         expected: usize,
     },
-    /// It is not by this key for this message.
+    /// The signature is not by this key for this message.
     #[error("signature does not verify")]
     Invalid,
 }
 
-/// 32 bytes to be signed.
+/// The 32 bytes that are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Statement([u8; 32]);
 
@@ -80,25 +80,25 @@ pub(crate) struct Scope {
 }
 
 impl SecretKey {
-    /// The key that 32 secret bytes make.
+    /// The key that these 32 secret bytes give.
     #[must_use]
     pub fn from_seed(seed: [u8; 32]) -> Self {
         Self(SigningKey::from(seed))
     }
 
-    /// Its public half.
+    /// The public key.
     #[must_use]
     pub fn public_key(&self) -> PublicKey {
         PublicKey(self.0.verification_key())
     }
 
-    /// Signs a vote; its extension is not covered.
+    /// Signs a vote. The signature does not cover the extension.
     #[must_use]
     pub fn sign_vote(&self, committee: &Validators, vote: &Vote) -> Signature {
         self.sign(&Statement::vote(committee.context(), vote))
     }
 
-    /// Signs what a precommit carries; `None` for a vote that carries nothing.
+    /// Signs the extension of a precommit; `None` for a vote without one.
     #[must_use]
     pub fn sign_extension(
         &self,
@@ -133,15 +133,15 @@ impl SecretKey {
 }
 
 impl PublicKey {
-    /// Parses a key.
+    /// Reads a key.
     ///
     /// # Errors
-    /// If the bytes are none.
+    /// If the bytes are not a key.
     pub fn from_bytes(bytes: [u8; 32]) -> Result<Self, SignatureError> {
         VerificationKey::try_from(bytes).map(Self).map_err(|_| SignatureError::Key)
     }
 
-    /// Its bytes.
+    /// The 32 bytes of the key.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 32] {
         self.0.to_bytes()
@@ -159,7 +159,7 @@ impl PublicKey {
 
 impl Statement {
     fn new(tag: &[u8], committee: &[u8; 32], fields: &impl BorshSerialize) -> Self {
-        // Writing into memory does not fail.
+        // Writing into memory cannot fail.
         let fields = borsh::to_vec(fields).unwrap_or_default();
         Self(
             Sha256::new_with_prefix(tag)
@@ -209,7 +209,7 @@ impl SigningScheme for Ed25519 {
     }
 }
 
-/// The first eight bytes tell signatures apart in a log.
+/// The first eight bytes are enough to tell signatures apart in a log.
 impl fmt::Debug for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Signature(")?;
@@ -239,7 +239,7 @@ impl<'a> Tally<'a> {
         Self { committee, validators, seen: BTreeSet::new(), power: 0 }
     }
 
-    /// Counts a member's vote once; `invalid` is what to say if its signature is not one.
+    /// Counts a member's vote once. `invalid` is the error for a signature that is not valid.
     fn count(
         &mut self,
         vote: &Vote,
@@ -283,8 +283,8 @@ impl<'a> Tally<'a> {
         self.suffices(thresholds.quorum)
     }
 
-    /// The commit certificate, and each extension as its voter signed it. One may be missing: the beacon
-    /// asks for partials that it lacks.
+    /// Checks the commit certificate, and each extension as its voter signed it. Extensions may be
+    /// missing: the beacon asks for partials that it lacks.
     pub(crate) fn extended(
         self,
         certificate: &ExtendedCommitCertificate<Tendermint>,
@@ -319,7 +319,8 @@ impl<'a> Tally<'a> {
         self.suffices(thresholds.quorum)
     }
 
-    /// Precommits of a quorum end a round; any votes of more than a third show that it has begun.
+    /// Checks a round certificate. Precommits of a quorum end a round; votes of more than a third, of
+    /// any kind, show that it has begun.
     pub(crate) fn round(
         mut self,
         certificate: &RoundCertificate<Tendermint>,

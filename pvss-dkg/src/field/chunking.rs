@@ -1,32 +1,33 @@
-//! Every chunk is small enough to be taken out of the exponent.
+//! The proof of chunking: every chunk is small enough to be taken out of the exponent.
 //!
 //! Exact range proofs are large. This one is approximate: it adds chunks up with small random
-//! coefficients and publishes the sums, hidden by a mask that is a little larger than they are.
+//! coefficients and publishes the sums, each hidden by a mask that is a little larger than the sum.
 //!
 //! | step    | equation                                                                       |
 //! |---------|--------------------------------------------------------------------------------|
 //! | mask    | `Bₐ = g^βₐ`, `Cₐ = y₀^βₐ·g^σₐ`, `σₐ ∈ [−S, Z)`, for `ℓ = 32` repetitions `a`     |
 //! | ask     | `e_kla ∈ [0, E)`, `E = 16`                                                      |
-//! | add     | `z_sa = ∑ e_kla·s_kl + σₐ`; once more from the start unless all are in `[0, Z)` |
+//! | add     | `z_sa = ∑ e_kla·s_kl + σₐ`; start again unless all are in `[0, Z)` |
 //! | nonces  | `D₀ = g^δ₀`, `Dᵢ = g^δᵢ`, `Y = y₀^δ₀·∏ᵢ ekᵢ^δᵢ`                                  |
 //! | ask     | `yₐ`, 128 bits                                                                  |
 //! | answer  | `u_kl = ∑ₐ yₐ·e_kla`, `zᵢ = ∑_(k∈i,l) u_kl·r_jl + δᵢ`, `z_β = ∑ₐ yₐ·βₐ + δ₀`     |
 //! | check   | `∏_(k∈i,l) R_jl^u_kl · Dᵢ = g^zᵢ` for every `i`, `∏ₐ Bₐ^yₐ · D₀ = g^z_β`,       |
 //! |         | `∏_(k,l) C_kl^u_kl · ∏ₐ Cₐ^yₐ · Y = ∏ᵢ ekᵢ^zᵢ · y₀^z_β · g^(∑ₐ yₐ·z_sa)`        |
 //!
-//! With `N` chunks in all, `S = N·(2¹⁶ − 1)·(E − 1)` bounds an honest sum and `Z = 2ℓ·S`; a mask then
-//! fails to hide with probability below `1/2ℓ`, so 1.65 attempts are expected. Who answers for two
-//! values of `e_kla`, all others equal, in one repetition shows `Δ·s_kl ∈ (−Z, Z)` for their
-//! difference `0 < Δ < E`. Who cannot, for some chunk, passes with probability `E^−ℓ = 2⁻¹²⁸` per
-//! attempt.
+//! With `N` chunks in all, `S = N·(2¹⁶ − 1)·(E − 1)` bounds an honest sum and `Z = 2ℓ·S`. A mask then
+//! fails to hide with probability below `1/2ℓ`, so 1.65 attempts are expected. A prover that can answer
+//! two values of `e_kla` in one repetition, all others equal, shows `Δ·s_kl ∈ (−Z, Z)` for their
+//! difference `0 < Δ < E`. A prover that cannot do so for some chunk passes with probability
+//! `E^−ℓ = 2⁻¹²⁸` per attempt.
 //!
-//! A dealer makes at most 128 attempts. With a generator that works all of them fail once in `2¹⁶⁰`
-//! dealings; one that gives the same again and again is refused.
+//! A dealer makes at most 128 attempts. With a working generator all of them fail once in `2¹⁶⁰`
+//! dealings. A generator that returns the same values again and again is refused.
 //!
-//! So an honest chunk is below 2¹⁶, a cheater's is a fraction with a denominator below 16 and a
-//! numerator below `Z`: a recipient finds both (`logarithm`). After Groth 2021/339, section 6.5. Ours:
-//! `ℓ` and `E` for 128 bits instead of 256, which makes the worst case of the search 2⁴ times
-//! shorter in `Δ` and again in `Z`; a recipient's levels share one `Dᵢ`; `y₀` is hashed to the curve.
+//! So an honest chunk is below 2¹⁶. A cheater's chunk is a fraction with a denominator below 16 and a
+//! numerator below `Z`, and a recipient finds both (`logarithm`). After Groth 2021/339, section 6.5.
+//! Differences from the paper: `ℓ` and `E` are for 128 bits instead of 256, which makes the worst case
+//! of the search 2⁴ times shorter in `Δ` and again in `Z`; a recipient's levels share one `Dᵢ`; `y₀` is
+//! hashed to the curve.
 use std::sync::LazyLock;
 
 use crypto_core::challenge::Transcript;
@@ -43,13 +44,13 @@ use crate::deal::{TABLE_G, add_each};
 
 /// `ℓ`
 pub(crate) const REPETITIONS: usize = 32;
-/// Bits of an `e_kla`; `REPETITIONS` of them are one coefficient of 128 bits.
+/// Bits of an `e_kla`. `REPETITIONS` of these values are one coefficient of 128 bits.
 const CHALLENGE_BITS: u32 = 4;
 /// `E`
 pub(crate) const CHALLENGES: u64 = 1 << CHALLENGE_BITS;
-/// How often masks are drawn; they fail to hide with a probability below 0.4.
+/// How often masks are drawn at most. They fail to hide with a probability below 0.4.
 const ATTEMPTS: usize = 128;
-/// How often a number is drawn until it is below a bound; at least half of the numbers are.
+/// How often a number is drawn at most until it is below a bound. At least half of the numbers are.
 const DRAWS: usize = 256;
 
 const MASK_KEY_TAG: Tag<'_> =
@@ -70,7 +71,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// For so many shares. A committee has at most 2²⁰ shares a path, so `Z < 2⁵²`.
+    /// The bounds for this number of shares. A committee has at most 2²⁰ shares a path, so `Z < 2⁵²`.
     pub(crate) fn new(items: usize) -> Self {
         let chunks = u64::try_from(items * CHUNKS).unwrap_or(u64::MAX);
         let honest = chunks.saturating_mul(((1 << BITS) - 1) * (CHALLENGES - 1));
@@ -88,7 +89,7 @@ pub(crate) fn digits(coefficient: u128) -> [u64; REPETITIONS] {
     })
 }
 
-/// `u_kl = ∑ₐ yₐ·e_kla`, all multiples of the `yₐ` being made once.
+/// Computes `u_kl = ∑ₐ yₐ·e_kla`. All multiples of the `yₐ` are computed once.
 pub(crate) struct Combiner {
     multiples: Vec<[Scalar; 16]>,
 }
@@ -119,7 +120,7 @@ impl Combiner {
     }
 }
 
-/// Masks that hide these sums, with what opens them.
+/// Sums with the masks that hide them, and what opens the masks.
 pub(crate) struct Masked {
     pub(crate) masks: Masks,
     /// `βₐ`
@@ -128,14 +129,14 @@ pub(crate) struct Masked {
     pub(crate) sums: Vec<u64>,
     /// `e_kla`
     pub(crate) challenges: Vec<u128>,
-    /// After the masks.
+    /// The transcript after the masks.
     pub(crate) transcript: Transcript,
 }
 
 /// Draws masks until all sums are hidden. `chunks` are all `s_kl`, share by share.
 ///
 /// # Errors
-/// If the generator never comes to masks that hide.
+/// If the generator never gives masks that hide.
 pub(crate) fn mask(
     statement: &Statement<'_>,
     begun: &Transcript,
@@ -146,7 +147,7 @@ pub(crate) fn mask(
     for _ in 0..ATTEMPTS {
         let betas: Vec<Scalar> = (0..REPETITIONS).map(|_| Scalar::random(rng)).collect();
         let betas = Secret::new(betas);
-        // `σ + S`, so that nothing is negative.
+        // `σ + S`, so that no number is negative.
         let mut shifted = Vec::with_capacity(REPETITIONS);
         for _ in 0..REPETITIONS {
             shifted.push(below(bounds.honest + bounds.sum, rng)?);
@@ -178,8 +179,8 @@ pub(crate) fn commit(
     }
 }
 
-/// All `z_sa`, if every one is in `[0, Z)`. That one of them is not says something about the chunks,
-/// so then none is published.
+/// All `z_sa`, if every one is in `[0, Z)`. If one is not, that fact says something about the chunks,
+/// so none is published.
 fn sums(
     challenges: &[u128],
     chunks: &Secret<Vec<u64>>,
@@ -200,7 +201,7 @@ fn sums(
     Some(sums.iter().map(|sum| sum - bounds.honest).collect())
 }
 
-/// Uniform below `bound`.
+/// A uniform number below `bound`.
 fn below(bound: u64, rng: &mut impl CryptoRng) -> Result<u64, ImplausibleRandomness> {
     let mask = u64::MAX.checked_shr(bound.leading_zeros()).unwrap_or(u64::MAX);
     for _ in 0..DRAWS {

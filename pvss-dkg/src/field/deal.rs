@@ -1,8 +1,9 @@
-//! The dealer's side: constant time in everything secret.
+//! The dealer's side. It is constant time in everything secret.
 //!
-//! Costs, for `N` chunks in `J` levels: `N` multiplications of holders' keys, with a table for who has four
-//! shares or more, `N` short and `16·J` whole table multiplications to encrypt, some 160 for the masks (drawn
-//! 1.65 times on average), one plain multiplication for each holder and each level. All are in batches.
+//! The cost, for `N` chunks in `J` levels: `N` multiplications of holders' keys (with a table for a
+//! holder of four shares or more), `N` short and `16·J` whole table multiplications to encrypt, some
+//! 160 for the masks (drawn 1.65 times on average), and one plain multiplication for each holder and
+//! each level. All run in batches.
 use std::iter;
 use std::sync::LazyLock;
 
@@ -29,9 +30,9 @@ use crate::deal::{Author, DealError, TABLE_G, add_each, check_dealer};
 use crate::proof::Contribution;
 use crate::shape::SharePath;
 
-/// From so many multiplications on a table for a recipient's key is cheaper than plain ones.
+/// From this number of multiplications on, a table for a recipient's key is cheaper than plain ones.
 const TABLE_PAYS: usize = 64;
-/// The fewest recipients that are worth a thread of their own: some milliseconds.
+/// The fewest recipients that justify a separate thread: some milliseconds of work.
 const LEAST_HOLDERS: usize = 4;
 
 static TABLE_G2: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&G2Affine::generator()));
@@ -39,8 +40,8 @@ static TABLE_G2: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&G2Af
 /// Deals a random secret to the committee.
 ///
 /// # Errors
-/// If `dealer` is not a party of the committee, `signer` not its key, or `rng` gives what no working
-/// generator does.
+/// If `dealer` is not a party of the committee, `signer` is not its key, or `rng` returns values that
+/// no working generator returns.
 pub fn deal(
     config: &Config,
     dealer: Party,
@@ -54,7 +55,7 @@ pub fn deal(
     Ok(publish(&author, &witness, None, &mut rng)?)
 }
 
-/// Encrypts, proves and signs. `share` is what is dealt on, of the key with that digest.
+/// Encrypts, proves and signs. `share` is the share that is dealt on, with the digest of its key.
 pub(crate) fn publish(
     author: &Author<'_>,
     witness: &Witness,
@@ -65,7 +66,7 @@ pub(crate) fn publish(
     witness.publish(author, body, share, rng)
 }
 
-/// What a dealer knows of its dealing; forgotten when the dealing is made.
+/// The secrets of a dealing. The dealer drops them when the dealing is made.
 pub(crate) struct Witness {
     /// `f(0)`
     pub(crate) constant: Secret<Scalar>,
@@ -167,7 +168,7 @@ impl Witness {
         Secret::new(masks)
     }
 
-    /// Proves what was dealt and signs.
+    /// Proves the dealing and signs it.
     pub(crate) fn publish(
         &self,
         dealer: &Author<'_>,
@@ -187,8 +188,8 @@ impl Witness {
         Ok(Dealing { share, contribution, signature, body, proof })
     }
 
-    /// Masks and nonces depend on what is proven and on all that is secret about it: two answers to one
-    /// nonce would give shares away.
+    /// Masks and nonces depend on what is proven and on all its secrets: two responses to one nonce
+    /// would reveal shares.
     pub(crate) fn prove(
         &self,
         statement: &Statement<'_>,
@@ -204,7 +205,7 @@ impl Witness {
         Ok(self.answer(statement.layout, &shares, masked, &mut rng))
     }
 
-    /// Everything after stage 2.
+    /// Computes everything after stage 2.
     pub(crate) fn answer(
         &self,
         layout: &Layout,
@@ -277,8 +278,8 @@ impl Witness {
     }
 }
 
-/// Binds a proof to one dealer of one run, to the secret it commits to and to where that is from: a
-/// share of the key with that digest, or nowhere.
+/// Binds a proof to one dealing of one run, to the secret that it commits to and to the origin of that
+/// secret: a share of the key with that digest, or none.
 pub(crate) fn origin(
     config: &Config,
     dealer: Party,

@@ -1,9 +1,9 @@
-//! What a dealer publishes.
+//! The dealing of field elements: its parts and its bytes.
 //!
 //! | part              | what                                            | bytes                       |
 //! |-------------------|-------------------------------------------------|-----------------------------|
 //! | version, dealer   |                                                 | 1 + 4                       |
-//! | share             | which share is dealt on; 0 if a fresh secret     | 4                           |
+//! | share             | the share that is dealt on; 0 if a fresh secret  | 4                           |
 //! | `F`, `T`, `z`     | `g^f(0)`, knowledge of `f(0)`                    | 48 + 48 + 32                |
 //! | signature         | of all the rest                                 | 48                          |
 //! | `V̂₀`              | `g₂^f(0)`                                       | 96                          |
@@ -12,9 +12,9 @@
 //! | `C_kl`            | for each share                                  | 768 · W · p                 |
 //! | proof             | see `proof`; `H` parties hold shares             | 3632 + 80 · (H + J)         |
 //!
-//! So `3913 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold any and
-//! `J = p·max w` levels ([`Config::field_dealing_bytes`]); bytes of any other length are refused
-//! before a point is read.
+//! In total `3913 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold
+//! any and `J = p·max w` levels ([`Config::field_dealing_bytes`]). Bytes of any other length are
+//! refused before a point is read.
 use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
@@ -28,10 +28,10 @@ use crate::proof::Contribution;
 use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader, VERSION};
 
-/// A dealer's transcript as it came from the wire: right in size, nothing else is known of it.
+/// A dealing as it came from the wire. Its size is right; nothing else is checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
-    /// Of the key before, if one is handed over.
+    /// The share of the key before that is dealt on, if that key is handed over.
     pub(crate) share: Option<ShareIndex>,
     pub(crate) contribution: Contribution,
     pub(crate) signature: min_sig::Signature,
@@ -53,7 +53,7 @@ pub(crate) struct Body {
 }
 
 impl Config {
-    /// The exact length of a dealing with field elements.
+    /// The exact length in bytes of a dealing with field elements.
     #[must_use]
     pub fn field_dealing_bytes(&self) -> usize {
         let layout = Layout::new(self);
@@ -67,8 +67,7 @@ impl Dealing {
     /// Reads a dealing made under `config`.
     ///
     /// # Errors
-    /// If the length is not the one that `config` asks for, which is checked first, or something is
-    /// not a canonical encoding.
+    /// If the length is not the one that `config` asks for (checked first), or an encoding is not canonical.
     pub fn from_bytes(config: &Config, bytes: &[u8]) -> Result<Self, DecodeError> {
         let (got, expected) = (bytes.len(), config.field_dealing_bytes());
         if got != expected {
@@ -89,7 +88,7 @@ impl Dealing {
         Ok(Self { share, contribution, signature, body, proof })
     }
 
-    /// The encoding.
+    /// The encoding, as in the table of this module.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let Contribution { dealer, commitment, nonce, response, .. } = &self.contribution;
@@ -106,7 +105,7 @@ impl Dealing {
         bytes
     }
 
-    /// Whom the dealing names as its dealer.
+    /// The party that the dealing names as its dealer.
     #[must_use]
     pub const fn dealer(&self) -> Party {
         self.contribution.dealer
@@ -136,7 +135,7 @@ impl Body {
     fn read(layout: &Layout, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let public_key = reader.g2()?;
         let commitments = reader.g2s(layout.items)?;
-        // Together, since many are cheaper to check.
+        // Read together, because many points are cheaper to check.
         let ephemerals = layout.levels * CHUNKS;
         let mut points = reader.g1s(ephemerals + layout.items * CHUNKS)?;
         let ciphertexts = points.split_off(ephemerals);
@@ -151,7 +150,7 @@ impl Body {
     }
 }
 
-/// Names all of a dealing that its contribution does not hold.
+/// The hash of everything in a dealing that its contribution does not hold.
 pub(crate) fn seal(share: Option<ShareIndex>, body: &Body, proof: &Proof) -> [u8; 32] {
     let mut bytes = Vec::new();
     proof.write(&mut bytes);

@@ -1,10 +1,10 @@
-//! The recipient's side: its shares out of a verified dealing, and out of all that count.
+//! The recipient's side: decrypts its shares from a verified dealing, and from all that count.
 //!
-//! One multiplication for each chunk of a level, one look-up for each chunk (`logarithm`); each share is
-//! compared with what was committed to before it is believed.
+//! The cost is one multiplication for each chunk of a level and one look-up for each chunk
+//! (`logarithm`). Each share is compared with its commitment before it is accepted.
 //!
-//! A key opens all dealings that count and is wiped. What was slow to open for it was too large, which
-//! only its dealer can have done: that is shown on the way, while the key is there (`large`).
+//! A key opens all dealings that count and is then wiped. A chunk that is slow to open is too large,
+//! and only its dealer can have caused that. The recipient proves it while it still has the key (`large`).
 use crypto_core::access::Party;
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
 use crypto_core::secret::Secret;
@@ -25,44 +25,44 @@ use crate::shape::SharePath;
 /// Why a party gets no shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecryptError {
-    /// Not dealt to this party, or not under this configuration.
+    /// The key does not belong to this party, or the dealings to this configuration.
     #[error(transparent)]
     Recipient(#[from] aggregate::DecryptError),
-    /// Passed the proofs and cannot be decrypted: chance of 2⁻¹²⁸.
+    /// A share passed the proofs and cannot be decrypted: chance of 2⁻¹²⁸.
     #[error("share {share} on the {path} path does not decrypt")]
     Share {
-        /// On which path.
+        /// The path of the share.
         path: SharePath,
         /// Its place on the path, from zero.
         share: usize,
     },
-    /// A key opens once. The shares are what should have been kept.
+    /// The decryption key was used already. A key opens once; the party should have stored its shares.
     #[error("decryption key was used up before")]
     UsedUp,
 }
 
-/// What a party decrypts.
+/// What a party gets when it opens its shares.
 #[derive(Debug)]
 pub struct Opened {
-    /// Its own.
+    /// The party's own shares.
     pub shares: Shares,
     /// For each dealing with a chunk that is too large, one such chunk.
     pub large: Vec<LargeChunk>,
 }
 
-/// What a party decrypts of one dealing.
+/// What a party gets from one dealing.
 pub(crate) struct OpenedDealing {
     pub(crate) shares: Shares,
-    /// Of the first chunk that is too large.
+    /// The mask of the first chunk that is too large.
     pub(crate) mask: Option<RevealedMask>,
 }
 
-/// A party's secret shares `f(ω^k)`, none if its weight is zero; in the order of its indices.
+/// A party's secret shares `f(ω^k)`, in the order of its indices. The lists are empty if its weight is zero.
 #[derive(Debug)]
 pub struct Shares {
-    /// Of the slow path.
+    /// Shares of the slow path.
     pub slow: Secret<Vec<Scalar>>,
-    /// Of the fast path, if there is one.
+    /// Shares of the fast path, if there is one.
     pub fast: Option<Secret<Vec<Scalar>>>,
 }
 
@@ -92,7 +92,8 @@ fn add_multiple(
 }
 
 impl Accepted<Dealing> {
-    /// Opens the party's own shares of this dealing alone; the key is good for the others still.
+    /// Opens the party's own shares of this dealing alone. The key is not used up: it still opens the
+    /// other dealings.
     pub(crate) fn open(
         &self,
         config: &Config,
@@ -115,13 +116,13 @@ impl Accepted<Dealing> {
     }
 }
 
-/// One recipient at one dealing.
+/// Opens one dealing for one recipient.
 struct Opener<'a> {
     body: &'a Body,
     key: &'a DecryptionKey,
     /// `Z`
     bound: u64,
-    /// The first chunk that no honest dealer encrypts.
+    /// The first chunk that no honest dealer would encrypt.
     large: Option<ChunkPlace>,
 }
 
@@ -139,12 +140,12 @@ impl Opener<'_> {
             let (path, share) = Layout::place(config, *item);
             return Err(DecryptError::Share { path, share });
         }
-        // Of known length, for a list that grows leaves copies of its shares behind.
+        // Of known length, because a list that grows leaves copies of its shares behind.
         let shares = opened.expose().iter().map(|share| share.unwrap_or_default());
         Ok(Secret::new(shares.collect()))
     }
 
-    /// The share that `V̂` commits to, or none.
+    /// The share that `V̂` commits to, or `None`.
     fn open_share(&mut self, item: usize, ephemerals: &[G1Affine]) -> Option<Scalar> {
         let ciphertexts = self.body.ciphertexts.iter().skip(item * CHUNKS);
         let opened: Vec<G1Projective> =

@@ -7,18 +7,19 @@
 //! | 𝔾₂    | the degree of each path, see `low_degree`                            | `z_p` for each path |
 //! | both  | `e(F, g₂) = e(g, V̂₀)`                                                | 128 bits            |
 //!
-//! What the equations in 𝔾₁ are off by is one sum `L`, in 𝔾₂ one sum `S`, and `e(L, g₂)·e(g, S) = 1` says
-//! all. `L` has `16·(W·p + J) + 2·H + J` terms and some 70 more: the keys `ekᵢ` of both proofs are
-//! collected, for `Kⱼ = ∑_(k on j) x_k·ekᵢ` need not be computed to be summed up. `S` has `W·p + 2`.
+//! The errors of the equations in 𝔾₁ form one sum `L`, those in 𝔾₂ one sum `S`, and
+//! `e(L, g₂)·e(g, S) = 1` checks all. `L` has `16·(W·p + J) + 2·H + J` terms and some 70 more: the keys
+//! `ekᵢ` of both proofs are collected, because `Kⱼ = ∑_(k on j) x_k·ekᵢ` need not be computed to be
+//! summed up. `S` has `W·p + 2`.
 //!
 //! Weights are drawn from the last stage of the dealing's own transcript (see `proof`), when its errors
-//! are fixed: a false equation hides behind at most one value of its weight, the only one without a
-//! weight behind none, as `z_p` has no constant term.
+//! are fixed. So a false equation is hidden by at most one value of its weight. The only equation
+//! without a weight is hidden by none, as `z_p` has no constant term.
 //!
 //! **Many dealings**: `∏ (e(L, g₂)·e(g, S))^ρ = 1` with `ρ` of 128 bits for each dealing, from a
-//! transcript over all of them; without `ρ`, dealers who work together could try their dealings in
-//! pairs. The sums `L` and `S` stay apart, since they are long enough to gain little from more terms;
-//! so finding who is at fault costs no further sum over points of a dealing.
+//! transcript over all of them. Without `ρ`, dealers that work together could try their dealings in
+//! pairs. The sums `L` and `S` of each dealing stay separate, because they are long enough to gain
+//! little from more terms. So finding the faulty dealings costs no further sum over points of a dealing.
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -54,7 +55,7 @@ pub(crate) fn failing(verifier: &Verifier<'_>, dealings: &[&Dealing]) -> BTreeSe
     spoiled(&left, &right, &rho)
 }
 
-/// Positions of the pairs of sums that are not one.
+/// Positions of the pairs of sums whose product is not one.
 pub(crate) fn spoiled(left: &[G1Affine], right: &[G2Affine], rho: &[u128]) -> BTreeSet<usize> {
     let product = |range: Range<usize>, weight: Weight| -> Gt {
         let slice = |list: &[u128]| -> Vec<[u8; 24]> {
@@ -85,7 +86,7 @@ pub(crate) fn weights(config: &Config, dealings: &[&Dealing]) -> Vec<u128> {
     transcript.coefficients_128(b"dealings", dealings.len())
 }
 
-/// Which equation of a dealing fails first; none if all hold.
+/// The first equation of a dealing that fails; `Ok` if all hold.
 pub(crate) fn check_each(verifier: &Verifier<'_>, dealing: &Dealing) -> Result<(), DealingError> {
     let contribution = &dealing.contribution;
     contribution.check_knowledge(verifier.config)?;
@@ -97,7 +98,7 @@ pub(crate) fn check_each(verifier: &Verifier<'_>, dealing: &Dealing) -> Result<(
     check_proof(verifier, dealing)
 }
 
-/// The two proofs and the degree.
+/// Checks the two proofs and the degree.
 pub(crate) fn check_proof(verifier: &Verifier<'_>, dealing: &Dealing) -> Result<(), DealingError> {
     let check = Check::new(verifier, dealing);
     let mut terms = Terms::new(&verifier.layout);
@@ -117,7 +118,7 @@ pub(crate) fn check_proof(verifier: &Verifier<'_>, dealing: &Dealing) -> Result<
     Err(DealingError::Sharing)
 }
 
-/// One for each equation in 𝔾₁.
+/// One weight for each equation in 𝔾₁.
 struct Weights {
     secret: u128,
     knowledge: u128,
@@ -161,7 +162,7 @@ struct Check<'a> {
     paths: Vec<&'a [G2Affine]>,
 }
 
-/// Terms of the one sum in 𝔾₁. Both proofs are about the `R_jl` and the `C_kl`.
+/// Terms of the one sum in 𝔾₁. Both proofs have terms in `R_jl` and `C_kl`.
 struct Terms {
     ephemerals: Vec<Scalar>,
     ciphertexts: Vec<Scalar>,

@@ -1,23 +1,23 @@
-//! The same secret for the next committee, whatever its weights and thresholds.
+//! Handover: the same secret for the next committee, whatever its weights and thresholds.
 //!
-//! Every share `k` of the epoch before is dealt on like a secret of its own; `t` of the dealings, with
-//! the Lagrange coefficients `λ_k` of their indices, are a sharing of what the shares were shares of:
+//! Every share `k` of the epoch before is dealt again, as if it were a secret. Take `t` of these
+//! dealings with the Lagrange coefficients `λ_k` of their indices: they are a sharing of the old secret.
 //!
 //! | step   | equation                                                       | by whom                |
 //! |--------|----------------------------------------------------------------|------------------------|
-//! | deal   | `f_k` random with `f_k(0) = f(ω^k)`                             | who held share `k`     |
+//! | deal   | `f_k` random with `f_k(0) = f(ω^k)`                             | the holder of share `k` |
 //! | verify | as any dealing, and `V̂₀` is the public key of share `k` before | anyone                 |
 //! | add up | `f'(X) = ∑ λ_k·f_k(X)`, so `f'(0) = f(0)`                       | anyone, the first `t`  |
 //!
-//! Shares of the slow path are dealt on, whose threshold is the lower one; the new dealings share on
-//! both paths. With the same committee it is a refresh: shares from before and from after are values of
-//! unrelated polynomials.
+//! Only shares of the slow path are dealt on, because its threshold is the lower one. The new dealings
+//! share on both paths. A handover to the same committee is a refresh: the old and the new shares are
+//! values of unrelated polynomials.
 //!
-//! **An adversary that moves** has parties of weight `a < t` in one epoch and of weight `b < t` in a later
-//! one, with `a + b ≥ t`. Dealings are public and kept, so it is not enough that shares are others: with
-//! the decryption key of a party one opens what was ever encrypted to it, and both groups together have
-//! `t` shares of *one* epoch. What makes it begin again with each epoch is that nothing of the epoch
-//! before is left to take:
+//! **An adversary that moves** controls parties of weight `a < t` in one epoch and of weight `b < t` in
+//! a later one, with `a + b ≥ t`. Dealings are public and kept, so new shares alone are not enough.
+//! With a party's decryption key the adversary opens everything that was ever encrypted to it, and both
+//! groups together have `t` shares of *one* epoch. To make it start from nothing in each epoch, nothing
+//! of the epoch before may be left to take:
 //!
 //! | what                 | when it must be gone                                      | by whom            |
 //! |----------------------|-----------------------------------------------------------|--------------------|
@@ -25,16 +25,17 @@
 //! | shares, slow and fast | when the handover has its key                            | the party          |
 //! | the dealer's polynomial | when its dealing is made                               | this library       |
 //!
-//! Each handover therefore takes fresh encryption keys. [`Handover::new`] refuses a key of the committee
-//! before, under whatever party; it cannot know those of earlier committees, and need not where keys are
-//! used up. A party that was absent keeps its key until it has opened its shares, and as long is open to
-//! being robbed of them; when the next handover is complete nobody needs them any more, and it wipes the
-//! key unopened. A party that is taken while a handover runs counts in both epochs. Signing keys stay: an adversary that has left a party can still register encryption keys
-//! in its name, so they belong where a break-in does not reach, or are replaced after one.
+//! Each handover therefore takes fresh encryption keys. [`Handover::new`] refuses a key that any party
+//! of the committee before used. It cannot know the keys of earlier committees, and it need not if used
+//! keys are wiped. A party that was absent keeps its key until it has opened its shares. Until then an
+//! adversary can steal them from it. When the next handover is complete nobody needs these shares any
+//! more, and the party wipes the key unopened. A party that is taken while a handover runs counts in
+//! both epochs. Signing keys stay. An adversary that has left a party can still register encryption
+//! keys in its name, so keep signing keys where a break-in does not reach, or replace them after one.
 //!
-//! Which dealings count is decided by the order that the engine finalized, as for a fresh key (`dkg`);
-//! here the first of each share does, and stake plays no part: `t` shares are what it takes. The proof
-//! is bound to the key before and to the share, so a dealing of one share says nothing about another.
+//! The order that the engine finalized decides which dealings count, as for a fresh key (`dkg`). Here
+//! the first dealing of each share counts, and `t` shares are needed; stake plays no part. The proof is
+//! bound to the key before and to the share, so a dealing of one share says nothing about another share.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ use crate::protocol::{EpochKey, Field};
 use crate::purpose::{OtherPurpose, Purpose};
 use crate::shape::SharePath;
 
-/// What is handed over: the key before, as anybody knows it.
+/// The public part of the key that is handed over.
 #[derive(Clone, Debug)]
 pub struct Predecessor {
     pub(crate) digest: [u8; 32],
@@ -75,47 +76,48 @@ pub struct Predecessor {
     recipients: BTreeSet<[u8; 32]>,
 }
 
-/// Why a key cannot be handed over like this.
+/// Why a handover, or a dealing in it, is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HandoverError {
-    /// The dealers are those who hold the key.
+    /// The number of dealers is not the number of parties in the committee that holds the key.
     #[error("key is held by {expected} parties, {got} are to deal")]
     Dealers {
-        /// How many the configuration lists.
+        /// Number of dealers in the configuration.
         got: usize,
-        /// How many held shares or weight zero.
+        /// Number of parties in the committee before, those of weight zero included.
         expected: usize,
     },
-    /// The key would serve another purpose than before.
+    /// The new key would serve another purpose than the one before.
     #[error(transparent)]
     Purpose(#[from] OtherPurpose),
-    /// Another party's share, or nobody's.
+    /// The dealer does not hold this share: another party does, or nobody.
     #[error("{dealer} does not hold share {share}")]
     Holder {
-        /// Who deals.
+        /// The dealer.
         dealer: Party,
-        /// Which share.
+        /// The share index.
         share: u32,
     },
-    /// It has not opened what it holds of the key before, and has nothing to deal on.
+    /// The dealer has not opened its shares of the key before, so it has nothing to deal on.
     #[error("{dealer} has no shares of the key before at hand")]
     NoShares {
-        /// Who was to deal.
+        /// The dealer.
         dealer: Party,
     },
-    /// Not the share that its public key belongs to: of another epoch, say.
+    /// The value does not match the public key of the share. It may be from another epoch, for example.
     #[error("secret is not share {share} of the key before")]
     Share {
-        /// Which share.
+        /// The share index.
         share: u32,
     },
-    /// Who breaks into it now would open dealings of the epoch before.
+    /// A new member has an encryption key of the committee before: a break-in now would open dealings
+    /// of the epoch before.
     #[error("encryption key of {party} has served the committee before")]
     EncryptionKey {
-        /// Whose, in the new committee.
+        /// The party in the new committee.
         party: Party,
     },
-    /// Not as any dealer.
+    /// The party cannot deal, for the same reasons as any dealer.
     #[error(transparent)]
     Deal(#[from] DealError),
 }
@@ -123,27 +125,27 @@ pub enum HandoverError {
 /// Why a dealing of a share does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddError {
-    /// Checked under another configuration or for another key, or no share of a key is dealt on.
+    /// It was checked under another configuration or for another key, or it deals a fresh secret.
     #[error("dealing of {dealer} was made for another handover")]
     Foreign {
-        /// Whose dealing.
+        /// The dealer.
         dealer: Party,
     },
-    /// The first one of a share counts.
+    /// This share has a dealing that counts. Only the first one counts.
     #[error("share {share} has been dealt before")]
     Duplicate {
-        /// Which share.
+        /// The share index.
         share: u32,
     },
-    /// The key is complete; normal for the dealings that are finalized last.
+    /// The key is complete. This is normal for the dealings that are finalized last.
     #[error("share {share} comes after the key was complete")]
     Complete {
-        /// Which share.
+        /// The share index.
         share: u32,
     },
 }
 
-/// A party that holds shares of the key before and deals them on; see [`Handover::holder`].
+/// A party that deals on its shares of the key before; see [`Handover::holder`].
 #[derive(Debug)]
 pub struct Holder<'a> {
     handover: &'a Handover,
@@ -161,7 +163,7 @@ pub struct Handover {
 }
 
 impl Predecessor {
-    /// The key of the committee that `config` describes.
+    /// The public part of `key`, whose committee `config` describes.
     #[must_use]
     pub fn new(config: &Config, key: &Key) -> Self {
         Self::of_epoch(&EpochKey::of_key(config, key))
@@ -193,7 +195,7 @@ impl Predecessor {
         self.shares.get(share.position()).filter(|_| held)
     }
 
-    /// Does the dealer hold that share, and is it what it deals?
+    /// Checks that the dealer holds that share and deals exactly that share.
     pub(crate) fn check(&self, dealing: &Dealing, share: ShareIndex) -> Result<(), DealingError> {
         let (dealer, number) = (dealing.dealer(), share.get());
         let public = self.share_of(dealer, share);
@@ -206,11 +208,11 @@ impl Predecessor {
 }
 
 impl Handover {
-    /// From the dealers of `config`, who hold `before`, to its members.
+    /// A handover of `before` from its holders, the dealers of `config`, to the members of `config`.
     ///
     /// # Errors
-    /// If the key was made for another purpose, the dealers are not as many as held it, or a member has
-    /// an encryption key that somebody had in the committee before.
+    /// If the key was made for another purpose, the number of dealers is not that of the committee
+    /// before, or a member has an encryption key of the committee before.
     pub fn new(config: Arc<Config>, before: Predecessor) -> Result<Self, HandoverError> {
         before.purpose.check(config.session().purpose)?;
         let (got, expected) = (config.dealers().len(), before.access.len());
@@ -225,13 +227,13 @@ impl Handover {
         Ok(Self { config, before, dealings: BTreeMap::new() })
     }
 
-    /// As it was before the first dealing.
+    /// The same collector without dealings.
     pub(crate) fn without_dealings(&self) -> Self {
         let (config, before) = (Arc::clone(&self.config), self.before.clone());
         Self { config, before, dealings: BTreeMap::new() }
     }
 
-    /// Which shares were dealt on, and by whom.
+    /// The shares that were dealt on, and their dealers.
     pub(crate) fn dealings(&self) -> impl Iterator<Item = (ShareIndex, Party)> {
         self.dealings.iter().map(|(share, dealing)| (*share, dealing.dealer()))
     }
@@ -240,12 +242,12 @@ impl Handover {
         &self.before
     }
 
-    /// The party that deals on what it opened of the key before. Its shares stay as they are: it signs
-    /// with them until the next epoch begins, and deals them again in the next attempt if this one fails.
-    /// They are dropped when the handover has its key.
+    /// The party `dealer` as a holder, which deals on the shares that it opened of the key before. The
+    /// shares are only borrowed. The party signs with them until the next epoch begins, and deals them
+    /// again in the next attempt if this one fails. It must drop them when the handover has its key.
     ///
     /// # Errors
-    /// If `dealer` is not who `signer` says.
+    /// If `dealer` is not a party of the committee, or `signer` is not its key.
     pub fn holder<'a>(
         &'a self,
         dealer: Party,
@@ -256,15 +258,15 @@ impl Handover {
         Ok(Holder { handover: self, dealer, signer, shares })
     }
 
-    /// Checks a dealing of a share, whoever sent it.
+    /// Checks a dealing of a share. It does not matter who sent it.
     ///
     /// # Errors
-    /// Says which check fails first.
+    /// The first check that fails.
     pub fn verify(&self, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
         batch::check(&Verifier::new(&self.config, Some(&self.before)), dealing)
     }
 
-    /// Checks many together, as [`verify_all`](super::verify_all) does.
+    /// Checks many dealings of shares together, as [`verify_all`](super::verify_all) does.
     #[must_use]
     pub fn verify_all(
         &self,
@@ -273,13 +275,13 @@ impl Handover {
         batch::check_all(&Verifier::new(&self.config, Some(&self.before)), dealings)
     }
 
-    /// Takes the next dealing in the finalized order; says how many are still missing.
+    /// Counts the next dealing in the finalized order, and returns how many are still missing.
     ///
     /// # Errors
-    /// If it does not count. That changes nothing: go on with the next one.
+    /// If the dealing does not count. The collector is unchanged then: go on with the next dealing.
     pub fn add(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<Remaining, AddError> {
         let dealer = dealing.dealer();
-        // Its verdict may be of a handover of another key to the same committee.
+        // The dealing may have been verified for a handover of another key to the same committee.
         let own = |share| {
             dealing.config_digest() == self.config.digest()
                 && self.before.share_of(dealer, share) == Some(&dealing.body.public_key)
@@ -303,10 +305,11 @@ impl Handover {
         Remaining(need.saturating_sub(self.dealings.len()))
     }
 
-    /// The key for the new committee, under the public key from before.
+    /// The key for the new committee. Its public key is the one from before.
     ///
     /// # Errors
-    /// [`AggregateError::Shares`] if dealings are missing.
+    /// [`AggregateError::Shares`] if dealings are missing. [`AggregateError::Predecessor`] if the
+    /// shares do not make the key before.
     pub fn key(&self) -> Result<Key, AggregateError> {
         let Remaining(missing) = self.remaining();
         if missing > 0 {
@@ -325,7 +328,7 @@ impl Handover {
 }
 
 impl Holder<'_> {
-    /// The shares that the party holds on the slow path, which are those that are dealt on.
+    /// Indices of the party's shares on the slow path. These shares are dealt on.
     pub fn indices(&self) -> impl Iterator<Item = ShareIndex> + use<> {
         self.handover.before.access.indices(self.dealer)
     }
@@ -333,8 +336,8 @@ impl Holder<'_> {
     /// Deals one share of the slow path on.
     ///
     /// # Errors
-    /// If the party does not hold the share, has another value in its place, or `rng` gives what no working
-    /// generator does.
+    /// If the party does not hold the share, has another value in its place, or `rng` returns values
+    /// that no working generator returns.
     pub fn deal(
         &self,
         share: ShareIndex,
@@ -360,15 +363,15 @@ impl Holder<'_> {
         Ok(dealt.map_err(DealError::from)?)
     }
 
-    /// Deals every share of the party on, in the order of [`indices`](Self::indices).
+    /// Deals on every share of the party, in the order of [`indices`](Self::indices).
     ///
     /// # Errors
-    /// As [`Holder::deal`].
+    /// The same as [`Holder::deal`].
     pub fn deal_all(&self, rng: &mut impl CryptoRng) -> Result<Vec<Dealing>, HandoverError> {
         self.indices().map(|share| self.deal(share, rng)).collect()
     }
 
-    /// What the party has in the place of its share.
+    /// The value that the party has in the place of its share.
     fn value(&self, share: ShareIndex) -> Option<Scalar> {
         let first = self.handover.before.access.range(self.dealer).start;
         let place = share.position().checked_sub(first)?;
@@ -376,6 +379,6 @@ impl Holder<'_> {
     }
 }
 
-/// Shares that are still to be dealt on.
+/// Number of shares that are still to be dealt on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining(pub usize);

@@ -1,9 +1,9 @@
-//! The sum of the dealings that count: the epoch's key, and a party's shares of it.
+//! The epoch's key, which is the sum of the dealings that count, and a party's shares of it.
 //!
-//! Commitments add up to the key and to the public keys of the shares. Ciphertexts do not: sums of
-//! chunks of several cheating dealers have no small denominator, so a recipient decrypts each dealing
-//! alone and adds its shares. Who was absent needs those dealings, not their sum. It also keeps its key
-//! until then: opening takes the key and wipes it.
+//! Commitments add up to the key and to the public keys of the shares. Ciphertexts cannot be added:
+//! sums of chunks from several cheating dealers have no small denominator. So a recipient decrypts each
+//! dealing alone and adds its shares. A party that was absent needs the dealings, not their sum. It
+//! also keeps its decryption key until then, because opening takes the key and wipes it.
 use std::iter;
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::config::Config;
 use crate::key::{DecryptionKey, NotOpened};
 use crate::shape::{Paths, SharePath};
 
-/// What an epoch's committee signs or decrypts with.
+/// The key that an epoch's committee signs or decrypts with.
 #[derive(Clone, Debug)]
 pub struct Key {
     config: [u8; 32],
-    /// Each with its coefficient: one, or that of the share it deals on.
+    /// Each dealing with its coefficient: one, or the Lagrange coefficient of the share that it deals on.
     terms: Vec<(Scalar, Arc<Accepted<Dealing>>)>,
     commitment: G1Affine,
     public_key: G2Affine,
@@ -33,11 +33,11 @@ pub struct Key {
 }
 
 impl Key {
-    /// Adds verified dealings up; their order does not matter.
+    /// Adds verified dealings up. Their order does not matter.
     ///
     /// # Errors
-    /// If one was verified under another configuration or deals a share of another key on, a dealer
-    /// occurs twice, the dealers' stake is not enough or their secrets cancel.
+    /// If a dealing was verified under another configuration or deals on a share of another key, if a
+    /// dealer occurs twice, if the dealers' stake is not enough, or if their secrets cancel.
     pub fn sum(
         config: &Config,
         dealings: &[Arc<Accepted<Dealing>>],
@@ -79,25 +79,25 @@ impl Key {
         &self.config
     }
 
-    /// `g^f(0)`
+    /// The commitment to the secret, `g^f(0)`.
     #[must_use]
     pub const fn commitment(&self) -> &G1Affine {
         &self.commitment
     }
 
-    /// `g₂^f(0)`
+    /// The public key, `g₂^f(0)`.
     #[must_use]
     pub const fn public_key(&self) -> &G2Affine {
         &self.public_key
     }
 
-    /// `g₂^f(ω^(k−1))` for all share indices in order.
+    /// The public keys of the shares on that path, `g₂^f(ω^(k−1))` for all share indices in order.
     #[must_use]
     pub fn public_shares(&self, path: SharePath) -> Option<&[G2Affine]> {
         self.shares.get(path).map(Vec::as_slice)
     }
 
-    /// Whose secrets are in the key, ascending.
+    /// The dealers whose secrets are in the key, ascending.
     pub fn dealers(&self) -> impl Iterator<Item = Party> {
         self.terms.iter().map(|(_, dealing)| dealing.dealer())
     }
@@ -107,7 +107,7 @@ impl Key {
         self.terms.iter().map(|(_, dealing)| dealing)
     }
 
-    /// Names this key and no other, of this configuration and no other. Equal for all who added up
+    /// A digest of exactly this key under this configuration. It is equal for all parties that added up
     /// the same dealings.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
@@ -124,10 +124,11 @@ impl Key {
         transcript.bytes(b"digest")
     }
 
-    /// The party's own shares: opens every dealing and wipes `key`, which has no more to open.
+    /// Opens the party's own shares from every dealing and wipes `key`, which has nothing more to open.
     ///
     /// # Errors
-    /// If this key belongs to another configuration, or `key` to another party; then `key` comes back.
+    /// If this key belongs to another configuration, or `key` to another party. Then the error gives
+    /// `key` back.
     pub fn decrypt(
         &self,
         config: &Config,
@@ -153,7 +154,7 @@ impl Key {
     }
 }
 
-/// Entry by entry.
+/// Combines the lists entry by entry.
 fn combine_lists(lambda: &[Scalar], lists: &[&[G2Affine]]) -> Vec<G2Affine> {
     if lambda.iter().all(|one| *one == Scalar::ONE) {
         return sum_lists(lists.iter().copied());

@@ -1,7 +1,7 @@
-//! A chunk that is larger than honest ones, shown to everybody.
+//! Evidence for a chunk that is larger than an honest one.
 //!
-//! The proof of chunking is approximate (`chunking`): a dealer can pass it with chunks that take a
-//! recipient long to find (`logarithm`). The recipient finds them all the same, and then accuses:
+//! The proof of chunking is approximate (`chunking`): a dealer can pass it with chunks that a recipient
+//! finds only after a long search (`logarithm`). The recipient still finds them, and then accuses the dealer:
 //!
 //! | step   | equation                                                     | by whom       |
 //! |--------|--------------------------------------------------------------|---------------|
@@ -9,15 +9,15 @@
 //! | check  | `e(M, ĝ) = e(R_jl, êkᵢ)`, so `M = ekᵢ^r_jl`                   | anyone        |
 //! | judge  | `C_kl − M = g^s` for no `s` with `0 ≤ s < 2¹⁶`               | anyone        |
 //!
-//! The pairing takes the place of a proof of equal logarithms: `êkᵢ = ĝ^dk` was checked when the key was
-//! registered, so there is one `M` that passes, and no challenge to guess. Nothing false can be shown of
-//! an honest dealer, whatever recipients do: with that `M` its chunk is below 2¹⁶.
+//! The pairing replaces a proof of equal logarithms. `êkᵢ = ĝ^dk` was checked when the key was
+//! registered, so only one `M` passes, and there is no challenge to guess. Recipients cannot show
+//! anything false about an honest dealer: with that `M` its chunk is below 2¹⁶.
 //!
-//! **What `M` tells.** One chunk of one share of that dealing, which its dealer knows as well; the sum of
-//! all dealings stays as secret as the honest ones among them. And nothing of `dk`: whoever passes the
-//! proof of chunking knows `r_jl`, so it could have computed `ekᵢ^r_jl` itself. Without that proof `M`
-//! would be an answer to any question about `dk`, another dealer's `R_jl` among them; so masks are
-//! revealed of verified dealings alone.
+//! **What `M` reveals.** It reveals one chunk of one share of that dealing, which its dealer knows too.
+//! The sum of all dealings stays as secret as the honest ones among them. It reveals nothing about
+//! `dk`: a dealer that passes the proof of chunking knows `r_jl`, so it could have computed `ekᵢ^r_jl`
+//! itself. Without that proof `M` would answer any question about `dk`, also for an `R_jl` that another
+//! dealer made. So masks are revealed for verified dealings only.
 use std::sync::Arc;
 
 use crypto_core::access::Party;
@@ -36,21 +36,21 @@ use crate::key::DecryptionKey;
 use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader};
 
-/// A chunk of a dealing that is too large, with what shows it.
+/// A chunk of a dealing that is too large, with the mask that shows it.
 #[derive(Clone, Debug)]
 pub struct LargeChunk {
     dealing: Arc<Accepted<Dealing>>,
     mask: RevealedMask,
 }
 
-/// Where a chunk stands: its share in the list of all, and its place in the share.
+/// The position of a chunk: its share in the list of all shares, and its place in that share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkPlace {
     pub(crate) item: usize,
     pub(crate) chunk: usize,
 }
 
-/// What hides one chunk, revealed by its recipient.
+/// The mask that hides one chunk, revealed by its recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevealedMask {
     item: u32,
@@ -59,35 +59,35 @@ pub struct RevealedMask {
     mask: G1Affine,
 }
 
-/// Which chunk is too large.
+/// The position of a chunk that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("chunk {chunk} of share {share} of {recipient} on the {path} path is not below 65536")]
 pub struct TooLarge {
-    /// Whose share.
+    /// The party whose share it is in.
     pub recipient: Party,
-    /// On which path.
+    /// The path of the share.
     pub path: SharePath,
-    /// Its place on the path, from zero.
+    /// The share's place on the path, from zero.
     pub share: usize,
-    /// Its place in the share, the least significant one first.
+    /// The chunk's place in the share, the least significant one first.
     pub chunk: usize,
 }
 
-/// Why a revealed mask shows nothing.
+/// Why a revealed mask does not show a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LargeChunkError {
-    /// The dealing has less of them.
+    /// The dealing has no such chunk.
     #[error("no chunk {chunk} of share {item} in the list of all")]
     Place {
-        /// Which share.
+        /// The share's place in the list of all shares.
         item: u32,
-        /// Which chunk.
+        /// The chunk's place in the share.
         chunk: u32,
     },
-    /// Somebody made it up.
+    /// The mask is false: it is not what the recipient's key gives.
     #[error("mask is not what the recipient's key makes of the ephemeral key")]
     Mask,
-    /// As honest dealers make them.
+    /// The chunk is small, as honest dealers make them.
     #[error("chunk is below 65536")]
     Honest,
 }
@@ -97,7 +97,7 @@ impl LargeChunk {
         Self { dealing, mask }
     }
 
-    /// The dealing it is in.
+    /// The dealing that holds the chunk.
     #[must_use]
     pub const fn dealing(&self) -> &Arc<Accepted<Dealing>> {
         &self.dealing
@@ -107,17 +107,17 @@ impl LargeChunk {
         &self.mask
     }
 
-    /// Checks it as anybody would.
+    /// Checks the mask, as anybody can, and returns the chunk that it shows to be too large.
     ///
     /// # Errors
-    /// If it shows nothing.
+    /// If it shows no fault.
     pub fn verify(&self, config: &Config) -> Result<TooLarge, LargeChunkError> {
         self.mask.check(config, &self.dealing)
     }
 }
 
 impl RevealedMask {
-    /// Encoded: share, chunk, `M`.
+    /// Length of the encoding: share, chunk, `M`.
     pub(crate) const BYTES: usize = 4 + 4 + 48;
 
     pub(crate) fn new(
@@ -131,7 +131,7 @@ impl RevealedMask {
         Some(Self { item, chunk, mask: key.mask(ephemeral).into() })
     }
 
-    /// Which chunk of the dealing it shows to be too large.
+    /// The chunk of the dealing that the mask shows to be too large.
     pub(crate) fn check(
         &self,
         config: &Config,
@@ -184,7 +184,7 @@ fn ephemeral<'a>(layout: &Layout, body: &'a Body, place: ChunkPlace) -> Option<&
     body.ephemerals.get(level * CHUNKS + place.chunk)
 }
 
-/// Whose share it is, and `êkᵢ`.
+/// The party whose share it is, and its `êkᵢ`.
 fn recipient<'a>(
     config: &'a Config,
     layout: &Layout,

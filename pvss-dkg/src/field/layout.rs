@@ -1,7 +1,7 @@
-//! Which share is whose, and under which randomness it is encrypted.
+//! Which party holds which share, and under which randomness the share is encrypted.
 //!
-//! Shares are listed path by path, `W` each. A party's shares have the levels `0, 1, …` in that
-//! order, so no two of them have the same.
+//! Shares are listed path by path, `W` each. A party's shares have the levels `0, 1, …` in that order,
+//! so no two of them have the same level.
 use crypto_core::access::Party;
 use crypto_core::curve::G1Affine;
 
@@ -13,16 +13,16 @@ pub(crate) struct Holder {
     pub(crate) party: Party,
     /// `ekᵢ`.
     pub(crate) key: G1Affine,
-    /// Its shares' places in the list of all.
+    /// The places of its shares in the list of all shares.
     pub(crate) items: Vec<usize>,
 }
 
 /// The shares of a committee on all paths.
 pub(crate) struct Layout {
     pub(crate) holders: Vec<Holder>,
-    /// How many sets of randomness there are.
+    /// Number of levels, each with separate randomness.
     pub(crate) levels: usize,
-    /// How many shares there are.
+    /// Number of shares on all paths together.
     pub(crate) items: usize,
 }
 
@@ -41,7 +41,7 @@ impl Layout {
         Self { holders, levels, items: paths * shares }
     }
 
-    /// Every share with its holder's place in the list of holders and its level.
+    /// Every share with its level and with its holder's place in the list of holders.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         self.holders.iter().enumerate().flat_map(|(holder, one)| {
             let items = one.items.iter().enumerate();
@@ -49,7 +49,7 @@ impl Layout {
         })
     }
 
-    /// Path and place on the path of a share in the list of all.
+    /// The path of a share in the list of all, and its place on that path.
     pub(crate) fn place(config: &Config, item: usize) -> (SharePath, usize) {
         match item.checked_sub(config.shares()) {
             None => (SharePath::Slow, item),

@@ -1,28 +1,29 @@
-//! Small numbers out of the exponent: baby steps in a table, giant steps on demand.
+//! Takes small numbers out of the exponent: baby steps in a table, giant steps on demand.
 //!
-//! An honest chunk is below 2¹⁶ and stands in a table of 2¹⁶ entries. What a cheating dealer can get
-//! past the proof of chunking is `s = n/Δ` with `0 < Δ < E` and `|n| < Z`; then `(g^s)^Δ = g^n`, and `n`
-//! is looked for with a larger table, for all `Δ` side by side.
+//! An honest chunk is below 2¹⁶ and stands in a table of 2¹⁶ entries. A cheating dealer can get past
+//! the proof of chunking only with `s = n/Δ`, `0 < Δ < E` and `|n| < Z`. Then `(g^s)^Δ = g^n`, and `n`
+//! is searched with a larger table, for all `Δ` side by side.
 //!
 //! | table  | entries `m` | bytes  | built                          | covers with one step      |
 //! |--------|-------------|--------|--------------------------------|---------------------------|
 //! | honest | 2¹⁶         | 512 Ki | with the first decryption      | `|n| ≤ m`                 |
 //! | large  | 2²²         | 32 Mi  | when the first chunk asks for it | `|n| ≤ m`               |
 //!
-//! An entry is 42 bits of the abscissa of `n·g` and `n`; `−n·g` has the same abscissa, so each entry
-//! stands for both. Matches are computed in full before they count. Tables live for the process and
-//! are shared by all threads. The worst case is `E·Z/m` giant steps for a chunk, each one addition
-//! and part of a batched inversion: at 324 shares 15 · 2¹⁶ of them, at 2048 shares 15 · 2¹⁹.
+//! An entry holds `n` and 42 bits of the abscissa of `n·g`. The point `−n·g` has the same abscissa, so
+//! each entry stands for both. A match is computed in full before it counts. Tables live as long as the
+//! process and are shared by all threads. The worst case is `E·Z/m` giant steps for a chunk, each one
+//! addition and part of a batched inversion: at 324 shares 15 · 2¹⁶ of them, at 2048 shares 15 · 2¹⁹.
 //!
-//! **A whole dealing.** A dealer that tries `2³²` times may well halve all its chunks: in each of the 32
-//! repetitions the sum is an integer half of the time. Searched to the end for one `Δ` after the
-//! other, each of them would cost `Z/m` steps before `Δ = 2` is even looked at. Side by side it is the
-//! size of the numerators that costs, and for that all chunks share the room of the sums: `K` of them
-//! have `|n|` of some `Z/(20·√K)` each, or most attempts leave the range. So they take about
-//! `√K·Z/m` steps together, where one by one they would take `K·Z/m`.
+//! **A whole dealing.** A dealer that tries `2³²` times may well halve all its chunks: in each of the
+//! 32 repetitions the sum is an integer half of the time. If one `Δ` were searched to its end after the
+//! other, each chunk would cost `Z/m` steps before `Δ = 2` is even tried. Side by side, the cost
+//! depends on the size of the numerators, and there all chunks share the room of the sums: `K` of them
+//! have `|n|` of some `Z/(20·√K)` each, or most attempts leave the range. So they take about `√K·Z/m`
+//! steps together. One by one they would take `K·Z/m`.
 //!
-//! **A whole epoch.** Each dealing has its own proof and its own room, so cheating dealers do not share a
-//! bound: `B` dealings of theirs cost a recipient up to `B` times that of one. For `B`:
+//! **A whole epoch.** Each dealing has its own proof and its own room, so the bound holds for each
+//! cheating dealer separately: `B` dealings from them cost a recipient up to `B` times as much as one.
+//! The value of `B`:
 //!
 //! | what is made    | dealings that count                      | of which the adversary's              |
 //! |-----------------|------------------------------------------|---------------------------------------|
@@ -31,10 +32,10 @@
 //!
 //! With `w` shares on each of `p` paths a recipient has `K = 16·w·p` chunks in a dealing. So the worst
 //! case of an epoch is `B·E·√K·Z/m` giant steps in all (`E` for the denominators that are tried side by
-//! side), where honest dealings take none. Such a dealer can be shown to everybody, once (`large`).
+//! side). Honest dealings take none. A cheating dealer can be shown to everybody once (`large`).
 //!
-//! Looking up a secret in a table is not constant time. It happens on the recipient's own machine,
-//! once for each dealing.
+//! Looking up a secret in a table is not constant time. It happens on the recipient's own machine, once
+//! for each dealing.
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -45,12 +46,12 @@ use super::chunking::CHALLENGES;
 use crate::deal::TABLE_G;
 
 const HONEST: u32 = BITS;
-/// The same in bytes.
+/// The same number in bytes.
 const HONEST_BYTES: usize = 2;
 const LARGE: u32 = 22;
-/// Points of a table that are made affine with one inversion.
+/// Number of points of a table that are made affine with one inversion.
 const BATCH: usize = 1024;
-/// Steps of one walk before it is the next one's turn.
+/// Number of steps of one walk before the next walk continues.
 const PACE: usize = 64;
 const INDEX_BITS: u32 = 22;
 
@@ -62,19 +63,19 @@ pub(crate) fn chunk(point: &G1Affine, bound: u64) -> Option<Scalar> {
     HONEST_TABLE.find(point).or_else(|| cheated(point, bound))
 }
 
-/// Whether an honest dealer may have encrypted this chunk: it is below 2¹⁶.
+/// Whether an honest dealer may have encrypted this chunk: whether it is below 2¹⁶.
 pub(crate) fn is_honest(chunk: &Scalar) -> bool {
     let bytes = chunk.to_bytes();
     let (high, _) = bytes.split_at(bytes.len().saturating_sub(HONEST_BYTES));
     high.iter().all(|byte| *byte == 0)
 }
 
-/// Whether it is `g^s` for such a chunk `s`.
+/// Whether the point is `g^s` for such a chunk `s`.
 pub(crate) fn is_honest_power(point: &G1Affine) -> bool {
     HONEST_TABLE.find(point).is_some_and(|chunk| is_honest(&chunk))
 }
 
-/// `n/Δ` with about the least `|n|` there is.
+/// `n/Δ` with about the least possible `|n|`.
 fn cheated(point: &G1Affine, bound: u64) -> Option<Scalar> {
     LARGE_TABLE.search(point, 1..CHALLENGES, bound)
 }
@@ -122,7 +123,7 @@ impl Table {
         })
     }
 
-    /// `n/Δ` with `Δ·point = n·g` and `|n| ≤ bound`, from the least `|n|` on.
+    /// `n/Δ` with `Δ·point = n·g` and `|n| ≤ bound`, searched from the least `|n|` on.
     fn search(&self, point: &G1Affine, deltas: Range<u64>, bound: u64) -> Option<Scalar> {
         let stride = 2 * self.size + 1;
         let step = G1Affine::from(G1Affine::generator() * Scalar::from_u64(stride));
@@ -133,7 +134,7 @@ impl Table {
             [walk, Walk { back: step, stride: -stride, ..walk }]
         });
         let mut walks: Vec<Walk> = walks.collect();
-        // The first step of all is the table itself.
+        // The first step is the table itself.
         let mut left = bound.div_ceil(stride) + 1;
         let mut pace = 1;
         while left > 0 {
@@ -147,7 +148,7 @@ impl Table {
     }
 }
 
-/// One denominator and one sign of its numerator.
+/// The search for one denominator and one sign of its numerator.
 #[derive(Clone, Copy)]
 struct Walk {
     /// `Δ`
@@ -161,7 +162,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Takes some steps. What is within reach of one of them is found.
+    /// Takes some steps, and returns the number if a step comes within reach of it.
     fn advance(&mut self, table: &Table, steps: usize) -> Option<Scalar> {
         for point in block(&mut self.next, &self.back, steps) {
             if let Some(rest) = table.find(&point) {
@@ -175,7 +176,7 @@ impl Walk {
 
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// The next points of a walk, and on.
+/// The next `count` points of a walk; moves the walk on.
 fn block(next: &mut G1Projective, step: &G1Affine, count: usize) -> Vec<G1Affine> {
     let points: Vec<G1Projective> =
         (0..count).map(|_| std::mem::replace(next, *next + *step)).collect();

@@ -1,9 +1,9 @@
 //! Dealings whose shares are field elements, for threshold signatures and decryption.
 //!
-//! What a party decrypts from a [`crate::Dealing`] is `h^f(k)`, which blinds and evaluates but signs
-//! nothing. Here it decrypts `f(k)` itself, chunk by chunk, since only small numbers can be taken out
-//! of an exponent. `k` counts the shares of all paths; `i` is the party that holds `k`, `j` the
-//! *level* of `k`, its place among the shares of `i`; `l` counts the 16 chunks of 16 bits.
+//! From a [`crate::Dealing`] a party decrypts `h^f(k)`, which can blind and evaluate but cannot sign.
+//! Here it decrypts `f(k)` itself, chunk by chunk, because only small numbers can be taken out of an
+//! exponent. `k` counts the shares of all paths, and `i` is the party that holds `k`. `j` is the
+//! *level* of `k`: its place among the shares of `i`. `l` counts the 16 chunks of 16 bits.
 //!
 //! | step    | equation                                                                    | by whom   |
 //! |---------|-----------------------------------------------------------------------------|-----------|
@@ -13,22 +13,25 @@
 //! | verify  | both proofs, the degree of `V̂`, `e(F, g₂) = e(g, V̂₀)`                        | anyone    |
 //! | decrypt | `g^s_kl = C_kl − dk·R_jl`, then a table (`logarithm`)                      | recipient |
 //!
-//! After Groth, "Non-interactive distributed key generation and key resharing"
-//! ([eprint 2021/339](https://eprint.iacr.org/2021/339)). Its encryption is forward secure, so that one key
-//! serves many epochs; ours is not, so that each epoch takes a fresh key ([`Handover`]). Ours:
+//! After Groth, "Non-interactive distributed key generation and key resharing" ([eprint
+//! 2021/339](https://eprint.iacr.org/2021/339)). The paper's encryption is forward secure, so one key
+//! serves many epochs. The encryption here is not, so each epoch needs a fresh key ([`Handover`]).
+//! Other differences from the paper:
 //!
-//! - **Weights.** With one randomness for all, two shares of one party would be encrypted under one
-//!   mask `ekᵢ^r`, and their difference would be public. Parties share the randomness of a level, the
-//!   levels of a party share none, and both paths count: `p·max w` levels in place of one for each
-//!   share.
-//! - **Two paths, one secret**: both polynomials are in the one proof and have the one `V̂₀`.
-//! - **Evaluations, not coefficients** are committed to, with the degree test of `low_degree`: what a
-//!   share's public key is need not be computed by anybody.
+//! - **Weights.** With one randomness for all shares, two shares of one party would be encrypted under
+//!   the same mask `ekᵢ^r`, and their difference would be public. So all parties share the randomness
+//!   of a level, but no two levels of a party have the same. Both paths count: there are `p·max w`
+//!   levels, not one for each share.
+//! - **Two paths, one secret**: both polynomials are in one proof and have the same `V̂₀`.
+//! - **Evaluations, not coefficients** are committed to, with the degree test of `low_degree`. So
+//!   nobody has to compute the public key of a share.
 //! - **One product of two pairings** verifies all equations, of one dealing or of many (`equations`).
 //!
-//! Recipients registered their keys with a proof of possession (`key`), which sharing randomness
-//! among them needs. Elsewhere: dealings with group elements ([`crate::deal`]), whose dealings count
-//! ([`crate::Dkg`]), what the shares are for ([`Key::signing`], [`Key::decryption`]).
+//! Sharing randomness among recipients is safe only because they registered their keys with a proof of
+//! possession (`key`).
+//!
+//! See also [`crate::deal`] (dealings with group elements), [`crate::Dkg`] (which dealings count),
+//! [`Key::signing`] and [`Key::decryption`] (the use of the shares).
 mod chunk;
 mod chunking;
 pub(crate) mod deal;

@@ -1,9 +1,8 @@
 //! The two proofs of a dealing, their challenges and their bytes.
 //!
 //! Both are proofs of knowledge in three moves, made non-interactive by one transcript over the
-//! dealing. The prover and the verifier walk through the same stages, so that a challenge cannot
-//! depend on less than the paper says:
-//!
+//! dealing. Prover and verifier go through the same stages, so that each challenge depends on
+//! everything that the paper asks for:
 //! | stage | depends on                                     | gives                                        |
 //! |-------|------------------------------------------------|----------------------------------------------|
 //! | 1     | configuration, dealer, origin, `F`, body        | `x_k`, one per share                         |
@@ -11,7 +10,7 @@
 //! | 3     | 2, the chunk sums, all other nonces             | `yₐ`, one per repetition, and `c`            |
 //! | 4     | 3 and the responses                             | the verifier's weights, one per equation     |
 //!
-//! Elsewhere: what they prove ([`sharing`](super::sharing), [`chunking`](super::chunking)).
+//! See [`sharing`](super::sharing) and [`chunking`](super::chunking) for the statements that they prove.
 use crypto_core::challenge::Transcript;
 use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
 
@@ -21,15 +20,15 @@ use super::dealing::Body;
 use super::layout::Layout;
 use crate::wire::{DecodeError, Reader};
 
-/// What is proven about.
+/// The statement of the proofs.
 pub(crate) struct Statement<'a> {
     pub(crate) layout: &'a Layout,
-    /// Names configuration, dealer, `F` and what the dealing is for.
+    /// Names configuration, dealer, `F` and the origin of the secret.
     pub(crate) origin: [u8; 32],
     pub(crate) body: &'a Body,
 }
 
-/// First move of the proof of chunking: hides the sums that are published next.
+/// First move of the proof of chunking: masks that hide the sums that are published next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Masks {
     /// `Bₐ = g^βₐ`
@@ -55,7 +54,7 @@ pub(crate) struct Nonces {
     pub(crate) commitment: G2Affine,
 }
 
-/// The answers of both proofs.
+/// The responses of both proofs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Responses {
     /// `z_β = ∑ₐ yₐ·βₐ + δ₀`
@@ -107,7 +106,7 @@ impl Statement<'_> {
         transcript.coefficients_128(b"chunks", self.layout.items * CHUNKS)
     }
 
-    /// Stages 1 to 3 again, and the transcript at stage 4.
+    /// Computes stages 1 to 3 again, and returns the transcript at stage 4.
     pub(crate) fn replay(&self, proof: &Proof) -> (Transcript, Challenges) {
         let (mut transcript, shares) = self.begin();
         let chunks = self.chunks(&mut transcript, &proof.masks);
@@ -141,7 +140,7 @@ pub(crate) fn last(
 }
 
 impl Proof {
-    /// What a proof takes for so many holders and levels.
+    /// The length of a proof in bytes for this number of holders and levels.
     pub(crate) const fn bytes(holders: usize, levels: usize) -> usize {
         let masks = REPETITIONS * (48 + 48 + 8);
         let nonces = 48 * (3 + holders + levels) + 96;

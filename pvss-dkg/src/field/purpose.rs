@@ -1,18 +1,19 @@
-//! What the key and the shares are for: signing together, or decrypting together.
+//! The use of the key and the shares: to sign together, or to decrypt together.
 //!
 //! | what                    | public side                | a party's own side          |
 //! |-------------------------|----------------------------|-----------------------------|
 //! | threshold BLS (min-sig) | [`Key::signing`]           | [`Shares::signing`]         |
 //! | threshold ElGamal       | [`Key::decryption`]        | [`Shares::decryption`]      |
 //!
-//! An [`EpochKey`] has the public side as well, for those who have no dealings. Each gives both paths
-//! ([`Paths`]); they have one group key, so a signature or plaintext is the same whichever path it came
-//! by. What a party signs or decrypts with is made from its shares and leaves them whole, for a handover
-//! deals the same shares on ([`Handover::holder`](super::Handover::holder)). Both are secrets of the
-//! epoch and are dropped, which wipes them, when the handover has its key.
+//! An [`EpochKey`] has the public side too, for code that has no dealings. Each method gives both paths
+//! ([`Paths`]). They have one group key, so a signature or plaintext is the same on either path. The
+//! objects that a party signs or decrypts with are made from its shares and leave the shares whole,
+//! because a handover deals the same shares on ([`Handover::holder`](super::Handover::holder)). Both
+//! are secrets of the epoch. Drop them, which wipes them, when the handover has its key.
 //!
-//! One key has one [`Purpose`](crate::Purpose), which its session names: a decryption share of a point
-//! that somebody else chose is a signature share on it. What the key is not for, it refuses.
+//! One key has one [`Purpose`](crate::Purpose), which its session names. The reason: a decryption share
+//! of a point that somebody else chose is a signature share on that point. The key refuses every other
+//! purpose.
 use crypto_core::access::Party;
 use crypto_core::bls::MinSig;
 use crypto_core::curve::Scalar;
@@ -27,10 +28,10 @@ use crate::purpose::PurposeError;
 use crate::shape::Paths;
 
 impl Key {
-    /// The committee as signers. Costs a sum of products over all share keys for each path.
+    /// The signing committees, one for each path. Costs a sum of products over all share keys for each path.
     ///
     /// # Errors
-    /// If the key was made under another configuration, or for something else.
+    /// If the key was made under another configuration, or for another purpose.
     pub fn signing(
         &self,
         config: &Config,
@@ -39,10 +40,10 @@ impl Key {
         self.epoch(config)?.signing(purpose)
     }
 
-    /// The committee as those who decrypt. Costs as much, and two pairings.
+    /// The decryption committees, one for each path. Costs the same, and two pairings more.
     ///
     /// # Errors
-    /// If the key was made under another configuration, or for something else.
+    /// If the key was made under another configuration, or for another purpose.
     pub fn decryption(
         &self,
         config: &Config,
@@ -50,7 +51,8 @@ impl Key {
         self.epoch(config)?.decryption()
     }
 
-    /// What everybody knows of the key: of what a chain stores it makes no difference who added it up.
+    /// The public part of the key, as a chain stores it. It is the same for everybody who added up the
+    /// dealings.
     ///
     /// # Errors
     /// If the key was made under another configuration.
@@ -63,8 +65,8 @@ impl Key {
 }
 
 impl Shares {
-    /// The party as a signer on both paths. Costs a multiplication in `𝔾₂` for each share. Without a
-    /// handover to come, nothing needs the shares again: drop them.
+    /// The party as a signer on both paths. Costs a multiplication in `𝔾₂` for each share. If no
+    /// handover follows, nothing needs the shares again: drop them.
     ///
     /// # Errors
     /// If these are not the party's shares in these committees, or it holds none.
@@ -78,7 +80,7 @@ impl Shares {
         })
     }
 
-    /// The party as one that decrypts on both paths. Costs the same.
+    /// The party as a decryptor on both paths. Costs the same.
     ///
     /// # Errors
     /// If these are not the party's shares in these committees, or it holds none.

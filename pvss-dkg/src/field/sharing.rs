@@ -1,4 +1,4 @@
-//! The chunks of each share add up to the share that is committed to.
+//! The proof of sharing: the chunks of each share add up to the share that is committed to.
 //!
 //! With `Rⱼ = ∏ₗ R_jl^(2^16l) = g^rⱼ` and `C_k = ∏ₗ C_kl^(2^16l)`, the claim is `C_k = ekᵢ^rⱼ·g^f(k)` and
 //! `V̂ₖ = g₂^f(k)` for every share. All shares are tested as one, at random `x_k` of 128 bits:
@@ -11,7 +11,7 @@
 //! | check  | `Rⱼ^c·Fⱼ = g^zⱼ`, `(∏ V̂ₖ^x_k)^c·A = g₂^z_α`,                                       |
 //! |        | `(∏ C_k^x_k)^c·Y' = g^z_α·∏ⱼ (∏_(k on j) ekᵢ^x_k)^zⱼ`                               |
 //!
-//! After Groth 2021/339, section 6.4, with a randomness for each level in place of one. Where one
+//! After Groth 2021/339, section 6.4, with one randomness for each level instead of one in all. If one
 //! share differs, the product over all of them agrees for at most one value of its `x_k`.
 use crypto_core::curve::hazmat::{multiply_each, vartime_msm_128};
 use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
@@ -39,7 +39,7 @@ pub(crate) fn level_keys(layout: &Layout, shares: &[u128]) -> Vec<G1Affine> {
     G1Projective::batch_to_affine(&sums)
 }
 
-/// What opens the nonces of this proof.
+/// The secrets behind the nonces of this proof.
 pub(crate) struct Nonce {
     /// `ρⱼ`
     pub(crate) levels: Secret<Vec<Scalar>>,

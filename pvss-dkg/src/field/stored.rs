@@ -1,5 +1,5 @@
-//! A party's shares on a disk, from the moment when its decryption key is used up until the shares are
-//! handed over.
+//! A party's shares as they are stored, from the moment its decryption key is used up until the shares
+//! are handed over.
 //!
 //! | part   | what                                         | bytes    |
 //! |--------|----------------------------------------------|----------|
@@ -7,12 +7,13 @@
 //! | fast   | the same of the fast path, if there is one   | `32 · w` |
 //!
 //! The bytes do not say whose shares they are. Reading compares each share with its public key in the
-//! epoch's key, so shares of another party, path or epoch are refused, and a disk's errors as well.
+//! epoch's key. So shares of another party, path or epoch are refused, and so are bytes that a disk has
+//! damaged.
 //!
-//! Shares that were read serve the purpose of their key and are dealt on to the next committee, as if the
-//! party had never stopped. They open no dealing: the decryption key stays used up. But a copy on a disk is
-//! what an adversary looks for that moves from epoch to epoch ([`Handover`](super::Handover)), so it must be
-//! gone when the next handover has its key.
+//! Shares that were read serve the purpose of their key and can be dealt on to the next committee, as
+//! if the party had never stopped. They open no dealing: the decryption key stays used up. But an
+//! adversary that moves from epoch to epoch looks for such a copy on a disk
+//! ([`Handover`](super::Handover)). So it must be deleted when the next handover has its key.
 use crypto_core::access::Party;
 use crypto_core::curve::{G2Affine, G2Projective, Scalar};
 use crypto_core::secret::Secret;
@@ -32,13 +33,13 @@ pub enum StoredSharesError {
         /// The party asked for.
         party: Party,
     },
-    /// They are not as many scalars as the party holds shares.
+    /// The bytes are not as many scalars as the party holds shares, or a scalar is not canonical.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// They are of another party or epoch, or were damaged.
+    /// The shares are of another party or epoch, or were damaged.
     #[error("share {share} on the {path} path is not the one of this key")]
     Mismatch {
-        /// The path that the share is for.
+        /// The path of the share.
         path: SharePath,
         /// Its place on the path, from zero.
         share: usize,
@@ -46,8 +47,8 @@ pub enum StoredSharesError {
 }
 
 impl Shares {
-    /// The shares for storage, 32 bytes each, big-endian, the slow path first. To be stored before the
-    /// decryption key is wiped, and wiped everywhere when the next handover has its key.
+    /// The shares for storage, 32 bytes each, big-endian, the slow path first. Store them before the
+    /// decryption key is wiped, and wipe them everywhere when the next handover has its key.
     #[must_use]
     pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
         let paths = [Some(&self.slow), self.fast.as_ref()];
@@ -57,8 +58,8 @@ impl Shares {
         Secret::new(bytes)
     }
 
-    /// Reads what [`Shares::to_secret_bytes`] wrote, of the party's shares of this key. Costs a
-    /// multiplication in `𝔾₂` for each.
+    /// Reads what [`Shares::to_secret_bytes`] wrote: the party's shares of this key. Costs a
+    /// multiplication in `𝔾₂` for each share.
     ///
     /// # Errors
     /// If the bytes are not exactly the canonical encoding of the party's shares of this key.
@@ -85,7 +86,7 @@ impl Shares {
     }
 }
 
-/// The shares of one path, each compared with its public key.
+/// Reads the shares of one path and compares each with its public key.
 fn read_path(
     key: &EpochKey<Field>,
     (party, path): (Party, SharePath),

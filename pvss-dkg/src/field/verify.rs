@@ -1,9 +1,9 @@
-//! Anyone's side: is a dealing with field elements what it should be?
+//! Verification: anybody checks dealings with field elements.
 //!
-//! Sizes, identities and ranges first, then the signature, then one product of two pairings for all
-//! the rest (`equations`). Many dealings are checked as one, and each that is at fault is named, with
-//! the same verdict as alone (`batch`). Which equation fails is only asked of those: then each proof
-//! is summed alone.
+//! Sizes, identities and ranges come first, then the signature, then one product of two pairings for
+//! all the rest (`equations`). Many dealings are checked as one. Each faulty one is named, with the
+//! same verdict as if it were checked alone (`batch`). Only for the faulty ones the failing equation is
+//! found: then each proof is summed alone.
 use std::collections::BTreeSet;
 
 use crypto_core::access::Party;
@@ -24,87 +24,87 @@ use crate::config::Config;
 use crate::proof::{Contribution, ProofError};
 use crate::shape::SharePath;
 
-/// Why a dealing is refused. The fault is its signer's, unless the signature is what fails.
+/// Why a dealing is refused. The fault is the signer's, unless it is the signature that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DealingError {
-    /// Who dealt this?
+    /// The dealer's signature or its proof of knowledge fails.
     #[error(transparent)]
     Proof(#[from] ProofError),
-    /// A fresh secret where a share is to be dealt on, or the other way round.
+    /// A fresh secret where a share must be dealt on, or the other way round.
     #[error("dealing is of another kind than was asked for")]
     Source,
-    /// Another party's share, or nobody's.
+    /// The dealer does not hold this share: another party does, or nobody.
     #[error("{dealer} deals share {share}, which it does not hold")]
     Holder {
-        /// Who deals.
+        /// The dealer.
         dealer: Party,
-        /// Which share.
+        /// The share index.
         share: u32,
     },
-    /// A secret of its own in the place of its share.
+    /// The dealer dealt another secret in place of its share.
     #[error("what is dealt is not share {share} of the key before")]
     Share {
-        /// Which share.
+        /// The share index.
         share: u32,
     },
-    /// Made for another committee.
+    /// A list has the wrong length: it was made for another committee.
     #[error("{what}: {got}, expected {expected}")]
     Size {
-        /// Which list.
+        /// The list.
         what: &'static str,
         /// Its length.
         got: usize,
-        /// What the committee's shares ask for.
+        /// The length that the committee's shares ask for.
         expected: usize,
     },
-    /// Where an honest dealer never has one.
+    /// A value is the identity. An honest dealer never has one there.
     #[error("identity as {what}")]
     Identity {
-        /// Which value.
+        /// The value.
         what: &'static str,
     },
-    /// `F` and `V̂₀` hide two secrets.
+    /// `F` and `V̂₀` commit to two different secrets.
     #[error("commitments to the secret in the two groups differ")]
     Commitment,
-    /// More shares than the threshold would be needed, or they disagree.
+    /// The shares disagree, or more of them than the threshold would be needed.
     #[error(
         "{path} shares do not lie on a polynomial of degree below {threshold} through the secret"
     )]
     Degree {
-        /// On which path.
+        /// The path.
         path: SharePath,
         /// The threshold.
         threshold: u32,
     },
-    /// Some chunk may be too large to decrypt.
+    /// A chunk sum is out of range, so some chunk may be too large to decrypt.
     #[error("sum {sum} of chunks is {got}, at most {most} is allowed")]
     Range {
-        /// Which sum.
+        /// The index of the sum.
         sum: usize,
-        /// What it is.
+        /// The value of the sum.
         got: u64,
-        /// `Z − 1`.
+        /// The largest value allowed, `Z − 1`.
         most: u64,
     },
-    /// Some chunk may be too large to decrypt, or its dealer does not know it.
+    /// The proof of chunking fails: some chunk may be too large to decrypt, or its dealer does not know it.
     #[error("proof that the chunks are small fails")]
     Chunking,
-    /// Some party would decrypt another share than the one committed to.
+    /// The proof of sharing fails: some party would decrypt another share than the one committed to.
     #[error("proof that the chunks add up to the shares fails")]
     Sharing,
 }
 
-/// Checks a dealing, whoever sent it.
+/// Checks a dealing. It does not matter who sent it.
 ///
 /// # Errors
-/// Says which check fails first.
+/// The first check that fails.
 pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
     batch::check(&Verifier::new(config, None), dealing)
 }
 
-/// Checks many dealings together, whoever sent them; the verdicts are in their order, and the same as
-/// [`verify`] would give. Saves four pairings for each but the first; one false dealing costs no more
-/// than a good one.
+/// Checks many dealings together. It does not matter who sent them. The verdicts are in the order of
+/// the dealings, and the same as [`verify`] would give. Saves four pairings for each dealing but the
+/// first. One false dealing costs no more than a valid one.
 #[must_use]
 pub fn verify_all(
     config: &Config,
@@ -113,7 +113,7 @@ pub fn verify_all(
     batch::check_all(&Verifier::new(config, None), dealings)
 }
 
-/// What dealings are checked against.
+/// The set-up that dealings are checked against.
 pub(crate) struct Verifier<'a> {
     pub(crate) config: &'a Config,
     pub(crate) layout: Layout,
@@ -121,12 +121,12 @@ pub(crate) struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    /// Of fresh secrets, or of shares of the key before.
+    /// For dealings of fresh secrets (`None`), or of shares of the key before.
     pub(crate) fn new(config: &'a Config, before: Option<&'a Predecessor>) -> Self {
         Self { config, layout: Layout::new(config), before }
     }
 
-    /// Is the secret from where it should be?
+    /// Checks that the secret has the right origin.
     fn check_source(&self, dealing: &Dealing) -> Result<(), DealingError> {
         match (self.before, dealing.share) {
             (None, None) => Ok(()),

@@ -1,13 +1,13 @@
-//! What is dealt, and which dealings make the key: the part of the protocol that depends on the kind.
+//! Which dealings make the key: the part of the protocol that depends on the kind of key.
 //!
-//! | collector              | dealt are                | a place is              | enough are           |
+//! | collector              | what is dealt            | a place is              | enough are           |
 //! |------------------------|--------------------------|-------------------------|----------------------|
 //! | [`Dkg<Dealing>`]       | fresh secrets, `h^f(k)`  | a dealer                | dealers by stake     |
 //! | [`Dkg<field::Dealing>`] | fresh secrets, `f(k)`   | a dealer                | dealers by stake     |
 //! | [`Handover`]           | shares of the key before | a share, with its holder | `t` shares           |
 //!
-//! One dealing counts for each *place*. A collector without dealings is all that a third party needs to
-//! judge a message of the session.
+//! At most one dealing counts for each *place*. A third party needs only a collector without dealings
+//! to judge a message of the session.
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -35,47 +35,48 @@ use crate::key::{DecryptionKey, NotOpened};
 use crate::verify::verify_all;
 use crate::wire::{DecodeError, Reader, VERSION};
 
-/// What at most one dealing counts for.
+/// A place: at most one dealing counts for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Who deals.
+    /// The party that deals.
     pub dealer: Party,
-    /// Which share of the key before is dealt on; none if the secret is fresh.
+    /// The share of the key before that is dealt on; `None` if the secret is fresh.
     pub share: Option<ShareIndex>,
 }
 
 /// Why a verified dealing does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotCounted {
-    /// Of fresh secrets.
+    /// A dealing of a fresh secret.
     #[error(transparent)]
     Fresh(#[from] DkgError),
-    /// Of a share.
+    /// A dealing of a share of the key before.
     #[error(transparent)]
     Share(#[from] AddError),
 }
 
-/// Why what a peer offers is not the key that was finalized.
+/// Why a peer's offer is not the finalized key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecoverError {
-    /// Not even the encoding is right.
+    /// The encoding is wrong.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A dealing in it is not what it should be.
+    /// A dealing in it is invalid.
     #[error(transparent)]
     Dealing(#[from] Misdeed),
-    /// Two dealings for one place, or too many.
+    /// Two dealings are for one place, or there are too many.
     #[error(transparent)]
     NotCounted(#[from] NotCounted),
     /// The dealings do not make a key.
     #[error(transparent)]
     Sum(#[from] AggregateError),
-    /// A key, but another one.
+    /// The dealings make another key than the finalized one.
     #[error("dealings make another key than the one that was finalized")]
     OtherKey,
 }
 
-/// Shows that what is marked as checked was checked before it was written to this party's own disk.
+/// A token for reading this party's own log: dealings in it were checked before they were written to
+/// its disk.
 pub struct OwnRecord(());
 
 impl OwnRecord {
@@ -91,30 +92,30 @@ impl Sealed for Handover {}
 
 /// Collects verified dealings until they make a key.
 pub trait Collect: Sealed + Clone + Send + Sync + 'static {
-    /// What the shares of the key are.
+    /// The kind of the shares of the key.
     type Element: Element;
-    /// What one dealer publishes for one place.
+    /// The dealing of one dealer for one place.
     type Dealing: Send + Sync;
-    /// The dealings that count, added up.
+    /// The sum of the dealings that count.
     type Sum: Send + Sync;
     /// A party's secret shares.
     type Shares: Send;
-    /// What a dealer must know.
+    /// What a dealer must hold to deal, for example its shares of the key before.
     type Held;
 
-    /// Who deals to whom.
+    /// The configuration: dealers, recipients, thresholds.
     fn config(&self) -> &Arc<Config>;
-    /// Names the configuration, what is dealt, and the key that is handed over: what signatures of the
-    /// protocol are bound to.
+    /// Names the configuration, what is dealt, and the key that is handed over. The protocol's
+    /// signatures are bound to it.
     fn session(&self) -> [u8; 32];
-    /// The exact length of a dealing.
+    /// The exact length of a dealing in bytes.
     fn dealing_bytes(&self) -> usize;
-    /// For what the dealer may deal, once each.
+    /// The places that the dealer may deal for, once each.
     fn owed(&self, dealer: Party) -> Vec<Place>;
-    /// Makes the bytes of a dealing.
+    /// Makes a dealing for the place and encodes it.
     ///
     /// # Errors
-    /// If the signer is not the dealer's, or `held` not what it was dealt.
+    /// If the signer is not the dealer's, or `held` is not what was dealt to it.
     fn deal(
         &self,
         place: Place,
@@ -127,52 +128,52 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
     /// # Errors
     /// What its dealer did wrong.
     fn decode(&self, place: Place, bytes: &[u8]) -> Result<Self::Dealing, Misdeed>;
-    /// Checks dealings together; each verdict is what it would be alone.
+    /// Checks dealings together. Each verdict is the same as if the dealing were checked alone.
     fn check(&self, dealings: Vec<Self::Dealing>) -> Vec<Result<Accepted<Self::Dealing>, Misdeed>>;
-    /// Decodes what this party has judged before.
+    /// Decodes a dealing that this party has judged before.
     ///
     /// # Errors
-    /// If the disk does not hold what was written.
+    /// If the bytes are not those that were written.
     fn reread(&self, bytes: &[u8], own: &OwnRecord)
     -> Result<Accepted<Self::Dealing>, DecodeError>;
-    /// Takes the next dealing in the finalized order.
+    /// Counts the next dealing in the finalized order.
     ///
     /// # Errors
-    /// If it does not count, which changes nothing.
+    /// If it does not count. The collector is unchanged then.
     fn count(&mut self, dealing: Arc<Accepted<Self::Dealing>>) -> Result<(), NotCounted>;
-    /// What counts.
+    /// The places whose dealings count.
     fn places(&self) -> BTreeSet<Place>;
-    /// Whether those that count would do with one more for each of these places, none of which has
-    /// one.
+    /// Whether the dealings that count would suffice together with one more for each place in `more`.
+    /// None of these places has a dealing that counts.
     fn would_do(&self, more: &BTreeSet<Place>) -> bool;
-    /// The key.
+    /// Adds the dealings up to the key.
     ///
     /// # Errors
-    /// If the dealings do not suffice, or make none.
+    /// If the dealings do not suffice, or do not make a key.
     fn sum(&self) -> Result<Self::Sum, AggregateError>;
-    /// What everybody knows of it.
+    /// The public part of the key, which everybody knows.
     fn epoch_key(&self, sum: &Self::Sum) -> EpochKey<Self::Element>;
-    /// What whoever was absent needs, besides the key that was finalized.
+    /// What an absent party needs besides the finalized key.
     fn to_bytes(&self, sum: &Self::Sum) -> Vec<u8>;
-    /// Reads that and checks it, but not whether it is what was finalized.
+    /// Reads such bytes and checks the dealings, but does not compare them with the finalized key.
     ///
     /// # Errors
-    /// Says which check fails first.
+    /// The first check that fails.
     fn recover(&self, bytes: &[u8]) -> Result<Self::Sum, RecoverError>;
-    /// The party's own shares; wipes the key.
+    /// Decrypts the party's own shares and wipes the decryption key.
     ///
     /// # Errors
-    /// If the key is not the party's; then it comes back.
+    /// If the key is not the party's. The error gives the key back.
     fn open(
         &self,
         sum: &Self::Sum,
         party: Party,
         key: DecryptionKey,
     ) -> Result<Opened<Self>, NotOpened<DecryptError>>;
-    /// Which chunk of a verified dealing a revealed mask shows to be too large.
+    /// The chunk of a verified dealing that is too large, as the revealed mask shows.
     ///
     /// # Errors
-    /// If it shows nothing.
+    /// If the mask shows no such chunk.
     #[doc(hidden)]
     fn check_mask(
         &self,
@@ -268,7 +269,7 @@ impl Collect for Dkg<Dealing> {
         }
     }
 
-    /// Group elements are in no chunks.
+    /// Dealings of group elements have no chunks.
     fn check_mask(&self, _: &Dealing, _: &RevealedMask) -> Result<TooLarge, LargeChunkError> {
         Err(LargeChunkError::Honest)
     }
@@ -471,7 +472,7 @@ impl Collect for Handover {
     }
 }
 
-/// Names those that were slow to open, with what shows it.
+/// Accuses the dealers that were slow to open, with evidence.
 fn opened<C: Collect<Shares = field::Shares>>(config: &Config, opened: field::Opened) -> Opened<C> {
     let accuse = |large: &LargeChunk| {
         let misdeed = large.verify(config).ok()?.into();
@@ -513,7 +514,7 @@ fn decode(config: &Config, place: Place, bytes: &[u8]) -> Result<field::Dealing,
     Ok(dealing)
 }
 
-/// Says of each dealer what it did wrong.
+/// Turns each error into the dealer's misdeed.
 fn named<T, E>(verdicts: Vec<Result<T, E>>) -> Vec<Result<T, Misdeed>>
 where
     Misdeed: From<E>,
@@ -531,7 +532,7 @@ fn write_dealings(key: &field::Key) -> Vec<u8> {
     [vec![VERSION], count.to_be_bytes().to_vec(), dealings.concat()].concat()
 }
 
-/// At most so many dealings, checked.
+/// Reads and checks at most `most` dealings.
 fn read_dealings<C: Collect<Dealing = field::Dealing>>(
     set_up: &C,
     bytes: &[u8],

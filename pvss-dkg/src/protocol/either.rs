@@ -1,8 +1,8 @@
-//! One collector for keys with field elements, whether the secret is fresh or handed over.
+//! One collector for keys with field elements, for fresh secrets and for handovers.
 //!
-//! A chain starts with a fresh key and hands it over from committee to committee. Code that follows it
-//! through all epochs is generic over one [`Collect`]; this one says with each epoch which of the two it
-//! is. Sessions and bytes are those of the two collectors themselves.
+//! A chain starts with a fresh key and hands it over from committee to committee. Code that follows the
+//! chain through all epochs is generic over one [`Collect`]. This collector is, in each epoch, one of
+//! the two kinds. Sessions and bytes are the same as those of the collector inside.
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ use crate::field::{
 use crate::key::{DecryptionKey, NotOpened};
 use crate::wire::DecodeError;
 
-/// Collects dealings of field elements, of either kind.
+/// Collects dealings of field elements, for a fresh key or for a handover.
 #[derive(Clone, Debug)]
 pub enum FieldDealings {
-    /// Of fresh secrets: the first key of a chain.
+    /// Dealings of fresh secrets, for the first key of a chain.
     Fresh(Box<Dkg<field::Dealing>>),
-    /// Of shares of the key before: all later ones.
+    /// Dealings of shares of the key before, for all later keys.
     Handover(Box<Handover>),
 }
 
@@ -48,7 +48,7 @@ impl From<Handover> for FieldDealings {
     }
 }
 
-/// The same call on whichever it is.
+/// Makes the same call on either variant.
 macro_rules! either {
     ($self:expr, $collector:ident => $call:expr) => {
         match $self {
@@ -63,7 +63,7 @@ impl Collect for FieldDealings {
     type Dealing = field::Dealing;
     type Sum = field::Key;
     type Shares = Shares;
-    /// A dealer of fresh secrets needs none. One that hands over needs its shares of the key before.
+    /// A dealer of fresh secrets needs `None`. A dealer of a handover needs its shares of the key before.
     type Held = Option<Arc<Shares>>;
 
     fn config(&self) -> &Arc<Config> {

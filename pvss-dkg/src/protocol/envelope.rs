@@ -1,17 +1,17 @@
-//! What parties put into the order: a dealing in an envelope that its sender signed.
+//! The messages that parties put into the order: a dealing in an envelope that its sender signed.
 //!
 //! | part      | what                                                            | bytes |
 //! |-----------|-----------------------------------------------------------------|-------|
 //! | version   | 1                                                               | 1     |
 //! | session   | configuration, what is dealt, the key that is handed over       | 32    |
-//! | sender    | who deals                                                       | 4     |
-//! | share     | which share of the key before is dealt on; 0 if a fresh secret  | 4     |
+//! | sender    | the dealer                                                      | 4     |
+//! | share     | the share of the key before that is dealt on; 0 if fresh        | 4     |
 //! | signature | of session, sender, share, length and hash of the payload       | 48    |
 //! | payload   | the dealing                                                     | rest  |
 //!
-//! What is signed is a [`Statement`], 80 bytes whatever the payload is. So that two statements contradict
-//! each other, or that a payload has a wrong length, is shown without any payload, and a message of
-//! wrong length takes no more room while it waits than its statement.
+//! The signature is on a [`Statement`], 80 bytes whatever the size of the payload. So no payload is
+//! needed to show that two statements contradict each other, or that a payload has a wrong length. A
+//! message of wrong length takes no more room than its statement while it waits.
 use crypto_core::access::{Party, ShareIndex};
 use crypto_core::bls::min_sig;
 use crypto_core::challenge::Transcript;
@@ -22,7 +22,7 @@ use crate::wire::{DecodeError, Reader, VERSION};
 
 const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss envelope");
 
-/// What a party says with an envelope, and its signature, which is not checked yet.
+/// The statement of an envelope, and its signature, which is not checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) session: [u8; 32],
@@ -32,16 +32,16 @@ pub(crate) struct Statement {
     pub(crate) signature: [u8; 48],
 }
 
-/// Bytes before the payload.
+/// Number of bytes before the payload.
 const HEAD: usize = 1 + 32 + 4 + 4 + 48;
 
-/// The length of the envelope around a dealing of that length.
+/// The length in bytes of an envelope around a dealing of `dealing` bytes.
 #[must_use]
 pub const fn envelope_bytes(dealing: usize) -> usize {
     HEAD + dealing
 }
 
-/// Signs a dealing for its place and wraps it up.
+/// Signs a dealing for its place and puts it into an envelope.
 pub(crate) fn seal(
     session: [u8; 32],
     place: Place,
@@ -59,7 +59,7 @@ pub(crate) fn seal(
     bytes
 }
 
-/// Takes an envelope apart. Checks nothing but that there is a version and a head.
+/// Splits an envelope into statement and payload. Checks only that there is a version and a head.
 pub(crate) fn split(bytes: &[u8]) -> Result<(Statement, &[u8]), DecodeError> {
     let mut reader = Reader::new(bytes);
     reader.version()?;
@@ -71,7 +71,7 @@ pub(crate) fn split(bytes: &[u8]) -> Result<(Statement, &[u8]), DecodeError> {
 }
 
 impl Place {
-    /// Encoded: dealer, share or 0.
+    /// Length of the encoding: dealer, then share or 0.
     pub(super) const BYTES: usize = 4 + 4;
 
     pub(super) fn to_bytes(self) -> [u8; 8] {
@@ -86,7 +86,7 @@ impl Place {
 }
 
 impl Statement {
-    /// Encoded: session, place, length and hash of the payload, signature.
+    /// Length of the encoding: session, place, length and hash of the payload, signature.
     pub(crate) const BYTES: usize = 32 + 8 + 8 + 32 + 48;
 
     fn new(session: [u8; 32], place: Place, payload: &[u8], signature: [u8; 48]) -> Self {
@@ -94,12 +94,12 @@ impl Statement {
         Self { session, place, length, payload: hash(payload), signature }
     }
 
-    /// Whether it is about this payload.
+    /// Whether the statement is about this payload.
     pub(crate) fn is_about(&self, payload: &[u8]) -> bool {
         u64::try_from(payload.len()) == Ok(self.length) && hash(payload) == self.payload
     }
 
-    /// Whether its sender signed it; nobody else's business otherwise.
+    /// Whether its sender signed it. If not, nobody can be accused for it.
     pub(crate) fn is_signed(&self, config: &Config) -> bool {
         let Some(dealer) = config.dealer(self.place.dealer) else { return false };
         let Ok(signature) = min_sig::Signature::from_bytes(&self.signature) else { return false };

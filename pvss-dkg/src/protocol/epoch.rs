@@ -1,24 +1,25 @@
-//! What a key generation leaves behind for everybody: the epoch's key and the public keys of its shares.
+//! The public result of a key generation: the epoch's key and the public keys of its shares.
 //!
 //! | part             | what                                               | bytes        |
 //! |------------------|----------------------------------------------------|--------------|
 //! | version, element | 1; 1 if shares are `h^f(k)`, 2 if they are `f(k)`   | 1 + 1        |
 //! | purpose          | 1 randomness, 2 certificates, 3 decryption         | 1            |
-//! | name             | of the dealings that were added up                 | 32           |
+//! | name             | digest of the dealings that were added up          | 32           |
 //! | configuration    | its digest                                         | 32           |
 //! | weights          | how many, then each                                | 4 + 4 · n    |
 //! | thresholds       | slow, then fast; 0 if there is none                | 4 + 4        |
-//! | recipients       | names of the encryption keys it was dealt to        | 32 · n       |
+//! | recipients       | names of the encryption keys it was dealt to       | 32 · n       |
 //! | `F`, `V̂₀`        | `g^f(0)`, `ĝ^f(0)`                                 | 48 + 96      |
 //! | `V̂₁ … V̂_W`       | `ĝ^f(ω^(k−1))`, for each path                      | 96 · W · p   |
 //!
-//! `223 + 36·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths, checked before a point is
-//! read. With field elements `ĝ` is the group's own generator `g₂`.
+//! The length is `223 + 36·n + 96·W·p` bytes for `n` parties and `W` shares on `p` paths. It is checked
+//! before a point is read. With field elements `ĝ` is the group's own generator `g₂`.
 //!
-//! A chain that stores it needs nothing else of the key generation: verifiers take the committees from
-//! it, the next committee takes what it is handed over, and who was absent compares what peers offer.
-//! Who reads one from elsewhere compares its [digest](EpochKey::digest) with what the chain finalized;
-//! the bytes alone say that shapes are right and not that the key is anybody's.
+//! A chain that stores this key needs nothing else from the key generation. Verifiers take the
+//! committees from it, the next committee takes from it what is handed over, and an absent party
+//! compares peers' offers with it. Code that reads a key from another source must compare its
+//! [digest](EpochKey::digest) with the one that the chain finalized. The bytes alone show that lengths
+//! and shapes are right, not that the key is the committee's.
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -39,17 +40,17 @@ use crate::purpose::{Purpose, PurposeError};
 use crate::shape::{Paths, Shape, ShapeError, SharePath};
 use crate::wire::{DecodeError, Reader, VERSION};
 
-/// What the shares of a key are; [`Group`] or [`Field`].
+/// The kind of the shares of a key: [`Group`] or [`Field`].
 pub trait Element: sealed::Sealed + Copy + fmt::Debug + Eq + Send + Sync + 'static {
     #[doc(hidden)]
     const TAG: u8;
 }
 
-/// `h^f(k)`: for the weighted VUF.
+/// Shares `h^f(k)`, for the weighted VUF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group;
 
-/// `f(k)`: for threshold signatures and decryption.
+/// Shares `f(k)`, for threshold signatures and decryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field;
 
@@ -67,9 +68,9 @@ impl Element for Field {
     const TAG: u8 = 2;
 }
 
-/// What everybody knows of an epoch's key.
+/// The public part of an epoch's key.
 ///
-/// A key of one kind does not serve the other:
+/// A key of one kind cannot be used as the other:
 /// ```compile_fail,E0599
 /// use pvss_dkg::protocol::{EpochKey, Group};
 /// fn sign(key: &EpochKey<Group>) {
@@ -92,15 +93,15 @@ pub struct EpochKey<E> {
 /// Why bytes are not an epoch's key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EpochKeyError {
-    /// Lengths or elements.
+    /// A length or an element is wrong.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Shares of another kind.
+    /// The shares are of another kind.
     #[error("key of kind {got}, expected {expected}")]
     Element {
-        /// What the bytes say.
+        /// The kind in the bytes.
         got: u8,
-        /// What was asked for.
+        /// The kind that was asked for.
         expected: u8,
     },
     /// Weights and thresholds do not fit together.
@@ -109,11 +110,11 @@ pub enum EpochKeyError {
 }
 
 impl<E: Element> EpochKey<E> {
-    /// Reads a key.
+    /// Reads a key. Checks its format, not whether the chain finalized it.
     ///
     /// # Errors
-    /// If the length is not the one that weights and thresholds ask for, which is checked before a
-    /// point is read, they do not fit together, or something is not canonical.
+    /// If the length is not the one that weights and thresholds ask for (checked before a point is
+    /// read), if weights and thresholds do not fit together, or if an encoding is not canonical.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EpochKeyError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
@@ -149,7 +150,7 @@ impl<E: Element> EpochKey<E> {
         })
     }
 
-    /// The encoding.
+    /// The encoding, as in the table of this module.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION, E::TAG, self.purpose.tag()];
@@ -172,7 +173,7 @@ impl<E: Element> EpochKey<E> {
         bytes
     }
 
-    /// Names the key, its committee and the public keys of all shares: what a chain finalizes.
+    /// The digest of key, committee and the public keys of all shares. This is what a chain finalizes.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut transcript = Transcript::new(b"PREFINAL-V1-PVSS-EPOCH-KEY");
@@ -192,38 +193,38 @@ impl<E: Element> EpochKey<E> {
         &self.config
     }
 
-    /// What it is for; it serves nothing else.
+    /// The purpose of the key. It serves no other one.
     #[must_use]
     pub const fn purpose(&self) -> Purpose {
         self.purpose
     }
 
-    /// Who holds which shares, and how many are needed.
+    /// How shares are distributed over the parties, and how many are needed.
     #[must_use]
     pub const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The [names](crate::EncryptionKey::name) of the encryption keys that it was dealt to, in the order
-    /// of the parties. They are used up: nobody is dealt to under them again.
+    /// The [names](crate::EncryptionKey::name) of the encryption keys that it was dealt to, in the
+    /// order of the parties. These keys are used up: nothing may be dealt to them again.
     #[must_use]
     pub fn recipients(&self) -> &[[u8; 32]] {
         &self.recipients
     }
 
-    /// `g^f(0)`
+    /// The commitment to the secret, `g^f(0)`.
     #[must_use]
     pub const fn commitment(&self) -> &G1Affine {
         &self.commitment
     }
 
-    /// `ĝ^f(0)`
+    /// The public key, `ĝ^f(0)`.
     #[must_use]
     pub const fn public_key(&self) -> &G2Affine {
         &self.public_key
     }
 
-    /// `ĝ^f(ω^(k−1))` for all share indices in order.
+    /// The public keys of the shares on that path, `ĝ^f(ω^(k−1))` for all share indices in order.
     #[must_use]
     pub fn public_shares(&self, path: SharePath) -> Option<&[G2Affine]> {
         self.shares.get(path).map(Vec::as_slice)
@@ -270,10 +271,10 @@ impl EpochKey<Group> {
         }
     }
 
-    /// Who evaluates, before anybody's blinded keys are admitted.
+    /// The committees that evaluate the VUF, one for each path. No blinded key is admitted yet.
     ///
     /// # Errors
-    /// If the key is for something else, or is from elsewhere and its parts do not fit together.
+    /// If the key has another purpose, or if it was read from bytes and its parts do not fit together.
     pub fn evaluation(&self) -> Result<Paths<wvuf::VufCommittee>, PurposeError> {
         self.purpose.check(Purpose::Randomness)?;
         Ok(self.on_paths(wvuf::VufCommittee::new)?)
@@ -299,10 +300,10 @@ impl EpochKey<Field> {
         }
     }
 
-    /// The committee as signers. Costs a sum of products over all share keys for each path.
+    /// The signing committees, one for each path. Costs a sum of products over all share keys for each path.
     ///
     /// # Errors
-    /// If the key is for something else, or is from elsewhere and its parts do not fit together.
+    /// If the key has another purpose, or if it was read from bytes and its parts do not fit together.
     pub fn signing(
         &self,
         purpose: threshold::Purpose,
@@ -318,10 +319,10 @@ impl EpochKey<Field> {
         Ok(committees?)
     }
 
-    /// The committee as those who decrypt. Costs as much, and two pairings.
+    /// The decryption committees, one for each path. Costs the same, and two pairings more.
     ///
     /// # Errors
-    /// If the key is for something else, or is from elsewhere and its parts do not fit together.
+    /// If the key has another purpose, or if it was read from bytes and its parts do not fit together.
     pub fn decryption(&self) -> Result<Paths<elgamal::DecryptionCommittee>, PurposeError> {
         self.purpose.check(Purpose::Decryption)?;
         let key = elgamal::EncryptionKey::new(self.commitment, self.public_key)
@@ -333,14 +334,14 @@ impl EpochKey<Field> {
         Ok(committees?)
     }
 
-    /// What its holders hand over to the next committee.
+    /// What a handover to the next committee needs to know of this key.
     #[must_use]
     pub fn predecessor(&self) -> Predecessor {
         Predecessor::of_epoch(self)
     }
 }
 
-/// The exact length for the shape.
+/// The exact length in bytes for the shape.
 fn size(shape: &Shape) -> usize {
     let shares = usize::try_from(shape.access().total()).unwrap_or(usize::MAX);
     let points = shares.saturating_mul(96 * shape.paths());
@@ -349,7 +350,7 @@ fn size(shape: &Shape) -> usize {
 
 fn read_shape(reader: &mut Reader<'_>) -> Result<Shape, EpochKeyError> {
     let parties = usize::try_from(reader.u32()?).unwrap_or(usize::MAX);
-    // One by one: how many there are said to be is not believed before they are there.
+    // One by one: the number of weights is not trusted before that many are there.
     let mut weights = Vec::new();
     for _ in 0..parties {
         weights.push(Weight::new(reader.u32()?));

@@ -1,4 +1,4 @@
-//! What a party did wrong, so that everybody can see it.
+//! What a party can do wrong, and the evidence that shows it to everybody.
 //!
 //! | misdeed         | what is shown                               | bytes of evidence      |
 //! |-----------------|---------------------------------------------|------------------------|
@@ -6,18 +6,19 @@
 //! | wrong length    | one signed statement                        | 2 + 128                |
 //! | no such place   | one signed statement                        | 2 + 128                |
 //! | all others      | one signed statement and its payload        | 2 + 128 + a dealing    |
-//! | large chunk     | the dealing, and what hides one of its chunks | 2 + 8 + 56 + a dealing |
+//! | large chunk     | the dealing, and the mask of one of its chunks | 2 + 8 + 56 + a dealing |
 //!
-//! Everything is signed by who is accused, for the one session, so that nobody else can bring it about:
-//! an honest party signs one dealing for each place, and a good one. A dealing of an honest party in
-//! another's envelope accuses the other. What is not signed by the party it names accuses nobody.
+//! All evidence is signed by the accused party, for the one session, so nobody else can produce it. An
+//! honest party signs one dealing for each place, and a valid one. If another party puts an honest
+//! party's dealing into its own envelope, the evidence accuses that other party. A message that is not
+//! signed by the party it names accuses nobody.
 //!
-//! A large chunk is seen by its recipient alone, when the key is fixed already, and shown by
-//! [revealing](field::LargeChunk) what hides it. The dealing needs no envelope for that: its dealer's
-//! signature is in it, and names the same session.
+//! Only the recipient sees a large chunk, and only when the key is already fixed. It shows the chunk by
+//! [revealing](field::LargeChunk) the mask that hides it. This needs no envelope: the dealing holds its
+//! dealer's signature, which names the same session.
 //!
-//! Evidence holds all that is needed but the public set-up, which is a collector without dealings, and
-//! is judged by the function that judges dealings.
+//! Evidence holds everything that a judge needs except the public set-up, which is a collector without
+//! dealings. The function that judges dealings also judges evidence.
 use crypto_core::access::Party;
 use thiserror::Error;
 
@@ -30,45 +31,47 @@ use crate::proof::ProofError;
 use crate::verify::DealingError;
 use crate::wire::{DecodeError, Reader, VERSION};
 
-/// A party and what it did.
+/// A party and its misdeed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{party}: {misdeed}")]
 pub struct Fault {
-    /// Who.
+    /// The accused party.
     pub party: Party,
-    /// What.
+    /// What it did.
     pub misdeed: Misdeed,
 }
 
-/// What no honest party does.
+/// What a party did that no honest party does.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Misdeed {
-    /// Whoever sees only one of them sees another dealer.
+    /// Two different dealings for one place. A party that sees only one of them would count another
+    /// dealing than the rest.
     #[error("two different dealings for one place")]
     Contradiction,
-    /// Too much, or too little.
+    /// The dealing has the wrong length.
     #[error("dealing of {got} bytes, expected {expected}")]
     Length {
-        /// What was signed.
+        /// The length that was signed, in bytes.
         got: u64,
-        /// What the configuration asks for.
+        /// The length that the configuration asks for, in bytes.
         expected: usize,
     },
-    /// A share that the dealer does not hold, or a share where fresh secrets are dealt.
+    /// The place does not exist: a share that the dealer does not hold, or a share where fresh secrets
+    /// are dealt.
     #[error("dealing where the dealer has none to make, share {share}")]
     Place {
-        /// What was signed; 0 for a fresh secret.
+        /// The share index that was signed; 0 for a fresh secret.
         share: u32,
     },
-    /// No points, or not canonical.
+    /// The dealing cannot be decoded: an element is invalid or not canonical.
     #[error("undecodable dealing: {0}")]
     Undecodable(#[from] DecodeError),
-    /// Another's dealing, or one for another share, in the sender's envelope.
+    /// The sender's envelope holds another party's dealing, or a dealing for another share.
     #[error("envelope for {signed:?} holds a dealing for {dealt:?}")]
     Misplaced {
-        /// What the envelope says.
+        /// The place that the envelope names.
         signed: Place,
-        /// What the dealing says.
+        /// The place that the dealing names.
         dealt: Place,
     },
     /// A dealing for another chain, epoch, attempt or committee in an envelope of this session.
@@ -80,7 +83,7 @@ pub enum Misdeed {
     /// A dealing of field elements fails a check.
     #[error("false dealing: {0}")]
     Field(field::DealingError),
-    /// A dealing that passes, and takes a recipient long to open.
+    /// A dealing that passes all checks, but takes a recipient long to open.
     #[error("slow dealing: {0}")]
     LargeChunk(#[from] TooLarge),
 }
@@ -103,19 +106,19 @@ impl From<field::DealingError> for Misdeed {
     }
 }
 
-/// Shows a fault to who was not there.
+/// Proof of a fault for parties that were not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence(Proof);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Proof {
-    /// The statement alone.
+    /// The statement alone shows the fault.
     Statement(Statement),
-    /// Two for the same place.
+    /// Two statements for the same place.
     Contradiction(Statement, Statement),
-    /// With what it is about.
+    /// A statement and the payload that it is about.
     Payload(Statement, Vec<u8>),
-    /// A dealing without its envelope: its dealer has signed it as well.
+    /// A dealing without its envelope; the dealing itself is signed by its dealer.
     LargeChunk(Box<ShownChunk>),
 }
 
@@ -126,25 +129,25 @@ struct ShownChunk {
     mask: RevealedMask,
 }
 
-/// Why evidence shows nothing.
+/// Why evidence does not show a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EvidenceError {
-    /// From another chain, epoch, attempt or committee, or about another kind of key.
+    /// The evidence is from another chain, epoch, attempt or committee, or about another kind of key.
     #[error("evidence is of another session")]
     Session,
-    /// Somebody else may have made it up.
+    /// The party did not sign the statement: somebody else may have made it up.
     #[error("statement is not signed by {0}")]
     Signature(Party),
-    /// What was signed was something else.
+    /// The payload is not the one that the party signed.
     #[error("payload is not the one that {0} signed")]
     Payload(Party),
-    /// Two statements that may both be made.
+    /// The two statements do not contradict each other.
     #[error("statements of {0} do not contradict each other")]
     Consistent(Party),
-    /// Nothing is wrong with it.
+    /// The statement or dealing is valid.
     #[error("{0} did nothing wrong")]
     NoFault(Party),
-    /// Nothing is shown to be wrong with the dealing.
+    /// No chunk of the dealing is shown to be too large.
     #[error("no large chunk is shown: {0}")]
     Chunk(#[from] LargeChunkError),
 }
@@ -162,7 +165,7 @@ impl Evidence {
         Self(Proof::Payload(statement, payload))
     }
 
-    /// Against the dealer of a chunk that is too large.
+    /// Evidence against the dealer of a chunk that is too large.
     #[must_use]
     pub fn of_chunk(large: &LargeChunk) -> Self {
         let dealing = large.dealing();
@@ -171,7 +174,7 @@ impl Evidence {
         Self(Proof::LargeChunk(Box::new(ShownChunk { place, dealing, mask })))
     }
 
-    /// What was said in an envelope, if that is what it is about.
+    /// The statement of the envelope, if the evidence is about an envelope.
     pub(super) const fn said(&self) -> Option<&Statement> {
         match &self.0 {
             Proof::Statement(said) | Proof::Contradiction(said, _) | Proof::Payload(said, _) => {
@@ -181,7 +184,7 @@ impl Evidence {
         }
     }
 
-    /// Who is accused.
+    /// The accused party.
     #[must_use]
     pub fn party(&self) -> Party {
         match &self.0 {
@@ -192,11 +195,11 @@ impl Evidence {
         }
     }
 
-    /// What the party did. `set_up` is a collector of the session, for example one without dealings.
-    /// Costs what it costs to judge a dealing.
+    /// Checks the evidence and returns the fault. `set_up` is a collector of the session, for example
+    /// one without dealings. The cost is that of judging a dealing.
     ///
     /// # Errors
-    /// If it shows no fault of that party in this session.
+    /// If the evidence shows no fault of that party in this session.
     pub fn verify<C: Collect>(&self, set_up: &C) -> Result<Fault, EvidenceError> {
         let party = self.party();
         if let Some(said) = self.said() {
@@ -223,7 +226,7 @@ impl Evidence {
         Ok(Fault { party, misdeed })
     }
 
-    /// Version, kind, statement and what belongs to it.
+    /// The encoding: version, kind, statement, and the data of the kind.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let (kind, parts) = match &self.0 {
@@ -238,10 +241,10 @@ impl Evidence {
         [vec![VERSION, kind], parts.concat()].concat()
     }
 
-    /// Reads evidence about dealings of `dealing_bytes` bytes, see [`Collect::dealing_bytes`].
+    /// Reads evidence about dealings of `dealing_bytes` bytes (see [`Collect::dealing_bytes`]).
     ///
     /// # Errors
-    /// If there is no such kind, or the length is not exactly the kind's.
+    /// If the kind is unknown, or the length is not exactly that of the kind.
     pub fn from_bytes(dealing_bytes: usize, bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
@@ -274,7 +277,7 @@ impl Evidence {
 impl ShownChunk {
     fn verify<C: Collect>(&self, set_up: &C) -> Result<TooLarge, EvidenceError> {
         let party = self.place.dealer;
-        // A dealing that fails is shown with its envelope, which says who vouches for all of it.
+        // An invalid dealing must be shown with its envelope, whose signature covers all of it.
         let dealing =
             judge(set_up, self.place, &self.dealing).map_err(|misdeed| match misdeed {
                 Misdeed::Foreign => EvidenceError::Signature(party),
@@ -284,7 +287,7 @@ impl ShownChunk {
     }
 }
 
-/// The dealing, if nothing is wrong with it.
+/// Returns the dealing, if nothing is wrong with it.
 fn judge<C: Collect>(
     set_up: &C,
     place: Place,
@@ -292,7 +295,7 @@ fn judge<C: Collect>(
 ) -> Result<Accepted<C::Dealing>, Misdeed> {
     let dealing = set_up.decode(place, payload)?;
     let mut verdicts = set_up.check(vec![dealing]);
-    // As many as there were dealings.
+    // `check` returns as many verdicts as there were dealings.
     verdicts.pop().unwrap_or(Err(Misdeed::Foreign))
 }
 
@@ -306,7 +309,7 @@ fn check_signed<C: Collect>(set_up: &C, statement: &Statement) -> Result<(), Evi
     Err(EvidenceError::Signature(statement.place.dealer))
 }
 
-/// What is wrong with a statement, whatever its payload is.
+/// What is wrong with a statement, whatever its payload is. `None` if nothing is.
 pub(super) fn misdeed_of<C: Collect>(set_up: &C, statement: &Statement) -> Option<Misdeed> {
     let (got, expected) = (statement.length, set_up.dealing_bytes());
     if u64::try_from(expected) != Ok(got) {

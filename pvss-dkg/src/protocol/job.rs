@@ -1,7 +1,7 @@
-//! The work that leaves the machine, and what it returns with.
+//! The work that leaves the machine, and its results.
 //!
-//! Jobs are pure but for the secrets of [`Keys`] and the randomness of dealing, which the machine does
-//! not hold. A driver may run them anywhere and take any time.
+//! Jobs are pure, except for the secrets in [`Keys`] and the randomness of dealing, which the machine
+//! does not hold. A driver may run them anywhere and take any time.
 use std::sync::Arc;
 
 use crypto_core::access::Party;
@@ -17,54 +17,55 @@ use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
 use crate::key::{DecryptionKey, NotOpened};
 
-/// What one party alone knows.
+/// The secrets of one party that jobs need.
 pub struct Keys<'a, C: Collect> {
     /// Signs dealings and envelopes.
     pub signer: &'a min_sig::SecretKey,
-    /// Opens what is dealt to the party, once: [`Job::Open`] takes and wipes it, and puts it back if
-    /// nothing was opened. Its copy on a disk goes when the shares are stored.
+    /// Opens what is dealt to the party, once. [`Job::Open`] takes it and wipes it, and puts it back if
+    /// nothing was opened. Delete its copy on a disk when the shares are stored.
     pub decryption: &'a mut Option<DecryptionKey>,
-    /// Its shares of the key before, if that is handed over.
+    /// Its shares of the key before, if that key is handed over.
     pub held: &'a C::Held,
 }
 
-/// Work. All of it can be done again with the same result, but for [`Job::Deal`] and [`Job::Open`].
+/// Work for the driver. Each job can be repeated with the same result, except [`Job::Deal`] and
+/// [`Job::Open`].
 pub enum Job<C: Collect> {
     /// Make this party's dealings.
     Deal {
         /// The collector without dealings.
         blank: Arc<C>,
-        /// For what; at least one.
+        /// The places to deal for; at least one.
         places: Vec<Place>,
     },
-    /// Check dealings.
+    /// Check claims and the dealings in them.
     Judge {
         /// The collector without dealings.
         blank: Arc<C>,
-        /// Of distinct places, in the finalized order.
+        /// The claims, of distinct places, in the finalized order.
         claims: Vec<Claim>,
     },
-    /// Add the dealings up.
+    /// Add up the dealings that count.
     Sum {
-        /// Those that count.
+        /// The collector with the dealings that count.
         counted: Box<C>,
     },
-    /// Decrypt this party's shares. Uses the decryption key up.
+    /// Decrypt this party's shares. This uses the decryption key up.
     Open {
         /// The collector without dealings.
         blank: Arc<C>,
         /// The dealings that count, added up.
         sum: Arc<C::Sum>,
-        /// Whose shares.
+        /// The party whose shares are decrypted.
         party: Party,
     },
-    /// Check what a peer offers against the key that was finalized.
+    /// Check a peer's offer against the finalized key.
     Recover {
         /// The collector without dealings.
         blank: Arc<C>,
-        /// What was finalized.
+        /// The finalized key.
         key: Arc<EpochKey<C::Element>>,
-        /// [`Keygen::recovery`](super::Keygen::recovery) of the peer.
+        /// What the peer's [`Keygen::recovery`](super::Keygen::recovery) returned.
         offer: Arc<[u8]>,
     },
 }
@@ -73,58 +74,58 @@ pub enum Job<C: Collect> {
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub(crate) statement: Statement,
-    /// None if the statement alone says that it does not count.
+    /// `None` if the statement alone shows that the dealing does not count.
     pub(crate) envelope: Option<Arc<[u8]>>,
     /// This party judged it before it crashed.
     pub(crate) known: bool,
 }
 
-/// What comes back.
+/// The result of a job.
 pub enum Verdict<C: Collect> {
-    /// See [`Job::Deal`]; envelopes.
+    /// Result of [`Job::Deal`]: the envelopes.
     Dealt(Result<Vec<Vec<u8>>, HandoverError>),
-    /// See [`Job::Judge`]; in the order of the claims.
+    /// Result of [`Job::Judge`]: the verdicts in the order of the claims.
     Judged(Vec<Judged<C::Dealing>>),
-    /// See [`Job::Sum`].
+    /// Result of [`Job::Sum`].
     Summed(Result<Arc<C::Sum>, AggregateError>),
-    /// See [`Job::Open`].
+    /// Result of [`Job::Open`].
     Opened(Result<Opened<C>, DecryptError>),
-    /// See [`Job::Recover`].
+    /// Result of [`Job::Recover`].
     Recovered(Result<Recovered<C>, RecoverError>),
 }
 
-/// What a party found when it opened its shares.
+/// The result of opening a party's shares.
 pub struct Opened<C: Collect> {
-    /// Its own.
+    /// The party's own shares.
     pub shares: C::Shares,
-    /// Against dealers that made it slow, see [`Misdeed::LargeChunk`].
+    /// Accusations of dealers that made the opening slow, see [`Misdeed::LargeChunk`].
     pub accusations: Vec<Accusation>,
 }
 
-/// A party that did wrong, and how to show it.
+/// A party that did wrong, and the evidence.
 pub struct Accusation {
-    /// Who, and what.
+    /// The party and its misdeed.
     pub fault: Fault,
-    /// For third parties.
+    /// Evidence that convinces third parties.
     pub evidence: Arc<Evidence>,
 }
 
-/// What became of a claim.
+/// The verdict on one claim.
 pub enum Judged<D> {
-    /// Not signed by whom it names.
+    /// The party that the claim names did not sign it.
     Forged,
-    /// Signed, and no dealing to judge.
+    /// Signed, but the claim holds no dealing to judge.
     Signed,
-    /// Signed, and no dealing.
+    /// Signed, and the dealing is invalid. Says what its dealer did wrong.
     Faulty(Misdeed),
-    /// Signed, and a dealing.
+    /// Signed, and the dealing is valid.
     Good(Arc<Accepted<D>>),
     /// This party's own disk does not hold what was written to it.
     Unreadable,
 }
 
 impl<D> Clone for Judged<D> {
-    /// Dealings are shared: what one party of a simulation has checked, others may take from it.
+    /// Dealings are shared: parties of a simulation may reuse what one of them has checked.
     fn clone(&self) -> Self {
         match self {
             Self::Forged => Self::Forged,
@@ -136,7 +137,7 @@ impl<D> Clone for Judged<D> {
     }
 }
 
-/// The finalized key, with the dealings behind it.
+/// The finalized key, and the dealings behind it.
 pub struct Recovered<C: Collect> {
     pub(crate) key: Arc<EpochKey<C::Element>>,
     pub(crate) sum: Arc<C::Sum>,
@@ -144,7 +145,7 @@ pub struct Recovered<C: Collect> {
 }
 
 impl<C: Collect> Job<C> {
-    /// Does the work. `rng` is used by [`Job::Deal`] alone.
+    /// Does the work. Only [`Job::Deal`] uses `rng`.
     #[must_use]
     pub fn run(&self, keys: &mut Keys<'_, C>, rng: &mut impl CryptoRng) -> Verdict<C> {
         match self {
@@ -162,36 +163,37 @@ impl<C: Collect> Job<C> {
 }
 
 impl Claim {
-    /// Whose, and for what.
+    /// The dealer, and the share that it deals on, if any.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.statement.place
     }
 
-    /// Names statement and dealing, whoever judges it.
+    /// Names the statement and the dealing. The name is the same for every party that judges it.
     #[must_use]
     pub fn id(&self) -> Vec<u8> {
         self.statement.to_bytes()
     }
 
-    /// Names what [`Self::judge`] is asked, this party's own past included: equal names, equal verdicts.
+    /// Names the question that [`Self::judge`] answers, which includes this party's own past. Equal
+    /// names have equal verdicts.
     #[must_use]
     pub fn question(&self) -> Vec<u8> {
         let mut name = self.id();
         name.extend([u8::from(self.envelope.is_some()), u8::from(self.known)]);
-        // Of what was judged before, the hash in the statement is not looked at again.
+        // For a claim that was judged before, the hash in the statement is not checked again.
         name.extend_from_slice(self.payload().filter(|_| self.known).unwrap_or_default());
         name
     }
 
-    /// Judges it alone.
+    /// Judges this claim alone.
     #[must_use]
     pub fn judge<C: Collect>(&self, blank: &C) -> Judged<C::Dealing> {
         let mut judged = judge(blank, std::slice::from_ref(self));
         judged.pop().unwrap_or(Judged::Forged)
     }
 
-    /// All that comes before the equations: the verdict, or what they are to be checked of.
+    /// Everything before the equations: the verdict, or the dealing whose equations must be checked.
     fn begin<C: Collect>(&self, blank: &C) -> Result<C::Dealing, Judged<C::Dealing>> {
         if self.known {
             let dealing = blank.reread(self.payload().unwrap_or_default(), &OwnRecord::new());
@@ -210,7 +212,8 @@ impl Claim {
     }
 }
 
-/// Judges claims, each as it would be judged alone, and the equations of all together.
+/// Judges claims together. Each verdict is the same as if the claim were judged alone; the equations of
+/// all dealings are checked together.
 #[must_use]
 pub fn judge<C: Collect>(blank: &C, claims: &[Claim]) -> Vec<Judged<C::Dealing>> {
     let (mut dealings, mut judged) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The key generation of one session, as one party follows it.
+//! The machine that runs the key generation of one session for one party.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
@@ -15,127 +15,129 @@ use super::record::{Record, RecordError};
 use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
 
-/// Where a message stands in the engine's order.
+/// The place of a message in the engine's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 
 impl Position {
-    /// Positions ascend; they need not be consecutive.
+    /// A position. Positions ascend in the order; they need not be consecutive.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number.
+    /// The position as a number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// What this party is in the session: both, if a committee deals to itself; neither, if it looks on.
+/// What this party does in the session. It is both dealer and recipient if a committee deals to itself,
+/// and neither if it only observes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Role {
-    /// Its position among those who deal.
+    /// Its index among the dealers.
     pub dealer: Option<Party>,
-    /// Its position among those who receive.
+    /// Its index among the recipients.
     pub recipient: Option<Party>,
 }
 
-/// What happens to the machine.
+/// What the driver tells the machine.
 pub enum Input<C: Collect> {
-    /// Deal now. Given again, what was dealt and does not count yet is submitted again.
+    /// Deal now. If it is given again, dealings that do not count yet are submitted again.
     Start,
-    /// The engine ordered this.
+    /// The engine ordered this message.
     Ordered {
-        /// Where. What is not behind everything before is taken for a repetition.
+        /// Its place in the order. If it is not behind all earlier positions, the message is taken as a
+        /// repetition.
         position: Position,
-        /// What.
+        /// The bytes of the message.
         message: Arc<[u8]>,
     },
-    /// The engine orders no more for this session. It stands in the order like a message: what is ordered
-    /// behind it counts for nobody, however long it takes to judge what is before it.
+    /// The engine orders no more messages for this session. The end has a place in the order, like a
+    /// message: a message behind it counts for nobody, even if the messages before it are not judged yet.
     Ended,
     /// The chain finalized this key, and a peer offers its [`Keygen::recovery`].
     Recover {
-        /// What the chain finalized.
+        /// The key that the chain finalized.
         key: Arc<EpochKey<C::Element>>,
-        /// What the peer offers.
+        /// The bytes that the peer offers.
         offer: Arc<[u8]>,
     },
-    /// A job ended.
+    /// A job has ended with this verdict.
     Checked(Verdict<C>),
 }
 
-/// What the machine wants done, in this order.
+/// What the machine wants done, in this order. See [`Effect`].
 pub type Output<C> = ::protocol::Output<Record, Effect<C>>;
 
-/// What the machine wants done, its records aside.
+/// What the machine wants done, except for its records.
 pub enum Effect<C: Collect> {
-    /// Have this ordered.
+    /// Have this message ordered by the engine.
     Submit(Arc<[u8]>),
-    /// Run this and bring the verdict back.
+    /// Run this job and return its verdict as [`Input::Checked`].
     Run(Job<C>),
     /// A dealing counts.
     Counted {
-        /// Whose, and of what.
+        /// The dealer, and the share that it deals on if the key is handed over.
         place: Place,
-        /// Where it was ordered. That of the last one is where the key was fixed.
+        /// Where the dealing was ordered. The position of the last one is where the key was fixed.
         position: Position,
     },
-    /// A party did wrong, and here is how to show it.
+    /// A party did wrong, and the evidence proves it.
     Accuse {
-        /// Who, and what.
+        /// The party and its misdeed.
         fault: Fault,
-        /// For third parties.
+        /// Evidence that convinces third parties.
         evidence: Arc<Evidence>,
     },
-    /// Somebody's message, offer or job came to nothing; nobody can be accused.
+    /// A message, an offer or a job had no effect. Nobody can be accused for it.
     Ignored(Ignored),
-    /// The end: the key.
+    /// The session ends with a key.
     Ready(Box<Ready<C>>),
-    /// The end: no key, and everybody knows.
+    /// The session ends without a key. All parties come to the same result, except for [`Abort::Records`].
     Aborted(Abort),
 }
 
-/// The key, and what this party has of it.
+/// The key, and this party's share of it.
 pub struct Ready<C: Collect> {
-    /// What everybody knows.
+    /// The public part, which everybody knows.
     pub key: Arc<EpochKey<C::Element>>,
-    /// The dealings that count, added up.
+    /// The sum of the dealings that count.
     pub sum: Arc<C::Sum>,
-    /// This party's own shares; empty for weight zero, none for who does not receive.
+    /// This party's own shares. They are empty if its weight is zero, and `None` if it is not a recipient.
     pub shares: Option<Result<C::Shares, DecryptError>>,
 }
 
-/// Why something came to nothing.
+/// Why an input had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ignored {
-    /// Somebody's mistake or malice; there is no telling whose.
+    /// Not an envelope: a mistake or malice, and nobody can tell whose.
     #[error("no envelope")]
     NoEnvelope,
-    /// Somebody may have copied it from there.
+    /// An envelope of another session. Anybody may have copied it from there.
     #[error("envelope of another session")]
     OtherSession,
-    /// The end of the session was ordered before it.
+    /// The message was ordered behind the end of the session.
     #[error("ordered behind the end of the session")]
     BehindEnd,
-    /// Somebody repeats what was said.
+    /// A repetition of a dealing that counts already.
     #[error("a dealing that counts already")]
     Repeated,
-    /// One accusation is enough.
+    /// The sender was accused before. One accusation is enough.
     #[error("from {0}, who was accused before")]
     Accused(Party),
-    /// Somebody pretends to be that party.
+    /// The party did not sign it: somebody else sent it in the party's name.
     #[error("not signed by {0}")]
     Forged(Party),
-    /// Good, and yet it does not count.
+    /// A valid dealing that does not count.
     #[error(transparent)]
     NotCounted(#[from] NotCounted),
     /// This party cannot deal.
     #[error("cannot deal: {0}")]
     Deal(#[from] HandoverError),
-    /// A peer offers something else.
+    /// What a peer offers is not the finalized key.
     #[error("offer refused: {0}")]
     Offer(#[from] RecoverError),
 }
@@ -143,25 +145,26 @@ pub enum Ignored {
 /// Why there will be no key in this session. The chain goes on with its next attempt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Abort {
-    /// All that may deal have dealt or were accused.
+    /// All dealers have dealt or were accused, and the dealings do not suffice.
     #[error("nobody is left to deal: {0}")]
     Exhausted(AggregateError),
-    /// The engine orders no more.
+    /// The order has ended, and the dealings do not suffice.
     #[error("too late: {0}")]
     Ended(AggregateError),
-    /// The dealings make no key.
+    /// The dealings that count do not make a key.
     #[error("no key: {0}")]
     Sum(AggregateError),
-    /// This party's own, and nobody else's: restore the disk, or recover from a peer.
+    /// This party's own records are damaged. Nobody else is affected: restore the disk, or recover from
+    /// a peer.
     #[error("own records: {0}")]
     Records(#[from] RecordError),
 }
 
-/// The machine; see the head of this folder.
+/// The machine. See the documentation of the module [`protocol`](super).
 pub struct Keygen<C: Collect> {
     blank: Arc<C>,
     role: Role,
-    /// Everything up to here was taken.
+    /// The position up to which messages were taken.
     last: Option<Position>,
     waiting: VecDeque<Waiting>,
     judging: Vec<Waiting>,
@@ -170,9 +173,9 @@ pub struct Keygen<C: Collect> {
     /// This party's envelopes, once they are durable.
     own: Option<Vec<Arc<[u8]>>>,
     dealing: bool,
-    /// The order has ended; what was ordered before may still wait to be judged.
+    /// The order has ended; messages from before the end may still wait to be judged.
     ended: bool,
-    /// After a restart: whether the last accusation left anybody to wait for is to be asked again.
+    /// After a restart: whether the dealers that are not accused can still suffice must be checked again.
     unsure: bool,
     stage: Stage<C>,
     outputs: VecDeque<Output<C>>,
@@ -186,7 +189,7 @@ struct Waiting {
 enum Stage<C: Collect> {
     Collecting(C),
     Summing,
-    /// Only after a restart: what was recovered before is read again.
+    /// Only after a restart: a key that was recovered before is read again.
     Recovering,
     Opening(Arc<EpochKey<C::Element>>, Arc<C::Sum>),
     Done(Arc<EpochKey<C::Element>>, Arc<C::Sum>),
@@ -194,12 +197,12 @@ enum Stage<C: Collect> {
 }
 
 impl<C: Collect> Keygen<C> {
-    /// A machine that goes on where its records end; none for a fresh start. `blank` is a collector
-    /// without dealings. After a restart the engine's order is to be given again from behind
-    /// [`Keygen::last`], or from anywhere before.
+    /// A machine that continues where `records` end. Give no records for a fresh start. `blank` is a
+    /// collector without dealings. After a restart, give the engine's order again from behind
+    /// [`Keygen::last`], or from any place before.
     ///
     /// # Errors
-    /// If the records are not of this session.
+    /// If the records are of another session.
     pub fn new(blank: C, role: Role, records: Vec<Record>) -> Result<Self, RecordError> {
         let stage = Stage::Collecting(blank.clone());
         let mut keygen = Self {
@@ -224,13 +227,13 @@ impl<C: Collect> Keygen<C> {
         Ok(keygen)
     }
 
-    /// Everything up to here need not be given again.
+    /// The last position that was taken. The order up to here need not be given again.
     #[must_use]
     pub const fn last(&self) -> Option<Position> {
         self.last
     }
 
-    /// Whether everything that was ordered has been judged and more is needed.
+    /// Whether all ordered messages are judged and more dealings are needed.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         matches!(self.stage, Stage::Collecting(_)) && self.unjudged().is_none()
@@ -251,7 +254,7 @@ impl<C: Collect> Keygen<C> {
         }
     }
 
-    /// What a party that was absent needs besides that key: the aggregate, or the dealings that count.
+    /// What an absent party needs besides that key: the aggregate, or the dealings that count.
     #[must_use]
     pub fn recovery(&self) -> Option<Vec<u8>> {
         match &self.stage {
@@ -260,7 +263,7 @@ impl<C: Collect> Keygen<C> {
         }
     }
 
-    /// Why there will be no key.
+    /// Why there is no key, if the session was aborted.
     #[must_use]
     pub const fn aborted(&self) -> Option<&Abort> {
         if let Stage::Aborted(abort) = &self.stage { Some(abort) } else { None }
@@ -296,8 +299,8 @@ impl<C: Collect> Keygen<C> {
         Ok(())
     }
 
-    /// An old dealing would be sent in place of a new one, and an old fault held against a party that
-    /// all others listen to.
+    /// Refuses records of another session. With them, an old dealing would be sent in place of a new
+    /// one, and an old fault would be held against a party that all others listen to.
     fn check_session(&self, said: &Statement) -> Result<(), RecordError> {
         if said.session == self.blank.session() { Ok(()) } else { Err(RecordError::Session) }
     }
@@ -330,7 +333,7 @@ impl<C: Collect> Keygen<C> {
         self.dealing = false;
         match dealt {
             Err(error) => self.ignore(error.into()),
-            // The first ones are durable, and may be known to others.
+            // The first dealings are durable, and others may know them.
             Ok(_) if self.own.is_some() => {}
             Ok(envelopes) => {
                 self.own = Some(envelopes.iter().map(|one| Arc::from(one.as_slice())).collect());
@@ -340,14 +343,15 @@ impl<C: Collect> Keygen<C> {
         }
     }
 
-    /// How much waits plays no role: that depends on how fast this party judges, and what one drops and
-    /// another counts would be two keys.
+    /// The number of waiting messages is not limited. A limit would depend on how fast this party
+    /// judges: one party would drop a message that another counts, and there would be two keys.
     fn ordered(&mut self, position: Position, message: Arc<[u8]>) {
         if self.last >= Some(position) || !matches!(self.stage, Stage::Collecting(_)) {
             return;
         }
         if self.ended {
-            // A party that has judged everything by now has aborted, so no other may count this.
+            // A party that has judged everything by now has aborted, so no other party may count this
+            // message.
             return self.ignore(Ignored::BehindEnd);
         }
         self.last = Some(position);
@@ -363,7 +367,7 @@ impl<C: Collect> Keygen<C> {
         self.judge_next();
     }
 
-    /// Sends the next claims to be judged, unless some are being judged.
+    /// Sends the next claims to be judged, unless a batch is being judged.
     fn judge_next(&mut self) {
         if !self.judging.is_empty() {
             return;
@@ -378,15 +382,15 @@ impl<C: Collect> Keygen<C> {
             let blank = Arc::clone(&self.blank);
             self.effect(Effect::Run(Job::Judge { blank, claims }));
         } else if let (true, Stage::Collecting(collector)) = (self.ended, &self.stage) {
-            // It says how much is missing.
+            // The error says how much is missing.
             if let Err(error) = collector.sum() {
                 self.abort(Abort::Ended(error));
             }
         }
     }
 
-    /// As many claims as would do if all were good. Each is judged alone, so where a batch ends changes
-    /// nothing.
+    /// Takes as many claims as would suffice if all were valid. Each is judged alone, so it does not
+    /// matter where a batch ends.
     fn take_batch(&mut self) {
         let Stage::Collecting(collector) = &self.stage else { return };
         let mut places = BTreeSet::new();
@@ -403,7 +407,8 @@ impl<C: Collect> Keygen<C> {
                 continue;
             }
             if self.counted.contains_key(&place) {
-                // Whether it is signed is the question; then the two contradict each other.
+                // A dealing counts here already. If this statement is signed, the two contradict each
+                // other, so only its signature is checked.
                 next.claim.envelope = None;
             }
             if next.claim.envelope.is_some() {
@@ -413,7 +418,7 @@ impl<C: Collect> Keygen<C> {
         }
     }
 
-    /// Why a claim need not be judged.
+    /// Why a claim need not be judged, if so.
     fn settled(&self, claim: &Claim) -> Option<Ignored> {
         if claim.known {
             return None;
@@ -500,7 +505,8 @@ impl<C: Collect> Keygen<C> {
         self.check_hope();
     }
 
-    /// Would those who were not accused do? Asked at each accusation, so at one place in the order.
+    /// Aborts if the dealers that are not accused cannot suffice. This is checked at each accusation,
+    /// so at the same place in the order for everybody.
     fn check_hope(&mut self) {
         let Stage::Collecting(collector) = &self.stage else { return };
         let dealers = (0..).map(Party::new).take(self.blank.config().dealers().len());
@@ -511,7 +517,7 @@ impl<C: Collect> Keygen<C> {
         if collector.would_do(&open) {
             return;
         }
-        // It says how much is missing.
+        // The error says how much is missing.
         if let Err(error) = collector.sum() {
             self.abort(Abort::Exhausted(error));
         }
@@ -568,7 +574,7 @@ impl<C: Collect> Keygen<C> {
         self.effect(Effect::Run(Job::Open { blank, sum, party }));
     }
 
-    /// The key stands, whatever its dealers did; what they did is said before it is used.
+    /// The key is valid whatever its dealers did. Their misdeeds are reported before the key is used.
     fn opened(&mut self, opened: Result<Opened<C>, DecryptError>) {
         if !matches!(self.stage, Stage::Opening(..)) {
             return;
@@ -603,7 +609,7 @@ impl<C: Collect> Machine for Keygen<C> {
     type Record = Record;
     type Effect = Effect<C>;
 
-    /// Time plays no role.
+    /// The time is not used.
     fn handle(&mut self, _: Instant, input: Input<C>) {
         match input {
             Input::Start => self.start(),

@@ -1,7 +1,8 @@
-//! What is durable, so that a party that crashes deals once, judges once and ends with the same key.
+//! The records that must be durable, so that a party that crashes deals once, judges once and ends with
+//! the same key.
 //!
-//! Whoever can write to a party's disk can make it believe any dealing: what was judged before the
-//! crash is read again and not judged again.
+//! A dealing that was judged before the crash is read again but not judged again. So an attacker that
+//! can write to a party's disk can make it accept any dealing.
 use borsh::{BorshDeserialize, BorshSerialize};
 use thiserror::Error;
 
@@ -9,31 +10,31 @@ use super::epoch::EpochKeyError;
 use super::keygen::Position;
 use crate::wire::DecodeError;
 
-/// One entry of this party's own log, in the order in which they were written.
+/// One entry of this party's log. The log keeps the order in which the entries were written.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Record {
-    /// This party's dealings, before anybody has seen one.
+    /// This party's own dealings. The record is written before anybody has seen one of them.
     Dealt {
-        /// Sealed and signed.
+        /// The dealings in signed envelopes.
         envelopes: Vec<Vec<u8>>,
     },
     /// A dealing counts.
     Counted {
-        /// Where it was ordered.
+        /// The position at which it was ordered.
         position: u64,
-        /// As it was ordered.
+        /// The envelope, as it was ordered.
         envelope: Vec<u8>,
     },
-    /// A party was accused; what it sends from here on does not count.
+    /// A party was accused. What it sends from here on does not count.
     Accused {
-        /// What for was ordered there.
+        /// The position of the message that it is accused for.
         position: u64,
-        /// [`Evidence`](super::Evidence) in bytes.
+        /// The [`Evidence`](super::Evidence), encoded.
         evidence: Vec<u8>,
     },
-    /// A key that the chain finalized, with what a peer offered for it.
+    /// A key that the chain finalized, and what a peer offered for it.
     Recovered {
-        /// [`EpochKey`](super::EpochKey) in bytes.
+        /// The [`EpochKey`](super::EpochKey), encoded.
         key: Vec<u8>,
         /// What the peer offered.
         offer: Vec<u8>,
@@ -51,19 +52,19 @@ impl Record {
     }
 }
 
-/// Why records are of no use.
+/// Why records are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecordError {
-    /// Not what this machine writes.
+    /// The record is not in the format that this machine writes.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Not what this machine writes.
+    /// The key in a record is not in the format that this machine writes.
     #[error(transparent)]
     Key(#[from] EpochKeyError),
-    /// Of another session.
+    /// The record belongs to another session.
     #[error("records are of another session")]
     Session,
-    /// A dealing that counted does not decode, or a key that was recovered is another one.
+    /// A dealing that counted cannot be decoded, or a recovered key is another one than was finalized.
     #[error("a record is not what was written")]
     Unreadable,
 }

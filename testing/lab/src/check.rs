@@ -1,4 +1,4 @@
-//! What must hold of every run of a committee, from what was noted of it.
+//! What must hold of every run of a committee, checked from its notes.
 //!
 //! | checked          | how                                                                            |
 //! |------------------|--------------------------------------------------------------------------------|
@@ -9,8 +9,8 @@
 //! | release contract | no early partial after a timeout of its round                                   |
 //! | secrecy          | see `view`                                                                       |
 //!
-//! A party is faulty for a whole run: also one that lost its disk on the way, for it may have forgotten
-//! that it released a partial or signed a timeout, and the release contract rests on that.
+//! A party is faulty for a whole run. This includes a party that lost its disk on the way: it may have
+//! forgotten that it released a partial or signed a timeout, and the release contract rests on these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,61 +27,61 @@ use registry::Named;
 use validator::scheme::PerPath;
 use validator::setup::{FIRST, Setup};
 
-/// What does not hold.
+/// A property that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Two parties hold different things for one slot.
     #[error("agreement: {0}")]
     Agreement(String),
-    /// A slot comes out of turn.
+    /// A slot is out of order.
     #[error("total order: {0}")]
     Order(String),
-    /// A value is not the slot's.
+    /// A value does not belong to the slot.
     #[error("validity: {0}")]
     Validity(String),
-    /// An honest party stands accused.
+    /// An honest party is accused.
     #[error("accusation: {0}")]
     Accusation(String),
-    /// A partial left that had to stay.
+    /// A partial left that the contract holds back.
     #[error("release contract: {0}")]
     Contract(String),
     /// The adversary could compute a value before its slot was final.
     #[error("secrecy: {0}")]
     Secrecy(String),
-    /// An honest party keeps more than it may.
+    /// An honest party keeps more than the limit.
     #[error("memory: {0}")]
     Memory(String),
-    /// An honest party does not reveal what it must.
+    /// An honest party does not reveal a value that it must reveal.
     #[error("liveness: {0}")]
     Liveness(String),
 }
 
-/// A run and who was faulty in it.
+/// A run, with the parties that were faulty in it.
 pub struct Trial<'a, S: Named> {
-    /// The keys of the committee, and what was verified of its values before.
+    /// The keys of the committee, and the values that were verified before.
     pub ground: &'a Ground<S>,
-    /// Whose seat each seat is.
+    /// The party in each seat.
     pub parties: &'a dyn Fn(Seat) -> Party,
-    /// The set-ups of its epochs.
+    /// The set-ups of the epochs.
     pub setups: &'a BTreeMap<EpochId, Arc<Setup>>,
-    /// Who may do anything.
+    /// The faulty parties, which may do anything.
     pub faulty: &'a BTreeSet<Party>,
-    /// What was noted of an earlier life, if the run goes on from disks.
+    /// The notes of an earlier life, if the run continues from disks.
     pub before: &'a [Note<Seen<S>>],
-    /// What was noted of the run.
+    /// The notes of the run.
     pub notes: &'a [Note<Seen<S>>],
 }
 
-/// What a run showed.
+/// The numbers of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Slots that have a value somewhere.
+    /// Number of slots that have a value at some party.
     pub slots: usize,
-    /// Values of parties by the slow path.
+    /// Number of values that parties got by the slow path.
     pub slow: usize,
-    /// By the fast path.
+    /// Number of values that parties got by the fast path.
     pub fast: usize,
-    /// Values of parties by tight thresholds.
+    /// Number of values that parties got by tight thresholds.
     pub tight: usize,
 }
 
@@ -180,7 +180,7 @@ impl Timeline {
 }
 
 impl<S: Named> Trial<'_, S> {
-    /// Checks all that can be read off the notes.
+    /// Checks everything that the notes show.
     ///
     /// # Errors
     /// The first violation.

@@ -1,7 +1,8 @@
 //! The committee in the simulator: real machines, real cryptography, computed once.
 //!
-//! One host for the latency experiments, the campaign and the tests. Whether a vote or a partial is
-//! valid, and what a slot's value is, does not depend on who asks; the first who asks computes it:
+//! This host serves the latency experiments, the campaign and the tests. Whether a vote or a partial is
+//! valid, and what a slot's value is, does not depend on the party that asks. The first that asks
+//! computes it:
 //!
 //! | work                        | looked up under                                             |
 //! |-----------------------------|-------------------------------------------------------------|
@@ -9,10 +10,10 @@
 //! | partials into a value       | each partial alone; any quorum of valid ones gives one value |
 //! | keys and dealings           | see [`Ground`]                                              |
 //!
-//! A seat is a party, unless the party is a Byzantine one with more seats than one (twins): these have
-//! one key and hear the same messages.
+//! A seat is a party, except for a Byzantine party with several seats (twins): these have one key and
+//! hear the same messages.
 //!
-//! Work is charged as [`Prices`] say, and what parties do is noted as [`Seen`].
+//! [`Prices`] gives the price of work, and [`Seen`] is what is noted of parties.
 
 use ::beacon::stack::{self, OfEpoch, OneOf};
 use std::collections::BTreeMap;
@@ -44,13 +45,13 @@ use validator::setup::{FIRST, Identity, Setup};
 use validator::{Effect, Input, Job, Message, Record, Validator, Verdict};
 use validator::{Event, HaltError, StartError};
 
-/// What a Byzantine seat makes of its own key generation.
+/// Changes the result of a Byzantine seat's own key generation.
 pub type Tamper<S> = Box<dyn Fn(&keygen::Job<S>, keygen::Verdict<S>) -> keygen::Verdict<S>>;
 
-/// What an erring driver sends beside a message: so that checkers can be shown to bite.
+/// A message that a faulty driver sends in addition to another one. It shows that the checkers find it.
 pub type Slip<S, E = Jolteon> = Box<dyn FnMut(Seat, &MessageOf<S, E>) -> Option<MessageOf<S, E>>>;
 
-/// Told of each message that arrives: when, where, from whom.
+/// Called for each message that arrives: when, at which seat, from which seat.
 pub type Watch<S, E = Jolteon> = Box<dyn FnMut(Instant, Seat, Seat, &MessageOf<S, E>)>;
 
 /// An engine that experiments run on.
@@ -71,8 +72,8 @@ impl<S: Named, E: Legible> Default for Knowledge<S, E> {
 }
 
 impl<S: Named, E: Legible> Knowledge<S, E> {
-    /// What is as true in the next run of the same committee: values of slots do not depend on blocks. Keys
-    /// of later epochs do.
+    /// Keeps what is also true in the next run of the same committee: values of slots do not depend on
+    /// blocks. Values under keys of later epochs differ, and are dropped.
     #[must_use]
     pub fn for_next_run(self) -> Self {
         let mut partials = self.partials;
@@ -96,7 +97,7 @@ impl Term {
     }
 }
 
-/// The host: what the machines' outputs do.
+/// The host: carries out the machines' outputs.
 pub struct ValidatorHost<S: Named, E: Subject = Jolteon> {
     ground: Arc<Ground<S>>,
     setup: Arc<Setup>,
@@ -117,8 +118,8 @@ pub struct ValidatorHost<S: Named, E: Subject = Jolteon> {
 }
 
 impl<S: Named, E: Subject> ValidatorHost<S, E> {
-    /// A host whose seats are the parties, in their order. `setup` is the ground's, or differs from it
-    /// in what no key depends on.
+    /// A host whose seats are the parties, in their order. `setup` is the ground's set-up, or differs
+    /// from it only in fields that no key depends on.
     ///
     /// # Errors
     /// If the engine refuses the committee.
@@ -143,27 +144,27 @@ impl<S: Named, E: Subject> ValidatorHost<S, E> {
         })
     }
 
-    /// Starts from what is known of an earlier run, or lets every seat check everything itself.
+    /// Starts with the knowledge of an earlier run, or with `None` lets every seat check everything itself.
     #[must_use]
     pub fn knowing(mut self, knowledge: Option<Knowledge<S, E>>) -> Self {
         self.knowledge = knowledge;
         self
     }
 
-    /// One more seat for each of these parties, behind the seats that there are.
+    /// Adds one more seat for each of these parties, behind the other seats.
     #[must_use]
     pub fn with_twins(mut self, of: impl IntoIterator<Item = Party>) -> Self {
         self.seating.extend(of);
         self
     }
 
-    /// How many seats there are.
+    /// Number of seats.
     #[must_use]
     pub fn seats(&self) -> u32 {
         self.seating.count()
     }
 
-    /// Whose seat it is.
+    /// The party in a seat.
     #[must_use]
     pub fn party(&self, seat: Seat) -> Party {
         self.seating.party(seat)
@@ -200,15 +201,15 @@ impl<S: Named, E: Subject> ValidatorHost<S, E> {
         &self.setup
     }
 
-    /// Whether all parties go on.
+    /// Checks that all parties can continue.
     ///
     /// # Errors
-    /// The first that cannot.
+    /// The first party that cannot.
     pub fn check_halted(&self) -> Result<(), Failure> {
         self.halted.as_ref().map_or(Ok(()), |(party, why)| Err(Failure::halted(*party, why)))
     }
 
-    /// What was checked, for another run.
+    /// The results of checks, for another run.
     #[must_use]
     pub fn into_knowledge(self) -> Option<Knowledge<S, E>> {
         self.knowledge

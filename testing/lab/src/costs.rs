@@ -1,9 +1,9 @@
-//! What cryptography costs in virtual time.
+//! The costs of cryptography in virtual time.
 //!
-//! The primitives that no result can avoid are measured once, at the start; every operation is
-//! charged for the primitives that it takes. So one run charges the same price for the same work
-//! whatever else the machine is doing, and all parties are charged although each result is computed
-//! once. With `--costs` from an earlier run the same seed gives the same run.
+//! The primitives that every result needs are measured once, at the start. Every operation is charged
+//! for the primitives that it takes. So one run charges the same price for the same work whatever else
+//! the machine is doing, and all parties are charged although each result is computed once. With
+//! `--costs` from an earlier run, the same seed gives the same run.
 //!
 //! | operation                     | primitives                                                         |
 //! |-------------------------------|--------------------------------------------------------------------|
@@ -15,11 +15,12 @@
 //! | combine `w` shares, check the result | a sum of `w` products in 𝔾₁; hash to 𝔾₁, 2 Miller loops, final exponentiation |
 //! | deal, judge, sum, open, admit | counted in group operations, see the functions                     |
 //!
-//! A term of a sum costs less the more terms there are, half as much among thousands as among dozens, so
-//! it is measured in sums of several lengths; and Miller loops by two and by many, for some processors
-//! compute eight at a time. What is independent per partial or per share is spread over the party's
-//! cores, as feature `parallel` does it. Elsewhere: what is charged when (`prices`), what is really
-//! computed (`committee`, `ground`).
+//! A term of a sum costs less the more terms there are: half as much among thousands as among dozens.
+//! So it is measured in sums of several lengths. Miller loops are measured by two and by many, because
+//! some processors compute eight at a time. Work that is independent per partial or per share is spread
+//! over the party's cores, as feature `parallel` does it.
+//!
+//! See also `prices` (what is charged when), and `committee` and `ground` (what is really computed).
 
 use std::hint::black_box;
 use std::iter::successors;
@@ -106,7 +107,7 @@ impl Term {
     }
 }
 
-/// Primitive costs in nanoseconds on one thread.
+/// Costs of the primitives, in nanoseconds on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -150,11 +151,11 @@ impl Work {
 }
 
 impl Costs {
-    /// Measures them; takes about two seconds. Each is the least of several rounds, as what disturbs a
-    /// measurement only ever adds to it.
+    /// Measures the costs, which takes about two seconds. Each is the least of several rounds, because
+    /// disturbances can only make a measurement larger.
     ///
     /// # Errors
-    /// If there is no thread to be had.
+    /// If no thread can be started.
     pub fn measure() -> Result<Self, Failure> {
         on_one_thread(Self::measured)
     }

@@ -1,4 +1,4 @@
-//! The two ways in which a command fails, one exit code each.
+//! The two ways in which a command fails, each with its exit code.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use registry::chronicle::Unverified;
 use crate::stakes::StakesError;
 use validator::HaltError;
 
-/// How a command fails.
+/// Why a command fails.
 #[derive(Debug)]
 pub enum Failure {
     /// The input is bad: one line says what and where. Exit code 2.

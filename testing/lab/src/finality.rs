@@ -1,4 +1,4 @@
-//! What is final, as Definition 5 of `latency-price` counts it: from what parties were seen to vote.
+//! Which slots are final, counted as in Definition 5 of `latency-price` from the votes of the parties.
 //!
 //! | engine     | makes final                                              | what                              |
 //! |------------|----------------------------------------------------------|-----------------------------------|
@@ -7,11 +7,11 @@
 //! | Malachite  | a quorum of precommits for one block in one round         | the height                        |
 //! | permissive | a quorum of votes for one value in one view               | the slot, and what the votes imply |
 //!
-//! A quorum is more than two thirds of the stake, and a faulty party counts as having voted for
-//! everything: so a value is final here as soon as the faulty could make it so.
+//! A quorum is more than two thirds of the stake, and a faulty party counts as if it had voted for
+//! everything. So a value is final here as soon as the faulty parties could make it final.
 //!
-//! Whoever checks and whoever has to obey count alike: a permissive engine asks here what it may still
-//! vote for ([`Finality::allows`]).
+//! The checker and the permissive engine that must obey count in the same way: the engine asks here
+//! what it may still vote for ([`Finality::allows`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,19 +19,19 @@ use ::beacon::{Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use crypto_core::access::Party;
 
-/// Something that counts towards finality.
+/// A statement that counts towards finality.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ballot {
-    /// Jolteon: it is on the disk that this party order-votes, in this round the last time.
+    /// Jolteon: a durable promise of this party, whose last order vote is in this round.
     Promised(u64),
     /// Jolteon: a vote.
     Voted {
         /// The round.
         round: u64,
-        /// For what.
+        /// The block that the vote is for.
         block: Value,
     },
-    /// Jolteon: a proposal. Also those of faulty leaders are heard.
+    /// Jolteon: a proposal. Proposals of faulty leaders are included.
     Proposed {
         /// The round that the block is proposed in.
         round: u64,
@@ -40,23 +40,23 @@ pub enum Ballot {
         /// The block.
         block: Value,
     },
-    /// A vote that finalizes in its view.
+    /// A vote that makes a value final in its view.
     Cast(Cast),
 }
 
-/// A vote that finalizes once a quorum has cast it.
+/// A vote that makes a value final once a quorum has cast it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Cast {
-    /// For which slot, in which attempt.
+    /// The slot and the attempt.
     pub view: View,
-    /// For what.
+    /// The value.
     pub value: Value,
-    /// What becomes of earlier slots with it; `None` skips one.
+    /// Earlier slots that become final with it, with their values; `None` means skipped.
     pub implied: Vec<(Slot, Option<Value>)>,
 }
 
 impl Cast {
-    /// Everything that a quorum of these decides.
+    /// All slots that a quorum of such votes decides.
     pub(crate) fn decides(&self) -> impl Iterator<Item = (Slot, Option<Value>)> {
         self.implied.iter().copied().chain([(self.view.slot, Some(self.value))])
     }

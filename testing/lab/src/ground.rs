@@ -1,15 +1,15 @@
 //! A committee's keys, and what its key generation has computed so far.
 //!
-//! Parties of one committee compute the same things over and over, and so do thousands of runs of one
-//! committee. The first who asks computes, everybody is charged (`prices`). What is looked up is what
-//! the work depends on, never who asks:
+//! The parties of one committee compute the same things over and over, and so do thousands of runs of
+//! one committee. The first that asks computes, and everybody is charged (`prices`). Results are looked
+//! up under the data they depend on, never under the party that asks:
 //!
 //! | work                    | looked up under          |
 //! |-------------------------|--------------------------|
 //! | a party's dealings      | the party                |
 //! | a party's shares        | the party and the key    |
 //!
-//! What depends on nobody's secret is in [`Once`]; votes and partials, which differ from run to
+//! Results that depend on nobody's secret are in [`Once`]. Votes and partials, which differ from run to
 //! run, are with the host in [`crate::committee`].
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ use validator::rota::Rota;
 use validator::scheme::{Fixed, Keyed, Opened};
 use validator::setup::{self, Identity, Plan, PlanError, Setup};
 
-/// Keys of all parties, and what they have computed so far.
+/// The keys of all parties, and the results computed so far.
 pub struct Ground<S: Named> {
     setup: Setup,
     identities: Vec<Arc<Identity>>,
@@ -63,30 +63,31 @@ impl<S: Named> Ground<S> {
         })
     }
 
-    /// The same chain with committees that follow: of `later` plans one an epoch, named every so many slots.
+    /// The same chain with committees that follow: one of the plans in `later` for each epoch, named
+    /// after this number of slots.
     ///
     /// # Errors
-    /// As [`Rota::chain`].
+    /// The same as [`Rota::chain`].
     pub fn followed_by(self, later: &[Plan], every: NonZeroU64) -> Result<Self, PlanError> {
         let identities = self.identities.iter().map(|identity| &**identity);
         let setup = Rota::chain(self.setup, later, identities, every)?;
         Ok(Self { setup, ..self })
     }
 
-    /// What all parties know.
+    /// The public set-up.
     #[must_use]
     pub const fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// What each party knows, in their order.
+    /// The secrets of each party, in their order.
     #[must_use]
     pub fn identities(&self) -> &[Arc<Identity>] {
         &self.identities
     }
 
-    /// Makes all dealings, on as many threads as there are cores: runs side by side would come to each
-    /// at the same time, and one would wait for the other.
+    /// Makes all dealings, on as many threads as there are cores. Otherwise runs side by side would
+    /// need the same dealing at the same time, and one would wait for the other.
     pub fn deal(&self) {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         std::thread::scope(|scope| {
@@ -100,10 +101,10 @@ impl<S: Named> Ground<S> {
         });
     }
 
-    /// What a party that has decrypted its shares under this key makes of them.
+    /// The keys that a party makes from its shares under this key.
     ///
     /// # Errors
-    /// If they cannot be decrypted.
+    /// If the shares cannot be decrypted.
     pub fn open(
         &self,
         setup: &Setup,
@@ -116,8 +117,8 @@ impl<S: Named> Ground<S> {
         S::open(setup, identity, key, &shares)
     }
 
-    /// Whether this was verified from public data before: a value depends on nothing but the
-    /// key, the slot and the round as which it is counted.
+    /// Whether this value was verified from public data before. A value depends only on the key, the
+    /// slot and the round number.
     pub(crate) fn is_verified(&self, key: &[u8; 32], reveal: &Reveal<S>) -> bool {
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         verified.get(&(*key, reveal.slot, reveal.round)) == Some(&reveal.randomness())
@@ -128,7 +129,7 @@ impl<S: Named> Ground<S> {
         verified.insert((key, reveal.slot, reveal.round), reveal.randomness());
     }
 
-    /// What a job gives. `setup` is that of the run, which may differ in what no key depends on.
+    /// The verdict of a job. `setup` is that of the run, which may differ in fields that no key depends on.
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
         match job {

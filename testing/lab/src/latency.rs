@@ -1,7 +1,7 @@
-//! The paper's latency experiment: how long values are awaited on each path.
+//! The paper's latency experiment: how long parties wait for values on each path.
 //!
-//! One committee runs more than once with one seed and one key: with the slow path alone (Algorithm
-//! 1), with both paths (Algorithm 3). What one run has computed the other need not.
+//! One committee runs more than once with one seed and one key: with the slow path alone (Algorithm 1),
+//! and with both paths (Algorithm 3). Results computed in one run are reused in the other.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -32,42 +32,42 @@ const KEPT: u64 = 4096;
 /// What was noted of a part of a run.
 type Notes<S> = Vec<Note<Seen<S>>>;
 
-/// One committee in one place, to be run more than once.
+/// One committee in one place, for several runs.
 pub struct Experiment<S: Named> {
     /// The committee's keys, and what runs have computed with them so far.
     pub ground: Arc<Ground<S>>,
-    /// What work is charged.
+    /// The price of work.
     pub prices: Prices,
     /// The links between the parties.
     pub network: Network,
     /// Cores of each party.
     pub cores: std::num::NonZeroU32,
-    /// Seed of the simulation: whatever varies on the links follows from it.
+    /// Seed of the simulation. Everything that varies on the links follows from it.
     pub seed: u64,
-    /// How many slots get a value.
+    /// Number of slots that get a value.
     pub slots: u64,
 }
 
-/// What a run showed.
+/// The results of a run.
 #[derive(Default)]
 pub struct Outcome {
     /// The wait of each party for each slot, in the order in which values came.
     pub rows: Vec<Row>,
-    /// The same, without whose they are.
+    /// The same waits, without parties.
     pub waits: Waits,
-    /// How many values came by the fast path.
+    /// Number of values that came by the fast path.
     pub by_fast_path: usize,
     /// Virtual time from the start to the first value.
     pub first_value: Duration,
     /// Mean virtual time from one final slot to the next, as the first party saw it.
     pub slot_time: Duration,
-    /// How often a party combined the set that it expected.
+    /// How often a party combined the set of partials that it had predicted.
     pub foresights: Foresights,
     finalized: BTreeMap<(Slot, Party), Instant>,
     values: BTreeMap<Slot, [u8; 32]>,
     /// Where a key begins that was made in this run: its values are this run's.
     own_key: Option<Slot>,
-    /// Where each epoch begins.
+    /// The first slot of each epoch.
     pub epochs: BTreeMap<EpochId, Slot>,
 }
 
@@ -77,9 +77,9 @@ pub struct Row {
     pub slot: Slot,
     /// The party that waited.
     pub party: Party,
-    /// The path that was first.
+    /// The path that gave the value first.
     pub path: Path,
-    /// From finality to the value.
+    /// Time from finality to the value.
     pub wait: Duration,
 }
 
@@ -102,7 +102,7 @@ impl<S: Named> Experiment<S> {
         Simulation::new(host, world).map_err(Failure::bad_input)
     }
 
-    /// One run: with the slow path alone, or as the ground was dealt.
+    /// Makes one run: with the slow path alone, or with the paths for which the ground was dealt.
     ///
     /// # Errors
     /// If parties disagree or do not finish.
@@ -213,10 +213,10 @@ impl Outcome {
         Ok(())
     }
 
-    /// Whether two runs with one key gave every slot the same value.
+    /// Checks that two runs with one key gave every slot the same value.
     ///
     /// # Errors
-    /// [`Failure::Disagreement`], with the first slot that differs.
+    /// [`Failure::Disagreement`] with the first slot that differs.
     pub fn compare(&self, other: &Self) -> Result<(), Failure> {
         let end = self.own_key.into_iter().chain(other.own_key).min();
         let common = self.values.iter().filter(|(slot, _)| end.is_none_or(|end| **slot < end));

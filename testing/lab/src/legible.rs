@@ -1,7 +1,7 @@
-//! Engines whose votes can be read: what experiments and checkers ask of an engine beside its protocol.
+//! Engines whose votes can be read: what experiments and checkers need from an engine in addition to
+//! its protocol.
 //!
-//! To add an engine to the experiments is to say here what its messages and records count for, and what
-//! they cost.
+//! To add an engine to the experiments, say here what its messages and records count for and what they cost.
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::costs::Costs;
 use crate::finality::{Ballot, Cast};
 use crate::known::CheckedVotes;
 
-/// What a party does when it writes or sends something.
+/// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// It counts towards finality.
@@ -27,32 +27,32 @@ pub enum Act {
 
 /// An engine whose votes can be read.
 pub trait Legible: Engine {
-    /// What need not be computed twice in one execution.
+    /// Results that need not be computed twice in one execution.
     type Memo: Default + Send;
 
-    /// What a party does when this is on its disk.
+    /// What a party does when this record is on its disk.
     fn written(me: Party, record: &Self::Record) -> Option<Act>;
 
-    /// What a party does when this leaves it. `context` is what names of blocks depend on.
+    /// What a party does when this message leaves it. Names of blocks depend on `context`.
     fn sent(message: &Self::Message, context: &[u8; 32]) -> Option<Act>;
 
-    /// What a vote carries; `None` if nothing.
+    /// The bytes that a vote carries; `None` if it carries none.
     fn carried(_: &Self::Message) -> Option<&[u8]> {
         None
     }
 
-    /// Takes note of a message on its way.
+    /// Notes a message on its way.
     fn see(_: &mut Self::Memo, _: Party, _: &Self::Message) {}
 
-    /// Does the work, unless somebody has.
+    /// Does the work, unless the result is known.
     fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict;
 
-    /// Something to a peer that says nothing; `None` if the engine listens to nobody.
+    /// A message to a peer without any meaning; `None` if the engine accepts no such message.
     fn junk(_: &mut Dice) -> Option<Self::Message> {
         None
     }
 
-    /// What a message is called, and of which slot it is; `None` for what only helps a peer.
+    /// The kind and the slot of a message; `None` for a message that only helps a peer.
     fn kind(_: &Self::Message) -> Option<(&'static str, Slot)> {
         None
     }
@@ -62,17 +62,17 @@ pub trait Legible: Engine {
         false
     }
 
-    /// What it costs to sign a message.
+    /// The cost of signing a message.
     fn signing(_: &Costs, _: &Self::Message) -> Duration {
         Duration::ZERO
     }
 
-    /// What it costs to take a message in: decoding, and what is not left to jobs.
+    /// The cost of taking a message in: decoding, and checks that are not left to jobs.
     fn receiving(_: &Costs, _: &Self::Message) -> Duration {
         Duration::ZERO
     }
 
-    /// What a job costs.
+    /// The cost of a job.
     fn working(_: &Costs, _: &Self::Job) -> Duration {
         Duration::ZERO
     }
@@ -85,7 +85,7 @@ pub(crate) fn partial_in<S: Function, E: Legible>(
     borsh::from_slice(E::carried(message)?).ok()
 }
 
-/// Votes, and verdicts on anything else: they are the same for all parties.
+/// Votes, and verdicts on everything else. They are the same for all parties.
 #[derive(Default)]
 pub struct Judged {
     votes: CheckedVotes,

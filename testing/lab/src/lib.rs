@@ -1,27 +1,26 @@
-//! Committees in virtual time: what the command and the Python package measure on.
+//! Committees in virtual time: the measurements of the command and of the Python package.
 //!
-//! | module         | what                                                                      |
+//! | module         | what it holds                                                             |
 //! |----------------|---------------------------------------------------------------------------|
-//! | [`legible`]    | what experiments ask of an engine beside its protocol                     |
+//! | [`legible`]    | what experiments need from an engine in addition to its protocol          |
 //! | [`latency`]    | the paper's experiment: slow path against fast path                       |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
-//! | [`observe`]    | a run event by event, for those who analyse it elsewhere                  |
+//! | [`observe`]    | a run event by event, for analysis in other programs                      |
 //! | [`committee`]  | the host: real machines in the simulator, each thing computed once        |
-//! | `known`        | what was checked for one party need not be for the next                   |
+//! | `known`        | results of checks, shared by all parties                                  |
 //! | `ground`       | keys, and what the key generation has computed                            |
 //! | [`machine`]    | the validator's types, on Jolteon                                         |
-//! | [`once`]       | what all parties of a process would compute alike                         |
-//! | `seating`      | whose seat each seat is                                                   |
-//! | `seen`         | what is noted of a run                                                    |
-//! | [`waits`]      | how long values were awaited                                              |
-//! | `prices`       | what work is charged; [`costs`]: primitives, measured                     |
+//! | [`once`]       | results that are the same for all parties of a process                    |
+//! | `seating`      | which party sits in which seat                                            |
+//! | `seen`         | the notes of a run                                                        |
+//! | [`waits`]      | how long parties waited for values                                        |
+//! | `prices`       | the price of each piece of work; [`costs`]: primitives, measured          |
 //! | [`stakes`]     | stake tables from files                                                   |
 //!
-//! Engine, key generation, beacon and cryptography are the real ones; the network is that of
-//! [`sim`], and cryptography costs what it was measured to cost at the start. Nothing here prints
-//! or writes.
+//! Engine, key generation, beacon and cryptography are the real ones. The network is that of [`sim`],
+//! and cryptography costs what was measured at the start. Nothing here prints or writes.
 #![forbid(unsafe_code)]
 
 pub mod campaign;

@@ -1,16 +1,16 @@
-//! Which life a simulated seat is in: the first, or one after a crash, each with a number of its own.
+//! The life that a simulated seat is in: the first, or one after a crash. Each life has a number.
 
 use std::collections::BTreeMap;
 
 use ::beacon::Life;
 use sim::Seat;
 
-/// How many lives each seat had.
+/// Number of lives that each seat had.
 #[derive(Clone, Debug, Default)]
 pub struct Lives(BTreeMap<Seat, u128>);
 
 impl Lives {
-    /// The life that a seat begins now.
+    /// The number of the life that a seat begins now.
     pub fn begin(&mut self, seat: Seat) -> Life {
         let before = self.0.entry(seat).or_insert(0);
         let life = match *before {

@@ -1,6 +1,6 @@
-//! A result that many parties need is computed by the first who asks.
+//! A result that many parties need, computed by the first that asks.
 //!
-//! Also across the two runs of an experiment, which are two threads: whoever comes second waits for
+//! It is shared by the two runs of an experiment, which are two threads: the second thread waits for
 //! the first instead of computing the same again.
 
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! A seeded run, event by event, for those who analyse it elsewhere.
+//! A seeded run, event by event, for analysis in other programs.
 //!
 //! The committee, the engine, the links and the prices are those of the latency experiment. Nothing is
-//! printed and nothing is written: events go to the caller in portions, in the order of virtual time.
-//! The same order gives the same events, unless costs are measured.
+//! printed or written: the caller gets the events in portions, in the order of virtual time. The same
+//! order of a run gives the same events, unless costs are measured.
 //!
-//! Elsewhere: who asks (the Python package), the experiment with its summary (`latency`).
+//! The Python package uses this. The experiment with its summary is in `latency`.
 
 use std::cell::RefCell;
 use std::num::NonZeroU32;
@@ -31,67 +31,68 @@ use registry::{Named, scheme::Name};
 use validator::Message;
 use validator::setup::{Algorithm, Plan};
 
-/// What cryptography costs in virtual time.
+/// The costs of cryptography in virtual time.
 #[derive(Clone, Debug)]
 pub enum Charge {
     /// Nothing: the network alone.
     Nothing,
-    /// What it costs here and now.
+    /// The costs as measured now on this machine.
     Measured,
-    /// What an earlier run measured, as JSON.
+    /// The costs that an earlier run measured, as JSON.
     Given(String),
 }
 
-/// A run.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Of the parties, in their order.
+    /// The stakes of the parties, in their order.
     pub stakes: Vec<Stake>,
-    /// Regions in which they are placed in turn; `all` or `none` alone, as for the command.
+    /// Regions in which the parties are placed in turn; or `all` or `none` alone, as for the command.
     pub regions: Vec<String>,
-    /// What is evaluated.
+    /// The scheme that is evaluated.
     pub scheme: Name,
-    /// On which paths.
+    /// The algorithm, which decides on the paths.
     pub algorithm: Algorithm,
-    /// The stake that the fast path may need.
+    /// The part of the stake that the fast path may need.
     pub fast: Ratio,
-    /// How many slots get a value.
+    /// Number of slots that get a value.
     pub slots: u64,
-    /// Of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// How far a link's delay strays, in percent.
+    /// How far the delay of a link varies, in percent.
     pub jitter: u8,
-    /// Cores of each party.
+    /// Number of cores of each party.
     pub cores: NonZeroU32,
-    /// What cryptography costs.
+    /// The costs of cryptography.
     pub charge: Charge,
-    /// Whether each message that arrives is an event.
+    /// Whether each message that arrives is reported as an event.
     pub messages: bool,
 }
 
-/// What happened.
+/// An event of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in virtual time.
+    /// When it happened, in virtual time.
     pub at: Duration,
-    /// To whom, by position.
+    /// The index of the party.
     pub party: u32,
-    /// What: `ready`, `proposed`, `voted`, `released`, `finalized`, `revealed`, `skipped`, `timed-out`,
-    /// or of messages that arrived `proposal`, `vote`, `order-vote`, `timeout`, `partial`.
+    /// The kind of event: `ready`, `proposed`, `voted`, `released`, `finalized`, `revealed`, `skipped`,
+    /// `timed-out`; or for a message that arrives `proposal`, `vote`, `order-vote`, `timeout`,
+    /// `partial`.
     pub kind: &'static str,
-    /// In which slot; rounds of the engine are slots.
+    /// The slot; rounds of the engine are slots.
     pub slot: u64,
-    /// Of a partial or value, by which path.
+    /// The path, for a partial or a value.
     pub path: Option<Path>,
-    /// Of a message, from whom.
+    /// The sender, for a message.
     pub from: Option<u32>,
 }
 
-/// Runs the order; `take` gets the events in portions, with how many slots every party has the value
-/// of, and may end the run.
+/// Makes the run. `take` gets the events in portions, each with the number of slots of which every
+/// party has the value. It may end the run.
 ///
 /// # Errors
-/// A committee, region or cost that makes no sense; parties that disagree or do not finish.
+/// If a committee, region or cost makes no sense, or if parties disagree or do not finish.
 pub fn observe(
     order: &Order,
     take: &mut dyn FnMut(Vec<Event>, u64) -> ControlFlow<()>,

@@ -1,19 +1,19 @@
-//! What all parties of this process would compute alike, computed once.
+//! Results that are the same for all parties of this process, computed once.
 //!
-//! Each of `n` parties checks each of up to `n` dealings, adds them up and checks each published key: the
-//! same work on the same bytes, whose outcome depends on nobody's secret. In one process the first party
-//! that asks computes and the others get what they would have got; dealings that were checked are then in
-//! memory once and not `n` times. What a party does with its own secrets, it does itself: dealing, opening
-//! its shares, signing.
+//! Each of `n` parties checks each of up to `n` dealings, adds them up and checks each published key.
+//! This is the same work on the same bytes, and its result depends on nobody's secret. In one process
+//! the first party that asks computes it, and the others get the result that they would have computed.
+//! Checked dealings are then in memory once and not `n` times. Work with a party's own secrets is never
+//! shared: dealing, opening its shares, signing.
 //!
 //! | work                  | looked up under                                                    |
 //! |-----------------------|--------------------------------------------------------------------|
 //! | a dealing's judgement | the signed statement, which has the dealing's hash, and what is asked |
 //! | a sum of dealings     | the session, and who dealt                                         |
-//! | who evaluates         | the key's name                                                     |
+//! | the committees        | the key's name                                                     |
 //! | published keys        | the transaction and the key                                        |
 //!
-//! What else the simulator's parties would compute alike is in [`crate::committee`].
+//! Other results that the simulator's parties share are in [`crate::committee`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ type Judgement<S> = Judged<<<S as Keyed>::Collect as Collect>::Dealing>;
 type Total<S> = Result<Arc<Sum<S>>, AggregateError>;
 type Admission<S> = Result<Arc<AdmittedKeys<S>>, String>;
 
-/// What was computed.
+/// The results so far.
 pub struct Once<S: Keyed> {
     judged: Memo<Name, Judgement<S>>,
     summed: Memo<(Name, BTreeSet<Place>), Total<S>>,
@@ -53,7 +53,7 @@ impl<S: Keyed> Default for Once<S> {
 }
 
 impl<S: Keyed> Once<S> {
-    /// What a job of the key generation gives to this party.
+    /// The verdict of a job of the key generation for this party.
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
         match job {

@@ -1,12 +1,12 @@
-//! Where the parties of an experiment are.
+//! The places of an experiment's parties.
 use sim::{Geography, Placement};
 
 use crate::failure::Failure;
 
-/// Regions by name, `all` or `none`.
+/// Places parties in regions by name; `all` means all regions, `none` no placement.
 ///
 /// # Errors
-/// A region that nobody knows, with the list of those that are known.
+/// If a region is unknown. The error lists the known regions.
 pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Placement>, Failure> {
     let names: Vec<&str> = regions.iter().map(String::as_str).collect();
     let names = match names.as_slice() {

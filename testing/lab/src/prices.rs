@@ -1,9 +1,9 @@
-//! What each piece of a validator's work is charged in virtual time.
+//! The price of each piece of a validator's work in virtual time.
 //!
-//! Measured prices count primitives (`costs`) for the work that a message, an input or a job takes;
-//! flat prices are for tests and for seeing the network alone.
+//! Measured prices count the primitives (`costs`) in the work of a message, an input or a job. Flat
+//! prices are for tests and for showing the network alone.
 //!
-//! Elsewhere: what is really computed (`ground`, `host`).
+//! What is really computed is in `ground` and `committee`.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -20,23 +20,23 @@ use registry::{Named, scheme::Name};
 use validator::keygen;
 use validator::{Input, Message};
 
-/// Where prices come from.
+/// The source of prices.
 #[derive(Clone, Copy, Debug)]
 pub enum Prices {
-    /// A job of the engine takes so long, one of the beacon twice, one of the key generation ten times
-    /// as long; handling a message takes nothing.
+    /// A job of the engine takes this time, a job of the beacon twice, and one of the key generation
+    /// ten times. Handling a message takes no time.
     Flat(Duration),
-    /// What was measured, spread over the cores of each party.
+    /// Measured costs, spread over the cores of each party.
     Measured {
-        /// Of primitives.
+        /// The costs of primitives.
         costs: Costs,
-        /// Of each party.
+        /// The number of cores of each party.
         cores: NonZeroU32,
     },
 }
 
 impl Prices {
-    /// Nothing takes time: the network alone.
+    /// Nothing takes time: shows the network alone.
     pub const FREE: Self = Self::Flat(Duration::ZERO);
 }
 

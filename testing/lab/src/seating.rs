@@ -1,4 +1,4 @@
-//! Whose seat each seat is: with twins, a party has more than one.
+//! The party in each seat. A party with twins has more than one seat.
 use std::sync::Arc;
 
 use crypto_core::access::Party;

@@ -1,4 +1,4 @@
-//! What is noted of a run: what parties tell, and what leaves them.
+//! The notes of a run: what parties report, and what leaves them.
 //!
 //! Checkers read these notes and nothing else, so that no verdict rests on a beacon's own state.
 
@@ -13,7 +13,7 @@ use registry::Named;
 use validator::scheme::{AdmittedKeys, PerPath};
 use validator::{Event, HaltError};
 
-/// One thing that was told or has left.
+/// Something that was reported or has left.
 #[derive(Clone, Debug)]
 pub enum Seen<S: Named> {
     /// An epoch's keys suffice at the party; values follow from `first` on.
@@ -25,7 +25,7 @@ pub enum Seen<S: Named> {
         /// The committee of each path: who may evaluate, and the keys that check partials.
         committees: Box<PerPath<S::Committee>>,
     },
-    /// A party's keys came when values were being revealed already.
+    /// A party's keys were admitted when values were being revealed already.
     Admitted(EpochId, Arc<AdmittedKeys<S>>),
     /// A slot is final; `None` if it was skipped.
     Finalized(Slot, Option<Value>),
@@ -35,15 +35,15 @@ pub enum Seen<S: Named> {
     Skipped(Slot),
     /// A peer did wrong.
     Accused(Party, String),
-    /// Something did not count.
+    /// An input that did not count; described in words.
     Refused(String),
     /// A party cannot go on: the run has failed.
     Halted(HaltError),
-    /// A party has voted, proposed or given up, in an epoch's engine and its slots.
+    /// A party has voted, proposed or given up a view. The epoch's own slots are used.
     Act(EpochId, Act),
-    /// A partial has left, for whomever.
+    /// A partial has left, to any recipient.
     Released(EpochId, Path, Slot),
-    /// An output has left, for whomever.
+    /// An output has left, to any recipient.
     Shown(EpochId, Slot),
 }
 

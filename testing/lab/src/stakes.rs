@@ -1,11 +1,11 @@
 //! Stake tables: CSV with a column `stake` of whole numbers.
 //!
-//! Other columns, such as `address`, play no role. Lines that begin with `#` say where the numbers come
-//! from; a byte order mark, as spreadsheets write it, is skipped. The file `-` is stdin. Everything that is wrong with a table
-//! is found here and named with file, line and value, so that nothing behind this module has to ask
-//! again: a [`StakeTable`] has at least two holders with stake, and its order is the file's.
+//! Other columns, such as `address`, are ignored. Lines that begin with `#` say where the numbers come
+//! from. A byte order mark, as spreadsheets write it, is skipped. The file `-` is stdin. Every error in
+//! a table is found here and named with file, line and value, so that later code need not check again:
+//! a [`StakeTable`] has at least two holders with stake, and its order is the file's.
 //!
-//! Elsewhere: what a stake is (`weighted_rounding`), who takes part ([`crate::committee`]).
+//! See also `weighted_rounding` (what a stake is) and [`crate::committee`] (the parties).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ const STDIN_NAME: &str = "stdin";
 /// enough that a wrong path cannot eat the memory.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The stakes of a file, in its order.
+/// The stakes of a file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StakeTable {
     name: String,
@@ -40,7 +40,7 @@ pub enum StakesError {
     Read {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// More bytes than any table has.
@@ -49,14 +49,14 @@ pub enum StakesError {
         /// The file.
         name: String,
     },
-    /// The first line that is no comment is no header with one column `stake`.
+    /// The first line that is not a comment is not a header with one column `stake`.
     #[error("{name}:{line}: expected a header with one column `stake`, got `{got}`")]
     Header {
         /// The table.
         name: String,
-        /// One-based line.
+        /// Line number, counted from one.
         line: u64,
-        /// What stands there.
+        /// The text of the line.
         got: String,
     },
     /// A line is not one whole number.
@@ -64,35 +64,35 @@ pub enum StakesError {
     Entry {
         /// The table.
         name: String,
-        /// One-based line.
+        /// Line number, counted from one.
         line: u64,
-        /// What stands there.
+        /// The text of the entry.
         got: String,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// No entry at all.
+    /// The table has no entry.
     #[error("{name}: no stakes in the table")]
     Empty {
         /// The table.
         name: String,
     },
-    /// Nobody has stake.
+    /// No entry has stake.
     #[error("{name}: all {entries} stakes are 0")]
     AllZero {
         /// The table.
         name: String,
-        /// How many entries there are.
+        /// Number of entries.
         entries: usize,
     },
-    /// Nothing to share.
+    /// One holder has all the stake, so there is nobody to share a secret with.
     #[error(
         "{name}:{line}: the holder of {stake} has all the stake, there is nobody to share a secret with"
     )]
     OneHolder {
         /// The table.
         name: String,
-        /// One-based line.
+        /// Line number, counted from one.
         line: u64,
         /// The holder's stake.
         stake: u64,
@@ -103,7 +103,7 @@ impl StakeTable {
     /// The stakes of Aptos mainnet's 129 validators, as shipped with the command.
     ///
     /// # Errors
-    /// None in a released binary: the table is part of it and a test reads it.
+    /// None in a released binary: the table is part of it, and a test reads it.
     pub fn embedded() -> Result<Self, StakesError> {
         Self::parse(EMBEDDED_NAME, EMBEDDED)
     }
@@ -133,10 +133,10 @@ impl StakeTable {
         Self::parse(name, &text)
     }
 
-    /// Reads a table from its text; `name` stands in the errors.
+    /// Reads a table from its text. `name` is used in errors.
     ///
     /// # Errors
-    /// Every variant of [`StakesError`] but those of reading the file.
+    /// Every variant of [`StakesError`] except those of reading the file.
     pub fn parse(name: &str, text: &str) -> Result<Self, StakesError> {
         let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
         let mut records = lines
@@ -163,31 +163,31 @@ impl StakeTable {
         }
     }
 
-    /// What the table is called in messages: its file.
+    /// The name of the table in messages: its file.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many entries it has, zeros included.
+    /// Number of entries, zeros included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.stakes.len()
     }
 
-    /// Never: an empty table is refused.
+    /// Always false: an empty table is refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stakes.is_empty()
     }
 
-    /// All stakes, in the file's order.
+    /// All stakes, in the order of the file.
     #[must_use]
     pub fn stakes(&self) -> Vec<Stake> {
         self.stakes.iter().map(|&stake| Stake::new(stake.into())).collect()
     }
 
-    /// The `count` largest stakes, largest first; `None` if the table has fewer with stake.
+    /// The `count` largest stakes, largest first. `None` if fewer entries have stake.
     #[must_use]
     pub fn largest(&self, count: usize) -> Option<Vec<Stake>> {
         let mut sorted: Vec<u64> = self.stakes.iter().copied().filter(|&stake| stake > 0).collect();
@@ -196,7 +196,7 @@ impl StakeTable {
         Some(largest.iter().map(|&stake| Stake::new(stake.into())).collect())
     }
 
-    /// How many entries have stake.
+    /// Number of entries with stake.
     #[must_use]
     pub fn holders(&self) -> usize {
         self.stakes.iter().filter(|&&stake| stake > 0).count()

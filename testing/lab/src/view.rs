@@ -1,4 +1,4 @@
-//! Secrecy: what the adversary could compute, against what is final.
+//! Secrecy: compares what the adversary could compute with what is final.
 //!
 //! The adversary holds the shares of all faulty parties and every partial and output that an honest
 //! party has sent to anybody. It can compute a slot's value once these hold, on one path, the shares that
@@ -6,13 +6,13 @@
 //! stake has prefinalized one value in one view, counting a faulty party as having done so.
 //!
 //! In Jolteon a party prefinalizes a block of round `r` when the promise behind its order vote is
-//! durable: from then on it supports no chain without the block. A round is final as well once a
-//! quorum votes for a child in the next round (the two-chain rule); and with a round everything before
-//! it is final, skipped or not. Votes count when they leave, promises when they are written, partials
-//! when they leave; all this is read off records and messages, nothing off a beacon.
+//! durable: from then on it supports no chain without the block. A round is also final once a quorum
+//! votes for a child in the next round (the two-chain rule). With a round everything before it is
+//! final, skipped or not. Votes and partials count when they leave, promises when they are written. All
+//! this is taken from records and messages, and nothing from a beacon.
 //!
-//! That a quorum of one round is for one block is agreement, checked apart from this. Elsewhere: who
-//! counts votes ([`super::finality`]); parties that are not Jolteon's (`campaign::account`).
+//! That a quorum of one round is for one block is agreement, which is checked separately. Votes are
+//! counted in [`super::finality`]; other engines than Jolteon are handled in `campaign::account`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

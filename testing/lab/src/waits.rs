@@ -1,8 +1,8 @@
-//! How long values were awaited after finality.
+//! How long parties waited for values after finality.
 //!
-//! A wait is the time between a party's finalization of a slot and its value (Definition 12 of the
-//! paper takes the largest over the parties; like the paper's measurement we keep all of them and
-//! say mean and percentiles).
+//! A wait is the time between a party's finalization of a slot and its value. Definition 12 of the
+//! paper takes the largest over the parties. Like the paper's measurement we keep all of them and
+//! report mean and percentiles.
 
 use std::time::Duration;
 
@@ -14,33 +14,33 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// How many there are.
+    /// Number of waits.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Their mean; `None` if there are none.
+    /// The mean; `None` if there are no waits.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
         let count = u32::try_from(self.sorted.len()).ok().filter(|&count| count > 0)?;
         Some(self.sorted.iter().sum::<Duration>() / count)
     }
 
-    /// The nearest-rank percentile: the least wait that `percent` of a hundred do not exceed.
+    /// The nearest-rank percentile: the least wait that this percentage of the waits does not exceed.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> Option<Duration> {
         let rank = (self.sorted.len() * percent).div_ceil(100).max(1);
         self.sorted.get(rank - 1).copied()
     }
 
-    /// The longest; `None` if there are none.
+    /// The longest wait; `None` if there are none.
     #[must_use]
     pub fn longest(&self) -> Option<Duration> {
         self.sorted.last().copied()
     }
 
-    /// Points of the cumulative distribution, in milliseconds and percent; a line needs no more than
+    /// Points of the cumulative distribution, in milliseconds and percent. A line needs no more than
     /// these, however many waits there are.
     pub fn quantiles(&self) -> impl Iterator<Item = (f64, f64)> {
         const POINTS: u16 = 400;
@@ -52,7 +52,7 @@ impl Waits {
         (0..=POINTS).filter_map(point)
     }
 
-    /// Mean, median, 90th and 99th percentile as the cells of a table, in milliseconds.
+    /// Mean, median, 90th and 99th percentile as cells of a table, in milliseconds.
     #[must_use]
     pub fn cells(&self) -> [String; 4] {
         [self.mean(), self.percentile(50), self.percentile(90), self.percentile(99)]
@@ -68,7 +68,7 @@ impl FromIterator<Duration> for Waits {
     }
 }
 
-/// A duration as milliseconds with one digit behind the point.
+/// A duration in milliseconds with one decimal.
 #[must_use]
 pub fn milliseconds(span: Duration) -> String {
     format!("{:.1}", span.as_secs_f64() * 1e3)

@@ -1,8 +1,8 @@
-//! Checkers: what must hold of the notes of a run, whatever the protocol.
+//! Checkers: properties of the notes of a run that must hold whatever the protocol is.
 //!
-//! Each takes notes (leave out those of Byzantine seats) and a function that says what a note means
-//! for this property, `None` if nothing. The first violation comes back as an error that names the
-//! seats and the times.
+//! Each checker takes notes (leave out those of Byzantine seats) and a function that gives the meaning
+//! of a note for this property, `None` if there is none. The first violation is returned as an error
+//! that names the seats and the times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -20,19 +20,19 @@ use crate::simulation::Note;
      {second} has {second_value:?} at {second_at:?}"
 )]
 pub struct Disagreement<K: Debug, V: Debug> {
-    /// What they disagree on.
+    /// The key that they disagree on.
     pub key: K,
-    /// Who noted it first.
+    /// The seat that noted it first.
     pub first: Seat,
-    /// When, since the start.
+    /// When it noted it, since the start.
     pub first_at: Duration,
-    /// Its value.
+    /// The value of the first seat.
     pub first_value: V,
-    /// Who contradicts; the same seat, if it changed its mind.
+    /// The seat that contradicts. It is the same seat if that changed its mind.
     pub second: Seat,
-    /// When, since the start.
+    /// When it noted it, since the start.
     pub second_at: Duration,
-    /// Its value.
+    /// The value of the second seat.
     pub second_value: V,
 }
 
@@ -42,44 +42,44 @@ pub struct Disagreement<K: Debug, V: Debug> {
     "orders diverge at position {position}: {first} has {first_item:?}, {second} has {second_item:?}"
 )]
 pub struct Divergence<T: Debug> {
-    /// Where, from zero.
+    /// The position, counted from zero.
     pub position: usize,
-    /// One seat.
+    /// The first seat.
     pub first: Seat,
-    /// Its item.
+    /// The item of the first seat.
     pub first_item: T,
     /// The other seat.
     pub second: Seat,
-    /// Its item.
+    /// The item of the other seat.
     pub second_item: T,
 }
 
-/// Something happened that must not.
+/// Something happened that must not happen.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{seat} at {at:?}: {event}")]
 pub struct Unwanted {
-    /// Where.
+    /// The seat.
     pub seat: Seat,
     /// When, since the start.
     pub at: Duration,
-    /// What, as it prints.
+    /// The event, as it prints.
     pub event: String,
 }
 
-/// Something did not happen that must.
+/// Something did not happen that must happen.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{seat} has nothing for {key:?}")]
 pub struct Absent<K: Debug> {
-    /// Where.
+    /// The seat.
     pub seat: Seat,
-    /// What for.
+    /// The key that has no note.
     pub key: K,
 }
 
-/// Every seat that has a value for a key has the same value, once and for all. Gives these values.
+/// Checks that all seats with a value for a key have the same value, and never change it. Returns the values.
 ///
 /// # Errors
-/// [`Disagreement`] on the first note that contradicts an earlier one.
+/// [`Disagreement`] with the first note that contradicts an earlier one.
 pub fn agreement<'a, E: 'a, K: Ord + Debug, V: PartialEq + Debug>(
     notes: impl IntoIterator<Item = &'a Note<E>>,
     mut claim: impl FnMut(&'a E) -> Option<(K, V)>,
@@ -105,11 +105,11 @@ pub fn agreement<'a, E: 'a, K: Ord + Debug, V: PartialEq + Debug>(
     Ok(values.into_iter().map(|(key, (_, value))| (key, value)).collect())
 }
 
-/// Every seat's sequence of items is a prefix of the longest one, which is given. A seat that
-/// replays items after a restart has to be left out or to note them once.
+/// Checks that every seat's sequence of items is a prefix of the longest one, and returns that one. A
+/// seat that replays items after a restart must be left out, or must note them once.
 ///
 /// # Errors
-/// [`Divergence`] at the first position that differs.
+/// [`Divergence`] with the first position that differs.
 pub fn total_order<'a, E: 'a, T: PartialEq + Clone + Debug>(
     notes: impl IntoIterator<Item = &'a Note<E>>,
     mut item: impl FnMut(&'a E) -> Option<T>,
@@ -138,10 +138,10 @@ pub fn total_order<'a, E: 'a, T: PartialEq + Clone + Debug>(
     Ok(longest.into_iter().map(|(_, item)| item).collect())
 }
 
-/// No note is of this kind.
+/// Checks that no note is of this kind.
 ///
 /// # Errors
-/// [`Unwanted`] with the first that is.
+/// [`Unwanted`] with the first note that is.
 pub fn never<'a, E: Debug + 'a>(
     notes: impl IntoIterator<Item = &'a Note<E>>,
     mut unwanted: impl FnMut(&'a Note<E>) -> bool,
@@ -155,10 +155,10 @@ pub fn never<'a, E: Debug + 'a>(
     }
 }
 
-/// Each of these seats has a note for each of these keys.
+/// Checks that each of these seats has a note for each of these keys.
 ///
 /// # Errors
-/// [`Absent`] with the first seat that lacks one.
+/// [`Absent`] with the first seat that lacks one, and the key.
 pub fn everywhere<'a, E: 'a, K: Ord + Clone + Debug>(
     notes: impl IntoIterator<Item = &'a Note<E>>,
     seats: impl IntoIterator<Item = Seat>,

@@ -1,4 +1,4 @@
-//! All of a simulation's randomness: one ChaCha20 stream, drawn in the order of events.
+//! All randomness of a simulation: one ChaCha20 stream, drawn in the order of events.
 
 use std::time::Duration;
 
@@ -21,27 +21,27 @@ impl Chance {
     /// Probability one.
     pub const ALWAYS: Self = Self { per_million: MILLION };
 
-    /// `count` in a million; more than a million is certainty.
+    /// `count` in a million. More than a million is certainty.
     #[must_use]
     pub fn per_million(count: u32) -> Self {
         Self { per_million: count.min(MILLION) }
     }
 
-    /// `percent` in a hundred; more than a hundred is certainty.
+    /// `percent` in a hundred. More than a hundred is certainty.
     #[must_use]
     pub fn percent(percent: u32) -> Self {
         Self::per_million(percent.saturating_mul(10_000))
     }
 }
 
-/// The seeded generator of one simulation. Rules share it, so that they replay as well.
+/// The seeded generator of one simulation. Rules use it too, so that they can be replayed.
 #[derive(Debug)]
 pub struct Dice {
     rng: ChaCha20Rng,
 }
 
 impl Dice {
-    /// The stream of `seed`.
+    /// The generator with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { rng: ChaCha20Rng::seed_from_u64(seed) }
@@ -64,12 +64,12 @@ impl Dice {
         Duration::from_nanos(self.between(nanos(low), nanos(high)))
     }
 
-    /// Whether something of this chance happens now.
+    /// Whether something with this probability happens now.
     pub fn happens(&mut self, chance: Chance) -> bool {
         self.below(u64::from(MILLION)) < u64::from(chance.per_million)
     }
 
-    /// Fisher and Yates.
+    /// Shuffles with the algorithm of Fisher and Yates.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let bound = u64::try_from(last).unwrap_or(u64::MAX).saturating_add(1);

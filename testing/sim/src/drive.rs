@@ -1,4 +1,4 @@
-//! What each event does: envelopes arrive, steps begin and end, jobs end, seats crash and boot.
+//! The handling of events: envelopes arrive, steps begin and end, jobs end, seats crash and boot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
 use crate::time::{Leap, instant, nanos, since_start};
 
-/// All that one step sends to one seat. Shared by the recipients of a broadcast.
+/// Everything that one step sends to one seat. The recipients of a broadcast share it.
 pub(crate) struct Envelope<M> {
     from: Seat,
     messages: Vec<M>,
 }
 
-/// Kept small, for the heap moves it around.
+/// Kept small, because the heap moves it around.
 pub(crate) enum Event<H: Host> {
     Deliver { to: Seat, envelope: Arc<Envelope<H::Message>> },
     StepEnd { seat: Seat, life: u32 },
@@ -33,7 +33,7 @@ pub(crate) enum Event<H: Host> {
 }
 
 impl<H: Host> Event<H> {
-    /// Kind and seats as one word.
+    /// The kind and the seats, as one word.
     pub(crate) fn trace(&self) -> u64 {
         let (kind, seat, other) = match self {
             Self::Deliver { to, envelope } => (0, to, envelope.from.get()),
@@ -211,7 +211,7 @@ impl<H: Host> Simulation<H> {
         self.arm(seat);
     }
 
-    /// Carries out those effects of the current step that count by `until`.
+    /// Carries out the effects of the current step that count by `until`.
     fn finish(&mut self, seat: Seat, until: u64) {
         let Some(station) = self.stations.get_mut(seat.index()) else { return };
         if station.pending.is_empty() {

@@ -1,4 +1,4 @@
-//! How far apart places are: measured round trips between the regions of a table.
+//! Distances between places: measured round trips between the regions of a table.
 //!
 //! A line of the table is one direction of one pair, `from,to,p50_ms,p90_ms`: the median and the
 //! 90th percentile of round trips measured at `from` against `to`. A round trip has no direction,
@@ -8,7 +8,7 @@
 //!
 //! The embedded table is `data/rtt/aws.csv`, 33 regions, whose head names its origin.
 //!
-//! Elsewhere: who sits where (`placement`), how a delay is drawn from a round trip (`network`).
+//! Placing seats is in `placement`; drawing a delay from a round trip is in `network`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use thiserror::Error;
 
 const AWS: &str = include_str!("../../../data/rtt/aws.csv");
 const HEADER: &str = "from,to,p50_ms,p90_ms";
-/// No measured round trip on Earth takes longer; more is a wrong unit.
+/// Largest round trip in a table. None on Earth takes longer, so more means a wrong unit.
 const LONGEST_MS: u64 = 60_000;
 
 /// A table of regions and the round trips between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geography {
     names: Vec<String>,
-    /// Row by row, one entry for each ordered pair.
+    /// One entry for each ordered pair, row by row.
     trips: Vec<RoundTrip>,
 }
 
@@ -32,12 +32,12 @@ pub struct Geography {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Region(usize);
 
-/// What was measured for one pair of regions.
+/// The measured round trip of one pair of regions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Half of the round trips take at most this long.
+    /// The median: half of the round trips take at most this long.
     pub p50: Duration,
-    /// Nine in ten take at most this long.
+    /// The 90th percentile: nine in ten take at most this long.
     pub p90: Duration,
 }
 
@@ -45,71 +45,71 @@ pub struct RoundTrip {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown region `{name}`; known are {}", known.join(", "))]
 pub struct UnknownRegion {
-    /// What was asked for.
+    /// The name that was asked for.
     pub name: String,
-    /// What there is, sorted.
+    /// All names, sorted.
     pub known: Vec<String>,
 }
 
-/// Why a text is not a table of round trips. Lines count from 1.
+/// Why a text is not a table of round trips. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TableError {
-    /// Neither comments nor data make a table.
+    /// There is nothing but comments.
     #[error("no round trip in the table")]
     Empty,
-    /// The columns have to be named, so that nobody swaps them.
+    /// The header does not name the columns as expected. It must, so that nobody swaps them.
     #[error("line {line}: expected the header `{HEADER}`, got `{got}`")]
     Header {
-        /// Where.
+        /// The line.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         got: String,
     },
-    /// A line is not one of four fields.
+    /// A line does not have four fields.
     #[error("line {line}: expected 4 fields, got {got}")]
     Fields {
-        /// Where.
+        /// The line.
         line: usize,
-        /// How many fields it has.
+        /// Number of fields.
         got: usize,
     },
-    /// A field that has to be a number of milliseconds is none.
+    /// A field is not a valid number of milliseconds.
     #[error(
         "line {line}: `{value}` is not a number of milliseconds from 0 to {LONGEST_MS} with at \
          most 6 decimals"
     )]
     Number {
-        /// Where.
+        /// The line.
         line: usize,
-        /// What stands there.
+        /// The text of the field.
         value: String,
     },
-    /// A 90th percentile below the median.
+    /// The 90th percentile is below the median.
     #[error("line {line}: p90 {p90:?} is less than p50 {p50:?}")]
     Order {
-        /// Where.
+        /// The line.
         line: usize,
-        /// The median given.
+        /// The median in the line.
         p50: Duration,
-        /// The 90th percentile given.
+        /// The 90th percentile in the line.
         p90: Duration,
     },
-    /// Two lines for one direction.
+    /// There are two lines for one direction.
     #[error("line {line}: {from} to {to} was given before")]
     Twice {
-        /// The second one.
+        /// The second of the two lines.
         line: usize,
-        /// Measured at.
+        /// The region where it was measured.
         from: String,
-        /// Measured against.
+        /// The region that it was measured against.
         to: String,
     },
-    /// A pair without a line in either direction.
+    /// A pair has no line in either direction.
     #[error("no line for {from} and {to}, in either direction")]
     Missing {
         /// One region.
         from: String,
-        /// The other, or the same.
+        /// The other region, or the same.
         to: String,
     },
 }
@@ -118,7 +118,7 @@ impl Geography {
     /// The embedded table of 33 AWS regions.
     ///
     /// # Errors
-    /// None as built: the tests parse this very table.
+    /// None in a built crate: the tests parse this table.
     pub fn aws() -> Result<Self, TableError> {
         Self::parse(AWS)
     }
@@ -154,7 +154,7 @@ impl Geography {
         if names.is_empty() {
             return Err(TableError::Empty);
         }
-        // Grows with the lines given, for the first pair that is missing ends it.
+        // It grows with the lines that are given, because the first missing pair ends the loop.
         let mut trips = Vec::new();
         for &from in &names {
             for &to in &names {
@@ -177,10 +177,10 @@ impl Geography {
         self.names.iter().map(String::as_str)
     }
 
-    /// The region of this name.
+    /// The region with this name.
     ///
     /// # Errors
-    /// [`UnknownRegion`] lists the names that there are.
+    /// [`UnknownRegion`] lists the known names.
     pub fn region(&self, name: &str) -> Result<Region, UnknownRegion> {
         self.names
             .binary_search_by(|known| known.as_str().cmp(name))

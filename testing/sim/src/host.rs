@@ -1,4 +1,4 @@
-//! What a user of the simulator writes: which machines run, what their outputs do, what work costs.
+//! The part that a user of the simulator writes: which machines run, what their outputs do, what work costs.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use protocol::{Instant, Machine, Recipient};
 
 use crate::time::{instant, nanos};
 
-/// Where one machine runs. Mostly seat `i` is party `i` of a committee, but a twin, two machines
-/// with one key, takes two seats, and an observer without a key takes one.
+/// The place where one machine runs. Mostly seat `i` is party `i` of a committee. A twin (two machines
+/// with one key) takes two seats, and an observer without a key takes one.
 ///
 /// ```compile_fail,E0277
 /// let seat: sim::Seat = 3_u32.into();
@@ -51,26 +51,26 @@ pub type RecordOf<H> = <<H as Host>::Machine as Machine>::Record;
 /// The effects of a host's machines.
 pub type EffectOf<H> = <<H as Host>::Machine as Machine>::Effect;
 
-/// The driver's part that the simulator cannot know.
+/// The user's part of a simulation.
 ///
-/// One host serves all seats, so it is also the place for a memo: a job that 129 seats run on equal
-/// data is computed once and charged 129 times. What a host returns must depend on its arguments
-/// and on earlier calls alone, else the run cannot be replayed.
+/// One host serves all seats, so it can also remember results: a job that 129 seats run on equal data
+/// is computed once and charged 129 times. The results of a host must depend only on its arguments and
+/// on earlier calls, or the run cannot be replayed.
 pub trait Host {
-    /// What runs in a seat. Honest and Byzantine machines of different code are an enum here.
+    /// The machine in a seat. For honest and Byzantine machines of different code, use an enum.
     type Machine: Machine;
-    /// What travels. Cloned when a step mixes broadcasts with direct messages and when a rule looks
-    /// at them, so make it cheap to clone (an `Arc`) if it is large.
+    /// The messages. They are cloned when a step mixes broadcasts with direct messages, and when a rule
+    /// looks at them. So a large one should be cheap to clone (an `Arc`).
     type Message: Clone;
-    /// Work that leaves the machine.
+    /// The work that leaves a machine.
     type Job;
-    /// What a job returns with.
+    /// The result of a job.
     type Verdict;
-    /// What checkers and statistics read.
+    /// The events that checkers and statistics read.
     type Event;
 
-    /// A machine for this seat, at the first start and after every crash. `records` is what its
-    /// disk holds, oldest first.
+    /// Makes the machine of a seat, at the first start and after every crash. `records` is the content
+    /// of its disk, oldest first.
     fn boot(&mut self, seat: Seat, records: &[RecordOf<Self>]) -> Self::Machine;
 
     /// The first input after `boot`, if the machine wants one.
@@ -78,8 +78,8 @@ pub trait Host {
         None
     }
 
-    /// A message arrives at a seat that is up. For hosts that measure links; before
-    /// [`received`](Self::received).
+    /// Called when a message arrives at a seat that is up, before [`received`](Self::received). For
+    /// hosts that measure links.
     fn arrives(&mut self, _now: Instant, _at: Seat, _from: Seat, _message: &Self::Message) {}
 
     /// The input for a message that arrived at seat `at`.
@@ -91,23 +91,23 @@ pub trait Host {
     /// The input for a deadline that passed at seat `at`.
     fn tick(&mut self, at: Seat) -> InputOf<Self>;
 
-    /// What taking this input costs on lane 0: decoding, hashing, looking up.
+    /// The cost of taking this input on lane 0: decoding, hashing, looking up.
     fn input_cost(&mut self, _seat: Seat, _input: &InputOf<Self>) -> Duration {
         Duration::ZERO
     }
 
-    /// A record is about to be written to the seat's disk: what that costs, and what checkers are told.
-    /// A crash behind it finds both done.
+    /// Called before a record is written to the seat's disk. Charges the cost and notes it for
+    /// checkers. After a crash behind it, both have happened.
     fn writes(&mut self, _record: &RecordOf<Self>, _step: &mut Step<'_, Self>) {}
 
-    /// Carries one effect out on `step`, in any number of parts, also none.
+    /// Carries out one effect on `step`, in any number of parts or none.
     fn carry_out(&mut self, effect: EffectOf<Self>, step: &mut Step<'_, Self>);
 
-    /// Does a job, at once in real time, and says how long it takes in virtual time.
+    /// Does a job, at once in real time, and returns how long it takes in virtual time.
     fn run(&mut self, seat: Seat, job: Self::Job) -> (Self::Verdict, Duration);
 }
 
-/// One effect of a step and when it counts if the step is cut short.
+/// One effect of a step, with the time from which it counts if the step is cut short.
 pub(crate) struct Timed<H: Host + ?Sized> {
     pub(crate) at: u64,
     pub(crate) effect: Effect<H>,
@@ -120,7 +120,7 @@ pub(crate) enum Effect<H: Host + ?Sized> {
     Note(H::Event),
 }
 
-/// One `handle` and what follows from it, in order.
+/// One `handle` and its outputs, in order.
 pub struct Step<'a, H: Host + ?Sized> {
     seat: Seat,
     start: u64,
@@ -137,30 +137,30 @@ impl<'a, H: Host + ?Sized> Step<'a, H> {
         self.spent
     }
 
-    /// Whose step it is.
+    /// The seat whose step it is.
     #[must_use]
     pub const fn seat(&self) -> Seat {
         self.seat
     }
 
-    /// When the effects from here on count: the start of the step plus what was spent since.
+    /// The time from which further effects count: the start of the step plus what was spent since.
     #[must_use]
     pub const fn now(&self) -> Instant {
         instant(self.start.saturating_add(self.spent))
     }
 
-    /// Occupies lane 0 for so long, before the effects that follow.
+    /// Occupies lane 0 for this time, before the effects that follow.
     pub fn spend(&mut self, cost: Duration) {
         self.spent = self.spent.saturating_add(nanos(cost));
     }
 
-    /// Writes a record to the seat's disk; from here on a crash cannot lose it.
+    /// Writes a record to the seat's disk. From then on a crash cannot lose it.
     pub(crate) fn persist(&mut self, record: RecordOf<H>) {
         self.push(Effect::Persist(record));
     }
 
-    /// Sends a message; to everybody is to every seat but the sender, and to the sender itself is legal
-    /// and costs no delay. It leaves when the step ends, together with the step's other messages.
+    /// Sends a message. A message to all goes to every seat but the sender. A message to the sender
+    /// itself is allowed and has no delay. Messages leave when the step ends, together.
     pub fn send(&mut self, to: Recipient<Seat>, message: H::Message) {
         self.push(Effect::Send(to, message));
     }
@@ -170,7 +170,7 @@ impl<'a, H: Host + ?Sized> Step<'a, H> {
         self.push(Effect::Run(job));
     }
 
-    /// Tells the checkers.
+    /// Notes an event for the checkers.
     pub fn note(&mut self, event: H::Event) {
         self.push(Effect::Note(event));
     }

@@ -1,8 +1,8 @@
 //! A seeded discrete-event simulator for machines.
 //!
-//! Time is virtual: an event at nanosecond 7 happens before one at nanosecond 8, two events of one
-//! nanosecond happen in the order in which they were scheduled, and nothing else decides. So a run
-//! is a function of the host, the set-up and the seed, and whoever prints the seed can replay it.
+//! Time is virtual: an event at nanosecond 7 happens before one at nanosecond 8. Two events of one
+//! nanosecond happen in the order in which they were scheduled. Nothing else decides the order, so a
+//! run is a function of the host, the set-up and the seed. With the printed seed anybody can replay it.
 //!
 //! ```text
 //!            inbox        Machine::handle      effects, in order
@@ -12,20 +12,21 @@
 //!     └──── loss · partition · delay ◀── rules ◀─────┘
 //! ```
 //!
-//! - A **seat** is where one machine runs. Mostly seat `i` is party `i`; a twin, two machines with
-//!   one key, takes two seats.
-//! - A **step** is one `handle` and the `poll`s after it. It occupies lane 0 for what the [`Host`]
-//!   says it costs; its effects count when it ends. Everything that one step sends to one seat
+//! - A **seat** is where one machine runs. Mostly seat `i` is party `i`. A twin, which is two machines
+//!   with one key, takes two seats.
+//! - A **step** is one `handle` and the `poll`s after it. It occupies lane 0 for the time that the
+//!   [`Host`] charges, and its effects count when it ends. Everything that one step sends to one seat
 //!   travels in one envelope, in order.
-//! - A **job** runs on any free lane, lane 0 last, and its verdict is an input when it ends.
-//! - A **crash** forgets machine, inbox and jobs. Of the step that it interrupts, the prefix that
-//!   was already paid for has happened, so a record after the send that needs it is found out.
+//! - A **job** runs on any free lane, lane 0 last. Its verdict is an input when it ends.
+//! - A **crash** drops machine, inbox and jobs. Of the step that it interrupts, the part that was
+//!   already paid for has happened. So a machine that writes a record after the send that needs it is
+//!   found out.
 //! - A **rule** stands between a Byzantine seat and the network and rewrites what leaves.
 //!
 //! Every scheduling number is a `u64` of nanoseconds; there are no floats. A seat's clock runs as fast
 //! as virtual time and may be set ([`Simulation::leap`]). Not modelled: bandwidth, preemption of a
-//! running job, clocks that drift. Elsewhere: what the machines do (`beacon`, `jolteon`), what crypto
-//! costs (`node` measures it and tells through its [`Host`]).
+//! running job, clocks that drift. What the machines do is in `beacon` and `jolteon`. The costs of
+//! cryptography are measured by `node`, which gives them through its [`Host`].
 #![forbid(unsafe_code)]
 
 pub mod check;

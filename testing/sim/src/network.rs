@@ -1,4 +1,4 @@
-//! When a message arrives, if at all: delay, jitter, loss, partitions.
+//! When a message arrives, and whether it does: delay, jitter, loss, partitions.
 //!
 //! Half of a round trip is the one-way delay `d`, with `d50` and `d90` from the table's median and
 //! 90th percentile. An envelope's delay is drawn from one of these, by [`Jitter`]:
@@ -9,15 +9,15 @@
 //! | `Percent` | uniform on `d50 ± p %`; 5 % is the default                                        |
 //! | `Tail`    | quantiles joined by lines: 0 at `d50 − s/4`, 1/2 at `d50`, 9/10 at `d90`, 1 at `d90 + s`, where `s = d90 − d50` |
 //!
-//! `Tail` has the measured median and 90th percentile; its ends are our choice, since the table says
-//! nothing about them. It draws anew for every envelope, while the table's spread was collected over
-//! days, so `Tail` is the pessimistic model. Between two seats in one region both are those of the
-//! table's line for that region, a few milliseconds; a seat reaches itself at once.
+//! `Tail` has the measured median and 90th percentile. Its ends are our choice, because the table says
+//! nothing about them. It draws again for every envelope, while the table's spread was collected over
+//! days, so `Tail` is the pessimistic model. Between two seats in one region both values are those of
+//! the table's line for that region, a few milliseconds. A seat reaches itself at once.
 //!
 //! Delays of one link are independent, so envelopes overtake each other, unless
-//! [`in_order`](Network::in_order) asks for what a TCP or QUIC stream does.
+//! [`in_order`](Network::in_order) asks for the behaviour of a TCP or QUIC stream.
 //!
-//! Elsewhere: faults of one seat (`rule`), and of its machine (`Simulation::crash`).
+//! Faults of one seat are in `rule`, and crashes in `Simulation::crash`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,12 +27,12 @@ use crate::host::Seat;
 use crate::placement::Placement;
 use crate::time::{Window, instant, nanos, since_start};
 
-/// How delays scatter; the head of this file defines the distributions.
+/// How delays scatter. The documentation of this module defines the distributions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
     /// None: the median, always.
     None,
-    /// Uniform within so many percent of the median; more than a hundred counts as a hundred.
+    /// Uniform within this percentage of the median. More than a hundred counts as a hundred.
     Percent(u8),
     /// Through the measured median and 90th percentile.
     Tail,
@@ -44,33 +44,33 @@ impl Default for Jitter {
     }
 }
 
-/// Envelopes sent in the window are lost with this chance, each on its own.
+/// Envelopes sent in the window are lost with this probability, each independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// When.
+    /// The time in which envelopes are lost.
     pub window: Window,
-    /// How often.
+    /// The probability of a loss.
     pub chance: Chance,
 }
 
-/// What a partition does to an envelope sent across it. One that is under way when the partition
-/// begins still arrives.
+/// What a partition does to an envelope sent across it. An envelope that is under way when the
+/// partition begins still arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// Never arrives.
+    /// The envelope never arrives.
     Dropped,
-    /// Leaves when the partition heals, as in the partially synchronous model.
+    /// The envelope leaves when the partition heals, as in the partially synchronous model.
     Held,
 }
 
-/// For a while, seats reach only seats of their own group.
+/// A time in which seats reach only seats of their own group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// When.
+    /// The time of the partition.
     pub window: Window,
-    /// The groups. Seats that are in none of them form one more.
+    /// The groups. All seats that are in none of them form one more group.
     pub groups: Vec<BTreeSet<Seat>>,
-    /// What happens across.
+    /// What happens to envelopes across groups.
     pub blocked: Blocked,
 }
 
@@ -101,13 +101,13 @@ enum Delays {
     Placed { placement: Placement, jitter: Jitter },
 }
 
-/// Rows by sender, columns by receiver, as far as they were needed.
+/// Rows by sender, columns by receiver, extended as needed.
 #[derive(Clone, Debug, Default)]
 struct Arrivals {
     last: Vec<Vec<u64>>,
 }
 
-/// What becomes of an envelope.
+/// What happens to an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives { at: u64, held: bool },
@@ -116,19 +116,20 @@ pub(crate) enum Fate {
 }
 
 impl Network {
-    /// Every envelope takes exactly `delay`: for counting message delays.
+    /// A network in which every envelope takes exactly `delay`, for counting message delays.
     #[must_use]
     pub fn constant(delay: Duration) -> Self {
         Self::over(Delays::Constant(nanos(delay)))
     }
 
-    /// Every envelope takes its own time between the two: for messages that overtake each other.
+    /// A network in which every envelope takes its own time between the two, so that messages overtake
+    /// each other.
     #[must_use]
     pub fn uniform(least: Duration, most: Duration) -> Self {
         Self::over(Delays::Uniform { least: nanos(least), most: nanos(most) })
     }
 
-    /// Delays by where the seats are.
+    /// A network whose delays follow from where the seats are.
     #[must_use]
     pub fn placed(placement: Placement, jitter: Jitter) -> Self {
         Self::over(Delays::Placed { placement, jitter })
@@ -138,28 +139,28 @@ impl Network {
         Self { delays, losses: Vec::new(), partitions: Vec::new(), arrivals: None }
     }
 
-    /// Loses envelopes, in addition to what was set before.
+    /// Adds a loss to those that were set before.
     #[must_use]
     pub fn with_loss(mut self, loss: Loss) -> Self {
         self.losses.push(loss);
         self
     }
 
-    /// Parts the seats, in addition to what was set before.
+    /// Adds a partition to those that were set before.
     #[must_use]
     pub fn with_partition(mut self, partition: Partition) -> Self {
         self.partitions.push(partition);
         self
     }
 
-    /// On each link an envelope arrives no earlier than those that were sent before it.
+    /// Keeps the order on each link: an envelope arrives no earlier than those sent before it.
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.arrivals = Some(Arrivals::default());
         self
     }
 
-    /// How many seats have a place, if places matter.
+    /// Number of seats that have a place, if places matter.
     pub(crate) const fn places(&self) -> Option<usize> {
         match &self.delays {
             Delays::Constant(_) | Delays::Uniform { .. } => None,
@@ -183,10 +184,10 @@ impl Network {
         Fate::Arrives { at, held: departure > sent }
     }
 
-    /// When the last partition in the way is over; `None` if one of them drops.
+    /// When the last partition on the way is over; `None` if one of them drops the envelope.
     fn departure(&self, from: Seat, to: Seat, sent: u64) -> Option<u64> {
         let mut departure = sent;
-        // Healing of one may fall into another; each round leaves at least one behind.
+        // The end of one partition may lie in another. Each round leaves at least one behind.
         while let Some(partition) =
             self.partitions.iter().find(|partition| partition.separates(departure, from, to))
         {
@@ -237,7 +238,7 @@ impl Delays {
     }
 }
 
-/// One draw of [`Jitter::Tail`]: which piece, then uniform inside.
+/// One draw of [`Jitter::Tail`]: first the piece, then uniform inside it.
 fn tail(d50: u64, spread: u64, dice: &mut Dice) -> u64 {
     match dice.below(10) {
         0..=4 => dice.between(d50.saturating_sub(spread / 4), d50),

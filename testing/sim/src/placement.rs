@@ -1,8 +1,8 @@
-//! Who sits where.
+//! Placing seats in regions.
 //!
-//! Regions are a deck of cards. It is shuffled by the seed and dealt; an empty deck is shuffled
-//! again. So `n` seats over `k` regions differ by at most one seat per region, and a region named
-//! twice weighs double. Dealing varies less from seed to seed than independent draws do, and has
+//! Regions are like a deck of cards. It is shuffled by the seed and dealt, and an empty deck is
+//! shuffled again. So `n` seats over `k` regions differ by at most one seat per region, and a region
+//! named twice weighs double. Dealing varies less from seed to seed than independent draws do, and has
 //! the same mean.
 //!
 //! [`GLOBAL`] is the default: all 33 regions, Asia-Pacific twice, and Sydney, Melbourne, São Paulo
@@ -10,7 +10,7 @@
 //! 257 ms at the 90th percentile; the public network that the latency papers measure has its
 //! 90th percentile near 300 ms, and these copies bring it there (161 ms and 301 ms).
 //!
-//! Elsewhere: the round trips themselves (`geography`).
+//! The round trips themselves are in `geography`.
 
 use std::time::Duration;
 
@@ -34,27 +34,27 @@ pub const GLOBAL: [&str; 52] = [
     "sa-east-1", "sa-east-1", "sa-east-1", "us-east-1", "us-east-2", "us-west-1", "us-west-2",
 ];
 
-/// Where Trantor's evaluation ran, 4 or 8 replicas in each.
+/// The regions of Trantor's evaluation, with 4 or 8 replicas in each.
 #[rustfmt::skip]
 pub const TRANTOR: [&str; 8] = [
     "us-east-1", "us-west-1", "ap-northeast-2", "ap-southeast-2", "ca-central-1", "eu-central-1",
     "eu-west-1", "sa-east-1",
 ];
 
-/// Where DISPEL's performance was measured.
+/// The regions in which DISPEL's performance was measured.
 #[rustfmt::skip]
 pub const DISPEL_EUROPE: [&str; 4] = [
     "eu-west-1", "eu-west-2", "eu-west-3", "eu-central-1",
 ];
 
-/// Where DISPEL's application was measured.
+/// The regions in which DISPEL's application was measured.
 #[rustfmt::skip]
 pub const DISPEL_WORLD: [&str; 11] = [
     "eu-west-1", "eu-west-2", "eu-west-3", "eu-central-1", "us-west-1", "ca-central-1", "us-east-1",
     "us-east-2", "us-west-2", "ap-southeast-2", "ap-northeast-1",
 ];
 
-/// The regions nearest to those of Zaptos' evaluation, which ran elsewhere.
+/// The regions nearest to those of Zaptos' evaluation, which used others.
 #[rustfmt::skip]
 pub const ZAPTOS: [&str; 10] = [
     "us-west-2", "us-east-1", "eu-central-1", "eu-south-2", "sa-east-1", "af-south-1",
@@ -74,25 +74,25 @@ pub enum PlacementError {
     /// A region that the table does not have.
     #[error(transparent)]
     Unknown(#[from] UnknownRegion),
-    /// Seats, but nowhere to put them.
+    /// There are seats, but no region to put them in.
     #[error("no region to place {seats} seats in")]
     NoRegion {
-        /// How many seats wait.
+        /// Number of seats to place.
         seats: u32,
     },
 }
 
-/// The median round trips of all pairs of two different seats, summed up.
+/// Statistics of the median round trips of all pairs of two different seats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundTrips {
     sorted: Vec<Duration>,
 }
 
 impl Placement {
-    /// Deals `seats` seats over `regions` by `seed`; see the head of this file.
+    /// Deals `seats` seats over `regions` by `seed`, as described in this module.
     ///
     /// # Errors
-    /// A region that the geography does not know, or no region at all.
+    /// If the geography does not know a region, or there is no region.
     pub fn dealt(
         geography: &Geography,
         seats: u32,
@@ -120,20 +120,20 @@ impl Placement {
     /// Puts seat `i` in the `i`-th of these regions.
     ///
     /// # Errors
-    /// A region that the geography does not know.
+    /// If the geography does not know a region.
     pub fn listed(geography: &Geography, regions: &[&str]) -> Result<Self, PlacementError> {
         let regions =
             regions.iter().map(|name| geography.region(name)).collect::<Result<_, _>>()?;
         Ok(Self { geography: geography.clone(), regions })
     }
 
-    /// How many seats are placed.
+    /// Number of seats that are placed.
     #[must_use]
     pub const fn seats(&self) -> usize {
         self.regions.len()
     }
 
-    /// Where a seat is, if it is placed.
+    /// The region of a seat, if it is placed.
     #[must_use]
     pub fn region(&self, seat: Seat) -> Option<&str> {
         self.regions.get(seat.index()).map(|&region| self.geography.name(region))
@@ -160,14 +160,14 @@ impl Placement {
 }
 
 impl RoundTrips {
-    /// The least value that `percent` of a hundred pairs do not exceed; zero without pairs.
+    /// The least value that this percentage of the pairs does not exceed. Zero if there are no pairs.
     #[must_use]
     pub fn percentile(&self, percent: u8) -> Duration {
         let rank = (self.sorted.len() * usize::from(percent.min(100))).div_ceil(100);
         self.sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     }
 
-    /// The mean over all pairs; zero without pairs.
+    /// The mean over all pairs. Zero if there are no pairs.
     #[must_use]
     pub fn mean(&self) -> Duration {
         let pairs = u32::try_from(self.sorted.len()).unwrap_or(u32::MAX).max(1);

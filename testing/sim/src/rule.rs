@@ -1,7 +1,7 @@
-//! Byzantine seats as rules.
+//! Rules that make seats Byzantine.
 //!
-//! A seat keeps its honest machine; rules stand between it and the network and rewrite what leaves.
-//! Each rule sees one [`Letter`], a message for one recipient, and says what leaves instead:
+//! A seat keeps its honest machine. Rules stand between it and the network and rewrite what leaves.
+//! Each rule sees one [`Letter`], a message for one recipient, and decides what leaves instead:
 //!
 //! | to      | push                                                |
 //! |---------|-----------------------------------------------------|
@@ -10,11 +10,11 @@
 //! | delay   | the letter with a larger `delay`                    |
 //! | repeat  | the letter and a clone                              |
 //! | replace | the letter with another `message` or another `to`   |
-//! | inject  | letters of its own, here or from [`Rule::wake`]     |
+//! | inject  | its own letters, here or from [`Rule::wake`]        |
 //!
-//! Rules of one seat are a chain: what leaves one enters the next. The sender stays what it is, for
-//! links are authenticated. A Byzantine machine of its own code is a host's matter (`Host::Machine`
-//! as an enum); a twin takes two seats.
+//! The rules of one seat form a chain: what leaves one rule enters the next. The sender cannot be
+//! changed, because links are authenticated. For a Byzantine machine with its own code, the host makes
+//! `Host::Machine` an enum. A twin takes two seats.
 
 use std::time::Duration;
 
@@ -27,38 +27,38 @@ use crate::time::Window;
 /// A message on its way to one recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter<M> {
-    /// Whom it is for.
+    /// The recipient.
     pub to: Seat,
-    /// What it says.
+    /// The message.
     pub message: M,
-    /// How long it waits before it leaves.
+    /// How long the letter waits before it leaves.
     pub delay: Duration,
 }
 
-/// What a rule may know: its seat, the time, and randomness that replays.
+/// What a rule may know: its seat, the time, and randomness that can be replayed.
 #[derive(Debug)]
 pub struct Scene<'a> {
     /// The Byzantine seat.
     pub seat: Seat,
-    /// Virtual time.
+    /// The current virtual time.
     pub now: Instant,
-    /// How many seats there are.
+    /// Number of seats.
     pub seats: u32,
-    /// The simulation's dice.
+    /// The simulation's random generator.
     pub dice: &'a mut Dice,
 }
 
-/// How a Byzantine seat deviates.
+/// The behaviour of a Byzantine seat.
 pub trait Rule<M> {
-    /// Pushes onto `leaves` what leaves instead of `letter`.
+    /// Pushes onto `leaves` the letters that leave instead of `letter`.
     fn outgoing(&mut self, scene: &mut Scene<'_>, letter: Letter<M>, leaves: &mut Vec<Letter<M>>);
 
-    /// When to call [`wake`](Self::wake), if ever; asked again after each call of this rule.
+    /// When to call [`wake`](Self::wake), if ever. Called again after each call of this rule.
     fn wake_at(&self) -> Option<Instant> {
         None
     }
 
-    /// Pushes letters that no step of the machine asked for. Has to move `wake_at` on.
+    /// Pushes letters that no step of the machine asked for. It must move `wake_at` on.
     fn wake(&mut self, _scene: &mut Scene<'_>, _leaves: &mut Vec<Letter<M>>) {}
 }
 
@@ -86,12 +86,12 @@ pub fn drop_when<M>(mut which: impl FnMut(&mut Scene<'_>, &Letter<M>) -> bool) -
     })
 }
 
-/// Says nothing at all, like a crash that nobody notices inside.
+/// Drops every letter. The seat does not notice, so it is like a crash that only others see.
 pub fn mute<M>() -> impl Rule<M> {
     drop_when(|_, _| true)
 }
 
-/// Delays the letters that `which` picks by so much more.
+/// Delays the letters that `which` picks by this additional time.
 pub fn delay_when<M>(
     by: Duration,
     mut which: impl FnMut(&mut Scene<'_>, &Letter<M>) -> bool,
@@ -104,7 +104,7 @@ pub fn delay_when<M>(
     })
 }
 
-/// Sends the letters that `which` picks `times` more, each `gap` after the one before.
+/// Sends the letters that `which` picks `times` more times, each `gap` after the one before.
 pub fn repeat_when<M: Clone>(
     times: u32,
     gap: Duration,
@@ -121,7 +121,7 @@ pub fn repeat_when<M: Clone>(
     })
 }
 
-/// Tells some recipients something else: `instead` gives the other message, or `None` to pass.
+/// Sends some recipients another message: `instead` gives it, or `None` to pass the letter on.
 pub fn equivocate<M>(
     mut instead: impl FnMut(&mut Scene<'_>, Seat, &M) -> Option<M>,
 ) -> impl Rule<M> {
@@ -133,7 +133,7 @@ pub fn equivocate<M>(
     })
 }
 
-/// Sends these letters at this time, once, whatever the machine does.
+/// Sends these letters once at this time, whatever the machine does.
 pub fn inject<M>(at: Instant, letters: Vec<Letter<M>>) -> impl Rule<M> {
     Inject { at, letters }
 }
@@ -157,7 +157,7 @@ impl<M> Rule<M> for Inject<M> {
     }
 }
 
-/// Applies a rule inside a window; outside, letters pass and the rule does not wake.
+/// Applies a rule inside a window. Outside it, letters pass and the rule does not wake.
 pub fn during<M>(window: Window, rule: impl Rule<M>) -> impl Rule<M> {
     During { window, rule }
 }
@@ -208,7 +208,7 @@ impl<M> Chain<M> {
         self.rules.iter().filter_map(|rule| rule.wake_at()).min()
     }
 
-    /// What leaves instead of `letters`.
+    /// The letters that leave instead of `letters`.
     pub(crate) fn outgoing(
         &mut self,
         scene: &mut Scene<'_>,
@@ -217,7 +217,7 @@ impl<M> Chain<M> {
         through(&mut self.rules, scene, letters)
     }
 
-    /// Wakes those that are due; what one injects enters the rules after it.
+    /// Wakes the rules that are due. Letters that one injects enter the rules after it.
     pub(crate) fn wake(&mut self, scene: &mut Scene<'_>) -> Vec<Letter<M>> {
         let mut leaves = Vec::new();
         for position in 0..self.rules.len() {

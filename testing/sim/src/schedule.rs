@@ -1,9 +1,9 @@
-//! What happens next: a heap ordered by time, then by the order of scheduling.
+//! The next events: a heap ordered by time, then by the order of scheduling.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// The events to come.
+/// The events that will happen.
 #[derive(Debug)]
 pub(crate) struct Schedule<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,

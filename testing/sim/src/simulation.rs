@@ -1,4 +1,4 @@
-//! The simulation as its user sees it: set up, schedule faults, run, read.
+//! The interface of the simulation: set it up, schedule faults, run it, read the results.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -16,21 +16,21 @@ use crate::schedule::Schedule;
 use crate::station::Station;
 use crate::time::{Leap, instant, since_start};
 
-/// More seats than any committee has; a bound against slips of the keyboard.
+/// Largest number of seats, more than any committee has. It catches typing errors.
 const MOST_SEATS: u32 = 65_536;
 
-/// What a run depends on, besides the host.
+/// Everything that a run depends on, besides the host.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// How many seats there are.
+    /// Number of seats.
     pub seats: u32,
-    /// How many lanes each of them has.
+    /// Number of lanes of each seat.
     pub cores: NonZeroU32,
-    /// Where all randomness comes from. Print it with whatever is printed of the run.
+    /// Seed of all randomness. Print it with the results of the run.
     pub seed: u64,
     /// The links.
     pub network: Network,
-    /// After so many events the run stops, in case it would not by itself.
+    /// The run stops after this number of events, in case it would not end by itself.
     pub most_events: u64,
 }
 
@@ -42,21 +42,21 @@ impl Setup {
     }
 }
 
-/// Why there is nothing to simulate.
+/// Why a simulation cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SetupError {
     /// Too few or too many seats.
     #[error("{got} seats, expected 1 to {MOST_SEATS}")]
     Seats {
-        /// How many were asked for.
+        /// Number of seats that was asked for.
         got: u32,
     },
-    /// Seats without a place.
+    /// The placement has fewer places than there are seats.
     #[error("{seats} seats, but the network has places for {places}")]
     Places {
-        /// How many were asked for.
+        /// Number of seats that was asked for.
         seats: u32,
-        /// How many the placement has.
+        /// Number of places in the placement.
         places: usize,
     },
 }
@@ -65,18 +65,18 @@ pub enum SetupError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no {seat} among {seats}")]
 pub struct UnknownSeat {
-    /// What was asked for.
+    /// The seat that was asked for.
     pub seat: Seat,
-    /// How many there are.
+    /// Number of seats.
     pub seats: usize,
 }
 
-/// What a restarted seat finds on its disk.
+/// The content of a restarted seat's disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// Every record that was written.
     Kept,
-    /// Nothing.
+    /// No record: the disk was lost.
     Lost,
 }
 
@@ -85,49 +85,49 @@ pub enum Disk {
 pub enum Stop {
     /// Nothing is left to happen.
     Idle,
-    /// The time is up; more would happen later.
+    /// The time is up, and more events would happen later.
     Deadline,
-    /// The watcher said so.
+    /// The watcher stopped it.
     Watcher,
     /// [`Setup::most_events`] have happened.
     Events,
-    /// This seat's machine, or a rule of it, asks again and again to be woken at one instant.
+    /// This seat's machine, or one of its rules, asks without end to be woken at the same instant.
     Spinning(Seat),
 }
 
-/// What a machine reported, with time and place.
+/// An event that a machine reported, with time and seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note<E> {
-    /// When.
+    /// When it was reported, in virtual time.
     pub at: Instant,
-    /// Where.
+    /// The seat that reported it.
     pub seat: Seat,
-    /// What.
+    /// The event.
     pub event: E,
 }
 
-/// What happened so far, in numbers.
+/// Counters of what has happened so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Entries of the schedule that were worked off.
+    /// Events of the schedule that were processed.
     pub events: u64,
     /// Inputs that machines handled.
     pub steps: u64,
     /// Jobs that were started.
     pub jobs: u64,
-    /// Envelopes that left, per recipient.
+    /// Envelopes that left, counted once per recipient.
     pub sent: u64,
     /// Envelopes that arrived at a machine.
     pub arrived: u64,
-    /// Messages in these.
+    /// Messages in these envelopes.
     pub delivered: u64,
-    /// Envelopes that a [`Loss`](crate::Loss) swallowed.
+    /// Envelopes that were lost by a [`Loss`](crate::Loss).
     pub lost: u64,
-    /// Envelopes that a partition swallowed.
+    /// Envelopes that a partition dropped.
     pub cut: u64,
     /// Envelopes that a partition held back.
     pub held: u64,
-    /// Envelopes that found the seat down.
+    /// Envelopes that arrived while the seat was down.
     pub down: u64,
     /// Messages for seats that do not exist.
     pub misaddressed: u64,
@@ -205,10 +205,10 @@ pub struct Simulation<H: Host> {
 }
 
 impl<H: Host> Simulation<H> {
-    /// Seats every machine; they boot at time zero, in order, when the run begins.
+    /// Puts a machine into every seat. The machines boot at time zero, in order, when the run begins.
     ///
     /// # Errors
-    /// No seats, too many, or fewer places than seats.
+    /// If there are no seats, too many, or fewer places than seats.
     pub fn new(host: H, setup: Setup) -> Result<Self, SetupError> {
         let Setup { seats, cores, seed, network, most_events } = setup;
         if !(1..=MOST_SEATS).contains(&seats) {
@@ -238,27 +238,27 @@ impl<H: Host> Simulation<H> {
         })
     }
 
-    /// Gives a machine an input from outside, as if it arrived at `at`; now, if that is past.
+    /// Gives a machine an input from outside that arrives at `at`, or now if `at` is past.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn input(&mut self, seat: Seat, at: Instant, input: InputOf<H>) -> Result<(), UnknownSeat> {
         self.plan(seat, at, Event::Input { seat, input: Box::new(input) })
     }
 
-    /// Crashes a seat. What its current step has done by then is done, the rest never happens.
+    /// Crashes a seat. Effects of its current step up to that time have happened; the rest never happens.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn crash(&mut self, seat: Seat, at: Instant) -> Result<(), UnknownSeat> {
         self.plan(seat, at, Event::Crash { seat })
     }
 
-    /// Crashes a seat when it has written `records` more records, before the next effect: the worst
-    /// moment for a machine that sends first and writes later.
+    /// Crashes a seat after it has written `records` more records, before the next effect. That is the
+    /// worst moment for a machine that sends first and writes later.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn crash_after_records(&mut self, seat: Seat, records: u64) -> Result<(), UnknownSeat> {
         let seats = self.stations.len();
         let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
@@ -266,11 +266,11 @@ impl<H: Host> Simulation<H> {
         Ok(())
     }
 
-    /// Crashes a seat when so many more of its effects, records and notes among them, are done: with every
-    /// number in turn, everywhere in a step.
+    /// Crashes a seat after this number of its next effects, counting records and notes. With every
+    /// number in turn, a test crashes the seat everywhere in a step.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn crash_after_effects(&mut self, seat: Seat, effects: u64) -> Result<(), UnknownSeat> {
         let seats = self.stations.len();
         let station = self.stations.get_mut(seat.index()).ok_or(UnknownSeat { seat, seats })?;
@@ -278,28 +278,28 @@ impl<H: Host> Simulation<H> {
         Ok(())
     }
 
-    /// Boots a seat anew, and crashes it first if it is up. With [`Disk::Kept`] its machine gets
-    /// every record that was written before.
+    /// Boots a seat again, after crashing it if it is up. With [`Disk::Kept`] its machine gets every
+    /// record that was written before.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn restart(&mut self, seat: Seat, at: Instant, disk: Disk) -> Result<(), UnknownSeat> {
         self.plan(seat, at, Event::Boot { seat, disk })
     }
 
-    /// Sets a seat's clock: its machine sees time leap, its links and work do not. The clock is the
-    /// seat's, so a restart does not put it right.
+    /// Sets a seat's clock: its machine sees time leap, while its links and work do not. The clock
+    /// belongs to the seat, so a restart does not correct it.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn leap(&mut self, seat: Seat, at: Instant, leap: Leap) -> Result<(), UnknownSeat> {
         self.plan(seat, at, Event::Leap { seat, leap })
     }
 
-    /// Puts records onto a seat's disk, as of an earlier life; before the run begins.
+    /// Puts records onto a seat's disk, as from an earlier life. Call it before the run begins.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn load(
         &mut self,
         seat: Seat,
@@ -311,10 +311,10 @@ impl<H: Host> Simulation<H> {
         Ok(())
     }
 
-    /// Makes a seat Byzantine, in addition to the rules that it has.
+    /// Makes a seat Byzantine with this rule, in addition to the rules that it has.
     ///
     /// # Errors
-    /// There is no such seat.
+    /// If there is no such seat.
     pub fn rule(
         &mut self,
         seat: Seat,
@@ -327,7 +327,7 @@ impl<H: Host> Simulation<H> {
         Ok(())
     }
 
-    /// Runs until nothing is left or `until` is past; what happens at `until` is included.
+    /// Runs until no event is left or `until` is past. Events at `until` still happen.
     pub fn run(&mut self, until: Instant) -> Stop {
         self.run_watching(until, |_| ControlFlow::Continue(()))
     }
@@ -366,31 +366,31 @@ impl<H: Host> Simulation<H> {
         }
     }
 
-    /// All notes not taken yet. A step's notes come when it ends, so times of different seats may
-    /// be out of order by the length of a step.
+    /// All notes that were not taken yet. The notes of a step come when it ends, so times of different
+    /// seats may be out of order by the length of a step.
     #[must_use]
     pub fn notes(&self) -> &[Note<H::Event>] {
         &self.notes
     }
 
-    /// Takes the notes out, so that a long run does not keep them.
+    /// Takes the notes out, so that a long run does not have to keep them.
     pub fn take_notes(&mut self) -> Vec<Note<H::Event>> {
         std::mem::take(&mut self.notes)
     }
 
-    /// A machine, unless its seat is down.
+    /// The machine of a seat, unless the seat is down.
     #[must_use]
     pub fn machine(&self, seat: Seat) -> Option<&H::Machine> {
         self.stations.get(seat.index())?.machine.as_ref()
     }
 
-    /// What a seat's disk holds, oldest first.
+    /// The records on a seat's disk, oldest first.
     #[must_use]
     pub fn records(&self, seat: Seat) -> &[RecordOf<H>] {
         self.stations.get(seat.index()).map_or(&[], |station| &station.disk)
     }
 
-    /// How long a seat's lanes have worked, taken together; work is charged when it starts.
+    /// The time that a seat's lanes have worked, added up. Work is charged when it starts.
     #[must_use]
     pub fn busy(&self, seat: Seat) -> Duration {
         let busy = self.stations.get(seat.index()).map_or(0, |station| station.busy);
@@ -408,13 +408,13 @@ impl<H: Host> Simulation<H> {
         &mut self.host
     }
 
-    /// The host, when the run is over.
+    /// Returns the host, when the run is over.
     #[must_use]
     pub fn into_host(self) -> H {
         self.host
     }
 
-    /// Virtual time.
+    /// The current virtual time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         instant(self.now)
@@ -426,7 +426,7 @@ impl<H: Host> Simulation<H> {
         self.seed
     }
 
-    /// What happened so far, in numbers.
+    /// Counters of what has happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters

@@ -9,16 +9,16 @@ use crate::host::{Host, InputOf, RecordOf, Timed};
 use crate::rule::Chain;
 use crate::time::{Clock, since_start};
 
-/// More wakings than this in one instant, without cost, will not end by themselves.
+/// More wakings than this in one instant, without cost, do not end by themselves.
 const SPIN_LIMIT: u32 = 10_000;
 
-/// What waits for lane 0.
+/// An item that waits for lane 0.
 pub(crate) enum Item<H: Host> {
     Input(InputOf<H>),
     Tick,
 }
 
-/// Which lane a job occupies. Others than lane 0 are alike.
+/// The lane that a job occupies. Lanes other than lane 0 are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     Zero,
@@ -39,7 +39,7 @@ impl Lanes {
         Self { zero_busy: false, others_free: others, others }
     }
 
-    /// A free lane for a job, now taken.
+    /// Takes a free lane for a job, if there is one.
     pub(crate) fn take_any(&mut self) -> Option<Lane> {
         if let Some(left) = self.others_free.checked_sub(1) {
             self.others_free = left;
@@ -68,7 +68,7 @@ impl Lanes {
     }
 }
 
-/// Whether this was the last of them.
+/// Counts down, and returns whether this was the last.
 fn count_down(left: &mut Option<u64>) -> bool {
     let fewer = left.map(|left| left.saturating_sub(1));
     *left = fewer.filter(|fewer| *fewer > 0);
@@ -76,26 +76,26 @@ fn count_down(left: &mut Option<u64>) -> bool {
 }
 
 pub(crate) struct Station<H: Host> {
-    /// `None` while it is down.
+    /// The machine; `None` while the seat is down.
     pub(crate) machine: Option<H::Machine>,
-    /// Counts crashes, so that events of an earlier life are known as such.
+    /// Number of crashes so far, so that events of an earlier life are recognized.
     pub(crate) life: u32,
     pub(crate) inbox: VecDeque<Item<H>>,
     pub(crate) jobs: VecDeque<H::Job>,
     pub(crate) lanes: Lanes,
-    /// Effects of the step that lane 0 is at.
+    /// Effects of the current step on lane 0.
     pub(crate) pending: Vec<Timed<H>>,
     pub(crate) disk: Vec<RecordOf<H>>,
-    /// How many more records may be written before the seat crashes.
+    /// Number of records that may still be written before the seat crashes.
     pub(crate) records_to_crash: Option<u64>,
-    /// How many more effects may be carried out before the seat crashes.
+    /// Number of effects that may still be carried out before the seat crashes.
     pub(crate) effects_to_crash: Option<u64>,
     pub(crate) rules: Chain<H::Message>,
-    /// When the earliest scheduled waking of the rules is.
+    /// Time of the earliest scheduled waking of the rules.
     pub(crate) rules_armed: Option<u64>,
     /// Nanoseconds of work charged to its lanes.
     pub(crate) busy: u64,
-    /// What the machine is told the time is.
+    /// The time that the machine is told.
     pub(crate) clock: Clock,
     armed: Option<u64>,
     tick_waits: bool,
@@ -124,7 +124,7 @@ impl<H: Host> Station<H> {
         }
     }
 
-    /// Forgets everything but disk, rules and clock.
+    /// Drops everything except disk, rules and clock.
     pub(crate) fn stop(&mut self) {
         self.machine = None;
         self.life = self.life.wrapping_add(1);
@@ -135,13 +135,13 @@ impl<H: Host> Station<H> {
         (self.armed, self.tick_waits) = (None, false);
     }
 
-    /// Whether the seat crashes now that it has carried an effect out.
+    /// Whether the seat crashes after the effect that it has just carried out.
     pub(crate) fn was_last(&mut self, is_record: bool) -> bool {
         let records = is_record && count_down(&mut self.records_to_crash);
         count_down(&mut self.effects_to_crash) || records
     }
 
-    /// The next thing for lane 0, if it is free and the machine is up.
+    /// The next item for lane 0, if it is free and the machine is up.
     pub(crate) fn next_item(&mut self) -> Option<Item<H>> {
         if self.lanes.zero_busy || self.machine.is_none() {
             return None;
@@ -153,7 +153,7 @@ impl<H: Host> Station<H> {
         Some(item)
     }
 
-    /// The next job and a lane for it; inputs go first on lane 0.
+    /// The next job and a lane for it. On lane 0 inputs go first.
     pub(crate) fn next_job(&mut self) -> Option<(H::Job, Lane)> {
         if self.jobs.is_empty() {
             return None;
@@ -162,7 +162,7 @@ impl<H: Host> Station<H> {
         self.jobs.pop_front().map(|job| (job, lane))
     }
 
-    /// When to schedule a tick, if it is not yet.
+    /// The time for which a tick must be scheduled, if none is.
     pub(crate) fn arm(&mut self, now: u64) -> Option<u64> {
         if self.tick_waits {
             return None;
@@ -175,8 +175,8 @@ impl<H: Host> Station<H> {
         self.armed
     }
 
-    /// A scheduled tick is there: whether it went to the inbox. An earlier one may have replaced it,
-    /// and the machine may have changed its mind.
+    /// A scheduled tick has come: returns whether it went to the inbox. An earlier tick may have
+    /// replaced it, and the machine may have changed its deadline.
     pub(crate) fn tick(&mut self, now: u64) -> bool {
         if self.armed != Some(now) {
             return false;
@@ -190,14 +190,14 @@ impl<H: Host> Station<H> {
         due
     }
 
-    /// Counts a waking that cost nothing; whether they go on without end.
+    /// Counts a waking that cost nothing, and returns whether they go on without end.
     pub(crate) fn spins(&mut self, now: u64) -> bool {
         let count = if self.spins.0 == now { self.spins.1 + 1 } else { 0 };
         self.spins = (now, count);
         count > SPIN_LIMIT
     }
 
-    /// When the machine wants to be woken; the end of time is never.
+    /// When the machine wants to be woken. The end of time means never.
     fn deadline(&self) -> Option<u64> {
         let wake: Option<Instant> = self.machine.as_ref().and_then(Machine::wake_at);
         wake.map(since_start).filter(|&at| at < u64::MAX).map(|at| self.clock.when(at))

@@ -1,9 +1,9 @@
 //! A table: machines that a test moves itself, one event at a time.
 //!
-//! For tests that reach into machines between two events; a run from beginning to end is a
-//! [`Simulation`](crate::Simulation). The rules are the same: an event at an earlier time comes first, two
-//! events of one time in the order in which they were planned, and a machine is woken when all that was
-//! planned for that time has happened. What a machine wants done is the test's to carry out.
+//! It is for tests that reach into machines between two events. For a run from beginning to end, use
+//! [`Simulation`](crate::Simulation). The rules are the same. An event at an earlier time comes first,
+//! and two events of one time come in the order in which they were planned. A machine is woken when
+//! everything planned for that time has happened. The test carries out the machines' outputs itself.
 use std::collections::BTreeMap;
 
 use protocol::{Instant, Machine, Output, Party, Recipient};
@@ -11,7 +11,7 @@ use protocol::{Instant, Machine, Output, Party, Recipient};
 use crate::schedule::Schedule;
 use crate::time::{instant, since_start};
 
-/// Machines at one clock, and the inputs that are on their way to them.
+/// Machines with a common clock, and the inputs on their way to them.
 #[derive(Debug)]
 pub struct Table<M: Machine> {
     now: Instant,
@@ -21,18 +21,18 @@ pub struct Table<M: Machine> {
 }
 
 impl<M: Machine> Table<M> {
-    /// Nobody sits here yet, and it is the start. `tick` makes the input of a machine that is woken.
+    /// An empty table at the start of time. `tick` makes the input of a machine that is woken.
     #[must_use]
     pub const fn new(tick: fn() -> M::Input) -> Self {
         Self { now: Instant::START, schedule: Schedule::new(), machines: BTreeMap::new(), tick }
     }
 
-    /// A party's machine, in place of the one that it had.
+    /// Gives a party this machine, in place of the one that it had.
     pub fn seat(&mut self, party: Party, machine: M) {
         self.machines.insert(party, machine);
     }
 
-    /// The party loses its machine: inputs that arrive find nobody.
+    /// Removes a party's machine. Inputs that arrive for it are dropped.
     pub fn clear(&mut self, party: Party) {
         self.machines.remove(&party);
     }
@@ -43,7 +43,7 @@ impl<M: Machine> Table<M> {
         self.machines.get(&party)
     }
 
-    /// The same, to be reached into.
+    /// A party's machine, to be changed.
     pub fn machine_mut(&mut self, party: Party) -> Option<&mut M> {
         self.machines.get_mut(&party)
     }
@@ -54,18 +54,18 @@ impl<M: Machine> Table<M> {
         self.now
     }
 
-    /// Sets the clock to a later time; what was planned before it happens late.
+    /// Sets the clock to a later time. Events planned before it happen late.
     pub fn advance_to(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
 
-    /// An input will reach a party at this time.
+    /// Plans an input that reaches a party at this time.
     pub fn plan(&mut self, at: Instant, party: Party, input: M::Input) {
         self.schedule.push(since_start(at), (party, input));
     }
 
-    /// What happens next, to be [handled](Self::handle), and its time becomes the present; `None` if that
-    /// is after `until`. Of several machines that are woken at one time the first comes first.
+    /// The next event, to be [handled](Self::handle). The clock moves to its time. `None` if that is
+    /// after `until`. If several machines are woken at one time, the one of the lowest party comes first.
     pub fn next(&mut self, until: Instant) -> Option<(Party, M::Input)> {
         let wakes = self.machines.iter();
         let wakes = wakes.filter_map(|(party, one)| Some((one.wake_at()?.max(self.now), *party)));
@@ -80,20 +80,20 @@ impl<M: Machine> Table<M> {
         Some((party, (self.tick)()))
     }
 
-    /// Hands an input to a party's machine, if it has one.
+    /// Gives an input to a party's machine, if it has one.
     pub fn handle(&mut self, party: Party, input: M::Input) {
         if let Some(machine) = self.machines.get_mut(&party) {
             machine.handle(self.now, input);
         }
     }
 
-    /// What a party's machine wants next.
+    /// The next output of a party's machine.
     pub fn poll(&mut self, party: Party) -> Option<Output<M::Record, M::Effect>> {
         self.machines.get_mut(&party)?.poll()
     }
 }
 
-/// Whom a message is for, in a committee of so many.
+/// The parties that a message is for, in a committee of this size.
 pub fn addressees(
     to: Recipient<Party>,
     from: Party,

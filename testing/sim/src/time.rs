@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protocol::Instant;
 
-/// Saturates: what lies beyond the end of time never happens.
+/// Nanoseconds of a duration. It saturates: what lies beyond the end of time never happens.
 pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -17,7 +17,7 @@ pub(crate) const fn instant(nanos: u64) -> Instant {
     Instant::at(Duration::from_nanos(nanos))
 }
 
-/// A clock that somebody sets, or that was wrong and is put right.
+/// A jump of a clock that somebody sets, or that was wrong and is corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leap {
     /// The clock jumps ahead.
@@ -26,7 +26,8 @@ pub enum Leap {
     Back(Duration),
 }
 
-/// How a seat's clock differs from virtual time: it runs as fast, and was set now and then.
+/// The difference between a seat's clock and virtual time. The clock runs as fast, and was set from
+/// time to time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     ahead: u64,
@@ -41,18 +42,18 @@ impl Clock {
         }
     }
 
-    /// What it shows at this virtual time.
+    /// The time that it shows at this virtual time.
     pub(crate) fn read(self, now: u64) -> u64 {
         now.saturating_add(self.ahead).saturating_sub(self.behind)
     }
 
-    /// When it shows this, if nobody sets it before.
+    /// The virtual time at which it shows `shown`, if nobody sets it before.
     pub(crate) fn when(self, shown: u64) -> u64 {
         shown.saturating_add(self.behind).saturating_sub(self.ahead)
     }
 }
 
-/// A stretch of virtual time: `from` belongs to it, `until` does not.
+/// A span of virtual time: `from` belongs to it, `until` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The first instant inside.

@@ -1,8 +1,8 @@
 //! Values of threshold BLS: rounds of a beacon, each as drand's HTTP interface gives it.
 //!
-//! A round's signature is the group's on `SHA-256(round)`, its value is `SHA-256(signature)`. Whoever
-//! has the public key checks it with any client of `bls-unchained-g1-rfc9380`; here it is checked by
-//! [`crypto_core::drand`], all rounds in one batch.
+//! A round's signature is the group's signature on `SHA-256(round)`, and its value is
+//! `SHA-256(signature)`. Anybody who has the public key can check it with any client of
+//! `bls-unchained-g1-rfc9380`. Here [`crypto_core::drand`] checks all rounds in one batch.
 use std::num::NonZeroU32;
 
 use ::beacon::{Bls, Reveal};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hex, Kind, Unverified, mismatch};
 
-/// The file.
+/// The content of a file with values of threshold BLS.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rounds {
@@ -21,7 +21,7 @@ pub struct Rounds {
     rounds: Vec<Entry>,
 }
 
-/// One round, in drand's words.
+/// One round, in drand's format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -32,11 +32,11 @@ struct Entry {
 }
 
 impl Rounds {
-    /// Collects a run.
+    /// Collects the values of a run.
     #[must_use]
     pub fn new(key: PublicKey, reveals: &[&Reveal<Bls>]) -> Self {
         let entry = |reveal: &&Reveal<Bls>| Entry {
-            // Verification says that there is no round 0.
+            // If there is no round number, this is round 0, which verification refuses.
             round: reveal.round.map_or(0, RoundNumber::get),
             randomness: hex::encode(reveal.randomness()),
             signature: Hex(reveal.output),
@@ -48,18 +48,18 @@ impl Rounds {
         }
     }
 
-    /// How many slots it has.
+    /// Number of slots in the file.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.rounds.len()
     }
 
-    /// Its slots, as they stand there.
+    /// Its slots, in the order of the file.
     pub(super) fn numbers(&self) -> Vec<u64> {
         self.rounds.iter().map(|entry| entry.round).collect()
     }
 
-    /// The group's public key.
+    /// The group's public key, as hex.
     #[must_use]
     pub fn key(&self) -> String {
         hex::encode(self.public_key.0.to_bytes())
@@ -68,11 +68,11 @@ impl Rounds {
     /// Verifies every round. Costs two pairings, and a hash to the curve and a term of a sum for each.
     ///
     /// # Errors
-    /// The first round that does not hold.
+    /// The first round that is invalid.
     pub fn verify(&self) -> Result<(), Unverified> {
         let failed =
             |round: u64, what: &dyn std::fmt::Display| Unverified(format!("round {round}: {what}"));
-        // When rounds are due, and the name that follows from it, play no role in a signature.
+        // A signature does not depend on when rounds are due, nor on the beacon's name.
         let schedule = Schedule { genesis_time: 0, period: NonZeroU32::MIN };
         let key = self.public_key.0.to_bytes();
         let chain = ChainInfo::new(Scheme::UnchainedG1Rfc9380, &key, schedule, [0; 32], "default")

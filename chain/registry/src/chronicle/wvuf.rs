@@ -1,11 +1,10 @@
 //! Values of the weighted VUF.
 //!
-//! They have no short public proof, so each travels with the partials that made it. The file holds, per
-//! path, who may evaluate (weights, threshold, public shares `Aⱼ` and blinded keys) and, per slot, value
-//! and partials. Its key digest says whose public shares they are.
+//! These values have no short public proof, so each travels with the partials that made it. The file
+//! holds, per path, the committee that evaluates (weights, threshold, public shares `Aⱼ` and blinded
+//! keys) and, per slot, value and partials. Its key digest shows whose public shares they are.
 //!
-//! Elsewhere: the verification (`crypto_core::wvuf::audit`), which shares no code with what computed
-//! the values.
+//! Verification is in `crypto_core::wvuf::audit`, which shares no code with what computed the values.
 use std::collections::BTreeMap;
 
 use ::beacon::{Path, Reveal, Wvuf};
@@ -19,7 +18,7 @@ use validator::scheme::PerPath;
 
 use super::{Hex, Kind, Unverified, mismatch};
 
-/// The file.
+/// The content of a file with values of the weighted VUF.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluations {
@@ -30,7 +29,7 @@ pub struct Evaluations {
     slots: Vec<Entry>,
 }
 
-/// Who may evaluate, on both paths.
+/// The committee that evaluates, on both paths.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Evaluators {
@@ -39,7 +38,7 @@ struct Evaluators {
     fast: Option<Keys>,
 }
 
-/// Who may evaluate on one path.
+/// The keys that evaluate on one path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
@@ -48,7 +47,7 @@ struct Keys {
     blinded: BTreeMap<u32, Hex<BlindedKey>>,
 }
 
-/// One slot's value and how it came about.
+/// The value of one slot and its partials.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -67,7 +66,7 @@ enum PathName {
 }
 
 impl Evaluations {
-    /// Collects a run.
+    /// Collects the values of a run.
     #[must_use]
     pub fn new(
         context: Context,
@@ -83,25 +82,24 @@ impl Evaluations {
         }
     }
 
-    /// How many slots it has.
+    /// Number of slots in the file.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Its slots, as they stand there.
+    /// Its slots, in the order of the file.
     pub(super) fn numbers(&self) -> Vec<u64> {
         self.slots.iter().map(|entry| entry.slot).collect()
     }
 
-    /// How many parties it names.
+    /// Number of parties in the file.
     pub(super) fn parties(&self) -> usize {
         self.evaluators.weights.len()
     }
 
-    /// The digest of who may evaluate and of how many it takes: weights, thresholds and public shares
-    /// of both paths. Without the thresholds in it, one partial and a threshold of one would make a
-    /// value of the same key.
+    /// The digest of the committee: weights, thresholds and public shares of both paths. It covers the
+    /// thresholds because otherwise one partial with a threshold of one would make a value of the same key.
     #[must_use]
     pub fn key_digest(&self) -> String {
         let Evaluators { weights, slow, fast } = &self.evaluators;
@@ -117,11 +115,11 @@ impl Evaluations {
         hex::encode(hash.finalize())
     }
 
-    /// Verifies every value: each key share by share, each partial alone, and the value from all
-    /// partials that are there. Costs two pairings per share and three per partial.
+    /// Verifies everything: each key share by share, each partial alone, and each value from all its
+    /// partials. Costs two pairings per share and three per partial.
     ///
     /// # Errors
-    /// The first key, partial or value that does not hold.
+    /// The first key, partial or value that is invalid.
     pub fn verify(&self) -> Result<(), Unverified> {
         let context = Context { chain: self.chain.0, epoch: EpochId::new(self.epoch) };
         let slow = self.evaluators.audit(&self.evaluators.slow, "slow")?;

@@ -1,4 +1,4 @@
-//! What goes into a participant and what comes out of it.
+//! The inputs and outputs of a participant.
 use std::sync::Arc;
 
 use ::beacon::stack::{self, Channel, Envelope};
@@ -15,39 +15,39 @@ use crate::keygen;
 use crate::scheme::Keyed;
 use crate::setup::{Identity, Setup};
 
-/// What is durable before what follows it leaves.
+/// A record. It must be durable before anything that follows it leaves.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Record {
-    /// Written by the generation of an epoch's key.
+    /// Written by the key generation of an epoch.
     Keygen(EpochId, pvss_dkg::protocol::Record),
-    /// Written by a channel's beacon of an epoch.
+    /// Written by a channel's beacon in an epoch.
     Beacon(Channel, EpochId, ::beacon::Record),
-    /// A view was given up before there was a beacon to remember it.
+    /// A view was given up before there was a beacon that could remember it.
     Abandoned(View),
-    /// What was ordered: every slot before there is a beacon to remember it, every slot on which the next
-    /// committee may depend, and every transaction.
+    /// A slot that was ordered. Recorded are: every slot before there is a beacon to remember it, every
+    /// slot that may decide on the next committee, and every transaction of the key generation.
     Ordered {
-        /// The epoch that this party was in. Where each epoch has an engine of its own, what that finalized
-        /// behind the epoch's end counts for nothing.
+        /// The epoch that this party was in. If each epoch has a separate engine, slots that an engine
+        /// finalized behind the end of its epoch do not count.
         epoch: EpochId,
-        /// The slot, as the chain counts over all epochs.
+        /// The slot, in the chain's numbering over all epochs.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Value>,
-        /// The block's transactions, in their order.
+        /// Transactions of the block that are still needed, in their order.
         transactions: Vec<Arc<[u8]>>,
     },
 }
 
-/// Work for a pool.
+/// Work for a pool of threads.
 pub enum Job<S: Keyed, L: Beside = ()> {
-    /// Dealings and keys of the epoch that the set-up is for.
+    /// Work on dealings and keys of the epoch of this set-up.
     Keygen(Arc<Setup>, keygen::Job<S>),
-    /// Partials of a beacon.
+    /// Work on partials, for a beacon.
     Beacon(stack::Job<(S, L)>),
 }
 
-/// What came of a [`Job`].
+/// The result of a [`Job`].
 pub enum Verdict<S: Keyed, L: Beside = ()> {
     /// Dealings of an epoch were made or checked, or keys opened.
     Keygen(EpochId, keygen::Verdict<S>),
@@ -55,23 +55,23 @@ pub enum Verdict<S: Keyed, L: Beside = ()> {
     Beacon(stack::Verdict<(S, L)>),
 }
 
-/// What happens to a participant.
+/// What the host tells a participant.
 pub enum Input<S: Keyed, L: Beside = ()> {
     /// The host is ready.
     Start,
-    /// The engine is about to vote: as [`beacon::Input::Prefinalized`].
+    /// The engine is about to vote; see [`beacon::Input::Prefinalized`].
     Prefinalized {
         /// The slot that becomes final if enough parties cast this vote.
         slot: Slot,
-        /// Where the vote is cast.
+        /// The view in which the vote is cast.
         view: View,
-        /// The value that the slot is then final with.
+        /// The value that the slot then has.
         value: Value,
     },
-    /// The engine finalized a slot: the next one in order, or once more one that it has said. Transactions
-    /// of the chain's own may be in the block.
+    /// The engine finalized a slot: the next one in order, or one that it reported before. The block
+    /// may also hold transactions of the chain itself.
     Finalized {
-        /// The slot, as the chain counts over all epochs.
+        /// The slot, in the chain's numbering over all epochs.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
@@ -83,7 +83,7 @@ pub enum Input<S: Keyed, L: Beside = ()> {
     },
     /// A peer's message, from an authenticated link.
     Received {
-        /// The peer, by its number in all epochs.
+        /// The peer, by its number, which is the same in all epochs.
         from: Party,
         /// The envelope that came over the link.
         envelope: Envelope<(S, L)>,
@@ -94,66 +94,67 @@ pub enum Input<S: Keyed, L: Beside = ()> {
     Tick,
 }
 
-/// What a participant wants done, in this order.
+/// What a participant wants done, in this order. See [`Effect`].
 pub type Output<S, L = ()> = protocol::Output<Record, Effect<S, L>>;
 
-/// What a participant wants done, its records aside.
+/// What a participant wants done, except for its records.
 pub enum Effect<S: Keyed, L: Beside = ()> {
-    /// The committee of an epoch is known, and its first slot: from there on the engine counts its votes.
+    /// The committee of an epoch and its first slot are known. From that slot on the engine counts this
+    /// committee's votes.
     Prepare {
-        /// What the committee agrees on.
+        /// The set-up that the committee agrees on.
         setup: Arc<Setup>,
         /// The first slot of its epoch.
         first: Slot,
     },
-    /// All slots before this epoch are final and done with.
+    /// All slots before this epoch are final, and this party has entered it.
     Enter {
-        /// What its committee agrees on.
+        /// The set-up that its committee agrees on.
         setup: Arc<Setup>,
         /// The first slot of its epoch.
         first: Slot,
     },
-    /// The engine is to order this, sooner or later: if it may lose it, again.
+    /// The engine must order this transaction at some time. If the engine may lose it, submit it again.
     Submit {
-        /// The epoch that it is for: dealings are of no use once it has begun, keys once it is over.
+        /// The epoch that it is for. Dealings are useless once that epoch has begun, keys once it is over.
         epoch: EpochId,
-        /// The transaction, as a block is to hold it.
+        /// The transaction, as it must stand in a block.
         transaction: Vec<u8>,
     },
-    /// A slot is final, and counts for keys and values. After a restart those on record are said again,
-    /// with no other transactions than were needed.
+    /// A slot is final and counts for keys and values. After a restart, recorded slots are reported
+    /// again, with only those transactions that are still needed.
     Ordered {
-        /// The slot, as the chain counts over all epochs.
+        /// The slot, in the chain's numbering over all epochs.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
     },
-    /// Send this over authenticated links.
+    /// Send this envelope over authenticated links.
     Send {
         /// One party, or all others.
         to: Recipient<Party>,
-        /// What they are to receive.
+        /// The envelope to send.
         envelope: Envelope<(S, L)>,
     },
-    /// Run this and bring the verdict back.
+    /// Run this job and return its verdict as [`Input::Checked`].
     Run(Job<S, L>),
-    /// What a channel beside the first has to say.
+    /// An effect of a channel beside the first.
     Beside(L::Effect),
-    /// For logs, statistics and checkers.
+    /// Tell this to logs, statistics and checkers.
     Tell(Event<S>),
 }
 
 /// How the engine goes through epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// One engine orders the slots of all epochs, and what leaves early is on the participant's record.
+    /// One engine orders the slots of all epochs. Early releases are on the participant's own record.
     Continuous,
-    /// Each epoch has an engine of its own, which is made ready before anything of the epoch is done. What
-    /// one finalizes behind its epoch's end does not count.
+    /// Each epoch has a separate engine, which is made ready before anything of that epoch is done.
+    /// Slots that an engine finalizes behind the end of its epoch do not count.
     Renewed,
 }
 
-/// The engine that a participant works for.
+/// A description of the engine that a participant works for.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
     pub(crate) quorum: Quorum,
@@ -162,9 +163,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// An engine that goes through all epochs. `quorum` is the stake that makes a value final there;
-    /// `fast_attempt` the attempt at a slot whose votes release partials, `None` if the engine cannot tell
-    /// or may not.
+    /// A host whose engine runs through all epochs. `quorum` is the stake that makes a value final in
+    /// it. `fast_attempt` is the attempt at a slot whose votes release partials. It is `None` if the
+    /// engine cannot tell the attempt, or if votes must not release partials.
     #[must_use]
     pub const fn new(quorum: Quorum, fast_attempt: Option<u32>) -> Self {
         Self { quorum, fast_attempt, line: Line::Continuous }
@@ -172,7 +173,7 @@ impl Host {
 }
 
 impl<S: Keyed, L: Beside> Job<S, L> {
-    /// Does the work; see the parts for what is secret in it.
+    /// Does the work. Which secrets it uses is said at the two kinds of jobs.
     #[must_use]
     pub fn run(&self, identity: &Identity) -> Verdict<S, L> {
         match self {

@@ -1,5 +1,5 @@
-//! Threshold BLS over dealings with field elements: a party that has opened its shares signs. The first
-//! committee makes the key, all later ones are handed the same one.
+//! Threshold BLS over dealings with field elements. A party that has opened its shares can sign. The
+//! first committee makes the key, and it is handed over to all later ones.
 use std::sync::Arc;
 
 use ::beacon::{Binding, Bls, Slot};
@@ -36,7 +36,7 @@ impl Keyed for Bls {
         Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
     }
 
-    /// The first value is round 1, as drand's clients expect.
+    /// The first value is round 1, as drand's clients expect it.
     fn binding(first: Slot) -> Binding {
         Binding::Rounds { first }
     }
@@ -67,7 +67,7 @@ impl Keyed for Bls {
     }
 
     fn admit_all(_: &Setup, transactions: &[Arc<[u8]>], _: &Fixed<Self>) -> Admissions<Self> {
-        // Refused by their length before.
+        // They were refused by their length before.
         transactions.iter().map(|_| Err("nobody has keys to publish".to_owned())).collect()
     }
 

@@ -1,6 +1,6 @@
-//! The weighted VUF over dealings with group elements: whoever has opened its shares blinds them, and
-//! counts once its blinded keys are ordered and admitted. Group elements cannot be dealt on, so each
-//! committee has a key of its own, dealt by the committee before.
+//! The weighted VUF over dealings with group elements. A party that has opened its shares blinds them,
+//! and counts once its blinded keys are ordered and admitted. Group elements cannot be dealt on, so
+//! each committee has a separate key, dealt by the committee before.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,9 +52,9 @@ impl Keyed for Wvuf {
         key: &Fixed<Self>,
         shares: &Arc<Shares>,
     ) -> Result<Opened<Self>, String> {
-        // Another sum, another factor: a partial counts for all shares ever blinded with its factor.
+        // Another sum needs another factor: a partial counts for all shares ever blinded with its factor.
         let mut rng = identity.rng(b"blind", key.key.name());
-        // Two calls, two factors: with one factor a fast partial would be a slow partial.
+        // Two calls give two factors. With one factor, a fast partial would be a slow partial.
         let committees = &key.committees;
         let (slow, slow_public) =
             wvuf::blind(&committees.slow, identity.me, &shares.slow, &mut rng);
@@ -70,7 +70,7 @@ impl Keyed for Wvuf {
         transaction::keys_bytes(shares, paths)
     }
 
-    /// Signatures and shapes one by one, the equations of all in one batch per path.
+    /// Checks signatures and shapes one by one, and the equations of all in one batch per path.
     fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self> {
         let PerPath { slow, fast } = &key.committees;
         let decoded: Vec<Result<SignedKeys, String>> = transactions

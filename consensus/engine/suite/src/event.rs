@@ -1,4 +1,4 @@
-//! What a party does, as far as the laws are about it.
+//! The events of a party that the laws are about.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use engine::{Block, Past};
@@ -9,60 +9,60 @@ use crate::sample::Statement;
 /// Something that a party did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It started, from so many records; twice, and each start told of its past.
+    /// The party started from its records. It was started twice, and each start reported a past.
     Started {
-        /// How many records there were.
+        /// Number of records.
         records: usize,
-        /// What the first start told.
+        /// The past that the first start reported.
         past: Past,
-        /// What the second start told.
+        /// The past that the second start reported.
         again: Past,
     },
-    /// It is about to cast the vote that makes a value final, and what became of the partial.
+    /// The party is about to cast the vote that makes a value final, and was offered a partial for it.
     Prefinalized {
-        /// What it is about.
+        /// The partial that was offered.
         partial: Partial,
         /// Whether the engine took the partial into its vote.
         carriage: Carriage,
     },
-    /// It got what a peer's vote carried.
+    /// The party received the bytes that a peer's vote carried.
     Carried {
         /// Whose vote it was.
         from: Party,
         /// The bytes that came with the vote: a [`Partial`] if the peer is honest.
         bytes: Vec<u8>,
     },
-    /// A slot is over for it.
+    /// A slot is final for the party.
     Finalized {
         /// The slot that was decided or skipped.
         slot: Slot,
         /// The block that was ordered; `None` if the slot was skipped.
         block: Option<Block>,
     },
-    /// It gives a view up.
+    /// The party gives a view up.
     Abandoned {
         /// The party prefinalizes nothing in this view or an earlier one.
         view: View,
     },
-    /// It says that a peer did wrong.
+    /// The party says that a peer did wrong.
     Accused {
         /// The peer that is accused.
         party: Party,
         /// What the peer did wrong, in the engine's words.
         fault: String,
     },
-    /// It could not do what it was asked.
+    /// The party could not do what it was asked; the reason in words.
     Refused(String),
-    /// Something left that binds it.
+    /// A statement that binds the party has left.
     Said(Statement),
 }
 
-/// What a party releases on a prefinalization in this suite: bytes that say what they are about.
+/// The partial that a party releases on a prefinalization in this suite: bytes that describe themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Partial {
     /// The party that prefinalized the value.
     pub party: Party,
-    /// The slot of the value; earlier than the view's if the vote only implies it.
+    /// The slot of the value. It is earlier than the view's slot if the vote only implies it.
     pub slot: Slot,
     /// The view that the vote was cast in.
     pub view: View,
@@ -75,8 +75,8 @@ pub struct Partial {
 pub enum Carriage {
     /// The engine took it and sends it as a part of the vote.
     Taken,
-    /// It was given back.
+    /// The engine gave it back.
     Returned,
-    /// Other bytes were given back.
+    /// The engine gave other bytes back.
     Altered,
 }

@@ -1,7 +1,8 @@
-//! Any engine in the simulator: one seat for each member, one more for a twin.
+//! The simulator's host for any engine: one seat for each member, and one more for a twin.
 //!
-//! Messages go through their encoding, as over any link. A partial is offered between the prefinalization
-//! and the next output, as [`Engine::carry`] asks for. What binds a party is noted when it leaves.
+//! Messages are encoded and decoded, as over any link. A partial is offered between the prefinalization
+//! and the next output, as [`Engine::carry`] requires. Statements that bind a party are noted when they
+//! leave.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -17,22 +18,22 @@ use weighted_rounding::Stake;
 use crate::event::{Carriage, Event, Partial};
 use crate::sample::{JobOf, MessageOf, Sample, VerdictOf};
 
-/// How many messages are remembered for a party that says again what others said.
+/// Number of messages that are remembered, for a faulty party that repeats other parties' messages.
 const OVERHEARD: usize = 4096;
 
-/// The members of a play and how they are set.
+/// The members of a play and the settings of their engines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committee {
-    /// What is counted for each.
+    /// The stake of each member.
     pub stakes: Vec<u128>,
-    /// How long an engine waits for an attempt.
+    /// How long an engine waits in an attempt.
     pub timeout: Duration,
-    /// Most bytes of transactions in a block.
+    /// Limit of the transactions in a block, in bytes.
     pub max_block_bytes: usize,
 }
 
 impl Committee {
-    /// Members with these stakes; links are expected to take some ten milliseconds.
+    /// Members with these stakes. Links should take about ten milliseconds.
     #[must_use]
     pub fn new(stakes: &[u128]) -> Self {
         let timeout = Duration::from_millis(500);
@@ -44,19 +45,19 @@ impl Committee {
         (0..u32::try_from(self.stakes.len()).unwrap_or(u32::MAX)).map(Party::new)
     }
 
-    /// What all of them hold.
+    /// The stake of all members.
     #[must_use]
     pub fn total(&self) -> u128 {
         self.stakes.iter().sum()
     }
 
-    /// What a member holds.
+    /// The stake of a member; zero if there is no such member.
     #[must_use]
     pub fn stake(&self, party: Party) -> u128 {
         self.stakes.get(party.index()).copied().unwrap_or(0)
     }
 
-    /// What a member's engine is started with.
+    /// The configuration that a member's engine is started with.
     pub fn config<S: Sample>(
         &self,
         sample: &S,
@@ -77,11 +78,11 @@ impl Committee {
     }
 }
 
-/// An engine in its seat; none while its party is away.
+/// An engine in its seat. There is no engine while its party is away.
 pub struct Actor<E: Engine> {
     me: Party,
     engine: Option<E>,
-    /// What is said before anything else.
+    /// Events that are reported before anything else.
     first: VecDeque<Event>,
 }
 
@@ -149,7 +150,7 @@ impl<E: Engine> Machine for Actor<E> {
     }
 }
 
-/// A message and who sent it.
+/// Recent messages, each with its sender.
 pub(crate) type Overheard<M> = Rc<RefCell<VecDeque<(Party, M)>>>;
 
 /// The seats of a play, the party in each, and the parties that are away.
@@ -170,7 +171,7 @@ impl<'s, S: Sample> Host<'s, S> {
         Self { sample, committee, parties, away: BTreeSet::new(), overheard }
     }
 
-    /// How many seats there are.
+    /// Number of seats.
     #[must_use]
     pub fn seats(&self) -> u32 {
         u32::try_from(self.parties.len()).unwrap_or(u32::MAX)
@@ -194,7 +195,7 @@ impl<'s, S: Sample> Host<'s, S> {
         &self.committee
     }
 
-    /// From its next start on, a party is there or not.
+    /// Sets whether a party is away. It takes effect at the party's next start.
     pub fn set_away(&mut self, party: Party, away: bool) {
         if away {
             self.away.insert(party);

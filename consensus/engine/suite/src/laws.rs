@@ -1,5 +1,5 @@
-//! The laws as plays: each puts engines into a situation and wants them to go on. The watch holds every
-//! law in every play; what a play is named for is what it provokes.
+//! The laws as plays. Each play puts engines into a situation and expects them to go on. The watch
+//! checks every law in every play; a play is named after the law that it provokes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,13 +16,14 @@ use crate::sample::Sample;
 use crate::violation::Violation;
 
 const EQUAL: [u128; 4] = [1; 4];
-/// Of 100 more than two thirds are 67.
+/// Stakes with a sum of 100: more than two thirds are 67.
 const UNEVEN: [u128; 5] = [40, 25, 15, 12, 8];
 /// Members of which the first two hold no stake.
 const IDLERS: [u128; 6] = [0, 0, 3, 3, 2, 2];
-/// One holds more than all others.
+/// One member holds more than all others.
 const HEAVY: [u128; 5] = [70, 10, 10, 5, 5];
-/// At the boundary, exactly two thirds are too few; some hold next to nothing, one nearly everything.
+/// Committees at the boundary, where exactly two thirds are not enough. Some members hold next to
+/// nothing, one nearly everything.
 const COMMITTEES: [&[u128]; 7] = [
     &[1, 1, 1, 1],
     &[3, 1, 1, 1],
@@ -35,20 +36,20 @@ const COMMITTEES: [&[u128]; 7] = [
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SETTLED: Duration = Duration::from_millis(200);
-/// What a crash is tried behind, one play each.
+/// Number of effects after which a crash is tried, one play for each.
 const CRASHES: u64 = 60;
 
-/// A law that an engine broke, and the play in which it did.
+/// A law that an engine broke, and the play in which it broke it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{play}: {violation}")]
 pub struct Failure {
-    /// Which play, and what it was played with.
+    /// The play and its parameters.
     pub play: String,
     /// The promise that was broken, with the slot and the parties.
     pub violation: Box<Violation>,
 }
 
-/// What a law says of an engine.
+/// The result of a law for an engine.
 pub type Verdict = Result<(), Failure>;
 
 fn at(play: impl FnOnce() -> String) -> impl FnOnce(Violation) -> Failure {
@@ -59,7 +60,7 @@ const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// One transaction for each party, and another a little later.
+/// Submits one transaction for each party, and another a little later.
 fn submit_everywhere<S: Sample>(play: &mut Play<'_, S>) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for party in play.parties() {
@@ -73,8 +74,8 @@ fn submit_everywhere<S: Sample>(play: &mut Play<'_, S>) -> Vec<Vec<u8>> {
     all
 }
 
-/// All agree on every slot in its order; a value is prefinalized by a quorum before it is final; every
-/// transaction is ordered once; what votes carry comes out everywhere. Nothing is given up.
+/// All parties agree on every slot in its order. A quorum prefinalizes a value before it is final.
+/// Every transaction is ordered once. What votes carry arrives everywhere. No view is given up.
 ///
 /// # Errors
 /// The law that is broken.
@@ -86,7 +87,7 @@ pub fn where_all_is_well<S: Sample>(sample: &S) -> Verdict {
     Ok(())
 }
 
-/// Messages overtake each other by several slots, and nothing of one slot is taken for another's.
+/// Messages overtake each other by several slots, and no message is counted for another slot.
 ///
 /// # Errors
 /// The law that is broken.
@@ -110,8 +111,7 @@ fn go_well<S: Sample>(sample: &S, script: Script, last: Slot) -> Result<(), Viol
     play.watch().delivered(&all, last)
 }
 
-/// A party is away when it begins: its turns cost time, are given up before it shows, and when it comes it
-/// catches up.
+/// A party is away at the start. Its turns cost time and are given up. When it comes, it catches up.
 ///
 /// # Errors
 /// The law that is broken.
@@ -133,8 +133,8 @@ pub fn a_party_that_starts_late_catches_up<S: Sample>(sample: &S) -> Verdict {
     Ok(())
 }
 
-/// A party dies behind each of the first things that it does, comes back, dies soon once more and comes
-/// back: it repeats what it said and contradicts nothing.
+/// A party crashes after each of its first effects, restarts, soon crashes and restarts again. It
+/// repeats what it said and contradicts nothing.
 ///
 /// # Errors
 /// The law that is broken.
@@ -172,7 +172,7 @@ fn crash_and_return<S: Sample>(
     play.restart(party)
 }
 
-/// All die at once and come back with what they made durable.
+/// All parties crash at once and restart from what they made durable.
 ///
 /// # Errors
 /// The law that is broken.
@@ -194,7 +194,7 @@ pub fn all_may_crash_at_once<S: Sample>(sample: &S) -> Verdict {
     Ok(())
 }
 
-/// Links lose much, then part the committee, then heal: from there on it goes on.
+/// Links lose many messages, then part the committee, then heal. From then on the chain continues.
 ///
 /// # Errors
 /// The law that is broken.
@@ -222,7 +222,8 @@ pub fn it_goes_on_when_links_heal<S: Sample>(sample: &S) -> Verdict {
     Ok(())
 }
 
-/// A faulty party runs two engines with one key and other transactions; to all, or one for each half.
+/// A faulty party runs two engines with one key and different transactions. Both talk to all parties,
+/// or each to one half.
 ///
 /// # Errors
 /// The law that is broken.
@@ -246,8 +247,8 @@ pub fn a_party_with_two_faces_splits_nobody<S: Sample>(sample: &S) -> Verdict {
     Ok(())
 }
 
-/// A faulty party sends changed bytes, what others sent, and everything to the wrong ones: no panic, and
-/// the others go on.
+/// A faulty party sends changed bytes, repeats other parties' messages, and sends to the wrong parties.
+/// Nothing panics, and the other parties go on.
 ///
 /// # Errors
 /// The law that is broken.
@@ -272,7 +273,7 @@ fn make_noise<S: Sample>(play: &mut Play<'_, S>, liar: Party) {
     }
 }
 
-/// Nothing that comes from nobody, or from the party itself, is an event.
+/// A message from a party that is no member, or from the party itself, causes no event.
 ///
 /// # Errors
 /// The law that is broken.
@@ -316,8 +317,8 @@ pub fn strangers_are_not_believed<S: Sample>(sample: &S) -> Verdict {
     Ok(())
 }
 
-/// Members of exactly the declared quorum, the others away, finalize a block; members of one unit less
-/// never do, however long they try. All sets of uneven committees that hold one of the two are played.
+/// Members with exactly the declared quorum finalize a block while the others are away. Members with
+/// one unit less never do, however long they try. All such sets of uneven committees are played.
 ///
 /// # Errors
 /// The law that is broken.
@@ -369,7 +370,7 @@ fn stake(stakes: &[u128], party: Party) -> u128 {
     stakes.get(party.index()).copied().unwrap_or(0)
 }
 
-/// Every set of members that holds exactly so much.
+/// Every set of members that holds exactly this stake.
 fn holding(stakes: &[u128], need: u128) -> Vec<Vec<Party>> {
     let members = |mask: u32| {
         let all =
@@ -381,8 +382,8 @@ fn holding(stakes: &[u128], need: u128) -> Vec<Vec<Party>> {
     (1..1_u32 << stakes.len()).map(members).filter(held).collect()
 }
 
-/// Members that hold nothing change nothing, whether they are away, there, or lie; with one that holds
-/// much, few are enough.
+/// Members without stake change nothing, whether they are away, present or lying. If one member holds
+/// much stake, few members are enough.
 ///
 /// # Errors
 /// The law that is broken.

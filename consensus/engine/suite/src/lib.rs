@@ -1,6 +1,6 @@
-//! What every consensus engine must keep, as plays in the simulator.
+//! The laws that every consensus engine must keep, tested by plays in the simulator.
 //!
-//! An engine's tests name its keys and read its messages ([`Sample`]), and list the laws:
+//! An engine's tests implement [`Sample`], which names its keys and reads its messages, and list the laws:
 //!
 //! ```ignore
 //! struct Mine;
@@ -8,25 +8,25 @@
 //! engine_suite::laws!(Mine);
 //! ```
 //!
-//! A law is a play with a committee in a situation: late starts, crashes behind any effect, parted links,
-//! twins with one key, noise. In each of them a [`Watch`] holds all that an engine promises against
-//! everything that it does, and the first [`Violation`] names the slot and the parties:
+//! A law is a play: a committee in one situation, for example late starts, crashes after any effect,
+//! parted links, twins with one key, or noise. In each play a [`Watch`] compares everything that the
+//! engine does with all its promises. The first [`Violation`] names the slot and the parties:
 //!
 //! | promise                                                                   | violation |
 //! |---------------------------------------------------------------------------|-----------|
 //! | two parties never finalize different blocks in a slot                     | `Disagreement`, `Contents` |
-//! | every slot, ascending, none left out                                      | `Order` |
+//! | every slot is final, in ascending order, none left out                    | `Order` |
 //! | a transaction is ordered once, and each is ordered                        | `Repeated`, `Unordered` |
-//! | what a quorum has prefinalized in the fast attempt is what becomes final  | `Leaked` |
-//! | a quorum prefinalizes before anything is final                            | `Early` |
+//! | the value that a quorum prefinalized in the fast attempt becomes final    | `Leaked` |
+//! | a quorum prefinalizes before a value is final                             | `Early` |
 //! | a vote is announced before it leaves, and durable                         | `Unannounced`, `Forgotten` |
 //! | a timeout or nil vote is announced before it leaves, and ends its view     | `Unabandoned`, `Abandoned` |
 //! | one value of a slot in the fast attempt; each value in one slot            | `TwoValues`, `Mixed` |
-//! | a restart repeats what was said and tells what votes carried              | `Equivocated`, `TwoPasts`, `Untold`, `Invented` |
-//! | what a vote takes comes out at the others as it is, or is given back      | `Altered`, `Foreign`, `Lost` |
+//! | a restart repeats what was said and reports what votes carried            | `Equivocated`, `TwoPasts`, `Untold`, `Invented` |
+//! | bytes that a vote takes arrive unchanged at the others, or are given back | `Altered`, `Foreign`, `Lost` |
 //! | the declared quorum of stake finalizes, one unit less does not            | `Outvoted`, `Stalled`, `Unreachable` |
-//! | it goes on: after a late start, a crash, when links heal                  | `Stalled` |
-//! | strangers are not believed, the honest not accused, nobody is impatient   | `Believed`, `Slander`, `Impatient`, `Refused` |
+//! | it goes on after a late start, after a crash, and when links heal         | `Stalled` |
+//! | strangers are ignored, honest parties not accused, no view is given up early | `Believed`, `Slander`, `Impatient`, `Refused` |
 #![forbid(unsafe_code)]
 
 mod event;
@@ -46,7 +46,7 @@ pub use sample::{JobOf, MessageOf, Sample, Statement, VerdictOf};
 pub use violation::Violation;
 pub use watch::{Terms, Watch};
 
-/// One test for each law, on one sample.
+/// One test for each law, for the given sample.
 #[macro_export]
 macro_rules! laws {
     ($sample:expr) => {

@@ -1,4 +1,4 @@
-//! What a faulty party says that has no plan.
+//! Noise: the messages of a faulty party without a plan.
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use protocol::Party;
@@ -7,8 +7,8 @@ use sim::rule::{Letter, Rule, Scene};
 
 use crate::host::Overheard;
 
-/// A third of what leaves has some bits changed, a third is what somebody else said before, and some of it
-/// goes to the wrong party.
+/// A third of the messages that leave have some bits changed. A third are accompanied by a message that
+/// another party sent before. Some go to the wrong party.
 pub(crate) struct Noise<M> {
     overheard: Overheard<M>,
 }
@@ -50,7 +50,7 @@ impl<M: Clone + BorshSerialize + BorshDeserialize> Rule<M> for Noise<M> {
     }
 }
 
-/// With one to three bits flipped; `None` if nobody could read it.
+/// The message with one to three bits flipped; `None` if it cannot be decoded then.
 fn changed<M: BorshSerialize + BorshDeserialize>(scene: &mut Scene<'_>, message: &M) -> Option<M> {
     let mut bytes = borsh::to_vec(message).ok()?;
     for _ in 0..=scene.dice.below(3) {

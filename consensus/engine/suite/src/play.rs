@@ -16,27 +16,27 @@ use crate::sample::{MessageOf, Sample};
 use crate::violation::Violation;
 use crate::watch::{Terms, Watch};
 
-/// What a play is set up with.
+/// The set-up of a play.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// The members' stakes, and what their engines are set to.
+    /// The members' stakes, and the settings of their engines.
     pub committee: Committee,
     /// The links between the seats: delays, losses, partitions.
     pub network: Network,
-    /// Where randomness comes from.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// Members that may lie: the watch ignores them and counts their stake for every value.
+    /// Members that may lie. The watch ignores them and counts their stake for every value.
     pub faulty: BTreeSet<Party>,
-    /// Of these, those that run two engines with one key.
+    /// Those faulty members that run two engines with one key.
     pub twins: Vec<Party>,
-    /// Members that are not there when it begins.
+    /// Members that are away when the play begins.
     pub away: BTreeSet<Party>,
     /// Whether everything arrives in time and nobody crashes.
     pub calm: bool,
 }
 
 impl Script {
-    /// Honest members, links of ten milliseconds.
+    /// A play with honest members and links of ten milliseconds.
     #[must_use]
     pub fn new(stakes: &[u128]) -> Self {
         Self {
@@ -58,7 +58,7 @@ pub struct Play<'s, S: Sample> {
 }
 
 impl<'s, S: Sample> Play<'s, S> {
-    /// Seats everybody.
+    /// Puts every member into its seat.
     ///
     /// # Panics
     /// If there are no members.
@@ -76,19 +76,19 @@ impl<'s, S: Sample> Play<'s, S> {
         Self { simulation, watch: Watch::new(terms) }
     }
 
-    /// What the watch knows of the play so far.
+    /// What the watch has seen of the play so far.
     #[must_use]
     pub const fn watch(&self) -> &Watch {
         &self.watch
     }
 
-    /// How far the virtual clock of the play has come.
+    /// The current virtual time of the play.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.simulation.now()
     }
 
-    /// Every member, those that are faulty or away included.
+    /// Every member, also those that are faulty or away.
     #[must_use]
     pub fn parties(&self) -> Vec<Party> {
         self.simulation.host().committee().parties().collect()
@@ -98,7 +98,7 @@ impl<'s, S: Sample> Play<'s, S> {
         self.simulation.host().overheard()
     }
 
-    /// Gives a party a transaction, at a time or at once if that is past.
+    /// Gives a party a transaction after this time, or at once if that time is past.
     pub fn submit(&mut self, party: Party, after: Duration, transaction: Vec<u8>) {
         let at = Instant::at(after);
         for seat in self.seats(party).into_iter().take(1) {
@@ -108,7 +108,7 @@ impl<'s, S: Sample> Play<'s, S> {
         }
     }
 
-    /// Gives a transaction to a faulty party's twin alone.
+    /// Gives a transaction to the twin of a faulty party only.
     pub fn submit_to_twin(&mut self, party: Party, transaction: Vec<u8>) {
         let at = self.now();
         for seat in self.seats(party).into_iter().skip(1) {
@@ -118,17 +118,17 @@ impl<'s, S: Sample> Play<'s, S> {
         }
     }
 
-    /// The party crashes when it has done so much more.
+    /// Lets the party crash after this number of further effects.
     pub fn crash_after(&mut self, party: Party, effects: u64) {
         for seat in self.seats(party) {
             self.expect(|simulation| simulation.crash_after_effects(seat, effects));
         }
     }
 
-    /// The party crashes.
+    /// Lets the party crash now.
     ///
     /// # Errors
-    /// The law that is broken by what happens at this time.
+    /// The law that an event at this time breaks.
     pub fn crash(&mut self, party: Party) -> Result<(), Violation> {
         let now = self.now();
         for seat in self.seats(party) {
@@ -137,10 +137,10 @@ impl<'s, S: Sample> Play<'s, S> {
         self.run(Duration::ZERO, |_| false).map(drop)
     }
 
-    /// The party starts, from what it made durable before.
+    /// Starts the party from what it made durable before.
     ///
     /// # Errors
-    /// The law that is broken by what happens at this time.
+    /// The law that an event at this time breaks.
     pub fn restart(&mut self, party: Party) -> Result<(), Violation> {
         let now = self.now();
         self.simulation.host_mut().set_away(party, false);
@@ -156,12 +156,12 @@ impl<'s, S: Sample> Play<'s, S> {
         self.seats(party).iter().any(|seat| self.simulation.machine(*seat).is_none())
     }
 
-    /// Rewrites what leaves a seat of a faulty party.
+    /// Applies a rule that rewrites what leaves a seat of a faulty party.
     pub fn corrupt(&mut self, seat: Seat, rule: impl Rule<MessageOf<S>> + 'static) {
         self.expect(|simulation| simulation.rule(seat, rule));
     }
 
-    /// Twins talk to one half of the others each, and not to one another.
+    /// Lets each twin talk to one half of the others, and not to its twin.
     pub fn part_twins(&mut self, twin: Party) {
         let seats = self.seats(twin);
         for (half, seat) in (0..).zip(seats.clone()) {
@@ -177,7 +177,7 @@ impl<'s, S: Sample> Play<'s, S> {
         self.simulation.host().seats_of(party).collect()
     }
 
-    /// Runs for so long, or until there is nothing left to wait for. Says whether that came.
+    /// Runs for this time, or until the goal is reached. Returns whether it was reached.
     ///
     /// # Errors
     /// The first law that is broken.
@@ -204,7 +204,7 @@ impl<'s, S: Sample> Play<'s, S> {
                 ControlFlow::Continue(())
             }
         });
-        // Of a step whose first notes were enough the others have happened as well.
+        // If the first notes of a step were enough, the other notes of that step have happened too.
         let notes = self.simulation.take_notes();
         if let Some(violation) = broken {
             return Err(violation);

@@ -1,51 +1,51 @@
-//! What the suite has to be told of an engine: its members' keys, and how to read its messages.
+//! What the suite must know of an engine: its members' keys, and how to read its messages.
 
 use engine::{Engine, Launch, Work};
 use protocol::{Party, Value, View};
 
-/// An engine for the suite to play.
+/// An engine that the suite can test.
 pub trait Sample {
     /// The engine that the laws are played with.
     type Engine: Launch;
 
-    /// What a member is known by. The same keys in every play.
+    /// A member's public key. The keys are the same in every play.
     fn public_key(&self, member: Party) -> <Self::Engine as Launch>::PublicKey;
 
-    /// What a member signs with.
+    /// A member's secret key.
     fn secret_key(&self, member: Party) -> <Self::Engine as Launch>::SecretKey;
 
-    /// What a message binds its sender to; `None` if to nothing.
+    /// The statement that binds the message's sender; `None` if nothing does.
     fn statement(&self, message: &MessageOf<Self>) -> Option<Statement>;
 
-    /// Does an engine's work. Parties of one committee often check the same thing: a sample may remember
-    /// what came of it.
+    /// Does a job of the engine. Parties of one committee often check the same thing, so a sample may
+    /// remember verdicts.
     fn run(&self, job: &JobOf<Self>) -> VerdictOf<Self> {
         job.run()
     }
 }
 
-/// What a sample's engines send each other.
+/// Message of a sample's engine.
 pub type MessageOf<S> = <<S as Sample>::Engine as Engine>::Message;
-/// Work of a sample's engine.
+/// Job of a sample's engine.
 pub type JobOf<S> = <<S as Sample>::Engine as Engine>::Job;
-/// What comes of its work.
+/// Verdict of a job of a sample's engine.
 pub type VerdictOf<S> = <<S as Sample>::Engine as Engine>::Verdict;
 
-/// What a party signs and may sign once.
+/// A statement that a party signs, and may sign only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Statement {
-    /// This is the value that this view should decide.
+    /// A proposal: this view should decide this value.
     Proposes {
         /// The view that the proposal is for.
         view: View,
         /// The value that is proposed.
         value: Value,
     },
-    /// A vote before the last one.
+    /// A vote of a phase before the last one.
     Votes {
         /// The view that the vote is cast in.
         view: View,
-        /// For what; `None` for none.
+        /// The value that the vote is for; `None` for a nil vote.
         value: Option<Value>,
     },
     /// The vote that makes the value final once enough parties have cast it.
@@ -55,7 +55,7 @@ pub enum Statement {
         /// The value that the vote is for.
         value: Value,
     },
-    /// No such vote of this party will follow in this view or an earlier one.
+    /// The party casts no such vote in this view or an earlier one from now on.
     GivesUp {
         /// The latest view that the party gives up.
         view: View,
@@ -63,7 +63,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// Which promise it is, and for what: two values for one promise are an equivocation.
+    /// The kind of promise with its view, and its value. Two values for one promise are an equivocation.
     pub(crate) const fn promise(self) -> (u8, View, Option<Value>) {
         match self {
             Self::Proposes { view, value } => (0, view, Some(value)),

@@ -1,4 +1,4 @@
-//! What breaks a law, with the slot and the parties.
+//! The violations of laws, each with the slot and the parties.
 
 use protocol::{Party, Slot, Value, View};
 use thiserror::Error;
@@ -8,21 +8,21 @@ use crate::sample::Statement;
 /// A law that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
-    /// A slot is final with one value, or skipped, for all parties.
+    /// Two parties finalized different values in a slot, or one skipped it.
     #[error("{slot:?}: {first:?} finalized {first_value:?}, {second:?} {second_value:?}")]
     Disagreement {
         /// The slot that was finalized in two ways.
         slot: Slot,
-        /// Who finalized it first.
+        /// The party that finalized it first.
         first: Party,
         /// The value that the first finalized; `None` if it skipped the slot.
         first_value: Option<Value>,
-        /// Who contradicts; the same party, if it changed its mind.
+        /// The party that contradicts. It is the same party if that changed its mind.
         second: Party,
         /// The value that the second finalized; `None` if it skipped the slot.
         second_value: Option<Value>,
     },
-    /// One value has one content.
+    /// Two parties finalized one value with different transactions.
     #[error("{slot:?}: {first:?} and {second:?} finalized one value with different transactions")]
     Contents {
         /// The slot that the value is of.
@@ -32,7 +32,7 @@ pub enum Violation {
         /// The party that finalized it with other transactions.
         second: Party,
     },
-    /// Every slot, ascending; a new life may repeat what an earlier one said.
+    /// A party finalized slots out of order. A new life may repeat what an earlier one reported.
     #[error("{party:?} finalized {got:?} where {expected:?} was next")]
     Order {
         /// The party that left slots out or went back.
@@ -42,33 +42,33 @@ pub enum Violation {
         /// The slot that was due.
         expected: Slot,
     },
-    /// A transaction is ordered once.
+    /// A transaction was ordered twice.
     #[error("{party:?} found one transaction in {first:?} and in {second:?}")]
     Repeated {
         /// The party that has the transaction twice.
         party: Party,
-        /// Where it was first.
+        /// The slot in which it was ordered first.
         first: Slot,
-        /// Where it was again.
+        /// The slot in which it was ordered again.
         second: Slot,
     },
-    /// What a quorum has prefinalized is what becomes final.
+    /// Another value became final than the one that a quorum had prefinalized.
     #[error(
         "{slot:?}: {prefinalized:?} was prefinalized by {by:?}, and {party:?} finalized {finalized:?}"
     )]
     Leaked {
         /// The slot that both values are of.
         slot: Slot,
-        /// The value that a quorum prefinalized, all that is faulty counted with it.
+        /// The value that a quorum prefinalized, with the stake of all faulty parties counted for it.
         prefinalized: Value,
-        /// Who did, of the honest.
+        /// The honest parties that prefinalized it.
         by: Vec<Party>,
         /// The first party that finalized something else.
         party: Party,
-        /// What it finalized; `None` if it skipped the slot.
+        /// The value that it finalized; `None` if it skipped the slot.
         finalized: Option<Value>,
     },
-    /// Where everything arrives and nobody is faulty, a value is final only after a quorum prefinalized it.
+    /// A value was final before a quorum had prefinalized it, where everything arrives and nobody is faulty.
     #[error("{slot:?}: {party:?} finalized when {held} had prefinalized, a quorum is {quorum}")]
     Early {
         /// The slot that was final too early.
@@ -80,7 +80,7 @@ pub enum Violation {
         /// The least stake that makes it final.
         quorum: u128,
     },
-    /// A vote is announced before it leaves.
+    /// A vote left that was not announced.
     #[error("{party:?} cast a vote in {view:?} that it had not announced")]
     Unannounced {
         /// The party whose vote left.
@@ -88,7 +88,7 @@ pub enum Violation {
         /// The view that the vote was cast in.
         view: View,
     },
-    /// A vote that has left is not announced again, in whichever life.
+    /// A vote that has left was announced again, in the same life or a later one.
     #[error("{party:?} is about to cast the vote in {view:?} that it has cast")]
     Forgotten {
         /// The party that announces its vote again.
@@ -96,15 +96,15 @@ pub enum Violation {
         /// The view in which the vote has left already.
         view: View,
     },
-    /// A party says that it gives a view up before its timeout or nil vote leaves.
+    /// A timeout or nil vote left that was not announced.
     #[error("{party:?} gave {view:?} up and had not announced it")]
     Unabandoned {
         /// The party whose timeout or nil vote left.
         party: Party,
-        /// What it gave up.
+        /// The view that it gave up.
         view: View,
     },
-    /// Nothing is prefinalized in a view that was given up, or an earlier one.
+    /// A party prefinalized in a view that it had given up, or in an earlier one.
     #[error("{party:?} prefinalized in {view:?} after it gave {abandoned:?} up")]
     Abandoned {
         /// The party that prefinalized.
@@ -114,7 +114,7 @@ pub enum Violation {
         /// The latest view that it gave up.
         abandoned: View,
     },
-    /// In the fast attempt one value of a slot is prefinalized.
+    /// A party prefinalized two values of one slot in the fast attempt.
     #[error("{party:?} prefinalized {first:?} and {second:?} in one fast attempt at {slot:?}")]
     TwoValues {
         /// The party that prefinalized both values.
@@ -126,41 +126,41 @@ pub enum Violation {
         /// The value that it prefinalized later.
         second: Value,
     },
-    /// Nothing that binds a party is said in two ways.
+    /// A party made two contradicting statements.
     #[error("{party:?} said {first:?} and {second:?}")]
     Equivocated {
         /// The party that said both.
         party: Party,
-        /// What it said first.
+        /// The first statement.
         first: Statement,
-        /// What it said then.
+        /// The second statement.
         second: Statement,
     },
-    /// The same records tell the same past.
+    /// Two starts from the same records reported two different pasts.
     #[error("{party:?} started twice from {records} records and told two pasts")]
     TwoPasts {
         /// The party whose engine was started twice.
         party: Party,
-        /// How many records there were.
+        /// Number of records.
         records: usize,
     },
-    /// What a vote carried is told after a crash.
+    /// After a crash, a party did not report the partial that its vote had carried.
     #[error("{party:?} does not tell that its vote in {slot:?} carried a partial")]
     Untold {
         /// The party that crashed and started again.
         party: Party,
-        /// The slot of the partial that it does not tell of.
+        /// The slot of the partial that it did not report.
         slot: Slot,
     },
-    /// What no vote was to carry is not told.
+    /// A party reported a partial that its vote could not have carried.
     #[error("{party:?} tells of a partial for {slot:?} that it never had")]
     Invented {
         /// The party that started from its records.
         party: Party,
-        /// The slot of the partial that it tells of.
+        /// The slot of the partial that it reported.
         slot: Slot,
     },
-    /// What is given back is what was offered.
+    /// The engine gave back other bytes than the ones offered.
     #[error("{party:?} gave other bytes back than the partial for {slot:?}")]
     Altered {
         /// The party whose engine gave the bytes back.
@@ -168,25 +168,25 @@ pub enum Violation {
         /// The slot of the partial that was offered.
         slot: Slot,
     },
-    /// What comes out is what went in.
+    /// A vote carried bytes that its sender never put in.
     #[error("{party:?} got a partial of {from:?} that it never gave")]
     Foreign {
         /// The party that got the partial.
         party: Party,
-        /// Whose it is said to be.
+        /// The party that is named as the sender.
         from: Party,
     },
-    /// What a vote took comes out at all others.
+    /// Bytes that a vote carried did not arrive at one of the other parties.
     #[error("{party:?} never got what the vote of {from:?} carried for {slot:?}")]
     Lost {
-        /// Who did not get it.
+        /// The party that did not get them.
         party: Party,
-        /// Whose vote it was.
+        /// The party whose vote carried them.
         from: Party,
         /// The slot of the partial that the vote carried.
         slot: Slot,
     },
-    /// Nobody says that an honest party did wrong.
+    /// An honest party was accused.
     #[error("{party:?} accuses {accused:?}: {fault}")]
     Slander {
         /// The honest party that accuses.
@@ -196,7 +196,7 @@ pub enum Violation {
         /// What it is accused of, in the engine's words.
         fault: String,
     },
-    /// A value belongs to one slot.
+    /// One value was named for two slots.
     #[error("{party:?} names one value for {first:?} and {second:?}")]
     Mixed {
         /// The party that prefinalized or finalized the value in two slots.
@@ -206,7 +206,7 @@ pub enum Violation {
         /// The slot that it named the value for later.
         second: Slot,
     },
-    /// An engine does what an honest party's driver asks.
+    /// An engine refused what an honest party's driver asked for.
     #[error("{party:?} refuses: {why}")]
     Refused {
         /// The party whose engine refuses.
@@ -214,7 +214,7 @@ pub enum Violation {
         /// The reason, in the words of the engine or of the suite.
         why: String,
     },
-    /// A view is given up where everything arrives in time.
+    /// A view was given up though everything arrives in time.
     #[error("{party:?} gave {view:?} up for no reason")]
     Impatient {
         /// The party that did not wait.
@@ -222,7 +222,7 @@ pub enum Violation {
         /// The view that it gave up.
         view: View,
     },
-    /// The chain goes on.
+    /// The chain stopped too early.
     #[error("{party:?} did not get further than {reached:?}, {expected:?} was due")]
     Stalled {
         /// The party that is furthest behind.
@@ -232,7 +232,7 @@ pub enum Violation {
         /// The slot that it should have reached.
         expected: Slot,
     },
-    /// A transaction that was submitted is ordered.
+    /// A transaction that was submitted was never ordered.
     #[error("{party:?} never found transaction {transaction:02x?}")]
     Unordered {
         /// The party that lacks the transaction.
@@ -240,27 +240,27 @@ pub enum Violation {
         /// The transaction, as it was submitted.
         transaction: Vec<u8>,
     },
-    /// Members that hold less than the declared quorum finalize nothing.
+    /// Members with less stake than the declared quorum finalized a block.
     #[error("{parties:?} hold {held} and finalize, the declared quorum is {quorum}")]
     Outvoted {
-        /// The members that were there.
+        /// The members that took part.
         parties: Vec<Party>,
         /// The stake that they hold together.
         held: u128,
         /// The least stake that makes a value final, as the engine declares it.
         quorum: u128,
     },
-    /// The honest hold a quorum whatever is faulty.
+    /// The honest parties may hold less than the declared quorum.
     #[error("a quorum is {quorum} of {total}, of which {faulty} may be faulty")]
     Unreachable {
         /// The least stake that makes a value final, as the engine declares it.
         quorum: u128,
         /// The stake of all members.
         total: u128,
-        /// What is declared that may be faulty.
+        /// The stake that may be faulty, as the engine declares it.
         faulty: u128,
     },
-    /// A message counts for nothing if its sender is no member, or the party itself.
+    /// A party acted on a message from a sender that is not a member, or from itself.
     #[error("{party:?} believes what {from:?} sends")]
     Believed {
         /// The party that acts on what it received.

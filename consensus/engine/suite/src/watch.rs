@@ -1,8 +1,8 @@
-//! Every law at once, held against each event as it happens.
+//! Checks each event against all laws when it happens.
 //!
-//! What a law needs to know of the past is kept over all lives of a party: a crash excuses nothing but
-//! that the last things are said again. The faulty are not watched; their stake counts for whatever they
-//! like.
+//! The history that a law needs is kept over all lives of a party. After a crash a party may repeat its
+//! last statements, and nothing else is excused. Faulty parties are not watched; their stake counts for
+//! every value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use crate::host::Committee;
 use crate::sample::Statement;
 use crate::violation::Violation;
 
-/// What a play promises its watch.
+/// The terms of a play, as its watch must know them.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The members and the stake of each.
     pub committee: Committee,
     /// The least stake that makes a value final.
     pub quorum: u128,
-    /// The attempt whose prefinalizations release.
+    /// The attempt whose prefinalizations release partials.
     pub fast: Option<u32>,
     /// Members that lie, or whose links do.
     pub faulty: BTreeSet<Party>,
@@ -29,13 +29,13 @@ pub struct Terms {
     pub calm: bool,
 }
 
-/// What one party did, over all its lives.
+/// The history of one party, over all its lives.
 #[derive(Clone, Debug, Default)]
 struct Diary {
-    /// The last slot that was finalized in this life, and in any.
+    /// The last slot that was finalized: in this life, and in any life.
     finalized: Option<Slot>,
     ever: Option<Slot>,
-    /// The latest view that was given up in this life, and of which that has left in any.
+    /// The latest view that was given up in this life, and the latest whose timeout has left in any life.
     abandoned: Option<View>,
     gave_up: Option<View>,
     announced_up: Option<View>,
@@ -48,13 +48,13 @@ struct Diary {
     transactions: BTreeMap<Vec<u8>, Slot>,
 }
 
-/// The laws and what is known of a play.
+/// The laws and the history of a play.
 #[derive(Clone, Debug)]
 pub struct Watch {
     terms: Terms,
     diaries: BTreeMap<Party, Diary>,
     chain: BTreeMap<Slot, (Party, Option<Block>)>,
-    /// Who prefinalized a value, in any attempt and in the fast one.
+    /// The parties that prefinalized a value: in any attempt, and in the fast one.
     voters: BTreeMap<(Slot, Value), BTreeSet<Party>>,
     fast_voters: BTreeMap<(Slot, Value), BTreeSet<Party>>,
 }
@@ -72,10 +72,10 @@ impl Watch {
         }
     }
 
-    /// Takes note of what a party did.
+    /// Notes what a party did and checks the laws.
     ///
     /// # Errors
-    /// The law that this breaks.
+    /// The law that the event breaks.
     pub fn see(&mut self, party: Party, event: &Event) -> Result<(), Violation> {
         if self.terms.faulty.contains(&party) {
             return Ok(());
@@ -100,7 +100,7 @@ impl Watch {
         self.diaries.get(&party)?.ever
     }
 
-    /// How many slots anybody finalized with a block.
+    /// Number of slots that any party finalized with a block.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.chain.values().filter(|(_, block)| block.is_some()).count()
@@ -116,6 +116,8 @@ impl Watch {
         self.ordered(parties, transactions).is_ok()
     }
 
+    /// Checks that these parties have all of these transactions.
+    ///
     /// # Errors
     /// The first transaction that one of these parties lacks.
     pub fn ordered(&self, parties: &[Party], transactions: &[Vec<u8>]) -> Result<(), Violation> {
@@ -132,8 +134,10 @@ impl Watch {
         Ok(())
     }
 
+    /// Checks that these parties got everything that votes for slots up to `last` carried.
+    ///
     /// # Errors
-    /// What a vote for one of the slots up to this one carried and one of these parties did not get.
+    /// The first partial in such a vote that one of these parties did not get.
     pub fn delivered(&self, parties: &[Party], last: Slot) -> Result<(), Violation> {
         for (from, diary) in &self.diaries {
             for partial in diary.taken.iter().filter(|partial| partial.slot <= last) {
@@ -243,7 +247,7 @@ impl Watch {
         let diary = self.diary(party);
         let first = Slot::new(1);
         let next = |last: Option<Slot>| last.map_or(first, Slot::next);
-        // A new life may say again what an earlier one said, and leaves nothing out.
+        // A new life may repeat what an earlier one reported, but leaves nothing out.
         let expected = diary.finalized.map_or(next(diary.ever), Slot::next);
         let again = diary.finalized.is_none() && slot >= first && slot <= expected;
         if slot != expected && !again {
@@ -297,7 +301,7 @@ impl Watch {
         self.check_leak(slot, party, block)
     }
 
-    /// What may be had for a value: the stake of these, and of all that is faulty.
+    /// The stake that may stand behind a value: these parties, and all that are faulty.
     fn held(&self, voters: Option<&BTreeSet<Party>>) -> u128 {
         let all = voters.into_iter().flatten().chain(&self.terms.faulty);
         all.map(|party| self.terms.committee.stake(*party)).sum()
@@ -359,7 +363,7 @@ impl Watch {
 }
 
 impl Diary {
-    /// Whether the view was not given up: in this life, or so that it has left in any.
+    /// Checks that the view was not given up: in this life, or by a message that left in any life.
     fn check_open(&self, party: Party, view: View) -> Result<(), Violation> {
         match self.abandoned.max(self.gave_up) {
             Some(abandoned) if abandoned >= view => {

@@ -1,4 +1,5 @@
-//! What is Malachite's own: its extensions, its log, its faults. What every engine keeps is in `laws`.
+//! Tests of what only Malachite has: its extensions, its log, its faults. What every engine keeps is in
+//! `laws`.
 //!
 //! | claim                                             | where      |
 //! |---------------------------------------------------|------------|

@@ -1,4 +1,4 @@
-//! What must hold of an execution in the arena, from what was noted of it.
+//! What must hold of an execution in the arena, checked from its notes.
 //!
 //! | checked     | how                                                                                |
 //! |-------------|------------------------------------------------------------------------------------|
@@ -8,10 +8,11 @@
 //! | accusations | nobody honest is accused by anybody honest                                           |
 //! | secrecy     | see below                                                                            |
 //!
-//! **Secrecy.** The adversary has the shares of all faulty parties and every partial that an honest party
-//! has sent to anybody. For each path, slot and value in the input it is known at every moment which
-//! parties these are. Once they reach the threshold, somebody could have computed the output: then the slot
-//! must be final, and with this value if it is in the input. Nothing is read off a beacon or an engine.
+//! **Secrecy.** The adversary has the shares of all faulty parties and every partial that an honest
+//! party has sent to anybody. For each path, slot and value in the input, it is known at every moment
+//! which parties these are. Once they reach the threshold, somebody could have computed the output.
+//! Then the slot must be final, and with this value if the input holds it. Nothing is taken from a
+//! beacon or an engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Any engine with any function, and keys that were dealt before: most of a campaign.
+//! Any engine with any function, and keys that were dealt before: most executions of a campaign.
 //!
 //! | engine     | what makes something final, and is noted                          | signatures            |
 //! |------------|-------------------------------------------------------------------|-----------------------|
@@ -6,7 +6,7 @@
 //! | Malachite  | precommits when they are on the disk                               | real                  |
 //! | permissive | votes when they are on the disk                                    | none                  |
 //!
-//! What was noted is all that the verdict rests on (`account`).
+//! The verdict rests on these notes alone (`account`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

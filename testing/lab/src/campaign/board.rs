@@ -1,8 +1,8 @@
 //! The committees that a campaign plays on.
 //!
 //! Each board is a committee whose key generation ran once, without faults, until everybody had its
-//! keys and no slot had a value. Executions go on from the disks of that run, as a chain does that was
-//! switched off: so the keys are real, and thousands of executions pay for them once.
+//! keys and no slot had a value. Executions continue from the disks of that run, like a chain that was
+//! switched off. So the keys are real, and thousands of executions share their cost.
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;

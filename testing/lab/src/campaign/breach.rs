@@ -1,16 +1,16 @@
-//! A beacon without one rule of its contract: so that a campaign can be shown to miss it.
+//! A beacon without one rule of its contract. It shows that a campaign finds the missing rule.
 //!
-//! The beacon is the real one, with all its rules. What stands around it does what the beacon would do
-//! if it lacked one:
+//! The beacon is the real one, with all its rules. The code around it does what the beacon would do
+//! without one of them:
 //!
 //! | rule       | without it                                                                        |
 //! |------------|-----------------------------------------------------------------------------------|
 //! | 1          | the view is in the input                                                            |
-//! | 2, 3, 4, 7 | what [`objections`] of this rule alone hold back is released                        |
-//! | 5          | what only memory from before a crash objects to is released                         |
+//! | 2, 3, 4, 7 | what only [`objections`] of this rule hold back is released                         |
+//! | 5          | what only memory from before a crash holds back is released                         |
 //! | 6          | the slow partial of a slot stays back where the fast one has left                   |
 //! | 8          | the beacon hears nothing of skipped slots                                           |
-//! | 9          | as 2, for slots that are finished; and partials are kept however far ahead they are |
+//! | 9          | the same as 2, for slots that are finished; and partials are kept however far ahead |
 
 use std::collections::{BTreeMap, BTreeSet};
 

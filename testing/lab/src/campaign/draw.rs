@@ -1,13 +1,13 @@
-//! What happens in one execution, drawn from its seed.
+//! The events of one execution, drawn from its seed.
 //!
 //! | drawn                      | from                                                              |
 //! |----------------------------|-------------------------------------------------------------------|
 //! | the board                  | all boards of the campaign                                         |
-//! | who is faulty              | parties in random order while their stake stays below a third       |
-//! | what they do               | one to three vices each                                            |
+//! | faulty parties             | parties in random order while their stake stays below a third       |
+//! | their behaviour            | one to three vices each                                            |
 //! | links                      | equal delays, or places in the world with little or much jitter     |
 //! | loss, partitions           | until the network heals, after 2 to 6 seconds                      |
-//! | crashes, set clocks        | of anybody, until then; honest parties keep their disks             |
+//! | crashes, set clocks        | of any party, until then; honest parties keep their disks           |
 //!
 //! After healing the links are good, crashed parties come back, and the faulty ones go on.
 

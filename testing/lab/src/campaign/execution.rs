@@ -1,14 +1,14 @@
 //! One execution: a stage, a script, a verdict.
 //!
-//! Until the network heals, what was drawn happens. Then every honest party has to come back and to
-//! reveal every slot up to some that became final after healing. All along, the partials that an
-//! honest party keeps are counted: for each slot from the first that it has not revealed to the end of
-//! its window at most one of each party and path.
+//! Until the network heals, the drawn events happen. Then every honest party must come back and reveal
+//! every slot up to some that became final after healing. All the time, the partials that an honest
+//! party keeps are counted: for each slot from the first that it has not revealed to the end of its
+//! window, at most one of each party and path.
 //!
-//! An execution ends: after [`Bounds::patience`] of virtual time, after [`Bounds::events`], or when nothing
-//! is left to happen. Then it is a violation, as any other.
+//! An execution ends after [`Bounds::patience`] of virtual time, after [`Bounds::events`], or when no
+//! event is left. If it has not reached its goal by then, that is a violation like any other.
 //!
-//! Elsewhere: who plays (`validators`: the whole validator on Jolteon; `arena`: any engine and function).
+//! The parties are in `validators` (the whole validator on Jolteon) and `arena` (any engine and function).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

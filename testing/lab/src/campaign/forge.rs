@@ -1,4 +1,4 @@
-//! Partials that are wrong, and have the right shape.
+//! Partials that are wrong but have the right shape.
 
 use ::beacon::{Bls, Random, Scheme, Wvuf};
 use crypto_core::curve::{G1Affine, G2Affine, Scalar};

@@ -7,13 +7,13 @@
 //! | combine  | tokens of reconstruction weight, all right, give the output      |
 //! | output   | the input itself: it is a secret by bookkeeping alone            |
 //!
-//! Nothing is hidden in a token, so what keeps an output secret is that everybody who computes one is
-//! seen to: [`Function::combine`] takes the tokens, and `account` knows from the messages who could have
-//! had how many of them when. That is what a real function approximates: below the threshold nothing,
-//! from the threshold on everything, for every set of parties. A faulty party may change its own tokens
-//! (`shifted`), never make another's: a link says who speaks.
+//! A token hides nothing. An output is secret only because everybody that computes one is seen:
+//! [`Function::combine`] takes the tokens, and `account` knows from the messages which parties could
+//! have had how many of them, and when. A real function approximates this: nothing below the threshold,
+//! everything from the threshold on, for every set of parties. A faulty party may change its own tokens
+//! (`shifted`), but never make another party's, because a link authenticates the sender.
 //!
-//! Elsewhere: real functions (`beacon::Bls`, `beacon::Wvuf`), wrong partials (`forge`).
+//! Real functions are `beacon::Bls` and `beacon::Wvuf`; wrong partials are in `forge`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! One party of an execution: any engine, any function, keys that were dealt before.
 //!
-//! As a [`validator`], without key generation: what the engine says goes to the beacon, what the
-//! beacon answers to a prefinalization leaves before the vote, or in it. A [`Breach`] may stand between
-//! the two.
+//! It is like a [`validator`] without key generation: the engine's events go to the beacon, and the
+//! beacon's answer to a prefinalization leaves before the vote, or in it. A [`Breach`] may stand
+//! between the two.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Thousands of executions under attack, each from its seed.
 //!
-//! | module       | what                                                                        |
+//! | module       | what it holds                                                               |
 //! |--------------|-----------------------------------------------------------------------------|
 //! | `draw`       | what happens in an execution, drawn from its seed                             |
 //! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
@@ -9,21 +9,21 @@
 //! | `permissive` | an engine that does all that Definition 5 allows                              |
 //! | `ideal`      | the ideal threshold function, without a curve                                  |
 //! | `breach`     | a beacon without one rule of its contract                                      |
-//! | `board`      | committees with keys that they generated; `hand`, `table`: who plays with them |
-//! | `validators` | whole validators on Jolteon, which go on from these                            |
-//! | `tally`      | what was done                                                                |
+//! | `board`      | committees with keys that they generated; `hand`, `table`: keys and engines    |
+//! | `validators` | whole validators on Jolteon, which continue from these                       |
+//! | `tally`      | numbers of what was done                                                     |
 //!
-//! Engine and function are drawn apart from the script, so that an execution has one script whatever it
-//! is played with:
+//! Engine and function are drawn separately from the script. So an execution has the same script with
+//! every engine and function:
 //!
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
 //! | ideal    | 49 of 50   | permissive 38 of 40; Jolteon, Malachite one each               |
 //! | real     | 1 of 50    | permissive, Malachite, Jolteon (the whole validator) alike      |
 //!
-//! What must hold is in `account` and [`super::check`]; that everybody reveals after the network has
-//! healed, and how much is kept, in `execution`. Executions run side by side on all cores, and none depends
-//! on another: the seed of one that fails plays it again, event by event.
+//! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
+//! everybody reveals after the network has healed, and how much is kept. Executions run side by side on
+//! all cores, and none depends on another. The seed of one that fails plays it again, event by event.
 
 mod account;
 mod arena;
@@ -70,7 +70,7 @@ use registry::{Named, engine};
 /// One in so many executions has a real function.
 const REAL: u64 = 50;
 
-/// Which engine an execution is played on.
+/// The engine that an execution runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EngineName {
     /// One that validators run
@@ -79,7 +79,7 @@ pub enum EngineName {
     Permissive,
 }
 
-/// What the parties of an execution evaluate.
+/// The function that the parties of an execution evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Function {
     /// The ideal threshold function: bookkeeping, no curve
@@ -109,24 +109,24 @@ impl fmt::Display for Function {
     }
 }
 
-/// What a campaign is asked for.
+/// The parameters of a campaign.
 pub struct Order {
     /// The first seed.
     pub first: u64,
-    /// How many.
+    /// Number of executions.
     pub executions: u64,
-    /// `None` draws it from the seed.
+    /// The engine; `None` draws it from the seed.
     pub engine: Option<EngineName>,
-    /// `None` draws it from the seed.
+    /// The function; `None` draws it from the seed.
     pub function: Option<Function>,
-    /// What is left out of the contract; the first violation ends the campaign then.
+    /// The rule that is left out of the contract. The first violation then ends the campaign.
     pub without: Option<Rule>,
-    /// Whose largest holders play; `None` plays the built-in committees.
+    /// The table whose largest holders take part; `None` uses the built-in committees.
     pub table: Option<StakeTable>,
-    /// The stake that the fast path needs to reconstruct.
+    /// The part of the stake that the fast path needs to reconstruct.
     pub fast: Ratio,
-    /// Whether whole validators hand over to a second epoch on the way, to the same committee: with other
-    /// stakes the faulty could be too many in one of them.
+    /// Whether whole validators hand over to a second epoch on the way, with the same committee. With
+    /// other stakes the faulty parties could have too much in one of the epochs.
     pub handover: bool,
 }
 
@@ -230,22 +230,22 @@ impl<'a> Hall<'a> {
     }
 }
 
-/// Who follows a campaign, from many threads.
+/// An observer of a campaign, called from many threads.
 pub trait Watch: Sync {
-    /// An execution ended; they come in no order.
+    /// An execution has ended. Executions end in no particular order.
     fn played(&self, game: (EngineName, Function), seed: u64, played: &Played);
 
-    /// Whether nobody wants to know more.
+    /// Whether the campaign may stop.
     fn is_over(&self) -> bool {
         false
     }
 }
 
 impl Order {
-    /// Plays all executions, on all cores; what did not hold in one is in what is told of it.
+    /// Plays all executions, on all cores. Violations are reported to `watch` with each execution.
     ///
     /// # Errors
-    /// Committees that cannot be made.
+    /// If a committee cannot be made.
     pub fn run(&self, watch: &impl Watch) -> Result<(), Failure> {
         let layouts = Layout::all(self.table.as_ref(), self.fast)?;
         self.play_all(&layouts, watch)

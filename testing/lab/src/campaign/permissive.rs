@@ -1,8 +1,8 @@
-//! An engine that does everything that Definition 5 of `latency-price` allows, and says more than it does.
+//! An engine that does everything that Definition 5 of `latency-price` allows, and reports more than it does.
 //!
-//! Real engines promise more than the release contract asks of them: in Jolteon a party votes once for a
-//! slot, so that it hardly matters whether the beacon counts by view. This engine has no protocol at all.
-//! One adversary decides for everybody, from the seed, who does what next; all that it has to obey is
+//! Real engines promise more than the release contract requires. In Jolteon, for example, a party votes
+//! once for a slot, so it hardly matters whether the beacon counts by view. This engine has no
+//! protocol. One adversary decides from the seed which party does what next. It must obey two rules only:
 //!
 //! - a party votes once in a view, and in no view that it gave up or that comes before one;
 //! - what a quorum has voted for in one view is final, and nothing that is voted contradicts it.
@@ -15,13 +15,13 @@
 //! | votes for attempts that it cannot tell apart                          | rule 7               |
 //! | learns of certificates of slots that are over                         | rule 9               |
 //!
-//! What is no vote of the party, but could be taken for one, is told to the beacon as a prefinalization all
-//! the same: as by an integration that listens to too much. Inputs are bound to the value where parties may
-//! vote for different values in one view, as engines with one voting round let them; else a view has one
-//! value, as a certificate before the vote makes sure.
+//! Events that are not the party's vote, but could be mistaken for it, are also reported to the beacon
+//! as prefinalizations, as a faulty integration might do. Inputs are bound to the value where parties
+//! may vote for different values in one view, as in engines with one voting round. Elsewhere a view has
+//! one value, as a certificate before the vote ensures.
 //!
-//! Until the network heals, the adversary would rather split votes than complete a quorum. From then on it
-//! lets everybody vote for one thing after the other. Elsewhere: who counts ([`Finality`]).
+//! Until the network heals, the adversary prefers to split votes rather than complete a quorum. From
+//! then on it lets everybody vote for one thing after the other. Votes are counted in [`Finality`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! Keys and engines that an execution in the arena is played with.
+//! The keys and engines with which an execution in the arena is played.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What was done to the executions of a campaign, in numbers.
+//! Numbers of what was done to the executions of a campaign.
 
 use std::collections::BTreeMap;
 use std::fmt;

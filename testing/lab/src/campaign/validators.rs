@@ -1,5 +1,5 @@
-//! Whole validators on Jolteon, with real keys: key generation ran before, and its disks are what an
-//! execution goes on from.
+//! Whole validators on Jolteon, with real keys. Key generation ran before, and an execution continues
+//! from its disks.
 
 use std::sync::Arc;
 use std::time::Duration;

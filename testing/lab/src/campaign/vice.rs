@@ -1,6 +1,6 @@
-//! What Byzantine parties do: rules between their honest machine and the network.
+//! The behaviour of Byzantine parties: rules between their honest machine and the network.
 //!
-//! | vice        | what                                                                              |
+//! | vice        | what it does                                                                      |
 //! |-------------|-----------------------------------------------------------------------------------|
 //! | `Mute`      | says nothing, from some time on                                                   |
 //! | `Withhold`  | keeps its partials from some, or all of its messages                              |

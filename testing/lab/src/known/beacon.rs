@@ -1,8 +1,8 @@
-//! Partials that were checked for some party of a committee, and what they gave.
+//! Partials that were checked for some party of a committee, and their outputs.
 //!
-//! A partial is checked once, together with all that were seen of its slot; and since any quorum of
-//! good partials gives the same output, it is combined once per slot and path. Verdicts are those of
-//! [`Job::run`]: each carries the proof that its own party asked about.
+//! A partial is checked once, together with all others of its slot that were seen. Any quorum of valid
+//! partials gives the same output, so the output is combined once per slot and path. Verdicts are those
+//! of [`Job::run`]: each carries the proof that its own party asked for.
 use std::collections::BTreeMap;
 
 use ::beacon::{Combined, Finding, Function, Job, Message, PartialsError, Path, Verdict, Work};

@@ -1,9 +1,10 @@
 //! Votes that were checked for some party of a committee.
 //!
-//! Checked one set at a time, a round of `n` parties costs `n` pairing products, all of them about the
-//! same `n` votes. Here each vote is checked once, together with all that were seen of its block. Then
-//! - a set of good votes has a good sum, which takes additions only;
-//! - a certificate whose signers' votes are good is good iff its signature is their sum.
+//! If each set were checked alone, a round of `n` parties would cost `n` pairing products, all of them
+//! for the same `n` votes. Here each vote is checked once, together with all others of its block that
+//! were seen. Then
+//! - a set of valid votes has a valid sum, which takes additions only;
+//! - a certificate whose signers' votes are valid is valid iff its signature is their sum.
 //!
 //! Verdicts are those of [`Job::run`].
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! What was checked for one party need not be checked for the next.
+//! Results of checks that are shared by the parties of a committee.
 //!
-//! Parties of one committee collect the same votes and partials in other sets. A host that sees all
-//! messages checks each of them once, and answers the jobs of everybody with the verdicts that they
-//! would have come to alone.
+//! The parties of one committee collect the same votes and partials in different sets. A host that sees
+//! all messages checks each of them once, and answers everybody's jobs with the verdicts that they
+//! would have found alone.
 //!
-//! | module    | what is kept                                          |
+//! | module    | what it holds                                         |
 //! |-----------|-------------------------------------------------------|
 //! | `jolteon` | votes of the engine, and what follows for certificates |
 //! | `beacon`  | partials, and the output that they gave               |

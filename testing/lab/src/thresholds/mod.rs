@@ -1,21 +1,21 @@
 //! Theorem 6.1 as an experiment: tight thresholds against ramps.
 //!
-//! The theorem: with ramp thresholds no protocol has every value the moment its block is final, in
-//! every execution; with tight thresholds (Algorithm 2) there is one. First, in message delays, on
-//! links of one delay each and with nothing else taking time, by the real machines:
+//! The theorem: with ramp thresholds no protocol has every value at the moment its block is final, in
+//! every execution. With tight thresholds (Algorithm 2) one does. The first part counts message delays,
+//! by the real machines on links of one delay each, where nothing else takes time:
 //!
-//! | execution   | what                                                                             |
+//! | execution   | what happens                                                                     |
 //! |-------------|----------------------------------------------------------------------------------|
 //! | synchronous | everybody prefinalizes at one time                                                |
-//! | adversarial | as in the theorem's proof: who is not needed for a quorum prefinalizes late        |
+//! | adversarial | as in the theorem's proof: parties not needed for a quorum prefinalize late        |
 //!
-//! Then over the geography: what decides the wait is the gap between two thirds of the stake, which
-//! finalize, and the stake that the fast path needs to reconstruct; total weight closes it. The engine
-//! runs once, for real, and it is recorded when which partial was where (`trace`); how long a committee
-//! with given weights waits follows from that (`profile`), so that a total weight of 4096 costs no more
-//! to look at than one of 162. What is real: engine, links, envelopes, roundings, and the prices of
-//! primitives, measured here. What is charged: decoding and combining, after these prices. What is left
-//! out: what the engine computes, which delays finality and partials alike.
+//! The second part runs over the geography. The wait depends on the gap between two thirds of the
+//! stake, which finalize, and the stake that the fast path needs to reconstruct. Total weight closes
+//! the gap. The engine runs once, for real, and the arrival of every partial is recorded (`trace`). The
+//! wait of a committee with given weights follows from that (`profile`), so a total weight of 4096
+//! costs no more to examine than one of 162. Real are: engine, links, envelopes, roundings, and the
+//! prices of primitives, measured here. Decoding and combining are charged at these prices. Left out is
+//! the engine's computation, which delays finality and partials alike.
 
 mod profile;
 mod trace;
@@ -50,36 +50,36 @@ const DELAY: Duration = Duration::from_millis(100);
 const FEW: usize = 16;
 const SLOTS: u64 = 10;
 
-/// What the second part is asked for.
+/// The parameters of the second part.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The links between the parties.
     pub network: Network,
     /// Cores of each party.
     pub cores: NonZeroU32,
-    /// Of everything that is drawn.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// How many slots get a value.
+    /// Number of slots that get a value.
     pub slots: u64,
-    /// What the primitives cost.
+    /// The costs of the primitives.
     pub costs: Costs,
 }
 
-/// How long values are awaited with one kind of thresholds, in message delays.
+/// How long parties wait for values with one kind of thresholds, in message delays.
 #[derive(Clone, Debug)]
 pub struct Delays {
     /// The kind, in words.
     pub kind: &'static str,
     /// The mean if everybody prefinalizes at one time.
     pub synchronous: f64,
-    /// The mean if all that a quorum does not need are late.
+    /// The mean if all parties that a quorum does not need are late.
     pub adversarial: f64,
 }
 
 /// The first part: message delays, among the largest holders of the plan.
 ///
 /// # Errors
-/// A committee that cannot be; parties that disagree or do not finish.
+/// If the committee cannot be made, or if parties disagree or do not finish.
 pub fn delays<S: Named, E: Subject>(
     plan: &Plan,
     fast: Ratio,
@@ -107,10 +107,10 @@ pub fn delays<S: Named, E: Subject>(
         .collect()
 }
 
-/// The second part: what each profile's thresholds make values wait, over the geography.
+/// The second part: how long parties wait for values with each profile's thresholds, over the geography.
 ///
 /// # Errors
-/// A committee that cannot be; parties that disagree or do not finish.
+/// If the committee cannot be made, or if parties disagree or do not finish.
 pub fn weights<S: Named, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<Row>, Failure> {
     let machine = Machine { costs: order.costs, cores: order.cores, scheme: S::NAME };
     let ground = Ground::<S>::new(&trace::one_each(plan)?, order.seed);
@@ -213,16 +213,17 @@ fn of_rounding(name: &str, rounding: &Rounding) -> Profile {
     }
 }
 
-/// One profile's waits.
+/// The waits of one profile.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The weights and thresholds that these waits are of.
+    /// The weights and thresholds.
     pub profile: Profile,
     /// Waits if links take time and computing takes none.
     pub free: Waits,
-    /// With combining behind the last partial; none for exact stake, which combines no share.
+    /// Waits if partials are combined after the last one has arrived. Empty for exact stake, which
+    /// combines no shares.
     pub behind: Waits,
-    /// With combining ahead, as far as partials are there.
+    /// Waits if partials are combined ahead, as far as they have arrived.
     pub ahead: Waits,
 }
 
@@ -239,13 +240,13 @@ impl Row {
         Self { profile, free, behind, ahead }
     }
 
-    /// Whether it is on the curve: reached by total weight.
+    /// Whether the profile is on the curve: its threshold follows from total weight.
     #[must_use]
     pub const fn is_fast(&self) -> bool {
         self.profile.needs.is_some()
     }
 
-    /// The total weight; `None` in exact stake.
+    /// The total weight; `None` for exact stake.
     #[must_use]
     pub fn total(&self) -> Option<u128> {
         self.profile.slow.is_some().then(|| self.profile.total())

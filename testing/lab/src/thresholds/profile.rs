@@ -1,9 +1,10 @@
-//! How long a committee with given weights and thresholds waits, by a trace.
+//! How long a committee with given weights and thresholds waits, computed from a trace.
 //!
-//! A path completes at a party when the partials that have arrived weigh its threshold; the value is
-//! there when the first path is complete and combined, after finality and after the values of the slots
-//! before. Without compute this is what the machine does, to the nanosecond (a test compares the two).
-//! With compute, `n` arrivals at `aᵢ` of weight `wᵢ`, on one lane that decodes and `c` cores:
+//! A path completes at a party when the partials that have arrived weigh as much as its threshold. The
+//! value is there when the first path is complete and combined, after finality and after the values of
+//! the slots before. Without computation, this is what the machine does, to the nanosecond (a test
+//! compares the two). With computation, for `n` arrivals at `aᵢ` of weight `wᵢ`, on one lane that
+//! decodes and `c` cores:
 //!
 //! | compute   | the value is there                                                            |
 //! |-----------|-------------------------------------------------------------------------------|
@@ -11,7 +12,8 @@
 //! | `Behind`  | after decoding, one after another, and one job that combines and checks all     |
 //! | `Ahead`   | after decoding; each partial's terms are added when it comes, then one check    |
 //!
-//! `Ahead` is what speculation can reach at best: every prediction of who completes the path is right.
+//! `Ahead` is the best that speculation can reach: every prediction of the parties that complete the
+//! path is right.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -25,10 +27,10 @@ use crate::costs::{Costs, Work};
 use crate::waits::Waits;
 use registry::scheme::Name;
 
-/// Weights and thresholds; in stake if they are exact.
+/// Weights and thresholds. They are in stake if they are exact.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// What it is called.
+    /// The name of the profile.
     pub name: String,
     /// Shares, or stake, of each party.
     pub weights: Vec<u128>,
@@ -64,7 +66,7 @@ impl Machine {
 }
 
 impl Profile {
-    /// All shares.
+    /// The total of all weights: shares, or stake.
     #[must_use]
     pub fn total(&self) -> u128 {
         self.weights.iter().sum()

@@ -1,7 +1,7 @@
-//! One run of the engine, and when which partial was where.
+//! One run of the engine, with the time at which each partial arrived.
 //!
-//! Engine, links and beacon are real and nothing takes time but the links. Every party holds one share,
-//! so that every party sends a partial of either path: when it arrives does not depend on weights.
+//! Engine, links and beacon are real, and only the links take time. Every party holds one share, so
+//! every party sends a partial on either path. The time of its arrival does not depend on weights.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

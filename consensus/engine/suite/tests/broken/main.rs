@@ -1,4 +1,4 @@
-//! Each law can be broken: an engine that does one thing wrong is found out, and for what it does.
+//! Each law can be broken: an engine that does one thing wrong is caught, and for that very thing.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod saboteur;
@@ -13,11 +13,11 @@ use sim::{Seat, rule};
 
 use crate::saboteur::{Broken, Wrong};
 
-/// Malachite, of which some members or all do something wrong.
+/// Malachite, of which some members or all do one thing wrong.
 #[derive(Clone, Copy)]
 struct Saboteurs<const GREEDY: bool = false> {
     wrong: Wrong,
-    /// Who; everybody, if nobody is named.
+    /// The member that does it; all members if none is named.
     who: Option<u32>,
     /// Whether messages are read.
     read: bool,
@@ -154,8 +154,8 @@ fn an_engine_that_does_nothing_wrong_keeps_every_law() {
     }
 }
 
-/// One party with two faces splits nobody; two of four do, so it is the engine that keeps the law and not
-/// the play that is tame.
+/// One party with two faces splits nobody. Two of four do, so it is the engine that keeps the law, and
+/// not the play that is too easy.
 #[test]
 fn two_of_four_with_two_faces_split_the_others() {
     let twins = [0, 1].map(Party::new);

@@ -1,4 +1,4 @@
-//! An engine that is another one but for one thing that it does wrong.
+//! An engine that wraps another one and does one thing wrong.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use engine::{Block, Config, Effect, Engine, Input, Launch, Member, Output, Past,
 use protocol::{Instant, Party, Slot, Value, View};
 use weighted_rounding::{Ratio, Stake};
 
-/// What it does wrong.
+/// The thing that it does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Nothing,
@@ -49,7 +49,7 @@ pub(crate) struct Broken<E: Launch, const GREEDY: bool = false> {
     wrong: Wrong,
     ready: VecDeque<Output<Self>>,
     held: VecDeque<Output<Self>>,
-    /// What was ordered first.
+    /// The transactions that were ordered first.
     first: Option<Vec<std::sync::Arc<[u8]>>>,
     deaf: bool,
     done: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Broken<E: Launch, const GREEDY: bool = false> {
 
 type Shown<E, const GREEDY: bool> = Output<Broken<E, GREEDY>>;
 
-/// The same in the wrapper's words.
+/// The same effect in the wrapper's types.
 fn translated<E: Launch, const G: bool>(effect: Effect<E>) -> Effect<Broken<E, G>> {
     match effect {
         Effect::Send { to, message } => Effect::Send { to, message },
@@ -78,7 +78,7 @@ const fn other(value: Value) -> Value {
 }
 
 impl<E: Launch, const G: bool> Broken<E, G> {
-    /// Puts what is said in place of this.
+    /// Replaces this output by what the saboteur says instead.
     fn twist(&mut self, output: Shown<E, G>) {
         let Output::Do(effect) = output else { return self.ready.push_back(output) };
         match effect {
@@ -156,7 +156,7 @@ impl<E: Launch, const G: bool> Broken<E, G> {
         }
     }
 
-    /// Whether what a stranger says is taken for what any peer says.
+    /// Whether a stranger's message is treated as a peer's message.
     fn takes_for_peers(&self, from: Party) -> bool {
         self.wrong == Wrong::BelievesAll && (from.get() > 3 || from == self.me)
     }
