@@ -1,6 +1,6 @@
-//! Secret keys, public keys, and the proof that the owner of the one knows the other.
+//! Secret keys, public keys, and the proof that the owner of a public key knows its secret key.
 //!
-//! Elsewhere: keys from a seed (`derive`), what the keys sign (`signature`).
+//! See also: `derive` for keys from a seed, and `signature` for the signatures.
 use borsh::io::{Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 use rand_core::CryptoRng;
