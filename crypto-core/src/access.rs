@@ -1,4 +1,4 @@
-//! Who holds which shares.
+//! Which party holds which shares.
 //!
 //! A committee of parties with weights `w₀, w₁, …` of total `W` shares a polynomial. Party `i` holds
 //! `wᵢ` consecutive share indices, in the order of the parties, starting with index 1. A weight of
@@ -10,14 +10,14 @@
 //! | none  | `0`, where the secret is    | `0`, where the secret is |
 //!
 //! `ω` generates the smallest multiplicative subgroup of power-of-two order at least `W`; no power of
-//! it is zero, so no index ever falls on the secret. Which of the two it is, [`Points`] says; dealings
-//! and the weighted VUF have theirs at roots of unity, and so do [`Access::points`] and
+//! it is zero, so no index ever falls on the secret. [`Points`] says which of the two placements is
+//! used. Dealings and the weighted VUF use roots of unity, and so do [`Access::points`] and
 //! [`Access::domain`].
 //!
 //! [`Points`]: crate::polynomial::Points
 //!
-//! Elsewhere: how stake becomes weight (`weighted_rounding`), arithmetic on the points
-//! ([`crate::polynomial`]).
+//! See also: the crate `weighted_rounding` turns stake into weight, and [`crate::polynomial`] has the
+//! arithmetic on the points.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -34,7 +34,8 @@ pub use protocol::Party;
 use crate::curve::Scalar;
 use crate::polynomial::Domain;
 
-/// Where a share sits on the polynomial. One-based, for index 0 would be the secret.
+/// The index of a share, which fixes its point on the polynomial. Indices start at one, because zero
+/// is the point of the secret.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::access::ShareIndex;
@@ -46,7 +47,7 @@ use crate::polynomial::Domain;
 pub struct ShareIndex(NonZeroU32);
 
 impl ShareIndex {
-    /// The share index with this number; none for zero.
+    /// The share index with this number. `None` for zero.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         match NonZeroU32::new(number) {
@@ -55,13 +56,13 @@ impl ShareIndex {
         }
     }
 
-    /// Its number, from one.
+    /// The index as a number, counted from one.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0.get()
     }
 
-    /// Its place in a slice of all shares, from zero.
+    /// The position of the share in a slice of all shares, counted from zero.
     #[must_use]
     pub fn position(self) -> usize {
         usize::try_from(self.0.get() - 1).unwrap_or(usize::MAX)
@@ -74,8 +75,8 @@ impl fmt::Display for ShareIndex {
     }
 }
 
-/// Any `t` of `n` shares rebuild the secret, `t − 1` say nothing. `new` checks `1 ≤ t ≤ n`, nobody
-/// else.
+/// A threshold: any `t` of `n` shares rebuild the secret, and `t − 1` shares reveal nothing about it.
+/// A value always satisfies `1 ≤ t ≤ n`.
 ///
 /// ```compile_fail,E0277
 /// use crypto_core::access::Threshold;
@@ -91,14 +92,14 @@ pub struct Threshold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("threshold is {t} of {n} shares, expected 1 to {n}")]
 pub struct ThresholdError {
-    /// Shares that should suffice.
+    /// The number of shares that should suffice.
     pub t: u32,
-    /// Shares there are.
+    /// The number of all shares.
     pub n: u32,
 }
 
 impl Threshold {
-    /// `t` of `n`.
+    /// A threshold of `t` of `n` shares.
     ///
     /// # Errors
     /// Unless `1 ≤ t ≤ n`.
@@ -109,13 +110,13 @@ impl Threshold {
         }
     }
 
-    /// Shares that suffice.
+    /// The number of shares that suffice.
     #[must_use]
     pub const fn t(self) -> NonZeroU32 {
         self.t
     }
 
-    /// Shares there are.
+    /// The number of all shares.
     #[must_use]
     pub const fn n(self) -> NonZeroU32 {
         self.n
@@ -138,26 +139,27 @@ impl BorshDeserialize for Threshold {
 /// Why weights do not make an access structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// Nobody would hold a share.
+    /// All weights are zero, so nobody would hold a share.
     #[error("all {parties} weights are zero")]
     NoShares {
-        /// Parties there are.
+        /// The number of parties.
         parties: usize,
     },
-    /// More shares than any committee needs; the rounding keeps totals in the thousands.
+    /// There are more shares than are supported. No committee needs that many, because rounding keeps
+    /// totals in the thousands.
     #[error("weights sum to {total}, at most {max} is supported")]
     TooManyShares {
-        /// Sum of the weights.
+        /// The sum of the weights.
         total: u64,
-        /// The most that is supported.
+        /// The greatest supported number.
         max: u32,
     },
-    /// More parties than any committee has.
+    /// There are more parties than are supported.
     #[error("{parties} parties, at most {max} are supported")]
     TooManyParties {
-        /// Parties there are.
+        /// The number of parties.
         parties: usize,
-        /// The most that is supported.
+        /// The greatest supported number.
         max: u32,
     },
 }
@@ -165,15 +167,16 @@ pub enum AccessError {
 /// Which party holds which share indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// `starts[i]` shares lie before those of party `i`; one more entry holds the total.
+    /// `starts[i]` is the number of shares before those of party `i`. One more entry holds the total.
     starts: Vec<u32>,
 }
 
 impl Access {
-    /// The most shares, and the most parties, that are supported.
+    /// The greatest supported number of shares, and also of parties.
     pub const MAX: u32 = 1 << 20;
 
-    /// Hands out consecutive indices according to `weights`.
+    /// Gives each party as many consecutive indices as its weight. `weights` has one entry for each
+    /// party.
     ///
     /// # Errors
     /// If all weights are zero, or if there are too many shares or parties.
@@ -199,13 +202,13 @@ impl Access {
         Ok(Self { starts })
     }
 
-    /// Number of parties, those without shares included.
+    /// Number of parties, including those without shares.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Never true: there is at least one share, and it has a holder.
+    /// Always `false`, because there is at least one share and a party that holds it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -217,7 +220,7 @@ impl Access {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// All parties in order.
+    /// All parties in order, including those without shares.
     pub fn parties(&self) -> impl DoubleEndedIterator<Item = Party> + use<> {
         (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(Party::new)
     }
@@ -241,7 +244,7 @@ impl Access {
         self.parties().map(|party| self.weight(party)).collect()
     }
 
-    /// The places of the party's shares in a slice of all shares.
+    /// The positions of the party's shares in a slice of all shares.
     #[must_use]
     pub fn range(&self, party: Party) -> Range<usize> {
         let place = |start| usize::try_from(start).unwrap_or(usize::MAX);
@@ -257,7 +260,7 @@ impl Access {
         iter::successors(Some(Scalar::ONE), |point| Some(*point * step)).take(count).collect()
     }
 
-    /// The smallest domain that holds these roots.
+    /// The smallest domain that contains the roots of unity of all shares.
     #[must_use]
     pub fn domain(&self) -> Domain {
         Domain::new(self.total())
@@ -269,7 +272,8 @@ impl Access {
         (start..end).filter_map(|before| ShareIndex::new(before + 1))
     }
 
-    /// The [fewest](fn@fewest) of `candidates` that hold `need` shares.
+    /// The [fewest](fn@fewest) of `candidates` that together hold `need` shares. `None` if all of
+    /// them hold fewer.
     #[must_use]
     pub fn fewest(
         &self,
@@ -280,7 +284,7 @@ impl Access {
         fewest(u128::from(need.get()), weighed)
     }
 
-    /// Who holds a share; nobody if there is no such share.
+    /// The party that holds a share. `None` if there is no such share.
     #[must_use]
     pub fn owner(&self, index: ShareIndex) -> Option<Party> {
         let after = self.starts.partition_point(|start| *start < index.get());
@@ -299,9 +303,10 @@ impl Access {
     }
 }
 
-/// The fewest of the candidates that weigh `need` together, in shares or in stake, heaviest first: each
-/// may cost a pairing, and each may be the one that is wrong. `None` if all together do not. Who is
-/// named twice counts once.
+/// The smallest set of candidates that together have the weight `need`, counted in shares or in
+/// stake. It takes the heaviest first. A small set is good because each party may cost a pairing, and
+/// each may be one whose partial is wrong. `None` if all candidates together have less. A party that
+/// is named twice counts once.
 #[must_use]
 pub fn fewest(
     need: u128,

@@ -1,39 +1,42 @@
-//! Who is at fault when a batched check fails.
+//! Finds the equations that are at fault when a batched check fails.
 //!
-//! A batch multiplies many equations, each raised to its own random 128-bit coefficient `τᵢ`, into one.
-//! Let `dᵢ` be what equation `i` is off by, with its coefficient, and `i` count from one. From
+//! A batch multiplies many equations, each raised to its own random 128-bit coefficient `τᵢ`, into
+//! one. Let `dᵢ` be the error of equation `i`, raised to its coefficient; a correct equation has
+//! `dᵢ = 1`. `i` counts from one. The search uses two products:
 //!
 //! ```text
 //! D = ∏ᵢ dᵢ          the batch
 //! E = ∏ᵢ dᵢ^i        the same with coefficients i·τᵢ
 //! ```
 //!
-//! `E = D^k` for a `k` in the range says that `k` is the only culprit there: with others it would be
-//! `∏ᵢ dᵢ^(i−k) = 1`, which random `τᵢ` allow with probability 2⁻¹²⁸. Without such a `k` the range is
-//! halved, and what the right half is off by is a quotient, not another product. One culprit thus
-//! costs one more batch, however many equations there are. The same coefficients serve every part: they
-//! were drawn after all errors were fixed, so any one of the at most `2n` parts hides an error with
-//! probability 2⁻¹²⁸. After Law and Matt, "Finding invalid signatures in pairing-based batches" (2007).
+//! If `E = D^k` for a `k` in the range, then `k` is the only culprit there: with other culprits,
+//! `∏ᵢ dᵢ^(i−k) = 1` would have to hold, which has probability 2⁻¹²⁸ over random `τᵢ`. If there is no
+//! such `k`, the range is halved. The error of the right half is a quotient, so it needs no other
+//! product. One culprit thus costs one more batch, however many equations there are. The same
+//! coefficients are used for every part. They were drawn after all errors were fixed, so each of the
+//! at most `2n` parts hides an error with probability 2⁻¹²⁸. After Law and Matt, "Finding invalid
+//! signatures in pairing-based batches" (2007).
 //!
-//! Elsewhere: what the equations are (`bls`, `wvuf`, dealings in `pvss_dkg`) and where coefficients come
-//! from (`challenge`).
+//! The equations are in [`bls`](crate::bls), [`wvuf`](crate::wvuf) and the crate `pvss_dkg`. The
+//! coefficients come from [`challenge`](crate::challenge).
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::curve::hazmat::Gt;
 
-/// What the coefficients of a batch are multiplied with.
+/// The factor by which the coefficients of a batch are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Nothing.
+    /// The factor one: the coefficients stay as they are.
     One,
-    /// The place of the equation, from one.
+    /// The place of the equation in the batch, counted from one.
     Place,
 }
 
 impl Weight {
-    /// The coefficient of the equation at `position`, from zero, little-endian.
+    /// The product of the coefficient and the factor for the equation at `position`, which is counted
+    /// from zero. Little-endian.
     #[must_use]
     pub fn apply(self, coefficient: u128, position: usize) -> [u8; 24] {
         let place = match self {
@@ -50,8 +53,9 @@ impl Weight {
     }
 }
 
-/// Positions in `0..len`, at most 2³², whose equation fails. `product` multiplies the equations in a
-/// range, with weighted coefficients; it is never asked about an empty one.
+/// The positions in `0..len` whose equation does not hold. `len` is at most 2³². `product` must
+/// multiply the equations in a range, with weighted coefficients; it is never called with an empty
+/// range.
 pub fn locate(len: usize, mut product: impl FnMut(Range<usize>, Weight) -> Gt) -> BTreeSet<usize> {
     if len == 0 {
         return BTreeSet::new();
@@ -60,7 +64,8 @@ pub fn locate(len: usize, mut product: impl FnMut(Range<usize>, Weight) -> Gt) -
     locate_in(len, plain, product)
 }
 
-/// The same if the product of all equations, at least one, is known.
+/// Like [`locate`], for at least one equation, if the caller already has the product of all
+/// equations.
 pub(crate) fn locate_in(
     len: usize,
     plain: Gt,
@@ -79,7 +84,7 @@ pub(crate) fn locate_in(
     found
 }
 
-/// `range` is known to fail, with these products.
+/// Searches a range that is known to fail and has these two products.
 fn descend(
     range: Range<usize>,
     (plain, weighted): (Gt, Gt),
@@ -104,7 +109,7 @@ fn descend(
     if right_plain == Gt::one() {
         return descend(left, (plain, weighted), product, found);
     }
-    // A range of one is off by the power of its place.
+    // For a range of one equation, the weighted product is the plain one to the power of its place.
     let left_weighted = match (left.len(), right.len()) {
         (1, _) => power(left_plain, left.end),
         (_, 1) => weighted * power(right_plain, right.end).invert(),
@@ -115,8 +120,8 @@ fn descend(
     descend(right, (right_plain, right_weighted), product, found);
 }
 
-/// The position in the range whose place is the `k` with `plain^k = weighted`, by baby steps and giant
-/// steps.
+/// The position in the range whose place `k` satisfies `plain^k = weighted`, found by baby steps and
+/// giant steps.
 fn exponent(plain: Gt, weighted: Gt, range: &Range<usize>) -> Option<usize> {
     let step = range.len().isqrt().max(1);
     let mut baby = Vec::with_capacity(step);

@@ -5,9 +5,10 @@
 //! | [`MinSig`]  | 𝔾₁, 48 bytes  | 𝔾₂, 96 bytes  | the protocols of this workspace, quicknet   |
 //! | [`MinPk`]   | 𝔾₂, 96 bytes  | 𝔾₁, 48 bytes  | Ethereum, drand's first chain               |
 //!
-//! Everything is generic over the [`Variant`]; [`min_sig`] and [`min_pk`] name the types of one. `g`
-//! generates the group of the keys. `H` hashes to the group of the signatures under the tag of the
-//! message's [`Domain`], `H'` under a tag of its own that no domain can reach.
+//! Everything is generic over the [`Variant`]; the modules [`min_sig`] and [`min_pk`] name the types
+//! of one variant. `g` generates the group of the keys. `H` hashes to the group of the signatures
+//! under the tag of the message's [`Domain`]. `H'` does the same under a separate tag that no domain
+//! can have.
 //!
 //! | step      | equation                                        | by whom        |
 //! |-----------|-------------------------------------------------|----------------|
@@ -18,21 +19,24 @@
 //! | aggregate | `e(∏ₖ σₖ, g) = ∏ₖ e(H(mₖ), pkₖ)`                | anyone         |
 //! | batch     | `e(∏ᵢ σᵢ^τᵢ, g) = ∏ᵢ e(H(mᵢ)^τᵢ, pkᵢ)`          | collector      |
 //!
-//! After Boneh, Drijvers and Neven, "Compact multi-signatures for smaller blockchains"
-//! ([eprint 2018/483](https://eprint.iacr.org/2018/483)), the variant with proofs of possession `φ`:
-//! without them a key `pk = g^x / ∏ pkᵢ` would sign for everybody, so `multi` and `aggregate` take
-//! only keys that are [`Verified`](crate::verified::Verified). `batch` needs no such proof, for there
-//! each signature stands for itself: `τᵢ` are 128-bit coefficients from a transcript over everything
-//! in the equation, so errors that cancel in a plain sum do not cancel here.
+//! After Boneh, Drijvers and Neven, "Compact multi-signatures for smaller blockchains" ([eprint
+//! 2018/483](https://eprint.iacr.org/2018/483)), the variant with proofs of possession `φ`. Without
+//! these proofs, the owner of a key `pk = g^x / ∏ pkᵢ` could sign for everybody, so `multi` and
+//! `aggregate` take only keys that are [`Verified`](crate::verified::Verified). `batch` needs no
+//! proof of possession, because it checks each signature on its own: `τᵢ` are 128-bit coefficients
+//! from a transcript over everything in the equation, so errors that cancel in a plain sum do not
+//! cancel here.
 //!
 //! The ciphersuites of [draft-irtf-cfrg-bls-signature] are domains too ([`Domain::BASIC`],
-//! [`Domain::POP`]), so what Ethereum or drand signs verifies here.
+//! [`Domain::POP`]), so signatures from Ethereum or drand verify here.
 //!
-//! Ours: an empty set of signers, the identity as key or signature, and keys or signatures that sum
-//! to the identity are refused; the draft allows the identity as a sum of signatures. Left out: the
-//! draft's message augmentation, which proofs of possession make needless.
+//! Differences from the draft: an empty set of signers, the identity as key or signature, and keys or
+//! signatures that sum to the identity are refused; the draft allows the identity as a sum of
+//! signatures. The draft's message augmentation is left out, because proofs of possession make it
+//! unnecessary.
 //!
-//! Elsewhere: who must sign, counted in stake (`certificate`), keys that are shared (`threshold`).
+//! See also: [`certificate`](crate::certificate) decides which signers suffice, counted in stake;
+//! [`threshold`](crate::threshold) signs with a key that is shared by a committee.
 //!
 //! [draft-irtf-cfrg-bls-signature]: https://datatracker.ietf.org/doc/draft-irtf-cfrg-bls-signature/
 mod batch;
@@ -71,9 +75,9 @@ macro_rules! names {
             pub type ProofOfPossession = super::ProofOfPossession<super::$variant>;
             #[doc = concat!("A sum of keys in ", $key, ", never the identity.")]
             pub type AggregateKey = super::AggregateKey<super::$variant>;
-            /// One message and those who signed it.
+            /// One message and the sum of its signers' keys.
             pub type Claim<'a> = super::Claim<'a, super::$variant>;
-            /// A message, its signature, and whose it is said to be.
+            /// A message, its signature, and the key that is said to have signed it.
             pub type Signed<'a> = super::Signed<'a, super::$variant>;
         }
     };

@@ -1,25 +1,28 @@
-//! Certificates: what a quorum of stake has said, in one signature.
+//! Certificates: one signature proves that a quorum of stake has signed a statement.
 //!
 //! | step     | what                                                                     | by whom   |
 //! |----------|--------------------------------------------------------------------------|-----------|
-//! | assemble | `σ = ∏ᵢ σᵢ`, checked as below; only if that fails each `σᵢ` by itself    | collector |
-//! | count    | `Σ_{i ∈ S} stakeᵢ ≥ quorum`, exact integers, nobody twice                | anyone    |
+//! | assemble | `σ = ∏ᵢ σᵢ`, checked as below; each `σᵢ` alone only if that fails        | collector |
+//! | count    | `Σ_{i ∈ S} stakeᵢ ≥ quorum`, exact integers, each party once             | anyone    |
 //! | verify   | `e(σ, g) = ∏ₖ e(H(mₖ), ∏_{i ∈ Sₖ} pkᵢ)`, `S = ∪ₖ Sₖ`                     | anyone    |
 //!
-//! Mostly all signers say the same, `k = 1`: that is a [`Certificate`]. Where they may say different
-//! things (timeouts name the highest certificate that each had), [`Electorate::verify`] takes one
-//! [`Statement`] for each. After Boneh, Drijvers and Neven (see `bls`): keys enter an [`Electorate`]
-//! only with their proof of possession, so none is made of the others' keys, and each only once, so
-//! nobody's stake counts under two names with one signature.
+//! Usually all signers sign the same message, `k = 1`; that is a [`Certificate`]. Where they may sign
+//! different messages (a timeout names the highest certificate that its signer had),
+//! [`Electorate::verify`] takes one [`Statement`] for each message. After Boneh, Drijvers and Neven
+//! (see [`bls`](crate::bls)). A key enters an [`Electorate`] only with its proof of possession, so it
+//! cannot be computed from the others' keys. It enters only once, so one signature never counts for
+//! the stake of two parties.
 //!
-//! Certificates count exact stake, so secrecy and reconstruction threshold are one, and they can be
-//! complete as soon as the value is final. Ours: if more than half sign, the absent are subtracted from
-//! the sum of all keys.
+//! Certificates count exact stake, so the secrecy threshold and the reconstruction threshold are
+//! equal, and a certificate can be complete as soon as the value is final. Difference from the paper:
+//! if more than half of the parties sign, the keys of the absent parties are subtracted from the sum
+//! of all keys.
 //!
-//! Where 48 bytes have to do, shares of one key sign instead: a
-//! [threshold certificate](crate::threshold::Purpose::CERTIFICATES) names nobody and counts shares.
+//! If a certificate must fit in 48 bytes, use a [threshold
+//! certificate](crate::threshold::Purpose::CERTIFICATES): the parties sign with shares of one key. It
+//! does not name the signers, and it counts shares instead of stake.
 //!
-//! Elsewhere: what the statements say and when they are made (the engines).
+//! The consensus engines decide what the statements say and when they are signed.
 mod electorate;
 mod signers;
 
@@ -38,103 +41,105 @@ use crate::bls::{
 };
 use crate::verified::Verified;
 
-/// A quorum and the sum of its signatures on one message.
+/// A quorum of signers, and the sum of their signatures on one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate<V: Variant> {
-    /// Who signed.
+    /// The parties that signed.
     pub signers: Signers,
-    /// The sum of what they signed.
+    /// The sum of their signatures.
     pub signature: Signature<V>,
 }
 
-/// A message, and those who are said to have signed it.
+/// A message, and the parties that are said to have signed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statement<'a> {
-    /// What they signed.
+    /// The message that was signed.
     pub message: &'a [u8],
-    /// Who they are.
+    /// The parties that signed it.
     pub signers: &'a Signers,
 }
 
-/// One party's signature on what it says.
+/// One party's message and its signature on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vote<'a, V: Variant> {
-    /// What it says.
+    /// The message of the party.
     pub message: &'a [u8],
-    /// Its signature.
+    /// The party's signature on the message.
     pub signature: Signature<V>,
 }
 
-/// Why a certificate proves nothing.
+/// Why a certificate is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
-    /// A bitmap of another length, or with a bit beyond the last party.
+    /// The bitmap has the wrong length, or a bit beyond the last party.
     #[error("bitmap of {got} bytes does not fit an electorate of {parties}")]
     Bitmap {
-        /// Its length.
+        /// Length of the bitmap in bytes.
         got: usize,
-        /// Parties there are.
+        /// Number of parties in the electorate.
         parties: usize,
     },
-    /// A party may sign one statement of a certificate.
+    /// A party signed two statements of one certificate.
     #[error("{party} signed twice")]
     SignedTwice {
-        /// The party.
+        /// The party that is in two sets.
         party: Party,
     },
-    /// Not enough stake.
+    /// The signers have too little stake for a quorum.
     #[error("signers hold {got} stake, a quorum is {need}")]
     BelowQuorum {
-        /// Their stake.
+        /// Total stake of the signers.
         got: u128,
-        /// The least that suffices.
+        /// The smallest stake that is a quorum.
         need: u128,
     },
-    /// The signature is not that of the signers.
+    /// The aggregate signature does not match the signers and their messages.
     #[error(transparent)]
     Signature(#[from] SignatureError),
 }
 
-/// Why votes do not add up.
+/// Why votes could not be added up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VotesError {
-    /// Nothing to add up.
+    /// There are no votes.
     #[error("no votes")]
     NoVotes,
-    /// The caller's mistake: nobody counts this party's votes.
+    /// The caller gave a vote of a party that is not in the electorate.
     #[error(transparent)]
     Stranger(#[from] Stranger),
-    /// Try again without the culprits. Convincing others of their fault takes the messages that
-    /// brought the votes.
+    /// Some votes are wrong. Try again without the culprits. To prove their fault to others, keep the
+    /// messages in which the votes arrived.
     #[error("{} vote(s) are not signed as they should be", culprits.len())]
     Faulty {
-        /// Whose votes are not valid, and whose keys cancel each other, which takes accomplices.
+        /// The parties whose votes are not valid, or whose keys sum to the identity. The latter is
+        /// possible only if these parties work together.
         culprits: BTreeSet<Party>,
     },
 }
 
-/// Why votes are not a certificate.
+/// Why votes could not be assembled into a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
-    /// Wait for more and try again.
+    /// The votes have too little stake. Wait for more votes and try again.
     #[error("votes hold {got} stake, a quorum is {need}")]
     BelowQuorum {
-        /// Their stake.
+        /// Total stake of the signers.
         got: u128,
-        /// The least that suffices.
+        /// The smallest stake that is a quorum.
         need: u128,
     },
-    /// The caller's mistake or the voters' fault.
+    /// The votes could not be added up, by a mistake of the caller or a fault of voters.
     #[error(transparent)]
     Votes(#[from] VotesError),
 }
 
 impl<V: Variant> Certificate<V> {
-    /// Adds votes for one message up. The votes are not checked as long as their sum is good: two
-    /// pairings for any number. Otherwise culprits are found by halving.
+    /// Adds up votes for one message. Only the sum is checked, with two pairings for any number of
+    /// votes. If the sum is not valid, culprits are found by halving.
     ///
     /// # Errors
-    /// [`AssembleError`] says whether to wait, to leave somebody out, or to look for one's own mistake.
+    /// [`AssembleError`] says whether to wait for more votes, to leave parties out, or to correct the
+    /// call.
     pub fn assemble(
         electorate: &Electorate<V>,
         domain: Domain,
@@ -169,11 +174,12 @@ impl<V: Variant> Certificate<V> {
 }
 
 impl<V: Variant> Electorate<V> {
-    /// Counts the stake of disjoint sets of signers. No algebra, so it comes before any.
+    /// Counts the stake of disjoint sets of signers, and returns it if it is a quorum. This uses no
+    /// curve operation, so it is done first.
     ///
     /// # Errors
-    /// If a bitmap does not fit, a set is empty, somebody is in two sets, or together they are no
-    /// quorum.
+    /// If a bitmap does not fit, a set is empty, a party is in two sets, or all sets together are not
+    /// a quorum.
     pub fn check_quorum<'a>(
         &self,
         sets: impl IntoIterator<Item = &'a Signers>,
@@ -192,8 +198,8 @@ impl<V: Variant> Electorate<V> {
         if got < need { Err(CertificateError::BelowQuorum { got, need }) } else { Ok(got) }
     }
 
-    /// Checks that a quorum has signed, each party one of the statements. Costs a pairing for each
-    /// statement and one more, and additions of keys.
+    /// Checks that a quorum has signed, where each party signed one of the statements. Costs one
+    /// pairing for each statement plus one, and additions of keys.
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.
@@ -208,12 +214,12 @@ impl<V: Variant> Electorate<V> {
         Ok(())
     }
 
-    /// Adds votes up, whatever their stake and whatever each says, and checks the sum. Only if it is
-    /// not valid the votes are checked one by one.
+    /// Adds up votes with any stake and any messages, and checks the sum. The votes are checked one
+    /// by one only if the sum is not valid.
     ///
     /// # Errors
-    /// If there are none, or somebody is not of the electorate; otherwise with the names of those whose
-    /// votes are not valid.
+    /// If there are no votes, a party is not in the electorate, or votes are not valid. The last
+    /// error names the culprits.
     pub fn add_up(
         &self,
         domain: Domain,
@@ -237,8 +243,8 @@ impl<V: Variant> Electorate<V> {
         });
         sum.or_else(|_| {
             let mut culprits = self.culprits(domain, votes)?;
-            // Each of these votes may be good. But only keys of accomplices cancel: it takes all their
-            // secrets to prove possession of the last one.
+            // Each of these votes may be valid. But keys sum to the identity only if their owners
+            // work together: proving possession of the last key takes the secrets of all others.
             let cancel = |signers: &&Signers| self.sum(signers).is_err();
             let accomplices = sides.iter().map(|(_, signers)| signers).filter(cancel);
             culprits.extend(accomplices.flat_map(Signers::iter));
@@ -246,10 +252,11 @@ impl<V: Variant> Electorate<V> {
         })
     }
 
-    /// Checks each vote by itself, all in one batch if all are valid, and names those that are not.
+    /// Checks each vote on its own and names the parties whose votes are not valid. If all votes are
+    /// valid, this is one batch.
     ///
     /// # Errors
-    /// If somebody is not of the electorate.
+    /// If a party is not in the electorate.
     pub fn culprits(
         &self,
         domain: Domain,

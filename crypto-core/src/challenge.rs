@@ -1,17 +1,18 @@
-//! Fiat–Shamir: labels and public data in, challenges out.
+//! Fiat–Shamir transcripts: they take labels and public data and give challenges.
 //!
 //! A transcript is SHA-256 over a domain tag and then over every appended item as
-//! `len(label) ‖ label ‖ len(data) ‖ data`, lengths as `u64` big-endian, so that no two sequences of
-//! items hash alike. A challenge is a hash of all items so far and becomes an item itself, so that
-//! later challenges depend on earlier ones.
+//! `len(label) ‖ label ‖ len(data) ‖ data`, lengths as `u64` big-endian, so that different sequences
+//! of items never give the same hash input. A challenge is a hash of all items so far and becomes an
+//! item itself, so that later challenges depend on earlier ones.
 //!
 //! | challenge          | from                                                    | bias                 |
 //! |--------------------|---------------------------------------------------------|----------------------|
 //! | `scalar`           | 64 hash bytes modulo `r`                                | below 2⁻²⁵⁶          |
 //! | `coefficients_128` | one seed, then two coefficients per hash of a counter   | none                 |
 //!
-//! Coefficients of 128 bits suffice for random linear combinations: a false equation survives with
-//! probability 2⁻¹²⁸ over one coefficient, and they halve the cost of the sums.
+//! Coefficients of 128 bits suffice for random linear combinations: a false equation passes with
+//! probability 2⁻¹²⁸ over one coefficient. Compared with full scalars they halve the cost of the
+//! sums.
 use alloc::vec::Vec;
 
 use borsh::{BorshSerialize, io};
@@ -19,16 +20,16 @@ use sha2::{Digest, Sha256};
 
 use crate::curve::{Affine, Group, Scalar};
 
-/// Public data under way to a challenge.
+/// A hash of public data from which challenges are derived.
 ///
-/// Cloning is sound: both copies give the same challenges.
+/// A transcript may be cloned: both copies give the same challenges.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     hash: Sha256,
 }
 
 impl Transcript {
-    /// A transcript for one purpose; `domain` names scheme, version and purpose.
+    /// Starts a transcript for one purpose. `domain` names scheme, version and purpose.
     #[must_use]
     pub fn new(domain: &[u8]) -> Self {
         let mut transcript = Self { hash: Sha256::new() };
@@ -36,23 +37,23 @@ impl Transcript {
         transcript
     }
 
-    /// Adds bytes.
+    /// Appends bytes under a label.
     pub fn append(&mut self, label: &[u8], data: &[u8]) {
         self.frame(label);
         self.frame(data);
     }
 
-    /// Adds a number.
+    /// Appends a number under a label, as 8 bytes big-endian.
     pub fn append_u64(&mut self, label: &[u8], value: u64) {
         self.append(label, &value.to_be_bytes());
     }
 
-    /// Adds a point.
+    /// Appends the compressed encoding of a point under a label.
     pub fn append_point<G: Group>(&mut self, label: &[u8], point: &Affine<G>) {
         self.append(label, point.to_bytes().as_ref());
     }
 
-    /// Adds points, with their number.
+    /// Appends a list of points as one item, whose length fixes their number.
     pub fn append_points<G: Group>(&mut self, label: &[u8], points: &[Affine<G>]) {
         let mut bytes = Vec::with_capacity(points.len() * G::EMPTY.as_ref().len());
         for point in points {
@@ -61,12 +62,12 @@ impl Transcript {
         self.append(label, &bytes);
     }
 
-    /// Adds a public scalar.
+    /// Appends a public scalar under a label, as 32 bytes big-endian.
     pub fn append_scalar(&mut self, label: &[u8], scalar: &Scalar) {
         self.append(label, &scalar.to_bytes());
     }
 
-    /// Adds anything with an encoding.
+    /// Appends the Borsh encoding of a value under a label.
     ///
     /// # Errors
     /// If the value has no encoding: a collection with more than `u32::MAX` items.
@@ -75,7 +76,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// 32 bytes that depend on everything appended so far.
+    /// A challenge of 32 bytes that depends on everything appended so far.
     #[must_use]
     pub fn bytes(&mut self, label: &[u8]) -> [u8; 32] {
         self.frame(b"challenge");
@@ -85,7 +86,7 @@ impl Transcript {
         digest
     }
 
-    /// A uniform scalar.
+    /// A challenge that is a uniform scalar.
     #[must_use]
     pub fn scalar(&mut self, label: &[u8]) -> Scalar {
         let seed = self.bytes(label);

@@ -4,14 +4,14 @@
 //! |----------|----------------------------------------|-----------------------------|
 //! | commit   | `Cₖ = g^cₖ` for `f(X) = Σₖ cₖ·Xᵏ`      | dealer, constant time       |
 //! | evaluate | `g^f(x) = ∏ₖ Cₖ^(xᵏ)`                  | anyone                      |
-//! | verify   | `g^s = g^f(j)`                         | who was given share `s`     |
+//! | verify   | `g^s = g^f(j)`                         | the holder of share `s`     |
 //!
 //! After Feldman (1987). The number of coefficients bounds the degree, so shares that verify lie on
-//! one polynomial of degree below [`t`](Commitment::t); that `t` is the committee's is for the
-//! caller to compare. The commitment hides the secret only as far as `g^f(0)` does.
+//! one polynomial of degree below [`t`](Commitment::t); the caller must compare this `t` with the
+//! committee's threshold. The commitment hides the secret only as far as `g^f(0)` does.
 //!
-//! Elsewhere: where shares sit ([`crate::polynomial::Points`]), commitments to values instead of
-//! coefficients and the proof of their degree (`pvss_dkg`).
+//! See also: [`crate::polynomial::Points`] for the evaluation points of the shares, and the crate
+//! `pvss_dkg` for commitments to values instead of coefficients, with the proof of their degree.
 mod evaluate;
 
 use alloc::vec::Vec;
@@ -27,38 +27,39 @@ use crate::curve::{Affine, Group, Projective, Scalar};
 use crate::polynomial::{Placement, Points, Polynomial};
 use crate::secret::Secret;
 
-/// Why points are not a commitment.
+/// A list of points cannot be a commitment, because of its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("commitment has {got} coefficients, expected 1 to {max}")]
 pub struct CommitmentError {
-    /// Coefficients there are.
+    /// Number of coefficients that were given.
     pub got: usize,
-    /// The most that is supported.
+    /// The greatest supported number.
     pub max: u32,
 }
 
-/// Why a share is not the dealer's.
+/// Why a share does not fit a commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
-    /// The caller's mistake.
+    /// There is no share with this index. This is a mistake of the caller.
     #[error("{index} does not exist, there are {count}")]
     OutOfRange {
-        /// Which.
+        /// The index of the share.
         index: ShareIndex,
-        /// Shares there are.
+        /// The number of all shares.
         count: u32,
     },
-    /// The dealer's fault, or a liar's on the way.
+    /// The share is wrong. The dealer made it wrong, or somebody changed it on the way.
     #[error("{index} does not match the commitment")]
     Mismatch {
-        /// Which.
+        /// The index of the share.
         index: ShareIndex,
     },
 }
 
-/// `g^c₀, …, g^c_(t−1)`: fixes a polynomial and says nothing about it but `g^f(x)`.
+/// `g^c₀, …, g^c_(t−1)`: commits to a polynomial `f` and reveals nothing about it but the values
+/// `g^f(x)`.
 ///
-/// Commitments add up as their polynomials do.
+/// The sum of two commitments is the commitment to the sum of their polynomials.
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::commitment::Commitment;
@@ -67,7 +68,7 @@ pub enum ShareError {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commitment<G: Group> {
-    /// Lowest degree first; from one to [`Access::MAX`].
+    /// The coefficients, lowest degree first. There are from one to [`Access::MAX`].
     points: Vec<Affine<G>>,
 }
 
@@ -78,13 +79,13 @@ impl<G: Group> Commitment<G> {
         Self::commit_with(&FixedBase::new(&Affine::generator()), f)
     }
 
-    /// The same with the generator's table at hand.
+    /// Like [`Commitment::commit`], with a precomputed table of the generator.
     #[must_use]
     pub fn commit_with(generator: &FixedBase<G>, f: &Polynomial) -> Self {
         Self { points: generator.multiply_all(f.coefficients().expose()) }
     }
 
-    /// The commitment with these coefficients, lowest degree first. Any may be the identity.
+    /// The commitment with these coefficients, lowest degree first. Each of them may be the identity.
     ///
     /// # Errors
     /// Unless there is at least one coefficient and at most [`Access::MAX`].
@@ -102,20 +103,20 @@ impl<G: Group> Commitment<G> {
         &self.points
     }
 
-    /// `g^f(0)`: the group's public key.
+    /// The constant coefficient `g^f(0)`, which is the group's public key.
     #[must_use]
     pub fn constant(&self) -> Affine<G> {
         self.points.first().copied().unwrap_or(Affine::identity())
     }
 
-    /// How many shares determine the polynomial: its degree is below this.
+    /// The number of shares that determine the polynomial. Its degree is below this number.
     #[must_use]
     pub fn t(&self) -> NonZeroU32 {
         let count = u32::try_from(self.points.len()).unwrap_or(u32::MAX);
         NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
     }
 
-    /// `g^f(x)`
+    /// The value `g^f(x)` at any point. Costs a multi-scalar multiplication.
     #[must_use]
     pub fn evaluate(&self, x: &Scalar) -> Projective<G> {
         let powers = core::iter::successors(Some(Scalar::ONE), |power| Some(*power * *x));
@@ -123,8 +124,9 @@ impl<G: Group> Commitment<G> {
         vartime_msm(&self.points, &powers)
     }
 
-    /// `g^f(j)` for one share; none if there is no such share. At a number of `b` bits that is `t·b`
-    /// doublings and some half as many additions, at a root of unity a sum of products.
+    /// `g^f(j)` for one share. `None` if there is no such share. For consecutive points, an index of
+    /// `b` bits costs `t·b` doublings and about half as many additions. For roots of unity it costs a
+    /// multi-scalar multiplication.
     #[must_use]
     pub fn share_key(&self, points: &Points, index: ShareIndex) -> Option<Projective<G>> {
         let x = points.point(index)?;
@@ -134,11 +136,11 @@ impl<G: Group> Commitment<G> {
         })
     }
 
-    /// `g^f(j)` for all `n` shares, in the order of their indices. At numbers that is `n·t` additions
-    /// of affine points, and `4·t²` to find the differences that are added, or from `t = 128` on some
-    /// `500·t + 60·n·t/128`; at `N ≥ n` roots of unity it is `N·log₂(N)/2` multiplications. Keys that
-    /// come with a dealing cost none of this
-    /// ([`from_share_keys`](crate::threshold::SigningCommittee::from_share_keys)).
+    /// `g^f(j)` for all `n` shares, in the order of their indices. For consecutive points this costs
+    /// `n·t` additions of affine points, plus `4·t²` additions to find the differences that are
+    /// added; from `t = 128` on, about `500·t + 60·n·t/128` instead of `4·t²`. For `N ≥ n` roots of
+    /// unity it costs `N·log₂(N)/2` multiplications. Share keys that come with a dealing cost none of
+    /// this ([`from_share_keys`](crate::threshold::SigningCommittee::from_share_keys)).
     #[must_use]
     pub fn evaluate_all(&self, points: &Points) -> Vec<Affine<G>> {
         let count = usize::try_from(points.count()).unwrap_or(usize::MAX);
@@ -148,10 +150,10 @@ impl<G: Group> Commitment<G> {
         }
     }
 
-    /// Checks a share, in constant time as far as the share is concerned.
+    /// Checks a share. The time does not depend on the value of the share.
     ///
     /// # Errors
-    /// If there is no such share, or it is not `f(j)`.
+    /// If there is no share with this index, or the share is not `f(j)`.
     pub fn verify_share(
         &self,
         points: &Points,

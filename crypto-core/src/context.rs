@@ -1,17 +1,18 @@
-//! What a message belongs to: chain, epoch, committee, slot.
+//! The context of a message: chain, epoch, committee and slot.
 //!
 //! Every signature, proof and hash input of the protocols starts with the [`Context`] or [`Session`]
-//! it was made for, so that nothing made for one chain, epoch or committee passes in another.
+//! that it was made for. So nothing that was made for one chain, epoch or committee is valid in
+//! another.
 //!
-//! Elsewhere: views, an engine's attempts at a slot (the beacon), domain tags that tell purposes
-//! apart (each scheme's own).
+//! Views, which are an engine's attempts at a slot, belong to the crate `beacon`. Each scheme has its
+//! own domain tags, which separate purposes.
 use borsh::{BorshDeserialize, BorshSerialize};
 pub use protocol::{ChainId, Context, EpochId, Slot};
 use sha2::{Digest, Sha256};
 
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-COMMITTEE";
 
-/// Names a committee by a hash over its members' keys, stakes, weights and thresholds.
+/// The name of a committee: a hash over its members' keys, stakes, weights and thresholds.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::context::{ChainId, CommitteeId};
@@ -22,19 +23,19 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-COMMITTEE";
 )]
 pub struct CommitteeId([u8; 32]);
 
-/// One run of a protocol: a committee within a context.
+/// One run of a protocol: a committee on one chain in one epoch.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct Session {
-    /// Chain and epoch.
+    /// The chain and the epoch.
     pub context: Context,
-    /// Who takes part, with which keys and weights.
+    /// The committee that takes part, with its keys and weights.
     pub committee: CommitteeId,
 }
 
 impl CommitteeId {
-    /// The committee that `encoding` describes. The encoding must be injective; Borsh is.
+    /// The name of the committee that `encoding` describes. The encoding must be injective; Borsh is.
     #[must_use]
     pub fn of(encoding: &[u8]) -> Self {
         let mut hash = Sha256::new();
@@ -43,7 +44,7 @@ impl CommitteeId {
         Self(hash.finalize().into())
     }
 
-    /// The hash.
+    /// The 32 bytes of the hash.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -51,10 +52,10 @@ impl CommitteeId {
 }
 
 impl Session {
-    /// Bytes of [`Session::to_bytes`].
+    /// Number of bytes that [`Session::to_bytes`] gives.
     pub const BYTES: usize = 72;
 
-    /// Context and committee: a prefix for what is hashed or signed.
+    /// Context and committee as bytes. Put them in front of data that is hashed or signed.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];

@@ -1,4 +1,5 @@
-//! Rounds of drand's public randomness beacons, and of ours, which are the same to a client.
+//! Rounds of drand's public randomness beacons, and of Prefinal's beacons, which look the same to a
+//! client.
 //!
 //! | [`Scheme`]                 | signatures, keys | message                                | tag of the hash    |
 //! |----------------------------|------------------|----------------------------------------|--------------------|
@@ -7,17 +8,20 @@
 //! | `bls-unchained-on-g1`      | 𝔾₁, 𝔾₂           | `SHA-256(round)`                       | `BASIC`'s for 𝔾₂   |
 //! | `bls-unchained-g1-rfc9380` | 𝔾₁, 𝔾₂           | `SHA-256(round)`                       | [`Domain::BASIC`]  |
 //!
-//! A round's number is hashed as `u64` big-endian; before the first round of a chained beacon stands
-//! its genesis seed. The randomness of a round is `SHA-256(signature)`. Signatures are BLS under the
-//! beacon's group key (`bls`), so they are unique: a round has one randomness, and nobody chooses it.
+//! A round's number is hashed as `u64` big-endian. For the first round of a chained beacon, the
+//! genesis seed takes the place of the previous signature. The randomness of a round is
+//! `SHA-256(signature)`. Signatures are BLS under the beacon's group key ([`bls`](crate::bls)), so
+//! they are unique: a round has exactly one randomness, and nobody can choose it.
 //!
-//! After drand's [specification](https://docs.drand.love/docs/specification/); its third scheme hashes
-//! to 𝔾₁ under the tag for 𝔾₂, and stays that way for the sake of its clients. The fourth, quicknet's,
-//! is what our own beacons use.
+//! After drand's [specification](https://docs.drand.love/docs/specification/); Its third scheme
+//! hashes to 𝔾₁ under the tag for 𝔾₂, and keeps this for compatibility with its clients. Prefinal's
+//! beacons use the fourth scheme, which is also quicknet's.
 //!
-//! Ours: a previous signature where the scheme has none is refused, for nothing vouches for it.
-//! Elsewhere: shares of such a signature (`threshold`), encryption to a round (`timelock`), JSON and
-//! HTTP (the node).
+//! Difference from the specification: in an unchained scheme, a round with a previous signature is
+//! refused, because no signature covers it.
+//!
+//! See also: [`threshold`](crate::threshold) for partials of such a signature, and
+//! [`timelock`](crate::timelock) for encryption to a round. JSON and HTTP are in the node.
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -33,33 +37,34 @@ use crate::bls::{
 };
 use crate::curve::DecodeError;
 
-/// Bytes of a signature of the chained scheme.
+/// Length of a signature of the chained scheme in bytes.
 const CHAINED_BYTES: usize = 96;
 
-/// How a beacon signs.
+/// The signature scheme of a beacon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// `pedersen-bls-chained`: drand's first chain.
+    /// `pedersen-bls-chained`, the scheme of drand's first chain. Each round signs the signature
+    /// before it.
     PedersenChained,
-    /// `pedersen-bls-unchained`.
+    /// `pedersen-bls-unchained`, with signatures in 𝔾₂.
     PedersenUnchained,
-    /// `bls-unchained-on-g1`, with the tag of the other group.
+    /// `bls-unchained-on-g1`, with signatures in 𝔾₁ but the tag of 𝔾₂.
     UnchainedOnG1,
-    /// `bls-unchained-g1-rfc9380`: quicknet's, and ours.
+    /// `bls-unchained-g1-rfc9380`, the scheme of quicknet and of Prefinal's beacons.
     #[default]
     UnchainedG1Rfc9380,
 }
 
-/// No scheme of ours has this name.
+/// The name is not that of a scheme in [`Scheme`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scheme {id:?}")]
 pub struct UnknownScheme {
-    /// The name.
+    /// The unknown name.
     pub id: String,
 }
 
 impl Scheme {
-    /// All schemes.
+    /// All schemes, in the order of the module's table.
     pub const ALL: [Self; 4] = [
         Self::PedersenChained,
         Self::PedersenUnchained,
@@ -67,7 +72,7 @@ impl Scheme {
         Self::UnchainedG1Rfc9380,
     ];
 
-    /// Its name in drand's interfaces.
+    /// The scheme's name in drand's interfaces.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -78,7 +83,7 @@ impl Scheme {
         }
     }
 
-    /// What its signatures are hashed under.
+    /// The domain under which messages are hashed.
     #[must_use]
     pub const fn domain(self) -> Domain {
         match self {
@@ -89,7 +94,7 @@ impl Scheme {
         }
     }
 
-    /// Whether a round signs the one before it.
+    /// Whether each round signs the signature of the round before it.
     #[must_use]
     pub const fn is_chained(self) -> bool {
         matches!(self, Self::PedersenChained)
@@ -111,7 +116,7 @@ impl FromStr for Scheme {
     }
 }
 
-/// Counts rounds from one; what drand calls round 0 is its genesis, which nobody signs.
+/// The number of a round, counted from one. drand's round 0 is the genesis, which nobody signs.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::drand::RoundNumber;
@@ -124,7 +129,7 @@ impl RoundNumber {
     /// The first round.
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
-    /// The round with this number; none for zero.
+    /// The round with this number. `None` for zero.
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         match NonZeroU64::new(number) {
@@ -133,20 +138,20 @@ impl RoundNumber {
         }
     }
 
-    /// Its number.
+    /// The round's number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
     }
 
-    /// What an unchained scheme signs: `SHA-256(round)`. Also the identity that timelock encryption
-    /// encrypts to.
+    /// The message that an unchained scheme signs: `SHA-256(round)`. Timelock encryption uses it as
+    /// the identity to encrypt to.
     #[must_use]
     pub fn message(self) -> [u8; 32] {
         self.chained_message(&[])
     }
 
-    /// What a chained scheme signs: `SHA-256(previous ‖ round)`.
+    /// The message that a chained scheme signs: `SHA-256(previous ‖ round)`.
     #[must_use]
     pub fn chained_message(self, previous: &[u8]) -> [u8; 32] {
         let hash = Sha256::new().chain_update(previous);
@@ -160,24 +165,24 @@ impl fmt::Display for RoundNumber {
     }
 }
 
-/// When rounds are due, in seconds of Unix time.
+/// The times at which rounds are due, in seconds of Unix time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// When the first round is due.
+    /// The time of the first round.
     pub genesis_time: u64,
     /// Seconds from one round to the next.
     pub period: NonZeroU32,
 }
 
 impl Schedule {
-    /// The newest round that is due; none before the first.
+    /// The newest round that is due at this time. `None` before the first round.
     #[must_use]
     pub fn round_at(&self, time: u64) -> Option<RoundNumber> {
         let elapsed = time.checked_sub(self.genesis_time)?;
         RoundNumber::new((elapsed / u64::from(self.period.get())).checked_add(1)?)
     }
 
-    /// When a round is due; none if that is beyond 64 bits of seconds.
+    /// The time at which a round is due. `None` if it does not fit into 64 bits of seconds.
     #[must_use]
     pub fn time_of(&self, round: RoundNumber) -> Option<u64> {
         let elapsed = (round.get() - 1).checked_mul(u64::from(self.period.get()))?;
@@ -185,17 +190,17 @@ impl Schedule {
     }
 }
 
-/// The key that a beacon's shares add up to, in the group that its scheme says.
+/// The group key of a beacon, in the group of its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKey {
-    /// For signatures in 𝔾₁.
+    /// A key for signatures in 𝔾₁.
     MinSig(min_sig::PublicKey),
-    /// For signatures in 𝔾₂.
+    /// A key for signatures in 𝔾₂.
     MinPk(min_pk::PublicKey),
 }
 
 impl GroupKey {
-    /// Reads a key of the scheme.
+    /// Reads a compressed key in the group of the scheme.
     ///
     /// # Errors
     /// If the bytes are not a public key of the scheme's group.
@@ -210,7 +215,7 @@ impl GroupKey {
         }
     }
 
-    /// The compressed encoding.
+    /// The compressed encoding: 96 bytes for `MinSig`, 48 for `MinPk`.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -220,7 +225,7 @@ impl GroupKey {
     }
 }
 
-/// What a client knows of a beacon before it trusts any of its rounds.
+/// The parameters of a beacon that a client must know to verify its rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainInfo {
     scheme: Scheme,
@@ -231,8 +236,8 @@ pub struct ChainInfo {
 }
 
 impl ChainInfo {
-    /// A beacon by what its `info` says; the seed is called `groupHash` there. Compare
-    /// [`ChainInfo::hash`] with the hash that names the chain.
+    /// A beacon with the parameters from drand's `info` interface, where the seed is called
+    /// `groupHash`. Compare [`ChainInfo::hash`] with the hash that names the chain.
     ///
     /// # Errors
     /// If `key` is not a public key of the scheme's group.
@@ -247,7 +252,7 @@ impl ChainInfo {
         Ok(Self { scheme, key, schedule, genesis_seed, beacon_id: beacon_id.to_owned() })
     }
 
-    /// How the beacon signs.
+    /// The beacon's signature scheme.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
@@ -259,14 +264,14 @@ impl ChainInfo {
         &self.key
     }
 
-    /// When its rounds are due.
+    /// The times at which its rounds are due.
     #[must_use]
     pub const fn schedule(&self) -> Schedule {
         self.schedule
     }
 
-    /// What names the chain: `SHA-256(period ‖ genesis time ‖ key ‖ seed ‖ beacon's name)`, the period
-    /// as `u32` and the time as `u64`, both big-endian; the name `default` counts as none.
+    /// The hash that names the chain: `SHA-256(period ‖ genesis time ‖ key ‖ seed ‖ beacon's name)`,
+    /// the period as `u32` and the time as `u64`, both big-endian; the name `default` counts as none.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         let name = if self.beacon_id == "default" { "" } else { &self.beacon_id };
@@ -280,7 +285,7 @@ impl ChainInfo {
             .into()
     }
 
-    /// Checks a round. Costs two pairings.
+    /// Checks a round and returns its randomness. Costs two pairings.
     ///
     /// # Errors
     /// [`RoundError`] says what is wrong.
@@ -294,8 +299,8 @@ impl ChainInfo {
         round.value()
     }
 
-    /// Checks many rounds at the price of two pairings, and for each an MSM's share and a hash to the
-    /// curve.
+    /// Checks many rounds and returns their randomness. Costs two pairings in all, and for each round
+    /// a hash to the curve and two terms of a multi-scalar multiplication.
     ///
     /// # Errors
     /// Names the positions of the rounds that are not valid, and what is wrong with each.
@@ -358,7 +363,8 @@ impl ChainInfo {
                         return Err(RoundError::Genesis);
                     }
                 } else if previous.len() != CHAINED_BYTES {
-                    // Without a previous signature at all the message would be an unchained one.
+                    // With an empty previous signature, the message would be that of an unchained
+                    // scheme.
                     return Err(RoundError::PreviousLength { got: previous.len() });
                 }
                 Ok(number.chained_message(previous))
@@ -367,22 +373,23 @@ impl ChainInfo {
     }
 }
 
-/// A round as a relay sends it; nothing is checked.
+/// A round as a relay sends it. Nothing of it is checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Which round.
+    /// The number of the round.
     pub number: RoundNumber,
-    /// The group's signature.
+    /// The group's signature on the round, compressed.
     pub signature: Vec<u8>,
-    /// For chained schemes the signature of the round before, for their first round the seed.
+    /// For a chained scheme, the signature of the round before; for its first round, the genesis
+    /// seed. `None` for unchained schemes.
     pub previous: Option<Vec<u8>>,
-    /// What the relay says the randomness is, if it says so. Nobody needs it, but who reads it before the
-    /// round is checked must not read something else.
+    /// The randomness that the relay states, if it does. It is not needed. But if it is there it must
+    /// be right, because a client may read it before the round is checked.
     pub randomness: Option<Vec<u8>>,
 }
 
 impl Round {
-    /// Its randomness, unless the relay says another.
+    /// The round's randomness, unless the relay states a different one.
     fn value(&self) -> Result<Randomness, RoundError> {
         let value = Randomness::of(&self.signature);
         match &self.randomness {
@@ -392,64 +399,65 @@ impl Round {
     }
 }
 
-/// What a round is for: 32 bytes that nobody could know or choose.
+/// The randomness of a round: 32 bytes that nobody could predict or choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Randomness([u8; 32]);
 
 impl Randomness {
-    /// `SHA-256(signature)`, of a signature that was verified; here nothing is checked.
+    /// `SHA-256(signature)`. The signature must have been verified before; this function does not
+    /// check it.
     #[must_use]
     pub fn of(signature: &[u8]) -> Self {
         Self(Sha256::digest(signature).into())
     }
 
-    /// The bytes.
+    /// The 32 bytes of randomness.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// Why a round is not one of the chain.
+/// Why a round does not belong to the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoundError {
-    /// Chained rounds sign the round before.
+    /// The scheme is chained, but the round lacks the previous signature.
     #[error("{number} lacks the signature of the round before")]
     NoPrevious {
-        /// Which round.
+        /// The number of the round.
         number: RoundNumber,
     },
-    /// The signature of the round before is none.
+    /// The previous signature does not have the length of a signature.
     #[error("previous signature has {got} bytes, expected {CHAINED_BYTES}")]
     PreviousLength {
-        /// Bytes it has.
+        /// Its length in bytes.
         got: usize,
     },
-    /// Nothing vouches for it.
+    /// The scheme is unchained, but the round has a previous signature. No signature covers it.
     #[error("a round of {scheme} has no previous signature")]
     NotChained {
-        /// The chain's scheme.
+        /// The scheme of the chain.
         scheme: Scheme,
     },
-    /// The chain starts elsewhere.
+    /// The first round does not follow the chain's genesis seed.
     #[error("round 1 does not follow the chain's genesis seed")]
     Genesis,
-    /// The signature is none.
+    /// The bytes are not the encoding of a signature.
     #[error("signature: {0}")]
     Decode(#[from] DecodeError),
-    /// The signature is not the group's on this round after this previous one.
+    /// The signature is not the group's signature on this round and this previous signature.
     #[error(transparent)]
     Signature(#[from] SignatureError),
-    /// The relay says another randomness than the signature gives.
+    /// The randomness that the relay states is not the one that the signature gives.
     #[error("randomness is not the hash of the signature")]
     Randomness,
 }
 
-/// Which rounds are not the chain's.
+/// The rounds of a batch that are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} of {of} rounds are not valid", faults.len())]
 pub struct RoundsError {
-    /// What is wrong, by position in the slice that was checked.
+    /// The fault of each bad round, by its position in the slice that was checked.
     pub faults: BTreeMap<usize, RoundError>,
     /// How many rounds were checked.
     pub of: usize,

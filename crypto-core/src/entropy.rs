@@ -1,23 +1,23 @@
-//! Seeds of generators, from randomness that is not taken on trust.
+//! Seeds for random generators, from a randomness source that is tested first.
 //!
-//! A source that is broken seldom says so: it fills every request with zeros, with one byte, or with the
-//! same block again. What is drawn from it then looks like a key and is known to everybody. So a
-//! generator of secrets is seeded here, from two blocks of the system's or the browser's randomness,
-//! and what no working source gives is refused:
+//! A broken source of randomness seldom reports an error. It fills every request with zeros, with one
+//! repeated byte, or with the same block again. A key that is drawn from it looks normal but is known
+//! to everybody. So generators of secrets are seeded here, from two blocks of the system's or the
+//! browser's randomness. Blocks that no working source gives are refused:
 //!
 //! | refused                                          | a working source gives it once in |
 //! |--------------------------------------------------|-----------------------------------|
-//! | a block whose halves are equal, as of one byte   | `2¹²⁷`                            |
-//! | a second block that is the first                 | `2²⁵⁶`                            |
-//! | two blocks that are those of the seed before     | `2⁵¹²`                            |
+//! | a block with equal halves, e.g. all bytes equal  | `2¹²⁷`                            |
+//! | a second block that is equal to the first        | `2²⁵⁶`                            |
+//! | the same two blocks as for the seed before       | `2⁵¹²`                            |
 //!
 //! **Which generator to use:** `entropy::system()`, with the feature `system`. Where the operating system's
 //! randomness is not at hand, seed one with [`Seeds`]. The traits are those of [`rand_core`](crate::rand_core), which this crate
 //! re-exports in the version that its functions take.
 //!
-//! These are tests for a source that has failed altogether, as the repetition count test in NIST's
-//! [SP 800-90B](https://doi.org/10.6028/NIST.SP.800-90B), section 4.4.1. They say nothing of one whose
-//! output can be predicted and does not repeat itself.
+//! These tests detect a source that has failed completely, like the repetition count test in NIST's
+//! [SP 800-90B](https://doi.org/10.6028/NIST.SP.800-90B), section 4.4.1. They do not detect a source
+//! whose output can be predicted but does not repeat itself.
 #[cfg(feature = "system")]
 mod system;
 
@@ -33,24 +33,25 @@ pub use self::system::{SystemError, system, system_seed};
 const SEED: &[u8] = b"PREFINAL-V1-ENTROPY-SEED";
 const MARK: &[u8] = b"PREFINAL-V1-ENTROPY-MARK";
 
-/// The source of randomness is broken: it gave what a working one never does.
+/// The source of randomness is broken: it gave bytes that a working source practically never gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImplausibleRandomness {
-    /// As where all bytes are zero, or all are one byte.
+    /// Both halves of a block are equal, for example because all bytes are zero.
     #[error("randomness is implausible: both halves of a block of 32 bytes are the same")]
     Periodic,
-    /// The same block again.
+    /// The source gave the same block, or the same two blocks, again.
     #[error("randomness is implausible: the same block of 32 bytes came twice")]
     Repeated,
-    /// A draw is repeated until it is in a range, and never is.
+    /// A value was drawn again and again and was never in the required range.
     #[error("randomness is implausible: none of {draws} draws is in the range")]
     OutOfRange {
-        /// How often was drawn.
+        /// The number of draws.
         draws: usize,
     },
 }
 
-/// What makes seeds of blocks, and remembers a hash of the last: a program has one for each source.
+/// Makes seeds from blocks of randomness and remembers a hash of the last two blocks. A program has
+/// one `Seeds` for each source.
 ///
 /// ```
 /// use crypto_core::bls::SecretKey;
@@ -77,16 +78,16 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Before the first seed.
+    /// The state before the first seed.
     #[must_use]
     pub const fn new() -> Self {
         Self { mark: None }
     }
 
-    /// A seed: the hash of two blocks that were drawn one after the other.
+    /// The next seed: the hash of two blocks that were drawn one after the other.
     ///
     /// # Errors
-    /// If no working source gives these blocks.
+    /// If the blocks fail one of the tests above, so that the source is broken.
     pub fn next(
         &mut self,
         blocks: &Secret<[[u8; 32]; 2]>,

@@ -1,4 +1,4 @@
-//! Shares of one point, each beside the key that it is checked against, in one equation.
+//! Checks shares of one point against their keys, with one equation.
 //!
 //! `f` is shared, `g^f(j)` are the keys, `B` is any point, and party `i` gave `Dⱼ` for its indices:
 //!
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! For threshold signatures `B` is the message's hash, for decryption it is the ciphertext's `U`.
-//! Elsewhere: how culprits are found (`bisect`).
+//! `bisect` finds the culprits.
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -19,7 +19,7 @@ use crate::challenge::Transcript;
 use crate::curve::Affine;
 use crate::curve::hazmat::{Gt, pairing_product, vartime_msm_bytes};
 
-/// What one party gave; as many shares as keys.
+/// The shares that one party gave, with their keys. There are as many shares as keys.
 pub(crate) struct Given<'a, V: Variant> {
     pub(crate) party: Party,
     pub(crate) shares: &'a [SignaturePoint<V>],
@@ -30,7 +30,7 @@ pub(crate) struct Given<'a, V: Variant> {
 pub(crate) struct Equations<V: Variant> {
     base: SignaturePoint<V>,
     parties: Vec<Party>,
-    /// Where each party's shares end in the lists below.
+    /// For each party, the position at which its shares end in the lists below.
     ends: Vec<usize>,
     shares: Vec<SignaturePoint<V>>,
     keys: Vec<KeyPoint<V>>,
@@ -38,7 +38,7 @@ pub(crate) struct Equations<V: Variant> {
 }
 
 impl<V: Variant> Equations<V> {
-    /// The transcript holds purpose, committee and `base` already.
+    /// Collects the equations. The transcript must already contain purpose, committee and `base`.
     pub(crate) fn new<'a>(
         mut transcript: Transcript,
         base: SignaturePoint<V>,
@@ -55,14 +55,14 @@ impl<V: Variant> Equations<V> {
             ends.push(shares.len());
         }
         let coefficients = match shares.len() {
-            // Nothing to mix.
+            // With one share or none, no coefficients are needed.
             0 | 1 => alloc::vec![1; shares.len()],
             count => transcript.coefficients_128(b"coefficients", count),
         };
         Self { base, parties, ends, shares, keys, coefficients }
     }
 
-    /// What the equations are mixed with.
+    /// The coefficients of the linear combination.
     #[cfg(test)]
     pub(crate) fn coefficients(&self) -> &[u128] {
         &self.coefficients

@@ -1,9 +1,9 @@
 //! The generators `h, ḡ ∈ 𝔾₁` and `ĝ ∈ 𝔾₂`.
 //!
 //! Secrets are `h^f(0)`, commitments are `ĝ^f(j)` and `g^f(j)`. Nobody may know how `h` and `ĝ`
-//! relate to the standard generators, or shares could be computed from commitments. Decryption has a
-//! second base `ḡ` for the proof in a ciphertext, as unrelated to the first. So all are hashed to the
-//! curve:
+//! relate to the standard generators; otherwise shares could be computed from commitments. Encryption
+//! uses a second base `ḡ` for the proof in a ciphertext, which must also be unrelated to the first.
+//! So all three are hashed to the curve:
 //!
 //! | generator | message                      | tag                                                             |
 //! |-----------|------------------------------|-----------------------------------------------------------------|
@@ -11,8 +11,8 @@
 //! | `ĝ`       | `"g_hat"`                    | `PREFINAL-V1-GENERATORS_BLS12381G2_XMD:SHA-256_SSWU_RO_`        |
 //! | `ḡ`       | `"elgamal second generator"` | `PREFINAL-V1-ELGAMAL-GENERATOR_BLS12381G1_XMD:SHA-256_SSWU_RO_` |
 //!
-//! They are needed for every partial and ciphertext, so the results are written down here, as coordinates in
-//! Montgomery form; a test hashes again and compares.
+//! They are needed for every partial and ciphertext, so the results are constants here, as
+//! coordinates in Montgomery form. A test computes the hashes and compares them.
 use crate::curve::hazmat::{g1_from_limbs, g2_from_limbs};
 use crate::curve::{G1Affine, G2Affine};
 

@@ -1,24 +1,25 @@
-//! Randomness that survives a bad generator.
+//! Random draws that stay safe with a bad generator.
 //!
-//! What a secret is blinded or encrypted with must not come out twice. A generator that was put back
-//! with a machine's image, continued from a stored seed, or that returns zeros, gives twice the same.
-//! So what is drawn here depends on more than the generator:
+//! A random value that blinds or encrypts a secret must never be drawn twice. A generator that was
+//! restored with a machine's image, or that continues from a stored seed, or that returns zeros,
+//! gives the same values again. So the draws here depend on more than the generator:
 //!
 //! ```text
 //! seed = SHA-256(domain, all that is public and secret about the draw, 32 fresh bytes)
 //! rng  = ChaCha20(seed)
 //! ```
 //!
-//! | the generator                | what is drawn                                                        |
+//! | the generator                | the values drawn                                                     |
 //! |------------------------------|----------------------------------------------------------------------|
-//! | is good                      | nobody can guess, and never twice the same                           |
-//! | repeats itself               | differs as soon as anything that was appended differs                |
-//! | is known to somebody else    | as hard to guess as the secrets that were appended                   |
+//! | is good                      | cannot be guessed and do not repeat                                  |
+//! | repeats itself               | differ as soon as anything that was appended differs                 |
+//! | is known to somebody else    | are as hard to guess as the secrets that were appended               |
 //!
-//! So one names everything that may differ: session, attempt, dealer, what is said. Deterministic
-//! signatures ([RFC 6979](https://www.rfc-editor.org/rfc/rfc6979)) do so without fresh bytes; with them
-//! ([XEdDSA](https://signal.org/docs/specifications/xeddsa/)) a fault in the middle of a computation does
-//! not show two answers to one nonce. Constant time in secrets; everything on the way is wiped.
+//! So append everything that may differ: session, attempt, dealer, message. Deterministic signatures
+//! ([RFC 6979](https://www.rfc-editor.org/rfc/rfc6979)) do the same without fresh bytes. With fresh
+//! bytes ([XEdDSA](https://signal.org/docs/specifications/xeddsa/)), a fault in the middle of a
+//! computation does not reveal two answers for one nonce. The code is constant time in the secrets,
+//! and all intermediate values are wiped.
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use zeroize::Zeroize;
@@ -29,7 +30,7 @@ use crate::curve::hazmat::is_periodic;
 use crate::entropy::ImplausibleRandomness;
 use crate::secret::Secret;
 
-/// Collects what a draw depends on.
+/// Collects the data that a draw depends on.
 ///
 /// ```
 /// use crypto_core::curve::Scalar;
@@ -49,11 +50,11 @@ use crate::secret::Secret;
 #[derive(Debug)]
 pub struct Hedge(Transcript);
 
-/// What [`Hedge::rng`] gives: wiped when it goes, not printed.
+/// The generator that [`Hedge::rng`] returns. It is wiped on drop and never printed.
 pub type HedgedRng = ChaCha20Rng;
 
 impl Hedge {
-    /// A draw for one purpose; `domain` names scheme, version and purpose.
+    /// Starts a draw for one purpose. `domain` names scheme, version and purpose.
     #[must_use]
     pub fn new(domain: &[u8]) -> Self {
         let mut transcript = Transcript::new(b"PREFINAL-V1-HEDGE");
@@ -61,43 +62,43 @@ impl Hedge {
         Self(transcript)
     }
 
-    /// Adds what anybody may know.
+    /// Appends public data under a label.
     #[must_use]
     pub fn public(mut self, label: &[u8], data: &[u8]) -> Self {
         self.0.append(label, data);
         self
     }
 
-    /// Adds a secret of a length that is public.
+    /// Appends a secret under a label. Its length is public.
     #[must_use]
     pub fn secret<T: Zeroize + AsRef<[u8]>>(mut self, label: &[u8], secret: &Secret<T>) -> Self {
         self.0.append(label, secret.expose().as_ref());
         self
     }
 
-    /// Adds a secret scalar.
+    /// Appends a secret scalar under a label.
     #[must_use]
     pub fn scalar(self, label: &[u8], secret: &Secret<Scalar>) -> Self {
         self.secret(label, &Secret::new(secret.expose().to_bytes()))
     }
 
-    /// Adds secret scalars, each under the label.
+    /// Appends secret scalars, each as a separate item under the same label.
     #[must_use]
     pub fn scalars<'a>(self, label: &[u8], secrets: impl Iterator<Item = &'a Scalar>) -> Self {
         secrets.fold(self, |hedge, scalar| hedge.secret(label, &Secret::new(scalar.to_bytes())))
     }
 
-    /// The generator to draw from, with 32 bytes of `fresh` in its seed. Where nothing that was appended
-    /// is hard to guess, [`plausible_rng`](Self::plausible_rng) is the one to call.
+    /// The generator to draw from, with 32 bytes of `fresh` in its seed. If none of the appended data
+    /// is hard to guess, call [`plausible_rng`](Self::plausible_rng) instead.
     #[must_use]
     pub fn rng(self, fresh: &mut impl CryptoRng) -> HedgedRng {
         self.seeded(&draw(fresh))
     }
 
-    /// As [`rng`](Self::rng), but refuses what only a broken generator gives.
+    /// Like [`rng`](Self::rng), but refuses bytes that only a broken generator gives.
     ///
     /// # Errors
-    /// If one half of the 32 fresh bytes is the other.
+    /// If the two halves of the 32 fresh bytes are equal.
     pub fn plausible_rng(
         self,
         fresh: &mut impl CryptoRng,

@@ -4,30 +4,30 @@
 //! |----------------|--------------------------------------------------------------------|
 //! | [`curve`]      | scalars, points, pairings, hash to curve: the crate `bls12_381`    |
 //! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
-//! | [`hedge`]      | draws that a bad generator does not repeat                         |
+//! | [`hedge`]      | random draws that do not repeat even if the generator does         |
 //! | [`secret`]     | values that are wiped and never printed                            |
-//! | [`entropy`]    | seeds of generators, refused if no working source gives them       |
+//! | [`entropy`]    | seeds for generators, refused if the source is visibly broken      |
 //! | [`verified`]   | values that passed a check                                         |
-//! | [`access`]     | parties, share indices, thresholds                                 |
-//! | [`context`]    | chain, epoch, committee: what everything is bound to               |
-//! | [`challenge`]  | Fiat–Shamir                                                        |
+//! | [`access`]     | parties, the share indices that they hold, thresholds              |
+//! | [`context`]    | chain, epoch, committee: every protocol message is bound to them   |
+//! | [`challenge`]  | Fiat–Shamir challenges from a transcript                           |
 //! | [`polynomial`] | evaluation and interpolation, where shares sit                     |
 //! | [`commitment`] | Feldman: a polynomial in the exponent                              |
-//! | [`sharing`]    | one secret, shared once or twice                                   |
+//! | [`sharing`]    | one secret, shared with one polynomial or with two                 |
 //! | [`bls`]        | signatures: single, aggregate, in batches, in both variants        |
-//! | [`certificate`] | quorums of exact stake in one signature                           |
-//! | [`drand`]      | rounds of drand's beacons, and of ours                             |
+//! | [`certificate`] | a quorum, counted in exact stake, in one aggregate signature      |
+//! | [`drand`]      | rounds of drand's beacons and of Prefinal's beacons                |
 //! | [`threshold`]  | BLS signatures by a committee whose key nobody holds               |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
-//! | [`elgamal`]    | encrypting to a committee, opened by its shares                     |
-//! | [`quorum`]     | why partials of any of the three do not suffice                    |
-//! | [`timelock`]   | encrypting to a round or slot, opened by its signature              |
-//! | [`bisect`]     | which equations of a batch are at fault                            |
-//! | [`wire`]       | versioned, canonical bytes of all of these                         |
+//! | [`elgamal`]    | encryption to a committee, opened by its decryption shares         |
+//! | [`quorum`]     | the error type that `threshold`, `wvuf` and `elgamal` share        |
+//! | [`timelock`]   | encryption to a round or slot, opened by its signature             |
+//! | [`bisect`]     | finds which equations of a batch do not hold                       |
+//! | [`wire`]       | versioned, canonical encodings of all of these                     |
 //! | [`tags`]       | the domain tag of every hash                                       |
 //!
-//! Knows shares; not stake (`weighted_rounding`), which certificates alone count, not dealing shares
-//! out (`pvss_dkg`), not networks.
+//! This crate counts shares. Only certificates count stake; the crate `weighted_rounding` turns stake
+//! into shares. The crate `pvss_dkg` deals the shares out. Nothing here uses a network.
 #![no_std]
 
 extern crate alloc;

@@ -1,19 +1,20 @@
-//! Polynomials over the scalars: sharing a secret and getting it back.
+//! Polynomials over the scalars, which share a secret and recover it.
 //!
 //! | step        | equation                                        | by whom                    |
 //! |-------------|-------------------------------------------------|----------------------------|
 //! | share       | `f(X) = s + c₁X + … + c_(t−1)X^(t−1)`, `cᵢ` random | dealer                     |
-//! | evaluate    | all `f(xⱼ)`, where share `j` sits at `xⱼ`        | dealer, constant time      |
+//! | evaluate    | all `f(xⱼ)`, where `xⱼ` is the point of share `j` | dealer, constant time     |
 //! | interpolate | `f(0) = Σᵢ λᵢ·f(xᵢ)`, `λᵢ = ∏_(j≠i) xⱼ/(xⱼ − xᵢ)` | anyone; the `xᵢ` are public |
 //!
 //! After Shamir (1979). Any `t` values fix `f`; with `t − 1` values every `s` is equally likely.
 //!
-//! [`Points`] says where shares sit, at consecutive numbers or at roots of unity, and interpolates in
-//! `O(t log² t)` or better. [`lagrange_at_zero`] works for any points in quadratic time.
+//! [`Points`] holds the evaluation points of the shares, consecutive numbers or roots of unity, and
+//! interpolates in `O(t log² t)` or better. [`lagrange_at_zero`] works for any points in quadratic
+//! time.
 //!
-//! Elsewhere: two polynomials with one constant ([`crate::sharing`]), a polynomial in the exponent
-//! ([`crate::commitment`]), who holds which share ([`crate::access`]), whether points in the exponent
-//! lie on one polynomial (`pvss_dkg`).
+//! See also: [`crate::sharing`] for two polynomials with one constant, [`crate::commitment`] for a
+//! polynomial in the exponent, [`crate::access`] for which party holds which share, and the crate
+//! `pvss_dkg` for the test that points in the exponent lie on one polynomial.
 mod coefficients;
 mod consecutive;
 mod differences;
@@ -49,7 +50,7 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// Uniform among those of degree below `t` with this constant term.
+    /// Draws a polynomial uniformly among those of degree below `t` with this constant term.
     pub fn random(t: NonZeroU32, constant: &Secret<Scalar>, rng: &mut impl CryptoRng) -> Self {
         let mut coefficients = Vec::with_capacity(usize::try_from(t.get()).unwrap_or(usize::MAX));
         coefficients.push(*constant.expose());
@@ -57,7 +58,7 @@ impl Polynomial {
         Self { coefficients: Secret::new(coefficients) }
     }
 
-    /// `f(point)`, by Horner's rule in constant time.
+    /// The value `f(point)`, by Horner's rule in constant time.
     #[must_use]
     pub fn evaluate(&self, point: &Scalar) -> Secret<Scalar> {
         let horner = |sum, coefficient: &Scalar| sum * point + *coefficient;
@@ -72,7 +73,7 @@ impl Polynomial {
             None => differences::values(self.coefficients.expose(), count),
             Some(domain) => {
                 let mut values = self.values_over(domain);
-                // What is cut off stays within the capacity, which the wipe covers.
+                // The truncated values stay within the vector's capacity, which is wiped as well.
                 values.truncate(count);
                 values
             }
@@ -100,9 +101,9 @@ impl Polynomial {
     }
 }
 
-/// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points; none if two
-/// points are equal or one is zero, for then there are no such coefficients, and none without points,
-/// which determine nothing. Quadratic.
+/// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points. `None` if
+/// there are no points, if two points are equal, or if one is zero, because then there are no such
+/// coefficients. Takes quadratic time.
 #[must_use]
 pub fn lagrange_at_zero(points: &[Scalar]) -> Option<Vec<Scalar>> {
     let product: Scalar = points.iter().copied().product();

@@ -1,25 +1,27 @@
-//! Why what parties sent is no quorum: of partial signatures, evaluations or decryption shares alike.
+//! The error type for partials that are not a quorum. It is the same for partial signatures, VUF
+//! evaluations and decryption shares.
 use alloc::collections::BTreeSet;
 use core::num::NonZeroU32;
 
 use crate::access::Party;
 
-/// Why partials did not become a quorum, or a quorum not what it stands for. `M` is what a caller of this
-/// scheme can mistake.
+/// Why partials did not become a quorum, or why a quorum did not give a result. `M` is the scheme's
+/// type for mistakes of the caller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuorumError<M> {
-    /// The caller asked for something that cannot count, and no peer is at fault.
+    /// The caller made a mistake. No peer is at fault.
     #[error(transparent)]
     Misuse(#[from] M),
-    /// Wait for more and try again. Nothing was verified.
+    /// The partials hold too few shares. Wait for more and try again. Nothing was verified.
     #[error("partials hold {got} shares, threshold is {need}")]
     BelowThreshold {
-        /// Shares of all parties given.
+        /// Number of shares of all parties together.
         got: u32,
-        /// Shares that it takes.
+        /// Number of shares that are needed.
         need: NonZeroU32,
     },
-    /// Known to us alone; convincing others takes the culprits' signed messages.
+    /// Some partials are wrong. Only this party knows it; to prove it to others, keep the culprits'
+    /// signed messages.
     #[error("{} partial(s) are not what their parties' keys say", culprits.len())]
     Faulty {
         /// Every party whose partial is wrong, and nobody else.

@@ -1,9 +1,9 @@
 //! Values that must not leak by accident.
 //!
 //! A [`Secret`] is wiped when dropped and printed as `Secret(..)`. It cannot be copied, compared,
-//! encoded or hashed; the only way in is [`Secret::expose`], the word that a review looks for.
+//! encoded or hashed. The only access is [`Secret::expose`], a name that a reviewer can search for.
 //!
-//! A verdict about a secret becomes public in [`reveal`](crate::curve::hazmat::reveal) alone.
+//! The result of a test on a secret is made public only by [`reveal`](crate::curve::hazmat::reveal).
 use core::fmt;
 
 use zeroize::Zeroize;
@@ -26,13 +26,13 @@ use zeroize::Zeroize;
 pub struct Secret<T: Zeroize>(T);
 
 impl<T: Zeroize> Secret<T> {
-    /// Takes a value into custody. Copies that the caller keeps are the caller's to wipe.
+    /// Wraps a value. The caller must wipe the copies that it keeps.
     #[must_use]
     pub const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value itself.
+    /// Access to the secret value.
     #[must_use]
     pub const fn expose(&self) -> &T {
         &self.0

@@ -1,4 +1,4 @@
-//! One secret, shared once or twice.
+//! One secret, shared with one polynomial or with two.
 //!
 //! The fast path and the slow path of the beacon rebuild the same secret `s` under different
 //! thresholds:
@@ -8,13 +8,13 @@
 //! f'(X) = s + c'₁·X + … + c'_(t'−1)·X^(t'−1)       fast
 //! ```
 //!
-//! The coefficients of the two are independent. With one polynomial of the lower degree for both, or
-//! with coefficients in common, shares of one path would count on the other. Both have the same
-//! constant because they are made from one value, not because somebody compares them. Where the
-//! shares sit is the same for both.
+//! The coefficients of the two are independent. If both paths used one polynomial of the lower
+//! degree, or had coefficients in common, shares of one path would count on the other. Both
+//! polynomials have the same constant because they are made from one value; no comparison is needed.
+//! The evaluation points are the same for both.
 //!
-//! Elsewhere: the shares themselves ([`Polynomial::shares`]), encrypting them and proving that they
-//! are right (`pvss_dkg`).
+//! See also: [`Polynomial::shares`] computes the shares, and the crate `pvss_dkg` encrypts them and
+//! proves that they are right.
 use core::num::NonZeroU32;
 
 use rand_core::CryptoRng;
@@ -24,7 +24,7 @@ use crate::curve::Scalar;
 use crate::polynomial::Polynomial;
 use crate::secret::Secret;
 
-/// A secret with a polynomial for each path.
+/// A secret with a polynomial for the slow path and, if there is one, for the fast path.
 #[derive(Debug)]
 pub struct Sharing {
     secret: Secret<Scalar>,
@@ -57,13 +57,13 @@ impl Sharing {
         &self.secret
     }
 
-    /// The slow path's polynomial.
+    /// The polynomial of the slow path.
     #[must_use]
     pub const fn slow(&self) -> &Polynomial {
         &self.slow
     }
 
-    /// The fast path's polynomial.
+    /// The polynomial of the fast path, if there is one.
     #[must_use]
     pub const fn fast(&self) -> Option<&Polynomial> {
         self.fast.as_ref()

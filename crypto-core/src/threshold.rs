@@ -1,4 +1,4 @@
-//! Threshold BLS: a committee signs with a key that nobody holds.
+//! Threshold BLS: a committee signs with a key that no single party holds.
 //!
 //! `f` shares the key; `Sᵢ` are the indices party `i` holds, `g` generates the keys' group; `H` and the
 //! groups are those of [`bls`](crate::bls), in either variant. `τ` are 128-bit coefficients from a
@@ -18,23 +18,27 @@
 //! The result is an ordinary BLS signature of the group key, the same from every set of parties;
 //! under [`Purpose::Rounds`] it is a round that every drand client verifies.
 //!
-//! Ours: parties hold as many indices as they have weight. A committee has one [`Purpose`], and
-//! neither signs nor verifies anything else, so the key of a beacon cannot be made to sign what a
-//! caller chooses. Share keys are accepted only with a commitment, or after a test of their degree.
-//! No identity as group key or in a partial, as in [`bls`](crate::bls). A share key may be the
-//! identity, and then its owner has no partial: the last dealer of a key generation can cancel a share
-//! of its own, and refusing the committee for that would let it stop the epoch.
+//! Differences from the paper:
+//! - A party holds as many indices as it has weight.
+//! - A committee has one [`Purpose`] and neither signs nor verifies anything else. So nobody can make
+//!   the key of a beacon sign a message of their choice.
+//! - Share keys are accepted only with a commitment, or after a test of their degree.
+//! - The identity is refused as group key and in a partial, as in [`bls`](crate::bls). A share key
+//!   may be the identity; then its owner cannot make a valid partial. The last dealer of a key
+//!   generation can cancel one of its own shares. If the committee were refused for that, this dealer
+//!   could stop the epoch.
 //!
-//! Two ways to a signature. [`SigningCommittee::optimistic`] counts weight only and verifies the
-//! result, two pairings whatever the committee; if it fails, the culprits are named.
-//! [`SigningCommittee::verify_all`] verifies the partials first: for parties that were caught before.
+//! There are two ways to a signature. [`SigningCommittee::optimistic`] checks only weight and shape
+//! of the partials and then verifies the result, with two pairings whatever the size of the
+//! committee. If that check fails, the culprits are named. [`SigningCommittee::verify_all`] verifies
+//! the partials first; use it for parties that sent wrong partials before.
 //!
-//! Whose partials come first is much the same every time, so [`Ahead`] adds up those of an
-//! expected set as they arrive; the result is verified as ever.
+//! The same parties are usually first in every slot. So [`Ahead`] adds up the partials of an expected
+//! set of parties as they arrive. The result is verified in any case.
 //!
-//! Elsewhere: where shares come from ([`commitment`](crate::commitment), `pvss_dkg`), where they sit
-//! ([`polynomial`](crate::polynomial)), how culprits are found (`bisect`), when a partial may leave
-//! (`beacon`).
+//! See also: [`commitment`](crate::commitment) and the crate `pvss_dkg` for where shares come from,
+//! [`polynomial`](crate::polynomial) for the evaluation points, [`bisect`](crate::bisect) for how
+//! culprits are found, and the crate `beacon` for when a party may send its partial.
 mod combination;
 mod committee;
 pub(crate) mod degree;

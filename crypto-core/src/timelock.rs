@@ -1,40 +1,45 @@
-//! Encrypting to a moment: identity-based encryption that a beacon's signature opens.
+//! Timelock encryption: identity-based encryption that a beacon's signature opens.
 //!
-//! Whoever knows a beacon's public key `P = g^x` encrypts to a message `m` that the beacon is going to
-//! sign, a round or a slot; the signature `s = H(m)^x`, once it is out, opens the ciphertext. `g`
-//! generates the keys' group, `⊕` is bitwise, all strings have the bytes of `msg`:
+//! Anyone with a beacon's public key `P = g^x` can encrypt to a message `m` that the beacon will sign
+//! later, for example a round or a slot. The signature `s = H(m)^x` opens the ciphertext once it is
+//! published. `g` generates the keys' group, `⊕` is bitwise, and all strings have the length of
+//! `msg`:
 //!
 //! | step    | equation                                                                          |
 //! |---------|-----------------------------------------------------------------------------------|
 //! | encrypt | `σ` as below, `r = H₃(σ, msg)`, `U = g^r`, `V = σ ⊕ H₂(e(H(m)^r, P))`, `W = msg ⊕ H₄(σ)` |
 //! | decrypt | `σ = V ⊕ H₂(e(s, U))`, `msg = W ⊕ H₄(σ)`, refused unless `U = g^H₃(σ, msg)`        |
 //!
-//! | hash          | is                                                                          |
+//! | hash          | definition                                                                  |
 //! |---------------|-----------------------------------------------------------------------------|
 //! | `H`           | the beacon's own hash to the curve, under the tag of its [`Domain`]         |
 //! | `H₂(y)`       | `SHA-256("IBE-H2" ‖ y)`, cut to size                                        |
 //! | `H₃(σ, msg)`  | `b = SHA-256("IBE-H3" ‖ σ ‖ msg)`; of `SHA-256(i ‖ b)`, `i = 1, 2, …` as little-endian `u16`, shifted right by one in its first byte, the first that is below the group order |
 //! | `H₄(σ)`       | `SHA-256("IBE-H4" ‖ σ)`, cut to size                                        |
 //!
-//! `y ∈ 𝔾_T` is written as its tower `𝔽p¹² ⊃ 𝔽p⁶ ⊃ 𝔽p²` has it, highest coefficient first throughout.
+//! `y ∈ 𝔾_T` is encoded along its tower `𝔽p¹² ⊃ 𝔽p⁶ ⊃ 𝔽p²`, with the highest coefficient first at
+//! every level.
 //!
 //! After Boneh and Franklin, "Identity-based encryption from the Weil pairing" (2001), the variant
-//! secure against chosen ciphertexts by Fujisaki and Okamoto's transformation; byte for byte what
-//! drand's tlock does (`EncryptCCAonG1` and `EncryptCCAonG2` of its kyber). `e(H(m), P)^r` is computed
-//! as `e(H(m)^r, P)`, since multiplication in `𝔾₁` and `𝔾₂` is constant time here.
+//! secure against chosen ciphertexts by Fujisaki and Okamoto's transformation; The encoding is byte
+//! for byte that of drand's tlock (`EncryptCCAonG1` and `EncryptCCAonG2` of its kyber).
+//! `e(H(m), P)^r` is computed as `e(H(m)^r, P)`, because multiplication in `𝔾₁` and `𝔾₂` is constant
+//! time here.
 //!
-//! Ours: `σ` is derived from 32 fresh random bytes *and* the beacon's key, `H(m)` and the message, by
-//! `SHA-256("PREFINAL-V1-TIMELOCK-SIGMA" ‖ random ‖ P ‖ H(m) ‖ msg)`, cut to size; elsewhere it is random
-//! alone. With a generator that fails, the ciphertext is then as secret as the message is hard to guess,
-//! and two messages never share a `σ`. Who decrypts sees no difference.
+//! Difference from the paper and from tlock: `σ` is derived from 32 fresh random bytes *and* the
+//! beacon's key, `H(m)` and the message, by
+//! `SHA-256("PREFINAL-V1-TIMELOCK-SIGMA" ‖ random ‖ P ‖ H(m) ‖ msg)`, cut to size; in tlock it is
+//! only random. So if the generator fails, an attacker still has to guess the message, and two
+//! messages never share a `σ`. Decryption is the same.
 //!
-//! Messages of 16 to 32 bytes only. `σ` is as long as the message, and a short one could be
-//! guessed. What is longer is encrypted under a random key, and the key to the round.
+//! Messages have 16 to 32 bytes. `σ` is as long as the message, and a shorter `σ` could be guessed.
+//! To encrypt more, encrypt the data under a random key, and encrypt that key to the round.
 //!
-//! **The future must not be signed early.** Who can have the beacon sign `m` now can open now, so the
-//! beacon's key signs nothing but rounds.
+//! **Messages must not be signed early.** Anyone who can make the beacon sign `m` now can open the
+//! ciphertext now. So the beacon's key must sign nothing but rounds.
 //!
-//! Elsewhere: drand's rounds and schemes ([`crate::drand`]), the age file format (the node).
+//! See also: [`crate::drand`] for drand's rounds and schemes. The age file format is in the crate
+//! `timelock`.
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -49,14 +54,14 @@ use crate::curve::hazmat::{Gt, MillerLoop};
 use crate::curve::{Affine, DecodeError, Scalar};
 use crate::secret::Secret;
 
-/// Hashed before what `σ` is derived from.
+/// The tag of the hash from which `σ` is derived.
 const SIGMA: &[u8] = b"PREFINAL-V1-TIMELOCK-SIGMA";
-/// Shortest message: `σ` must not be guessed.
+/// Length of the shortest message in bytes. A shorter `σ` could be guessed.
 const MIN: usize = 16;
-/// Longest message: a hash has no more bytes.
+/// Length of the longest message in bytes, because a hash has no more bytes.
 const MAX: usize = 32;
 
-/// `H(m)` of a message that the beacon is going to sign.
+/// The identity that a ciphertext is encrypted to: `H(m)` of a message that the beacon will sign.
 ///
 /// ```
 /// use crypto_core::bls::{Domain, MinSig, SecretKey};
@@ -77,7 +82,7 @@ const MAX: usize = 32;
 pub struct Identity<V: Variant>(SignaturePoint<V>);
 
 impl<V: Variant> Identity<V> {
-    /// What the beacon signs, and under which domain.
+    /// The identity for the message that the beacon will sign, and the domain under which it signs.
     #[must_use]
     pub fn new(domain: Domain, message: &[u8]) -> Self {
         Self(domain.hash::<V>(message))
@@ -85,14 +90,14 @@ impl<V: Variant> Identity<V> {
 }
 
 /// The ciphertext does not open with this signature: it is for another round or chain, the signature
-/// is wrong, or the ciphertext was altered. Which of these is not said.
+/// is wrong, or the ciphertext was altered. The error does not say which of these is the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ciphertext does not open with this signature")]
 pub struct DecryptError;
 
-/// `U ‖ V ‖ W`, for a message of `N` bytes; `U` is never the identity.
+/// A ciphertext `U ‖ V ‖ W` of a message of `N` bytes. `U` is never the identity.
 ///
-/// `N` is 16 to 32:
+/// `N` must be from 16 to 32:
 /// ```compile_fail,E0080
 /// use crypto_core::bls::{MinSig, PublicKey};
 /// use crypto_core::timelock::{Identity, encrypt};
@@ -112,9 +117,9 @@ pub struct Ciphertext<V: Variant, const N: usize> {
     w: [u8; N],
 }
 
-/// Encrypts `N` bytes, 16 to 32, to the signature that `key` will give on `identity`: a multiplication
-/// in either group and a pairing. Constant time on blst, but for how often `H₃` tries again, which
-/// nothing but chance decides; on arkworks the pairing is not.
+/// Encrypts `N` bytes, 16 to 32, to the signature that `key` will give on `identity`. Costs one
+/// multiplication in each group and a pairing. With blst it is constant time, except for the number
+/// of tries of `H₃`, which depends only on chance. With arkworks the pairing is not constant time.
 pub fn encrypt<V: Variant, const N: usize>(
     key: &PublicKey<V>,
     identity: &Identity<V>,
@@ -129,18 +134,18 @@ pub fn encrypt<V: Variant, const N: usize>(
 }
 
 impl<V: Variant, const N: usize> Ciphertext<V, N> {
-    /// Opens the ciphertext with the signature of its round: a pairing, and a multiplication in the
-    /// keys' group. Whether the signature is the beacon's need not be checked before.
+    /// Opens the ciphertext with the signature of its round. Costs a pairing, and a multiplication in
+    /// the keys' group. The signature need not be verified before.
     ///
     /// # Errors
-    /// If it does not open.
+    /// If the ciphertext does not open with this signature.
     pub fn decrypt(&self, signature: &Signature<V>) -> Result<Secret<[u8; N]>, DecryptError> {
         const { assert!(MIN <= N && N <= MAX, "16 to 32 bytes") };
         let opened = open(&self.u, &self.v, &self.w, signature)?;
         Ok(Secret::new(cut(opened.expose())))
     }
 
-    /// `U ‖ V ‖ W`: the body of an age stanza of drand's, if `N` is 16.
+    /// The encoding `U ‖ V ‖ W`. If `N` is 16, it is the body of drand's age stanza.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         [self.u.to_bytes().as_ref(), &self.v, &self.w].concat()
@@ -149,8 +154,8 @@ impl<V: Variant, const N: usize> Ciphertext<V, N> {
     /// Reads what [`Ciphertext::to_bytes`] wrote.
     ///
     /// # Errors
-    /// If the length is another, or `U` is not the canonical encoding of a point of the keys' group
-    /// other than the identity.
+    /// If the length is wrong, if `U` is not the canonical encoding of a point in the keys' group, or
+    /// if it is the identity.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let wrong = || {
             let expected = Affine::<V::KeyGroup>::identity().to_bytes().as_ref().len() + 2 * N;
@@ -166,8 +171,8 @@ impl<V: Variant, const N: usize> Ciphertext<V, N> {
     }
 }
 
-/// Encrypts up to [`MAX`] bytes; behind the message's length is nothing of meaning. One program for all
-/// lengths, for a browser loads it.
+/// Encrypts up to [`MAX`] bytes. Bytes after the message's length have no meaning. All lengths share
+/// this one function, to keep the code small that a browser loads.
 fn seal<V: Variant>(
     key: &PublicKey<V>,
     identity: &Identity<V>,
@@ -186,7 +191,7 @@ fn seal<V: Variant>(
     }
 }
 
-/// Opens what [`seal`] gave, cut to the message's length.
+/// Opens the result of [`seal`], cut to the message's length.
 fn open<V: Variant>(
     u: &KeyPoint<V>,
     v: &[u8],
@@ -214,7 +219,7 @@ fn cut<const N: usize>(bytes: &[u8; MAX]) -> [u8; N] {
     cut
 }
 
-/// `H₃`. Nothing once in `2^(65534·3.4)`, when no try is below the group order.
+/// `H₃`. `None` if no try is below the group order, which happens once in `2^(65534·3.4)`.
 fn exponent(sigma: &[u8], message: &[u8]) -> Option<Secret<Scalar>> {
     let seed = hash(b"IBE-H3", &[sigma, message]);
     (1..u16::MAX).find_map(|count| {
@@ -227,12 +232,13 @@ fn exponent(sigma: &[u8], message: &[u8]) -> Option<Secret<Scalar>> {
     })
 }
 
-/// With `σ` a hash, nobody brings it about that there is none.
+/// The exponent always exists in practice: `σ` is a hash, so nobody can choose it so that all tries
+/// fail.
 fn certain(exponent: Option<Secret<Scalar>>) -> Secret<Scalar> {
     exponent.unwrap_or_else(|| unreachable!("65 534 tries are enough"))
 }
 
-/// `H₂(e(·, ·))` in the order that the pairing wants.
+/// `H₂(e(·, ·))` with the points in the order that the pairing takes.
 fn pad<V: Variant>(signature: &SignaturePoint<V>, key: &KeyPoint<V>) -> Secret<[u8; 32]> {
     let product = Secret::new(MillerLoop::from_terms([V::pair(*signature, *key)]));
     let value = Secret::new(product.expose().final_exponentiation());
@@ -240,8 +246,9 @@ fn pad<V: Variant>(signature: &SignaturePoint<V>, key: &KeyPoint<V>) -> Secret<[
     hash(b"IBE-H2", &[bytes.expose()])
 }
 
-/// Of `y = Σₖ yₖ·wᵏ` the `yₖ ∈ 𝔽p²` for `k = 5, 3, 1, 4, 2, 0`, of each the coefficient of `u` first:
-/// with `v = w²` these are the coefficients over `𝔽p⁶ = 𝔽p²[v]` and `𝔽p⁶[w]` from the highest down.
+/// The encoding of `y = Σₖ yₖ·wᵏ`: the `yₖ ∈ 𝔽p²` in the order `k = 5, 3, 1, 4, 2, 0`, each with the
+/// coefficient of `u` first. With `v = w²`, these are the coefficients over `𝔽p⁶ = 𝔽p²[v]` and
+/// `𝔽p⁶[w]` from the highest to the lowest.
 fn tower(value: &Gt) -> Vec<u8> {
     let flat = Secret::new(value.to_bytes());
     let mut bytes = Vec::with_capacity(Gt::BYTES);
@@ -257,7 +264,7 @@ fn hash(tag: &[u8], parts: &[&[u8]]) -> Secret<[u8; 32]> {
     Secret::new(parts.iter().fold(hash, |hash, part| hash.chain_update(part)).finalize().into())
 }
 
-/// Over as many bytes as the left side has.
+/// The bitwise sum over as many bytes as the left side has. The rest is zero.
 fn xor(left: &[u8], right: &[u8; MAX]) -> [u8; MAX] {
     let mut sum = [0; MAX];
     for (byte, (one, other)) in sum.iter_mut().zip(left.iter().zip(right)) {

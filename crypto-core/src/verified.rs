@@ -1,10 +1,10 @@
-//! A checked value that carries its check.
+//! A type for values that were checked.
 //!
-//! Only this crate's checks make a [`Verified`]: holding one means the check has passed, so what
-//! follows need not check again and cannot fail. It is never decoded from bytes.
+//! Only the checks of this crate make a [`Verified`]. Code that holds one knows that the check has
+//! passed and need not check again. A `Verified` is never decoded from bytes.
 use core::ops::Deref;
 
-/// A `T` that passed its check; the private field is the proof.
+/// A `T` that passed its check. The field is private, so other code cannot make one.
 ///
 /// ```compile_fail,E0423
 /// use crypto_core::verified::Verified;
@@ -18,18 +18,18 @@ use core::ops::Deref;
 pub struct Verified<T>(T);
 
 impl<T> Verified<T> {
-    /// For the check itself.
+    /// Marks a value as checked. Only the check itself may call this.
     pub(crate) const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value.
+    /// The checked value.
     #[must_use]
     pub const fn get(&self) -> &T {
         &self.0
     }
 
-    /// The value without its proof.
+    /// The value alone; the type no longer shows that it was checked.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.0

@@ -1,4 +1,4 @@
-//! Canonical bytes for what is stored or sent by itself: one version, one kind, one body.
+//! Canonical encodings for objects that are stored or sent on their own: version, kind and body.
 //!
 //! ```text
 //! object = 0x01 ‖ kind ‖ body
@@ -29,17 +29,18 @@
 //! | `0x44` | timelock to min-pk          | `U`: 𝔾₁, not the identity; `V`, `W`: the message's bytes |
 //!
 //! Points and scalars are as in [`crate::curve`], big-endian; epoch and slot are `u64`, counts and
-//! parties `u32`, little-endian. The body is what Borsh writes of the same value, so without the first
-//! two bytes these objects stand inside other Borsh messages.
+//! parties `u32`, little-endian. The body is the Borsh encoding of the same value, so these objects
+//! can be part of other Borsh messages, without the first two bytes.
 //!
-//! An object has exactly one encoding and decoding is strict about it: nothing may follow, no shorter
-//! or longer form is read, and what is read writes the same bytes again. A count is compared with what
-//! the bytes in hand can hold before anything is allocated, so no input costs more memory than a small
-//! multiple of its own length.
+//! An object has exactly one encoding and decoding is strict about it: no bytes may follow, no
+//! shorter or longer form is accepted, and a decoded object encodes to the same bytes again. Before
+//! anything is allocated, a count is compared with the number of items that the remaining bytes can
+//! hold. So no input costs more memory than a small multiple of its own length.
 //!
 //! With the feature `serde` every object is also `Serialize` and `Deserialize`: as lower-case
-//! hexadecimal of these bytes where the format is for people to read, as these bytes elsewhere. That
-//! a value decodes says that its points are in their groups, and nothing about who made it.
+//! hexadecimal of these bytes in human-readable formats, and as these bytes in other formats.
+//! Successful decoding shows that the points are in their groups. It shows nothing about who made the
+//! object.
 mod kind;
 mod objects;
 mod reader;
@@ -54,82 +55,82 @@ pub use self::kind::Kind;
 pub use self::reader::{Reader, Trailing, Truncated};
 use crate::curve::DecodeError;
 
-/// The only version there is.
+/// The version of the format. There is only this one.
 pub const VERSION: u8 = 1;
 
-/// Why bytes are not the object that was expected. Places count from the first byte.
+/// Why bytes are not the expected object. Positions count from the first byte, from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// Written by another version of this format.
+    /// The bytes were written in another version of this format.
     #[error("version {got}, expected {VERSION}")]
     Version {
-        /// What the first byte says.
+        /// The version in the first byte.
         got: u8,
     },
-    /// No object at all.
+    /// The kind is not that of any object.
     #[error("kind {got:#04x} is not known")]
     UnknownKind {
-        /// What the second byte says.
+        /// The kind in the second byte.
         got: u8,
     },
-    /// Another object than was asked for.
+    /// The bytes are an object of another kind than expected.
     #[error("kind {got:#04x}, expected {:#04x}, a {expected}", expected.byte())]
     Kind {
-        /// What was asked for.
+        /// The expected kind.
         expected: Kind,
-        /// What the second byte says.
+        /// The kind in the second byte.
         got: u8,
     },
-    /// Ends too soon.
+    /// The bytes end too early.
     #[error("{got} bytes left at byte {at}, expected {need}")]
     Truncated {
-        /// Where the next field starts.
+        /// Position at which the next field starts.
         at: usize,
-        /// Its bytes.
+        /// Length of that field in bytes.
         need: usize,
-        /// The bytes there are.
+        /// Number of bytes that are left.
         got: usize,
     },
-    /// Goes on after its end.
+    /// Bytes follow after the end of the object.
     #[error("{got} bytes after the end at byte {at}")]
     Trailing {
-        /// Where the object ends.
+        /// Position at which the object ends.
         at: usize,
         /// How many bytes follow.
         got: usize,
     },
-    /// Announces more items than may or can follow.
+    /// A count announces more items than are allowed or can follow.
     #[error("{got} items announced at byte {at}, at most {most} are possible")]
     Count {
-        /// Where the count stands.
+        /// Position of the count.
         at: usize,
-        /// What it says.
+        /// The announced number.
         got: u32,
-        /// What the bytes that follow, or the object, can hold.
+        /// The greatest number that the remaining bytes, or the object, can hold.
         most: usize,
     },
-    /// Has a value that no such field has.
+    /// A field has a value that is not allowed.
     #[error("{got} at byte {at}, expected {expected}")]
     Value {
-        /// Where the field stands.
+        /// Position of the field.
         at: usize,
-        /// Its value.
+        /// The value of the field.
         got: u64,
-        /// What it may be.
+        /// Description of the allowed values.
         expected: &'static str,
     },
-    /// Has two points, one in each group, of different logarithms.
+    /// The two halves of a key, one point in each group, have different logarithms.
     #[error("at byte {at}: the halves of the key have different secrets")]
     Halves {
-        /// Where the first one starts.
+        /// Position at which the first point starts.
         at: usize,
     },
-    /// Has a point or scalar that is none.
+    /// A point or scalar has no valid encoding.
     #[error("at byte {at}: {error}")]
     Decode {
-        /// Where its encoding starts.
+        /// Position at which its encoding starts.
         at: usize,
-        /// What is wrong with it.
+        /// The reason why it is not valid.
         error: DecodeError,
     },
 }
@@ -146,7 +147,8 @@ impl From<Trailing> for WireError {
     }
 }
 
-/// What has bytes of its own. Implemented here for all of the table above and for nothing else.
+/// An object that has its own encoding. The trait is implemented for all types of the table above and
+/// for no others.
 ///
 /// ```
 /// use crypto_core::bls::min_sig::{Domain, SecretKey, Signature};
@@ -159,22 +161,23 @@ impl From<Trailing> for WireError {
 /// assert_eq!(Signature::from_wire(&bytes), Ok(signature));
 /// ```
 pub trait Object: BorshSerialize + sealed::Body {
-    /// What the second byte says.
+    /// The kind in the second byte.
     const KIND: Kind;
 
-    /// The bytes.
+    /// The encoding: version, kind and body.
     #[must_use]
     fn to_wire(&self) -> Vec<u8> {
         let mut out = alloc::vec![VERSION, Self::KIND.byte()];
-        // Fails for a list that `u32` cannot count only, and no object holds one.
+        // This fails only for a list whose length does not fit `u32`, and no object holds such a
+        // list.
         let _ = self.serialize(&mut out);
         out
     }
 
-    /// Reads the bytes, all of them. Costs a check of the subgroup for each point.
+    /// Decodes an object, which must use all of the bytes. Costs a subgroup check for each point.
     ///
     /// # Errors
-    /// Says what is wrong and where.
+    /// [`WireError`] says what is wrong and at which position.
     fn from_wire(bytes: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
         reader.version()?;
@@ -188,10 +191,11 @@ pub trait Object: BorshSerialize + sealed::Body {
     }
 }
 
-/// What the bytes claim to be: for who takes objects of several kinds. Reads no further.
+/// The kind that the first two bytes state. Use it where objects of several kinds are accepted. The
+/// body is not read.
 ///
 /// # Errors
-/// If the version or the kind is not known, or not there.
+/// If the version or the kind is unknown or missing.
 pub fn kind(bytes: &[u8]) -> Result<Kind, WireError> {
     let mut reader = Reader::new(bytes);
     reader.version()?;

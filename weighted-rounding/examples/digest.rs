@@ -1,8 +1,8 @@
-//! One number for all answers: the same on every platform, in every build.
+//! Computes one number over all answers. It must be the same on every platform and in every build.
 //!
 //! Rounds the shipped stake tables of up to some thousand parties, folds every weight, threshold,
 //! exact stake, proven bound and counted step into one 64-bit digest (FNV-1a) and compares it with
-//! [`PINNED`]. Ends in a panic where it differs; on `wasm32-unknown-unknown` that is a trap.
+//! [`PINNED`]. It panics if the digest differs; on `wasm32-unknown-unknown` that is a trap.
 //!
 //! `tests/platforms.rs` runs this in the test build and, on request, in Node.
 
@@ -10,7 +10,7 @@ use std::error::Error;
 
 use weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
 
-/// What every platform and build gets.
+/// The digest that every platform and build must get.
 const PINNED: u64 = 0x9316_5b0d_d55e_b1c6;
 
 /// Name and text of a table.

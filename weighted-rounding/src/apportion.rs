@@ -1,13 +1,13 @@
 //! The vectors `wᵢ = ⌊λ·xᵢ + c⌋` of one offset `c`, for growing `λ`, one unit of weight at a time.
 //!
-//! Party `i` earns its `k`-th unit when `λ` reaches `(k − c)/xᵢ`, so growing `λ` is a divisor method
-//! of apportionment: give the next unit to the least `(k − c)/xᵢ`. With `c = p/q` that is
-//! `(k·q − p)/(q·xᵢ)`, compared exactly in integers. `c = 0` rounds down, `c = 1/2` to the nearest;
-//! negative offsets let small parties start late.
+//! Party `i` gets its `k`-th unit when `λ` reaches `(k − c)/xᵢ`. So growing `λ` is a divisor method
+//! of apportionment: the next unit goes to the party with the least `(k − c)/xᵢ`. With `c = p/q` that
+//! is `(k·q − p)/(q·xᵢ)`, compared exactly in integers. `c = 0` rounds down and `c = 1/2` rounds to
+//! the nearest integer. With negative offsets, small parties get their first unit late.
 //!
-//! **Tie rule:** of equal bids the larger stake is first, then the party listed first. So every total
-//! is reached, also where one `λ` gives several units at once, and the weights never increase along
-//! descending stake. Parties of equal stake may differ by one unit.
+//! **Tie rule:** among equal bids the larger stake is served first, then the party listed first. So
+//! every total is reached, even where one `λ` gives several units at once, and weights never increase
+//! along descending stake. Parties of equal stake may differ by one unit.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use core::cmp::Ordering;
 
 use crate::ratio::wide_product;
 
-/// Offsets are hundredths.
+/// Offsets are stored in hundredths.
 const PER_ONE: u32 = 100;
 
 /// An offset `c` in `[−0.5, 1)`.
@@ -25,8 +25,8 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
-    /// All offsets, those around 0.4 first: they win most often, and an early win ends the others
-    /// early.
+    /// All offsets, those around 0.4 first. These win most often, and an early result lets the other
+    /// offsets stop early.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let middle = 40;
         (0..=90)
@@ -42,7 +42,7 @@ impl Offset {
     }
 }
 
-/// A party's claim on its next unit; the greatest bid is served first.
+/// A party's bid for its next unit. The greatest bid is served first.
 #[derive(Clone, Copy, Debug)]
 struct Bid {
     price: u128,
@@ -83,7 +83,7 @@ pub(crate) struct Apportionment<'a> {
 }
 
 impl<'a> Apportionment<'a> {
-    /// Total zero. `stakes` descend, and the first is not zero.
+    /// Starts with total zero. `stakes` must descend, and the first must not be zero.
     pub(crate) fn new(stakes: &'a [u128], offset: Offset) -> Self {
         let mut this =
             Self { stakes, offset, weights: Vec::new(), total: 0, bids: BinaryHeap::new() };
@@ -91,8 +91,8 @@ impl<'a> Apportionment<'a> {
         this
     }
 
-    /// Hands out units until they are `total`, and appends who gets them to `changed`. Gives the
-    /// number of bids that were compared.
+    /// Hands out units until their number is `total`, and appends the parties that get them to
+    /// `changed`. Returns the number of bids that were compared.
     pub(crate) fn advance_to(&mut self, total: u32, changed: &mut Vec<usize>) -> u64 {
         let mut compared = 0;
         while self.total < total {
@@ -105,7 +105,8 @@ impl<'a> Apportionment<'a> {
                     *weight
                 }
                 None => {
-                    // First units come in descending stake, so nobody waits outside before this.
+                    // Parties get their first units in descending order of stake, so the next party
+                    // need not bid before this.
                     self.weights.push(1);
                     self.enter(bid.place + 1);
                     1
@@ -117,12 +118,12 @@ impl<'a> Apportionment<'a> {
         compared
     }
 
-    /// Weights of the parties that hold any, along descending stake; the others hold none.
+    /// The weights in the order of descending stake, without the parties that have none.
     pub(crate) fn weights(&self) -> &[u32] {
         &self.weights
     }
 
-    /// The stakes along which the weights are listed.
+    /// The stakes, in the same order as the weights.
     pub(crate) fn stakes(&self) -> &'a [u128] {
         self.stakes
     }

@@ -1,6 +1,6 @@
-//! From stakes to a verified rounding: scan, branch and bound, exact stakes, check.
+//! From stakes to a verified rounding: scan, branch and bound, exact stakes, verification.
 //!
-//! Parties are sorted by descending stake here and nowhere else; of equals the one listed first stays
+//! Parties are sorted by descending stake only here. Among equal stakes, the party listed first stays
 //! first.
 
 use alloc::vec;
@@ -17,23 +17,23 @@ use crate::rounding::{Guarantee, Rounding, SolveError};
 use crate::search::{Candidate, Demand, Found, Scanner};
 use crate::verify::{self, Claim, MAX_TOTAL};
 
-/// Weights along descending stake, and what is known of better ones.
+/// Weights in the order of descending stake, and the proven bound on better ones.
 struct Solution {
     weights: Vec<u32>,
     bound: Bound,
     effort: Effort,
 }
 
-/// Stakes that were checked, in the order in which the search wants them.
+/// Stakes that were checked, in the order that the search needs.
 pub(crate) struct Committee {
     descending: Vec<u128>,
-    /// Where in the caller's list each of them stands.
+    /// The position of each stake in the caller's list.
     places: Vec<usize>,
     total: u128,
 }
 
 impl Committee {
-    /// The best weights under the profile, verified.
+    /// The best weights that were found for the profile, verified.
     pub(crate) fn round(
         stakes: &[Stake],
         profile: &Profile,
@@ -77,7 +77,7 @@ impl Committee {
         }
     }
 
-    /// Solves for these demands, which are those of the profile.
+    /// Solves for these demands, which must be those of the profile.
     fn solve(&self, demands: &[Demand], objective: Objective) -> Result<Solution, SolveError> {
         match objective.goal {
             Goal::Total => self.least_total(demands, objective),
@@ -85,7 +85,7 @@ impl Committee {
         }
     }
 
-    /// The least total that is found, and the least that is possible.
+    /// The least total that was found, and the proven bound on it.
     fn least_total(
         &self,
         demands: &[Demand],
@@ -104,7 +104,7 @@ impl Committee {
         Ok(Solution { weights, bound: Bound::Total(Weight::new(least)), effort })
     }
 
-    /// Weights within the budget that reconstruct the last demand from the least stake.
+    /// Weights within the budget with which the least stake suffices for the last demand.
     fn least_reconstruction(
         &self,
         demands: &[Demand],
@@ -115,7 +115,7 @@ impl Committee {
             self.scan(demands, objective.within(MAX_TOTAL))?;
         let (mut nodes, mut possible) = (objective.nodes, 1);
         if first.total > budget {
-            // The scan's least total is above what was allowed; perhaps a smaller one exists.
+            // The scan's least total is above the budget. Perhaps a smaller one exists.
             let mut tree = Tree::new(self.holders(), demands, nodes);
             match tree.least_below(first.total) {
                 Exact::Least(weights) => {
@@ -147,7 +147,7 @@ impl Committee {
         })
     }
 
-    /// The least total of an apportionment or, where steps end before that is found, any.
+    /// The least total of an apportionment. If the steps are used up before it is found, any total.
     fn scan(&self, demands: &[Demand], objective: Objective) -> Result<Found, SolveError> {
         let scanner = self.scanner(demands, objective);
         let scan = scanner.least_total();
@@ -176,7 +176,7 @@ impl Committee {
         }
     }
 
-    /// From weights along descending stake to a result in the caller's order, verified.
+    /// Turns weights in the order of descending stake into a verified result in the caller's order.
     fn certify(
         &self,
         stakes: &[Stake],

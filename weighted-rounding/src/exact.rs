@@ -1,23 +1,27 @@
-//! Branch and bound: totals are refuted one after another until one is met, or the nodes run out.
+//! Branch and bound: totals are refuted one after another until a vector satisfies all demands, or
+//! until the nodes are used up.
 //!
-//! *Sorted weights lose nothing.* If a party with more stake had less weight than another, swapping
-//! the two weights keeps every pair: a set that gets heavier by the swap has the weight that another
-//! set of no more stake had before. So only vectors that do not increase along descending stake are
-//! tried.
+//! *Only sorted weights are needed.* If a party with more stake has less weight than another,
+//! swapping the two weights keeps every pair: each set that gets heavier by the swap now has the
+//! weight that another set, with no more stake, had before. So only vectors that do not increase
+//! along descending stake are tried.
 //!
 //! A node is a [`Region`]: all sorted vectors `w` of total `W` with `low ≤ w ≤ high`. Any set `S` has
-//! `w(S) ≥ low(S)`, and since `high(S) − w(S)` is at most what `high` has too much in all, also
-//! `w(S) ≥ high(S) − (Σ high − W)`. Hence for every vector of the region
+//! `w(S) ≥ low(S)`. Also `w(S) ≥ high(S) − (Σ high − W)`, because `high(S) − w(S)` is at most the
+//! total surplus of `high`. Hence for every vector of the region
 //!
 //! `g_w(b) ≥ max(g_low(b), g_high(b) − (Σ high − W))`,
 //!
-//! and if these bounds miss a pair, so does the whole region. Otherwise it is cut in two where both
-//! halves lose most: the weight of one party, and with it of all behind or before, is at most `v` or
-//! at least `v + 1`. Regions far from a solution miss by much and fall while they are large, which is
-//! why hundreds or thousands of nodes do what a search party by party needs millions for.
+//! and if these bounds miss a pair, the whole region misses it. Otherwise the region is cut in two:
+//! in one half the weight of one party, and of all parties behind it, is at most `v`; in the other
+//! half the weight of this party, and of all before it, is at least `v + 1`. The cut is made where
+//! both halves shrink the most. Regions far from a solution miss by a large amount and are refuted
+//! while they are large. So hundreds or thousands of nodes suffice where a search party by party
+//! needs millions.
 //!
-//! As in `search`, missing by `e` at total `W` rules out all totals below `W + e`: every sorted vector
-//! of such a total lies above a sorted one of total `W`. The least `e` is how far the next total jumps.
+//! As in `search`, a miss by `e` at total `W` rules out all totals below `W + e`, because every
+//! sorted vector of such a total lies above a sorted vector of total `W`. The least `e` over all
+//! regions is the jump to the next total.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,45 +30,45 @@ use crate::greedy::Greedy;
 use crate::knapsack::Knapsack;
 use crate::search::Demand;
 
-/// What is known about the least total.
+/// The result about the least total.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Exact {
-    /// This vector has it.
+    /// This vector has the least total.
     Least(Vec<u32>),
-    /// It is at least this.
+    /// The least total is at least this number.
     AtLeast(u32),
 }
 
 enum Refutation {
     /// This vector satisfies all demands.
     Met(Vec<u32>),
-    /// None does, nor at any total that is larger by less than this.
+    /// No vector of this total does, nor of any total that is larger by less than this number.
     Excess(u32),
     OutOfNodes,
 }
 
-/// The search, and how many nodes are left to it.
+/// The search, and the number of nodes that it may still visit.
 pub(crate) struct Tree<'a> {
     stakes: &'a [u128],
     demands: &'a [Demand],
     nodes: u64,
-    /// Of the region's low and high vectors.
+    /// The bounds from the region's low and high vectors.
     bounds: [Bound; 2],
 }
 
 impl<'a> Tree<'a> {
-    /// `stakes` descend and none is zero.
+    /// `stakes` must descend, and none may be zero.
     pub(crate) fn new(stakes: &'a [u128], demands: &'a [Demand], nodes: u64) -> Self {
         Self { stakes, demands, nodes, bounds: [Bound::default(), Bound::default()] }
     }
 
-    /// Refutes totals from one upward until one below `known` is met, all below `known` are refuted,
-    /// or no nodes are left.
+    /// Refutes totals from one upward, until a vector with a total below `known` satisfies the
+    /// demands, all totals below `known` are refuted, or no nodes are left.
     pub(crate) fn least_below(&mut self, known: u32) -> Exact {
         self.least_between(1, known)
     }
 
-    /// The same where totals below `first` are refuted.
+    /// Like `least_below`, if totals below `first` are refuted already.
     pub(crate) fn least_between(&mut self, first: u32, known: u32) -> Exact {
         let mut total = first;
         while total < known {
@@ -77,12 +81,12 @@ impl<'a> Tree<'a> {
         Exact::AtLeast(total.min(known))
     }
 
-    /// Nodes that are left.
+    /// The number of nodes that are left.
     pub(crate) const fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// Tries all vectors of this total.
+    /// Searches all vectors of this total.
     fn refute(&mut self, total: u32) -> Refutation {
         let mut least = u32::MAX;
         let mut open = vec![Region::all(self.stakes.len(), total)];
@@ -105,7 +109,7 @@ impl<'a> Tree<'a> {
         Refutation::Excess(least)
     }
 
-    /// By how much every vector of the region misses at least one demand.
+    /// An amount by which every vector of the region misses at least one demand.
     fn excess(&mut self, region: &Region, total: u32) -> u32 {
         let surplus = region.high.iter().sum::<u32>().saturating_sub(total);
         let [low, high] = &mut self.bounds;
@@ -135,7 +139,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Both lower bounds on `g` of one vector.
+/// The tools for lower bounds on `g` of one vector: greedy sets and an exact table.
 #[derive(Default)]
 struct Bound {
     greedy: Greedy,
@@ -161,7 +165,7 @@ impl Region {
         Self { low: vec![0; high.len()], high }
     }
 
-    /// Brings the two vectors as close together as the total allows; `None` if no vector is left.
+    /// Moves the two vectors as close together as the total allows. `None` if no vector is left.
     fn tighten(&mut self, total: u32) -> Option<()> {
         loop {
             let to_add = total.checked_sub(self.low.iter().sum())?;
@@ -174,7 +178,8 @@ impl Region {
         }
     }
 
-    /// A weight is only as high as `to_add` units lift it with all before it.
+    /// Lowers `high`: a weight can only be as high as `to_add` units lift it together with all before
+    /// it.
     fn lower_high(&mut self, to_add: u32) -> Option<bool> {
         let (mut changed, mut cap) = (false, u32::MAX);
         let steps = Steps::new(&self.low);
@@ -189,7 +194,8 @@ impl Region {
         Some(changed)
     }
 
-    /// A weight is only as low as `to_take` units drop it with all behind it.
+    /// Raises `low`: a weight can only be as low as `to_take` units drop it together with all behind
+    /// it.
     fn raise_low(&mut self, to_take: u32) -> Option<bool> {
         let (mut changed, mut floor) = (false, 0);
         let steps = Steps::new(&self.high);
@@ -204,7 +210,8 @@ impl Region {
         Some(changed)
     }
 
-    /// Two regions that share no vector and lose none; `None` if there is one vector only.
+    /// Cuts the region into two that share no vector and together have all of them. `None` if there
+    /// is only one vector.
     fn halves(&self) -> Option<[Self; 2]> {
         let (rising, falling) = (Steps::new(&self.low), Steps::new(&self.high));
         let sides =
@@ -215,7 +222,7 @@ impl Region {
             let dropped = falling.drop(place, most);
             ((lifted.min(dropped), lifted.max(dropped)), (place, most))
         });
-        // Of equal cuts the first.
+        // Among equal cuts, the first is taken.
         let (_, (place, most)) = cuts.rev().max_by_key(|(gain, _)| *gain)?;
         let mut above = self.clone();
         above.low.iter_mut().take(place + 1).for_each(|low| *low = (*low).max(most + 1));
@@ -225,7 +232,8 @@ impl Region {
     }
 }
 
-/// The largest accepted number up to `most`, or zero; below an accepted one all are accepted.
+/// The largest accepted number up to `most`, or zero. All numbers below an accepted one must be
+/// accepted.
 fn largest(most: u32, accepted: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, most);
     if accepted(most) {
@@ -238,10 +246,10 @@ fn largest(most: u32, accepted: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Weights that do not increase, with their sums.
+/// Weights that do not increase, with their running sums.
 struct Steps<'a> {
     weights: &'a [u32],
-    /// Of the first 0, 1, 2, … weights.
+    /// The sums of the first 0, 1, 2, … weights.
     sums: Vec<u32>,
 }
 
@@ -256,14 +264,15 @@ impl<'a> Steps<'a> {
         Self { weights, sums }
     }
 
-    /// Units it takes to bring the weight at `place` up to `weight`, and those before it.
+    /// Number of units that raise the weight at `place`, and those before it, to at least `weight`.
     fn lift(&self, place: usize, weight: u32) -> u32 {
         let first = self.weights.partition_point(|other| *other >= weight);
         let end = (place + 1).max(first);
         self.filled(first, end, weight).saturating_sub(self.held(first, end))
     }
 
-    /// Units that go when the weight at `place` goes down to `weight`, and those behind it.
+    /// Number of units that are removed when the weight at `place`, and those behind it, drop to at
+    /// most `weight`.
     fn drop(&self, place: usize, weight: u32) -> u32 {
         let end = self.weights.partition_point(|other| *other > weight).max(place);
         self.held(place, end).saturating_sub(self.filled(place, end, weight))

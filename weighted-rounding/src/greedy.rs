@@ -1,23 +1,25 @@
-//! Heavy sets of bounded stake, quickly. Their weights never exceed the knapsack's `g(b)`, so a vector
-//! that they refute needs no table.
+//! Finds heavy sets of bounded stake quickly. Their weights never exceed the knapsack's `g(b)`, so a
+//! vector that they refute needs no table.
 //!
 //! | set                                     | steps                        | refutes               |
 //! |-----------------------------------------|------------------------------|-----------------------|
-//! | by weight per stake, whatever still fits | one per party                | most totals            |
+//! | by weight per stake, every party that still fits | one per party        | most totals            |
 //! | the same, and the best choice among the [`CORE`] parties around the first that does not fit | some hundred, whatever the weights | nearly all others |
 //!
-//! The best choice is exact: all subsets of either half of the core, those alone that no lighter or
-//! dearer one matches, then two pointers. A committee no larger than the core is solved by it.
+//! The best choice is exact: it lists the subsets of each half of the core, drops every subset that
+//! another one beats in stake and in weight, and joins the two lists with two pointers. For a
+//! committee no larger than the core this is the exact `g(b)`.
 //!
-//! Weights that changed since the last vector are put where they belong; the others stay in order.
+//! Parties whose weights changed since the last vector are inserted at their new positions. The
+//! others stay in order.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::ratio::wide_product;
 
-/// Parties around the break that are chosen from exactly. With 8 more a set costs four times as much
-/// and refutes next to nothing that 16 leave.
+/// Number of parties around the break among which the choice is exact. With 8 more, a set costs four
+/// times as much and refutes almost nothing that 16 do not refute.
 const CORE: usize = 16;
 
 /// The parties that hold weight, the heaviest per stake first.
@@ -38,7 +40,8 @@ struct Party {
 }
 
 impl Greedy {
-    /// Sorts parties with `weights` and `stakes`; what has no weight is left out.
+    /// Sorts the parties with these `weights` and `stakes`. Parties beyond the end of `weights` are
+    /// left out.
     pub(crate) fn sort(&mut self, stakes: &[u128], weights: &[u32]) {
         self.order.clear();
         let parties = weights.iter().zip(stakes).enumerate();
@@ -51,7 +54,7 @@ impl Greedy {
         self.steps += steps(self.order.len() * bits(self.order.len()));
     }
 
-    /// The same where only the weights at `changed` differ from those of the last call.
+    /// Like [`Greedy::sort`], if only the weights at `changed` differ from those of the last call.
     pub(crate) fn update(&mut self, stakes: &[u128], weights: &[u32], changed: &mut Vec<usize>) {
         changed.sort_unstable();
         changed.dedup();
@@ -77,7 +80,7 @@ impl Greedy {
         self.steps += steps(compared);
     }
 
-    /// At most `g(bound)`.
+    /// The weight of a heavy set with stake up to `bound`. It is at most `g(bound)`.
     pub(crate) fn heavy_weight(&mut self, bound: u128) -> u32 {
         let (mut room, mut sum) = (bound, 0u32);
         for Party { weight, stake, .. } in &self.order {
@@ -89,7 +92,7 @@ impl Greedy {
         sum
     }
 
-    /// At most `g(bound)` too, and mostly equal to it.
+    /// The weight of a set that is also at most `g(bound)`, and usually equal to it.
     pub(crate) fn heaviest_around_break(&mut self, bound: u128) -> u32 {
         let (mut room, mut fitting) = (bound, 0);
         for party in &self.order {
@@ -110,14 +113,14 @@ impl Greedy {
         fixed.saturating_add(first.heaviest_with(second, room))
     }
 
-    /// Parties and choices that were looked at so far.
+    /// Number of parties and choices that were visited so far.
     pub(crate) const fn steps(&self) -> u64 {
         self.steps
     }
 }
 
 impl Party {
-    /// More weight per stake first, of equals the smaller stake, then the place.
+    /// Orders by more weight per stake, then by smaller stake, then by position.
     fn by_density(&self, other: &Self) -> Ordering {
         let mine = wide_product(self.weight.into(), other.stake);
         let theirs = wide_product(other.weight.into(), self.stake);
@@ -125,7 +128,8 @@ impl Party {
     }
 }
 
-/// Sets of a few parties, by growing stake and weight; a set that another beats in both is gone.
+/// Sets of a few parties, by growing stake and weight. Sets that another one beats in both are
+/// dropped.
 #[derive(Debug, Default)]
 struct Choices {
     best: Vec<Choice>,
@@ -139,7 +143,7 @@ struct Choice {
 }
 
 impl Choices {
-    /// All subsets with stake up to `room`.
+    /// Lists all subsets with stake up to `room`.
     fn all_of<'a>(&mut self, parties: impl Iterator<Item = &'a Party>, room: u128) {
         self.best.clear();
         self.best.push(Choice { stake: 0, weight: 0 });
@@ -168,7 +172,7 @@ impl Choices {
         }
     }
 
-    /// The largest weight of a choice here and one there with stake up to `room` together.
+    /// The largest weight of one choice from each list, with stake up to `room` together.
     fn heaviest_with(&self, other: &Self, room: u128) -> u32 {
         let mut heaviest = 0;
         let mut partners = other.best.iter().rev().peekable();
@@ -186,7 +190,7 @@ fn steps(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// How often `count` can be halved: comparisons to find a place among so many.
+/// How often `count` can be halved. This is the number of comparisons of a binary search.
 fn bits(count: usize) -> usize {
     usize::try_from(usize::BITS - count.leading_zeros()).unwrap_or(0)
 }

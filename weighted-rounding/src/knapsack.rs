@@ -1,35 +1,37 @@
-//! The best that a coalition of bounded stake can do, exactly.
+//! The exact largest weight of a coalition with bounded stake.
 //!
-//! `least[v]` is the least stake of any set with weight `≥ v`, so the largest weight within stake
-//! `b` is `g(b) = max { v : least[v] ≤ b }`. A table over weights costs the same whatever the size of
-//! the stakes.
+//! `least[v]` is the least stake of any set with weight `≥ v`, so the largest weight within stake `b`
+//! is `g(b) = max { v : least[v] ≤ b }`. The cost of a table over weights does not depend on the size
+//! of the stakes.
 //!
-//! Parties of one weight `w` enter together: of them only the poorest `j` matter, with stake `P[j]`,
-//! and `P` is convex. Then `least'[v] = min over j of least[v − j·w] + P[j]`, and along each residue
-//! of `v` modulo `w` the best `v − j·w` never moves back (the sums are totally monotone), so halving
-//! finds all minima in `O(L log L)` for `L` entries. Weights that sum to `W` have fewer than `√(2W)`
-//! distinct values, which makes the table cheap even for thousands of parties.
+//! Parties of the same weight `w` are added together. Of these, only the `j` with the least stake
+//! matter, with total stake `P[j]`, and `P` is convex. Then
+//! `least'[v] = min over j of least[v − j·w] + P[j]`, and for each residue of `v` modulo `w`, the
+//! best `v − j·w` never decreases as `v` grows (the sums are totally monotone). So halving finds all
+//! minima in `O(L log L)` for `L` entries. Weights that sum to `W` have fewer than `√(2W)` distinct
+//! values, which makes the table cheap even for thousands of parties.
 //!
-//! **Incremental.** Light classes enter first, for as a total grows the heavy parties change most
-//! often. Copies of the unfinished table, [`Rung`]s, are kept 1, 2, 4, 8, … classes before the end;
-//! the next vector starts from the last of them behind which nothing changed.
+//! **Incremental.** Classes of light parties are added first, because the weights of heavy parties
+//! change most often as the total grows. Copies of the unfinished table, [`Rung`]s, are kept 1, 2, 4,
+//! 8, … classes before the end. The next vector starts from the last copy whose parties all kept
+//! their weights.
 //!
-//! Elsewhere: the check of results, `verify`, builds other tables in another way.
+//! The check of results, `verify`, builds its own tables in a different way.
 
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-/// Up to this many parties of one weight enter one by one.
+/// Up to this many parties of the same weight are added one by one.
 const FEW: usize = 8;
 
-/// Entries that are kept in copies; more would be memory rather than time.
+/// Number of entries that are kept in copies. More would cost memory and save little time.
 const MOST_KEPT: usize = 1 << 20;
 
-/// The table, and the room to rebuild it without asking for memory again.
+/// The table, with buffers to rebuild it without new allocations.
 #[derive(Debug, Default)]
 pub(crate) struct Knapsack {
     least: Vec<u128>,
-    /// The vector of the table, and the largest stake that it covers.
+    /// The weights of the table; `bound` is the largest stake that it covers.
     weights: Vec<u32>,
     bound: u128,
     rungs: Vec<Rung>,
@@ -53,9 +55,9 @@ impl Knapsack {
         Self::default()
     }
 
-    /// Builds the table for `weights`, none zero, that do not increase along `stakes`, which do not
-    /// increase either and are the same in every call. Entries above `bound` may be larger than they
-    /// should be, or missing: pass the largest stake that will be asked for.
+    /// Builds the table for `weights`. None of them may be zero, and neither `weights` nor `stakes`
+    /// may increase. `stakes` must be the same in every call. Entries above `bound` may be too large,
+    /// or missing, so pass the largest stake that will be asked for.
     pub(crate) fn rebuild(&mut self, stakes: &[u128], weights: &[u32], bound: u128) {
         let start = self.restart(weights, bound);
         if start == weights.len() {
@@ -80,7 +82,8 @@ impl Knapsack {
         }
     }
 
-    /// Copies the table of all from `start` on, in place of the first copies where there are too many.
+    /// Keeps a copy of the table of all parties from `start` on. If there are too many entries, the
+    /// first copies are dropped.
     fn keep(&mut self, start: usize) {
         self.rungs.push(Rung { start, least: self.least.clone() });
         let mut kept: usize = self.rungs.iter().map(|rung| rung.least.len()).sum();
@@ -90,7 +93,8 @@ impl Knapsack {
         }
     }
 
-    /// Goes back to where the table and that of `weights` part; gives the first place that is in it.
+    /// Goes back to a table that is also part of the table for `weights`. Returns the first position
+    /// that is in it.
     fn restart(&mut self, weights: &[u32], bound: u128) -> usize {
         if bound > self.bound || weights.len() != self.weights.len() {
             self.rungs.clear();
@@ -99,7 +103,7 @@ impl Knapsack {
         }
         let pairs = weights.iter().zip(&self.weights);
         let Some(last) = pairs.clone().rposition(|(new, old)| new != old) else { return 0 };
-        // Not in the middle of a class, neither of the old nor of the new vector.
+        // A copy must not start in the middle of a class, neither of the old nor of the new vector.
         let same = |start: usize| start > last && weights.get(start - 1) != weights.get(start);
         while self.rungs.last().is_some_and(|rung| !same(rung.start)) {
             self.rungs.pop();
@@ -109,12 +113,12 @@ impl Knapsack {
         rung.start
     }
 
-    /// How many entries were compared so far.
+    /// Number of entries that were compared so far.
     pub(crate) const fn cells(&self) -> u64 {
         self.cells
     }
 
-    /// About as many entries as a table of these weights can take.
+    /// An estimate of the greatest number of entries that a table of these weights compares.
     pub(crate) fn most_cells(weights: &[u32]) -> u64 {
         let total: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
         let halvings = 2 * u64::from(u64::BITS - total.leading_zeros());
@@ -129,12 +133,12 @@ impl Knapsack {
         u32::try_from(within - 1).unwrap_or(u32::MAX)
     }
 
-    /// The least stake of a set with at least this weight, if any has it.
+    /// The least stake of a set with at least this weight. `None` if the table has no such set.
     pub(crate) fn least_stake(&self, weight: u32) -> Option<u128> {
         self.least.get(usize::try_from(weight).ok()?).copied()
     }
 
-    /// Adds parties of equal `weight`, not zero; `stakes` descend.
+    /// Adds parties of equal `weight`, which must not be zero. `stakes` must descend.
     fn add_class(&mut self, weight: usize, stakes: &[u128]) {
         let entries = self.least.len() + stakes.len() * weight;
         if stakes.len() <= FEW {
@@ -166,13 +170,13 @@ impl Knapsack {
         for (to, from) in to.iter().zip(from).rev() {
             to.set(to.get().min(from.get().saturating_add(stake)));
         }
-        // Below the party's own weight the set may be the party alone.
+        // For entries below the party's weight, the set may be the party alone.
         for cell in cells.get(1..weight).unwrap_or_default() {
             cell.set(cell.get().min(stake));
         }
     }
 
-    /// The entries `v ≡ residue` modulo `weight`.
+    /// Computes the entries `v ≡ residue` modulo `weight`.
     fn add_residue(&mut self, weight: usize, residue: usize) {
         self.chain.clear();
         if residue > 0 {
@@ -198,7 +202,8 @@ struct Convolution<'a> {
 }
 
 impl Convolution<'_> {
-    /// Fills `rows`, the first of which has number `first`; the best columns lie in `from..to`.
+    /// Fills `rows`, the first of which has number `first`. The best columns lie in `from..to`.
+    /// Returns the number of entries that were compared.
     fn minimize(&self, rows: &mut [u128], first: usize, from: usize, to: usize) -> u64 {
         let middle = rows.len() / 2;
         let (above, rest) = rows.split_at_mut(middle);

@@ -1,13 +1,13 @@
-//! Stake to small integer weights, exactly and with a certificate.
+//! Turns stake into small integer weights, exactly and with verified guarantees.
 //!
 //! Consensus counts stake in large integers; threshold cryptography counts shares, and every share
 //! costs time and bytes. A [`Rounding`] gives each party a small weight such that, for every
 //! [`Pair`] `(s, r)` of a [`Profile`] and the threshold `T` that the rounding names for it,
 //!
-//! - every set of parties with stake `≤ s·X` has weight `< T` (nothing leaks), and
-//! - every set of parties with stake `≥ r·X` has weight `≥ T` (nothing stalls),
+//! - every set of parties with stake `≤ s·X` has weight `< T`, so it learns nothing, and
+//! - every set of parties with stake `≥ r·X` has weight `≥ T`, so it can always reconstruct,
 //!
-//! where `X` is the total stake. One weight vector serves all pairs; each pair has its own `T`.
+//! where `X` is the total stake. One weight vector serves all pairs, and each pair has its own `T`.
 //!
 //! ```
 //! use weighted_rounding::{Objective, Profile, Rounding, Stake};
@@ -19,25 +19,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module        | what it holds                                                             |
+//! | module        | contents                                                                  |
 //! |---------------|---------------------------------------------------------------------------|
-//! | [`guide`]     | what it means in words of stake, how to choose a profile, figures           |
-//! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a set that breaks them |
-//! | `rounding`    | [`Rounding`]: what a vector guarantees, with exact stakes                  |
-//! | `separation`  | [`Separation`]: which stake each threshold of any weights stands for       |
-//! | `objective`   | [`Objective`]: what to optimize, and limits that are counted               |
+//! | [`guide`]     | the guarantees in terms of stake, how to choose a profile, figures          |
+//! | [`verify`](mod@verify) | checks any weights and thresholds, and shows a counterexample       |
+//! | `rounding`    | [`Rounding`]: a weight vector and its guarantees in exact stake            |
+//! | `separation`  | [`Separation`]: for any weights, the stake that each threshold stands for  |
+//! | `objective`   | [`Objective`]: the quantity to optimize, and the limits of the search      |
 //! | `committee`   | from stakes to a verified result                                           |
 //! | `search`      | the scan over offsets and totals, for both objectives                      |
-//! | `exact`       | branch and bound: a lower bound, or a smaller total than the scan's         |
-//! | `proof`       | the same for the least stake within a budget                               |
-//! | `apportion`   | the vectors `⌊λx + c⌋`, one unit at a time                                 |
-//! | `greedy`      | refutes most vectors without a table                                       |
-//! | `knapsack`    | least stake per weight, exactly                                            |
+//! | `exact`       | branch and bound: finds a smaller total than the scan, or a lower bound     |
+//! | `proof`       | branch and bound for the least stake within a budget                       |
+//! | `apportion`   | computes the vectors `⌊λx + c⌋`, one unit at a time                        |
+//! | `greedy`      | refutes most vectors without a knapsack table                              |
+//! | `knapsack`    | the exact least stake for each weight                                      |
 //!
-//! Integers only: no floats, no clocks, no randomness, so every machine gets the same answer: on
-//! x86-64 and wasm32, debug and release, and with the feature `parallel`, which tries offsets on all
-//! cores (`examples/digest.rs` pins it). Without that feature there is no dependency and no `std`.
-//! Elsewhere: which share indices a weight earns (`crypto_core`), who holds stake (the engine).
+//! The crate uses integers only, without floats, clocks or randomness. So every machine gets the same
+//! answer: on x86-64 and wasm32, in debug and release builds, and also with the feature `parallel`,
+//! which tries offsets on all cores (`examples/digest.rs` checks a fixed digest). Without that
+//! feature the crate has no dependency and does not need `std`. The crate `crypto_core` assigns share
+//! indices to weights; the consensus engine knows who holds stake.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! What to optimize, how far to look, and what is known of the optimum afterwards.
+//! The quantity to optimize, the limits of the search, and the proven bound on the optimum.
 //!
-//! All limits are counts, not times, so that every machine stops at the same place: *totals* that are
-//! tried at all, *steps* (a table entry, a party or a unit that is looked at) of each offset of the
-//! scan, and *nodes* (regions of vectors) of the branch and bound.
+//! All limits are counts, not times, so every machine stops at the same place. The search counts
+//! *totals* that are tried, *steps* of each offset of the scan (one step is a table entry, a party or
+//! a unit that is visited), and *nodes* of the branch and bound (regions of vectors).
 
 use crate::quantity::{Stake, Weight};
 use crate::verify::MAX_TOTAL;
 
-/// What to optimize, and how far to look.
+/// The quantity to optimize, and the limits of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Objective {
     pub(crate) goal: Goal,
@@ -23,14 +23,16 @@ pub(crate) enum Goal {
 }
 
 impl Objective {
-    /// Steps of an offset: all 150 of them end within seconds. Ratios a hundredth apart or more need
-    /// less than a tenth of them for some hundred parties.
+    /// Default limit of steps for each offset. With it, all 150 offsets end within seconds. For about
+    /// a hundred parties, ratios that are a hundredth or more apart need less than a tenth of these
+    /// steps.
     pub const DEFAULT_STEPS: u64 = 1 << 23;
 
-    /// Regions at which the objectives look after the scan: enough for small committees.
+    /// Default limit of nodes of the branch and bound after the scan. It is enough for small
+    /// committees.
     pub const DEFAULT_NODES: u64 = 1000;
 
-    /// The least total weight that satisfies the profile, up to [`MAX_TOTAL`].
+    /// Find the least total weight that satisfies the profile, up to [`MAX_TOTAL`].
     #[must_use]
     pub const fn least_total() -> Self {
         Self {
@@ -41,52 +43,54 @@ impl Objective {
         }
     }
 
-    /// The least stake from which every set reaches the threshold of the profile's *last* pair, with
-    /// a total weight of at most `budget` or [`MAX_TOTAL`]. The last pair's own reconstruction ratio is the largest
-    /// that is acceptable; the other pairs hold as they are.
+    /// Within a total weight of at most `budget` and [`MAX_TOTAL`], find the least stake from which
+    /// every set reaches the threshold of the profile's *last* pair. The reconstruction ratio that
+    /// the last pair names is the largest that is acceptable. The other pairs must hold unchanged.
     #[must_use]
     pub const fn least_reconstruction(budget: Weight) -> Self {
         Self { goal: Goal::Reconstruction, limit: budget, ..Self::least_total() }
     }
 
-    /// The same, looking at totals up to `limit` only.
+    /// The same objective, but only totals up to `limit` are tried.
     #[must_use]
     pub const fn within(self, limit: Weight) -> Self {
         Self { limit, ..self }
     }
 
-    /// The same, with up to `steps` steps for each offset of the scan. Where they end before anything
-    /// is found, one offset goes on and skips totals: its total may be far from the least.
+    /// The same objective, with up to `steps` steps for each offset of the scan. If the steps are
+    /// used up before anything is found, one offset continues and skips totals; its result may be far
+    /// from the least total.
     #[must_use]
     pub const fn steps(self, steps: u64) -> Self {
         Self { steps, ..self }
     }
 
-    /// The same, with a branch and bound of at most `nodes` regions after the scan, which finds
-    /// something better or proves that there is nothing, or nothing beyond a [`Bound`]. For hundreds
-    /// of parties ten thousand take about a second.
+    /// The same objective, with a branch and bound of at most `nodes` nodes after the scan. It finds
+    /// a better result, or proves that there is none, or proves a [`Bound`]. For hundreds of parties,
+    /// ten thousand nodes take about a second.
     #[must_use]
     pub const fn prove(self, nodes: u64) -> Self {
         Self { nodes, ..self }
     }
 }
 
-/// How good weights can be at best, proven.
+/// A proven bound on the best possible result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// No weights of a smaller total satisfy the profile; one if nothing was proven.
+    /// No weights with a smaller total satisfy the profile. It is one if nothing was proven.
     Total(Weight),
-    /// No weights within the budget let less stake reconstruct for the last pair. If nothing was proven,
-    /// what the pair's secrecy ratio alone says.
+    /// For all weights within the budget, less stake than this does not always suffice for the last
+    /// pair. If nothing was proven, this is the bound that follows from the pair's secrecy ratio
+    /// alone.
     Sufficient(Stake),
 }
 
-/// How much work a rounding took, in counts that are the same on all machines.
+/// The work that a rounding took, in counts that are the same on all machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Steps of the scan, all offsets together. A table made party by party takes
-    /// `holders × total` of them.
+    /// Steps of the scan, summed over all offsets. For comparison, building one knapsack table party
+    /// by party takes `holders × total` steps.
     pub steps: u64,
-    /// Regions at which the branch and bound looked.
+    /// Number of nodes that the branch and bound visited.
     pub nodes: u64,
 }

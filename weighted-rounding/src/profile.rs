@@ -1,4 +1,4 @@
-//! What a committee asks of its weights: pairs of stake ratios, each with a name.
+//! The requirements on a committee's weights: pairs of stake ratios, each with a name.
 
 use alloc::string::String;
 use alloc::vec;
@@ -7,7 +7,8 @@ use core::fmt;
 
 use crate::ratio::Ratio;
 
-/// Up to `secrecy` of the stake learns nothing, `reconstruction` of the stake or more always suffices.
+/// Two stake ratios with a name. Parties with up to `secrecy` of the stake learn nothing; parties
+/// with `reconstruction` of the stake or more can always reconstruct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     name: String,
@@ -16,16 +17,16 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The name of the pair whose threshold releases when a value is final.
+    /// The name of the pair for partials that are released when a value is final.
     pub const SLOW: &'static str = "slow";
-    /// The name of the pair whose threshold releases with the vote that may make a value final.
+    /// The name of the pair for partials that are released with the vote that may make a value final.
     pub const FAST: &'static str = "fast";
 
-    /// A pair that results refer to as `name`.
+    /// A pair of ratios. Results refer to it as `name`.
     ///
     /// # Errors
-    /// If `secrecy` is not below `reconstruction`: rounded weights cannot tell sets of equal stake
-    /// apart from each other. If it is zero: then nobody is kept from learning.
+    /// If `secrecy` is not below `reconstruction`, because one threshold cannot separate sets of
+    /// equal stake. If `secrecy` is zero, because then no stake is kept from learning the secret.
     pub fn new(
         name: impl Into<String>,
         secrecy: Ratio,
@@ -40,28 +41,29 @@ impl Pair {
         Ok(Self { name: name.into(), secrecy, reconstruction })
     }
 
-    /// The same name with ratios of exact stakes, among which a secrecy of zero is no request but a fact.
+    /// A pair with the same name and ratios of exact stakes. Here a secrecy of zero is allowed,
+    /// because it is a result and not a request.
     pub(crate) fn exactly(&self, secrecy: Ratio, reconstruction: Ratio) -> Option<Self> {
         let ordered = secrecy < reconstruction;
         ordered.then(|| Self { name: self.name.clone(), secrecy, reconstruction })
     }
 
-    /// One half and two thirds: released when a value is final.
+    /// The slow pair, one half and two thirds. Its partials are released when a value is final.
     #[must_use]
     pub fn slow() -> Self {
         let (secrecy, reconstruction) = (Ratio::HALF, Ratio::TWO_THIRDS);
         Self { name: Self::SLOW.into(), secrecy, reconstruction }
     }
 
-    /// Two thirds and five sixths: released with the vote that, once more than two thirds have cast
-    /// it, makes the value final.
+    /// The fast pair, two thirds and five sixths. Its partials are released with a vote. Once more
+    /// than two thirds of the stake have cast this vote, the value is final.
     #[must_use]
     pub fn fast() -> Self {
         let (secrecy, reconstruction) = (Ratio::TWO_THIRDS, Ratio::FIVE_SIXTHS);
         Self { name: Self::FAST.into(), secrecy, reconstruction }
     }
 
-    /// Two thirds and `reconstruction`: the fast pair, complete at another share of the stake.
+    /// The fast pair with another reconstruction ratio: two thirds and `reconstruction`.
     ///
     /// # Errors
     /// If `reconstruction` is not above two thirds.
@@ -69,7 +71,7 @@ impl Pair {
         Self::new(Self::FAST, Ratio::TWO_THIRDS, reconstruction)
     }
 
-    /// The name.
+    /// The name of the pair.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -94,21 +96,21 @@ impl fmt::Display for Pair {
     }
 }
 
-/// Why two ratios are no pair.
+/// Why two ratios cannot form a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairError {
     /// Secrecy is not below reconstruction.
     Order {
-        /// What should be the smaller ratio.
+        /// The given secrecy ratio, which should be the smaller one.
         secrecy: Ratio,
-        /// What should be the larger ratio.
+        /// The given reconstruction ratio, which should be the larger one.
         reconstruction: Ratio,
     },
-    /// A secrecy of zero: one party with the least stake may learn everything.
+    /// The secrecy ratio is zero, so a single party with the least stake might learn the secret.
     NoSecrecy {
-        /// What should be above zero.
+        /// The given secrecy ratio, which should be above zero.
         secrecy: Ratio,
-        /// The larger ratio.
+        /// The given reconstruction ratio.
         reconstruction: Ratio,
     },
 }
@@ -134,17 +136,17 @@ impl fmt::Display for PairError {
 
 impl core::error::Error for PairError {}
 
-/// The pairs that one weight vector must satisfy, at least one, with distinct names.
+/// The pairs that one weight vector must satisfy. There is at least one, and all names are distinct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pairs: Vec<Pair>,
 }
 
 impl Profile {
-    /// The pairs in the order in which results list them.
+    /// A profile of these pairs. Results list them in the same order.
     ///
     /// # Errors
-    /// If there is no pair, or two have one name.
+    /// If there is no pair, or two pairs have the same name.
     pub fn new(pairs: Vec<Pair>) -> Result<Self, ProfileError> {
         if pairs.is_empty() {
             return Err(ProfileError::NoPairs);
@@ -169,7 +171,7 @@ impl Profile {
         Self { pairs: vec![Pair::slow()] }
     }
 
-    /// `slow` (1/2, 2/3), and `fast` from two thirds to `fast`.
+    /// `slow` (1/2, 2/3) and `fast` (2/3, `fast`).
     ///
     /// # Errors
     /// If `fast` is not above two thirds.
@@ -177,19 +179,19 @@ impl Profile {
         Ok(Self { pairs: vec![Pair::slow(), Pair::fast_at(fast)?] })
     }
 
-    /// The pairs.
+    /// The pairs, in the order in which results list them.
     #[must_use]
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
 }
 
-/// Why pairs are no profile.
+/// Why pairs cannot form a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProfileError {
-    /// Nothing is asked for.
+    /// There are no pairs.
     NoPairs,
-    /// Results could not be told apart.
+    /// Two pairs have the same name, so their results could not be told apart.
     DuplicateName {
         /// The name that occurs twice.
         name: String,

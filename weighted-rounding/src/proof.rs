@@ -1,13 +1,14 @@
-//! How little stake the last pair can possibly need within a budget.
+//! A lower bound on the stake that suffices for the last pair within a budget.
 //!
-//! A vector satisfies the last demand with stake `M` missing iff `X − M` reconstructs. So if the branch
-//! and bound refutes that for every total up to the budget, no weights reconstruct from less than
-//! `X − M + 1`. The larger `M`, the easier it is refuted, and totals that fell for one `M` need not be
-//! looked at for a larger one.
+//! A vector satisfies the last demand with stake `M` missing iff stake `X − M` always suffices. So if
+//! the branch and bound refutes this for every total up to the budget, no weights let less than
+//! `X − M + 1` suffice. A larger `M` is easier to refute, and totals that were refuted for one `M`
+//! need not be tried for a larger one.
 //!
-//! Half of the nodes go to the `M` that the best vector in hand just fails: refuted, that vector is
-//! optimal; met, there is a better one, and half of the rest goes to its `M`. What is left closes in
-//! on the least `M` that can be refuted by bisection, a sixteenth of the nodes for each.
+//! Half of the nodes are spent on the smallest `M` that the best known vector fails. If this `M` is
+//! refuted, that vector is optimal. If it is met, there is a better vector, and half of the remaining
+//! nodes are spent on its `M`. The rest is spent on a bisection for the least `M` that can be
+//! refuted, with a sixteenth of the nodes for each `M`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,35 +16,35 @@ use alloc::vec::Vec;
 use crate::exact::{Exact, Tree};
 use crate::search::{Candidate, Demand};
 
-/// Bisection ends at this fraction of the stake, as a power of two.
+/// The bisection ends when its interval is `2^−PRECISION` of the stake.
 const PRECISION: u32 = 20;
 
-/// Sets that are tried for what no threshold may let through.
+/// Number of sets that are tried in the search for a large set that must not reach the threshold.
 const STARTS: usize = 64;
 
-/// The best vector, and what is proven about all others.
+/// The best vector, and the proven bound on all others.
 #[derive(Debug)]
 pub(crate) struct Proof {
     pub(crate) best: Candidate,
-    /// With this stake missing no vector within the budget satisfies the last demand.
+    /// No vector within the budget satisfies the last demand with this stake missing.
     pub(crate) missing: u128,
-    /// Regions that were looked at.
+    /// Number of nodes that were visited.
     pub(crate) nodes: u64,
 }
 
-/// A committee and what its weights must satisfy.
+/// A committee and the demands that its weights must satisfy.
 pub(crate) struct Prover<'a> {
-    /// Descending, none zero.
+    /// The stakes, descending, none of them zero.
     stakes: &'a [u128],
     demands: &'a [Demand],
-    /// The largest total.
+    /// The largest allowed total.
     budget: u32,
     nodes: u64,
     used: u64,
     reached: Vec<Reached>,
 }
 
-/// With this stake missing nothing below this total satisfies the demands.
+/// No vector with a smaller total than `total` satisfies the demands with stake `missing` missing.
 struct Reached {
     missing: u128,
     total: u32,
@@ -56,14 +57,14 @@ enum Probe {
 }
 
 impl<'a> Prover<'a> {
-    /// `stakes` descend and none is zero; no total below `least` satisfies the demands.
+    /// `stakes` must descend, and none may be zero. No total below `least` may satisfy the demands.
     pub(crate) fn new(stakes: &'a [u128], demands: &'a [Demand], budget: u32, least: u32) -> Self {
         let reached = vec![Reached { missing: 0, total: least }];
         Self { stakes, demands, budget, nodes: 0, used: 0, reached }
     }
 
-    /// From `best`, which is within the budget, to one that needs less stake, or to a bound, with at
-    /// most so many nodes.
+    /// Starts from `best`, which must be within the budget, and searches for a vector for which less
+    /// stake suffices, or for a bound. Visits at most `nodes` nodes.
     pub(crate) fn least_reconstruction(mut self, best: Candidate, nodes: u64) -> Proof {
         self.nodes = nodes;
         let total: u128 = self.stakes.iter().sum();
@@ -98,7 +99,7 @@ impl<'a> Prover<'a> {
         Proof { nodes: self.used, ..proof }
     }
 
-    /// The stake of some set, up to `bound` and not far below it.
+    /// The stake of some set that is at most `bound` and close to it.
     fn nearly_filled(&self, bound: u128) -> u128 {
         let starts = (0..self.stakes.len()).take(STARTS);
         let left = starts.map(|start| {
@@ -108,7 +109,7 @@ impl<'a> Prover<'a> {
         bound - left.min().unwrap_or(bound)
     }
 
-    /// Whether some vector satisfies the last demand with this stake missing.
+    /// Tests whether some vector satisfies the last demand with this stake missing.
     fn probe(&mut self, missing: u128, nodes: u64) -> Probe {
         let mut demands: Vec<Demand> = self.demands.to_vec();
         if let Some(last) = demands.last_mut() {

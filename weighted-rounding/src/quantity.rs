@@ -1,9 +1,9 @@
-//! The two quantities that must never be mixed up.
+//! Stake and weight, as two types that cannot be mixed up.
 
 use core::fmt;
 
-/// Stake as consensus counts it. Not a number of shares: only a [`Rounding`](crate::Rounding)
-/// relates the two.
+/// An amount of stake, as consensus counts it. It is not a number of shares; only a
+/// [`Rounding`](crate::Rounding) relates stake and shares.
 ///
 /// ```compile_fail,E0308
 /// # use weighted_rounding::{Stake, Weight};
@@ -16,7 +16,7 @@ impl Stake {
     /// No stake.
     pub const ZERO: Self = Self(0);
 
-    /// `units` of whatever the chain counts.
+    /// A stake of `units`, in the unit that the chain counts.
     #[must_use]
     pub const fn new(units: u128) -> Self {
         Self(units)
@@ -44,7 +44,7 @@ impl fmt::Display for Stake {
     }
 }
 
-/// How many shares a party holds, or how many a threshold asks for. Zero is normal.
+/// A number of shares: how many a party holds, or how many a threshold needs. Zero is normal.
 ///
 /// ```compile_fail,E0308
 /// # use weighted_rounding::{Stake, Weight};
@@ -57,7 +57,7 @@ impl Weight {
     /// No share.
     pub const ZERO: Self = Self(0);
 
-    /// `shares` shares.
+    /// A weight of `shares` shares.
     #[must_use]
     pub const fn new(shares: u32) -> Self {
         Self(shares)

@@ -1,8 +1,9 @@
-//! Exact fractions between zero and one, and the two roundings of a fraction of a total.
+//! Exact fractions between zero and one, and a fraction of a total, rounded down or up.
 //!
-//! `s·X` is compared with sums of integers, so only `⌊s·X⌋` and `⌈r·X⌉` ever matter. Both are exact
-//! for every 128-bit numerator, denominator and total: products that need 256 bits are either held in
-//! two halves ([`wide_product`]) or never formed ([`Ratio::floor_of`] divides while it multiplies).
+//! `s·X` and `r·X` are compared with sums of integers, so only `⌊s·X⌋` and `⌈r·X⌉` are needed. Both
+//! are exact for every 128-bit numerator, denominator and total. Products that need 256 bits are
+//! either stored in two halves ([`wide_product`]) or never formed ([`Ratio::floor_of`] divides while
+//! it multiplies).
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -30,18 +31,20 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// One third: what a Byzantine fault tolerant engine survives less than.
+    /// One third. A Byzantine fault tolerant engine tolerates faults of less than this share of the
+    /// stake.
     pub const ONE_THIRD: Self = Self { numerator: 1, denominator: 3 };
     /// One half.
     pub const HALF: Self = Self { numerator: 1, denominator: 2 };
-    /// Two thirds: what a quorum of a Byzantine fault tolerant engine exceeds.
+    /// Two thirds. A quorum of a Byzantine fault tolerant engine has more than this share of the
+    /// stake.
     pub const TWO_THIRDS: Self = Self { numerator: 2, denominator: 3 };
     /// Five sixths: as far above two thirds as two thirds are above one half.
     pub const FIVE_SIXTHS: Self = Self { numerator: 5, denominator: 6 };
-    /// All.
+    /// One: the whole stake.
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 
-    /// `numerator / denominator`.
+    /// The fraction `numerator / denominator`, reduced to lowest terms.
     ///
     /// # Errors
     /// If the denominator is zero or the fraction exceeds one.
@@ -68,20 +71,20 @@ impl Ratio {
         self.denominator
     }
 
-    /// `⌊self · total⌋`.
+    /// This fraction of a total, rounded down: `⌊self · total⌋`.
     #[must_use]
     pub fn floor_of(self, total: u128) -> u128 {
         self.quotient(total).0
     }
 
-    /// `⌈self · total⌉`.
+    /// This fraction of a total, rounded up: `⌈self · total⌉`.
     #[must_use]
     pub fn ceil_of(self, total: u128) -> u128 {
         let (floor, exact) = self.quotient(total);
         if exact { floor } else { floor + 1 }
     }
 
-    /// `⌊self · total⌋`, and whether nothing was cut off.
+    /// `⌊self · total⌋`, and whether the quotient is exact.
     fn quotient(self, total: u128) -> (u128, bool) {
         let whole = total / self.denominator * self.numerator;
         let part = total % self.denominator;
@@ -144,7 +147,7 @@ impl FromStr for Ratio {
     }
 }
 
-/// Decimal digits and nothing else; the standard parser would let a sign through.
+/// Reads decimal digits only. The standard parser would also accept a sign.
 fn digits(text: &str) -> Result<u128, RatioError> {
     let text = text.trim();
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -153,7 +156,7 @@ fn digits(text: &str) -> Result<u128, RatioError> {
     text.parse().map_err(|_| RatioError::NotAFraction)
 }
 
-/// The product in two halves, high first, so that tuples compare as numbers do.
+/// The product in two halves, the high one first, so that the tuples compare like the numbers.
 pub(crate) const fn wide_product(a: u128, b: u128) -> (u128, u128) {
     const LOW: u128 = (1 << 64) - 1;
     let (a_high, a_low) = (a >> 64, a & LOW);
@@ -172,22 +175,22 @@ const fn greatest_common_divisor(a: u128, b: u128) -> u128 {
     a
 }
 
-/// Why two numbers, or a text, are no fraction of a total.
+/// Why two numbers, or a text, are not a [`Ratio`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatioError {
-    /// Nothing is divided by zero.
+    /// The denominator is zero.
     ZeroDenominator {
-        /// What stood above it.
+        /// The given numerator.
         numerator: u128,
     },
-    /// No set holds more than everything.
+    /// The fraction is greater than one, but no set holds more than the whole stake.
     AboveOne {
-        /// The larger number.
+        /// The given numerator, which is the larger number.
         numerator: u128,
-        /// The smaller number.
+        /// The given denominator.
         denominator: u128,
     },
-    /// The text has another form, or more digits than 128 bits hold.
+    /// The text is not a fraction, or has more digits than fit into 128 bits.
     NotAFraction,
 }
 

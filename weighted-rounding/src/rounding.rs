@@ -1,14 +1,16 @@
-//! A weight vector with what it guarantees.
+//! A weight vector and its guarantees.
 //!
 //! For a pair `(s, r)` the threshold `T` may be anything in `[g(⌊sX⌋) + 1, W − g(X − ⌈rX⌉)]`, where
-//! `g(b)` is the largest weight of a set with stake at most `b`. We take the least: secrecy is what
-//! was asked for, and every unit above it makes reconstruction wait for more stake.
+//! `g(b)` is the largest weight of a set with stake at most `b`. The rounding takes the least: it
+//! already gives the requested secrecy, and with every further unit reconstruction waits for more
+//! stake.
 //!
-//! What `T` guarantees is often more than the pair. With `least[v]` the least stake of weight `v` or
-//! more: sets with stake below `least[T]` stay below `T`; and since a set stays below `T` iff the
-//! others hold `W − T + 1` or more, sets with stake above `X − least[W − T + 1]` reach it.
+//! `T` often guarantees more than the pair asks for. Let `least[v]` be the least stake of a set with
+//! weight `v` or more. Sets with stake below `least[T]` stay below `T`. A set stays below `T` iff the
+//! other parties have weight `W − T + 1` or more, so sets with stake above `X − least[W − T + 1]`
+//! reach `T`.
 //!
-//! Elsewhere: finding the vector (`search`), checking it ([`verify`](crate::verify)).
+//! See also: `search` finds the vector, and [`verify`](crate::verify) checks it.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -33,13 +35,14 @@ pub struct Rounding {
 }
 
 impl Rounding {
-    /// Rounds `stakes` so that every pair of `profile` holds. The result is a function of the stakes
-    /// and follows them when they are permuted, except that of equal stakes those listed first may
-    /// get one unit more. [`verify`](mod@crate::verify) has accepted what this returns.
+    /// Rounds `stakes` so that every pair of `profile` holds. The result depends only on the
+    /// arguments. If the stakes are permuted, the weights are permuted in the same way, except that
+    /// among equal stakes those listed first may get one unit more. Every result was accepted by
+    /// [`verify`](mod@crate::verify) before it is returned.
     ///
     /// # Errors
-    /// If there is no stake, the sum of stakes exceeds 128 bits, or no total within the objective's
-    /// limit satisfies the profile.
+    /// If there is no stake, the sum of the stakes exceeds 128 bits, or no total within the
+    /// objective's limits was found to satisfy the profile.
     pub fn solve(
         stakes: &[Stake],
         profile: &Profile,
@@ -66,14 +69,14 @@ impl Rounding {
         self.total
     }
 
-    /// What is proven about all other weights, in the terms of the objective.
+    /// The proven bound on all other weights, for the quantity that the objective optimizes.
     #[must_use]
     pub const fn bound(&self) -> Bound {
         self.bound
     }
 
-    /// Whether nothing better is possible, proven: no smaller total, or with a budget no less stake
-    /// that suffices.
+    /// Whether it is proven that nothing better is possible: no smaller total or, for a budget, no
+    /// smaller sufficient stake.
     #[must_use]
     pub fn is_optimal(&self) -> bool {
         match self.bound {
@@ -84,7 +87,7 @@ impl Rounding {
         }
     }
 
-    /// What it took to find this.
+    /// The work that it took to find this result.
     #[must_use]
     pub const fn effort(&self) -> Effort {
         self.effort
@@ -102,32 +105,32 @@ impl Rounding {
         self.guarantees.iter().find(|guarantee| guarantee.pair.name() == name)
     }
 
-    /// The guarantee of the pair that is named [`Pair::SLOW`].
+    /// The guarantee of the pair with the name [`Pair::SLOW`], if the profile has it.
     #[must_use]
     pub fn slow(&self) -> Option<&Guarantee> {
         self.guarantee(Pair::SLOW)
     }
 
-    /// The guarantee of the pair that is named [`Pair::FAST`].
+    /// The guarantee of the pair with the name [`Pair::FAST`], if the profile has it.
     #[must_use]
     pub fn fast(&self) -> Option<&Guarantee> {
         self.guarantee(Pair::FAST)
     }
 
-    /// The largest weight of a party.
+    /// The largest weight of any party.
     #[must_use]
     pub fn largest(&self) -> Weight {
         self.weights.iter().copied().max().unwrap_or_default()
     }
 
-    /// How many parties hold a share.
+    /// The number of parties that hold at least one share.
     #[must_use]
     pub fn holders(&self) -> usize {
         self.weights.iter().filter(|weight| **weight != Weight::ZERO).count()
     }
 }
 
-/// What one threshold guarantees, in exact stake.
+/// The guarantee of one threshold, in exact stake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarantee {
     pub(crate) pair: Pair,
@@ -151,7 +154,7 @@ impl Guarantee {
         self.pair.name()
     }
 
-    /// The threshold `T`: the least legal one.
+    /// The threshold `T`, which is the least legal one.
     #[must_use]
     pub const fn threshold(&self) -> Weight {
         self.threshold
@@ -163,7 +166,7 @@ impl Guarantee {
         &self.legal
     }
 
-    /// The least stake of a set that reaches the threshold; whoever holds less learns nothing.
+    /// The least stake of a set that reaches the threshold. Sets with less stake learn nothing.
     #[must_use]
     pub const fn least_leaking(&self) -> Stake {
         self.leaking
@@ -175,21 +178,22 @@ impl Guarantee {
         self.sufficient
     }
 
-    /// [`least_sufficient`](Self::least_sufficient) as a fraction of the total stake: the `r*` that
-    /// is guaranteed. Stake is whole, so it may exceed the pair's ratio by less than one unit of it.
+    /// [`least_sufficient`](Self::least_sufficient) as a fraction of the total stake: the guaranteed
+    /// ratio `r*`. Because stake is a whole number, `r*` may exceed the pair's ratio by less than one
+    /// unit of stake.
     #[must_use]
     pub fn reconstruction(&self) -> Ratio {
         self.share(self.sufficient)
     }
 
-    /// A stake as a fraction of the total stake, one if it is larger.
+    /// A stake as a fraction of the total stake. It is one if the stake is larger than the total.
     #[must_use]
     pub fn share(&self, stake: Stake) -> Ratio {
         Ratio::new(stake.get(), self.total.get()).unwrap_or(Ratio::ONE)
     }
 
-    /// All that the exact stakes claim, as pairs: where one set both leaks and does not suffice, no
-    /// single pair says it.
+    /// All claims of the exact stakes, as two pairs. If `leaking` is above `sufficient`, a single
+    /// pair cannot express both claims, because its ratios would be in the wrong order.
     pub(crate) fn exact_pairs(&self) -> [Pair; 2] {
         let safe = Stake::new(self.leaking.get().saturating_sub(1));
         let failing = Stake::new(self.sufficient.get().saturating_sub(1));
@@ -202,34 +206,34 @@ impl Guarantee {
     }
 }
 
-/// Why there is no rounding.
+/// Why no rounding was returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SolveError {
     /// The list of stakes is empty.
     NoParties,
-    /// Nobody holds anything.
+    /// All stakes are zero.
     ZeroTotal {
-        /// How many parties hold nothing.
+        /// Number of parties, all without stake.
         parties: usize,
     },
-    /// The stakes do not fit into 128 bits together.
+    /// The sum of the stakes does not fit into 128 bits.
     TotalOverflow {
-        /// Where in the list the sum overflows, from zero.
+        /// Position in the list at which the sum overflows, counted from zero.
         party: usize,
     },
-    /// No apportionment of a total in reach satisfies the profile: its ratios are too close for these
-    /// stakes.
+    /// No apportionment with a total up to the limit satisfies the profile. Its ratios are too close
+    /// for these stakes.
     NothingFound {
         /// The last total that was tried.
         searched: Weight,
     },
-    /// The steps ended before anything was found.
+    /// The steps were used up before anything was found.
     OutOfSteps {
         /// No apportionment up to this total satisfies the profile.
         searched: Weight,
-        /// The last total that was tried beyond it.
+        /// Beyond that, only some totals were tried. This is the last of them.
         tried: Weight,
-        /// How many steps each offset was allowed.
+        /// The limit of steps for each offset.
         steps: u64,
     },
     /// No weights within the budget satisfy the profile.
@@ -238,11 +242,11 @@ pub enum SolveError {
         budget: Weight,
         /// The smallest budget that is known to work.
         least: Weight,
-        /// No smaller one works, proven.
+        /// It is proven that no budget below this works.
         least_possible: Weight,
     },
-    /// The independent check refused the search's result: a bug in this crate, and nothing was
-    /// returned that should not have been.
+    /// The independent check refused the result of the search. This is a bug in this crate; no wrong
+    /// result was returned.
     Unsound(VerifyError),
 }
 

@@ -1,31 +1,35 @@
-//! The scan: least total whose apportionment, for some offset, satisfies every pair.
+//! The scan: finds the least total whose apportionment, for some offset, satisfies every pair.
 //!
 //! With `g` from `knapsack`, a vector of total `W` satisfies `(s, r)` iff its excess
-//! `g(⌊sX⌋) + g(X − ⌈rX⌉) − (W − 1)` is not positive: the heaviest set that must stay below the
-//! threshold and the heaviest set that may be missing leave room for a threshold between them.
+//! `g(⌊sX⌋) + g(X − ⌈rX⌉) − (W − 1)` is not positive. In words: there is room for a threshold between
+//! the heaviest set that must stay below it and the weight that remains without the heaviest set that
+//! may be missing.
 //!
-//! Totals need not be tried one by one. Weights of one offset only grow with the total, and so does
-//! `g`; a step by `d` lowers the excess by at most `d`. So from an excess `e > 0` the scan jumps `e`
-//! totals ahead and still finds the first that is accepted. Most totals are refuted by a heavy set
-//! (`greedy`); the others need `g` itself, in a table that starts from the last one (`knapsack`).
+//! Totals need not be tried one by one. For one offset, the weights and therefore `g` only grow with
+//! the total, so an increase of the total by `d` lowers the excess by at most `d`. After an excess
+//! `e > 0` the scan jumps `e` totals ahead and still finds the first total that is accepted. Most
+//! totals are refuted by a heavy set (`greedy`). The others need `g` itself, from a table that reuses
+//! parts of the table before it (`knapsack`).
 //!
-//! *What it costs*, in steps (a bid, party, choice or table entry that is looked at) against one table
-//! of the result made party by party: all totals of an offset take 0.2 to 0.7 of such a table for
-//! the chains with about a hundred validators, 0.02 to 0.1 for the large ones, up to 2 where ratios
-//! are close or a budget is spent, and 2.6 where fewer than ten parties hold weight and a table is next
-//! to nothing. All 150 offsets together are thus 3 to 100 tables, not one. The exact tables in it are the smaller part, for heavy sets leave
-//! only one or two for ten offsets; what remains is handing out units and keeping parties in order.
+//! *Cost.* A step is a bid, party, choice or table entry that is visited. The unit of comparison is
+//! one table of the result, built party by party. All totals of one offset take 0.2 to 0.7 of such a
+//! table for chains with about a hundred validators, 0.02 to 0.1 for large chains, up to 2 if ratios
+//! are close or a budget is used, and 2.6 if fewer than ten parties hold weight, where a table costs
+//! almost nothing. All 150 offsets together thus cost 3 to 100 tables, not one. The exact tables are
+//! the smaller part of this cost, because heavy sets leave only one or two of them for ten offsets.
+//! The rest is handing out units and keeping parties in order.
 //!
-//! Of several offsets that reach the least total, the one wins that reconstructs from the least stake
-//! for the last pair, then for the pair before it, and so on, then the earlier of `Offset::all`.
+//! If several offsets reach the least total, the winner is the one with the least sufficient stake
+//! for the last pair, then for the pair before it, and so on. If all are equal, the earlier one in
+//! `Offset::all` wins.
 //!
-//! The other objective, the least stake from which the last pair reconstructs, is a chain of such
-//! scans: each vector that is found tightens the last demand to what only a better one satisfies, and
-//! the climb goes on from where it is. Here the first vector of the least stake wins.
+//! The other objective, the least sufficient stake for the last pair, is a chain of such scans. Each
+//! vector that is found tightens the last demand so that only a better vector satisfies it, and the
+//! climb continues from its current total. Here the first vector with the least stake wins.
 //!
-//! Offsets are climbed in batches: all of one batch start from what the batches before it found, so
-//! whether they run one after another or, with the feature `parallel`, on all cores, they see and
-//! give the same.
+//! Offsets are climbed in batches. All offsets of a batch start from the results of the batches
+//! before it. So they give the same results whether they run one after another or, with the feature
+//! `parallel`, on all cores.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -34,10 +38,10 @@ use crate::apportion::{Apportionment, Offset};
 use crate::greedy::Greedy;
 use crate::knapsack::Knapsack;
 
-/// Offsets that do not hear of each other's finds.
+/// Number of offsets in a batch. They do not use each other's results.
 const BATCH: usize = 8;
 
-/// How many offsets' steps the one may take that skips totals.
+/// The offset that skips totals may take this many times the steps of a normal offset.
 const COARSE: u64 = 64;
 
 /// One pair of ratios as bounds on stake.
@@ -55,8 +59,8 @@ impl Demand {
         demands.iter().map(|demand| demand.leaking.max(demand.missing)).max().unwrap_or(0)
     }
 
-    /// By how much a vector misses the worst of the demands, zero if it meets them all; `g` gives the
-    /// largest weight of a set with bounded stake, or less.
+    /// The amount by which a vector misses the worst of the demands, or zero if it meets them all.
+    /// `g` must give the largest weight of a set with bounded stake, or a lower bound on it.
     pub(crate) fn excess(demands: &[Self], total: u32, mut g: impl FnMut(u128) -> u32) -> u32 {
         let excess = demands.iter().map(|demand| {
             let both = g(demand.leaking).saturating_add(g(demand.missing));
@@ -69,17 +73,17 @@ impl Demand {
 /// A vector that satisfies all demands.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Weights along descending stake, without the zeros at the end.
+    /// Weights in the order of descending stake, without the zeros at the end.
     pub(crate) weights: Vec<u32>,
-    /// Their sum.
+    /// The sum of the weights.
     pub(crate) total: u32,
-    /// Least stake whose absence stops each demand, the last demand first: the more that takes, the
-    /// less stake reconstructs.
+    /// For each demand, the last one first, the least stake whose absence prevents reconstruction.
+    /// The larger it is, the less stake suffices to reconstruct.
     absent: Vec<Reverse<u128>>,
 }
 
 impl Candidate {
-    /// What `weights` are worth; they satisfy the demands.
+    /// A candidate with these weights, which must satisfy the demands.
     pub(crate) fn new(stakes: &[u128], weights: Vec<u32>, demands: &[Demand]) -> Self {
         Self::with(&mut Knapsack::new(), stakes, weights, demands)
     }
@@ -91,7 +95,7 @@ impl Candidate {
         demands: &[Demand],
     ) -> Self {
         let total: u32 = weights.iter().sum();
-        // The table in hand mostly reaches far enough; if not, one of all stakes does.
+        // A table up to the largest demand is usually large enough. If not, a table of all stakes is.
         for bound in [Demand::largest(demands), u128::MAX] {
             knapsack.rebuild(stakes, &weights, bound);
             let absent = demands.iter().rev().map(|demand| {
@@ -106,44 +110,44 @@ impl Candidate {
         Self { weights, total, absent: Vec::new() }
     }
 
-    /// The least stake whose absence stops the last demand.
+    /// The least stake whose absence prevents reconstruction for the last demand.
     pub(crate) fn absent(&self) -> u128 {
         self.absent.first().map_or(u128::MAX, |absent| absent.0)
     }
 }
 
-/// What all offsets together came to.
+/// The result of all offsets together.
 #[derive(Debug)]
 pub(crate) struct Scan {
     /// The best vector.
     pub(crate) best: Option<Candidate>,
-    /// The last total that is ruled out for all offsets that found nothing.
+    /// The last total that is ruled out for every offset that found nothing.
     pub(crate) searched: u32,
-    /// Whether an offset stopped there because its steps were used up.
+    /// Whether some offset stopped because its steps were used up.
     pub(crate) exhausted: bool,
-    /// Table entries, parties and units that were looked at.
+    /// Number of table entries, parties and units that were visited.
     pub(crate) steps: u64,
 }
 
-/// A vector, and the steps that it took.
+/// A vector, and the number of steps that it took to find it.
 pub(crate) struct Found {
     pub(crate) best: Candidate,
     pub(crate) steps: u64,
 }
 
-/// The offsets' common task.
+/// The input that all offsets share.
 pub(crate) struct Scanner<'a> {
-    /// Descending, the first is not zero.
+    /// The stakes, descending. The first is not zero.
     pub(crate) stakes: &'a [u128],
     pub(crate) demands: &'a [Demand],
-    /// The largest total.
+    /// The largest allowed total.
     pub(crate) limit: u32,
-    /// How many steps an offset may take.
+    /// The limit of steps for each offset.
     pub(crate) steps: u64,
 }
 
 impl Scanner<'_> {
-    /// The least total.
+    /// Finds the least total over all offsets.
     pub(crate) fn least_total(&self) -> Scan {
         let mut scan = Scan { best: None, searched: self.limit, exhausted: false, steps: 0 };
         self.each_batch(|lanes, batch| {
@@ -170,8 +174,8 @@ impl Scanner<'_> {
         scan
     }
 
-    /// Any total above `searched`, up to a sixteenth larger each time: what is left when the ratios
-    /// are so close that no offset comes far.
+    /// Finds any total above `searched`, trying totals up to a sixteenth larger each time. This is
+    /// used if the ratios are so close that no offset finds anything within its steps.
     pub(crate) fn some_total(&self, searched: u32) -> Scan {
         let mut scan = Scan { best: None, searched, exhausted: false, steps: 0 };
         for offset in Offset::all().take(1) {
@@ -186,8 +190,8 @@ impl Scanner<'_> {
         scan
     }
 
-    /// The least stake from which the last demand reconstructs. `first` satisfies the demands, and no
-    /// apportionment of a smaller total does.
+    /// Finds the least sufficient stake for the last demand. `first` must satisfy the demands, and no
+    /// apportionment with a smaller total may.
     pub(crate) fn least_reconstruction(&self, first: Candidate) -> Found {
         let start = first.total;
         let mut best = first;
@@ -199,7 +203,8 @@ impl Scanner<'_> {
                 let mut better: Option<Candidate> = None;
                 loop {
                     if let Some(last) = demands.last_mut() {
-                        // What already stops the best must not stop what follows.
+                        // The next vector must still reconstruct without the stake whose absence
+                        // stops the best one.
                         last.missing = better.as_ref().unwrap_or(&best).absent();
                     }
                     match climb.next(knapsack, &demands, self.limit) {
@@ -237,8 +242,8 @@ impl Scanner<'_> {
     }
 }
 
-/// The offsets of a batch, on one thread or on all of them. Each has tables that the offset in its
-/// place of the next batch goes on with, so that steps are counted alike.
+/// Runs the offsets of a batch on one thread, or on several. The offset at the same position in the
+/// next batch reuses the tables, so the number of steps does not depend on the threads.
 mod lanes {
     use super::{Knapsack, Offset, Vec};
 
@@ -263,22 +268,22 @@ mod lanes {
     }
 }
 
-/// One offset on its way up through the totals.
+/// The climb of one offset through growing totals.
 struct Climb<'a> {
     apportionment: Apportionment<'a>,
     greedy: Greedy,
-    /// Who got a unit since the heavy sets were sorted.
+    /// The parties that got a unit since the heavy sets were sorted.
     changed: Vec<usize>,
     total: u32,
-    /// Of so many totals one is tried at least.
+    /// A jump is at least `total / stride`.
     stride: u32,
     steps: u64,
     most_steps: u64,
 }
 
 impl Climb<'_> {
-    /// The first vector without excess, from where the climb stands up to `limit`; all totals below
-    /// where it stands are ruled out.
+    /// The first vector without excess, from the current total up to `limit`. All totals below the
+    /// current one are ruled out.
     fn next(
         &mut self,
         knapsack: &mut Knapsack,
@@ -306,7 +311,8 @@ impl Climb<'_> {
         None
     }
 
-    /// By the cheapest means that shows any; nothing if that takes more steps than are left.
+    /// The excess, found by the cheapest method that shows one. `None` if this takes more steps than
+    /// are left.
     fn excess(&mut self, knapsack: &mut Knapsack, demands: &[Demand]) -> Option<u32> {
         let (stakes, weights) = (self.apportionment.stakes(), self.apportionment.weights());
         let (total, greedy) = (self.total, &mut self.greedy);

@@ -1,35 +1,36 @@
-//! Which stake a threshold in weight stands for, for every threshold at once.
+//! The stake that a threshold in weight stands for, for every threshold at once.
 //!
-//! Consensus decides by stake, threshold cryptography opens by weight. For a threshold `T` two amounts
-//! of stake tell what holds between them, over all sets of parties:
+//! Consensus decides by stake; threshold cryptography reconstructs by weight. For a threshold `T`,
+//! two amounts of stake relate the two, for all sets of parties:
 //!
-//! | amount                                                 | says                                       |
+//! | amount                                                 | meaning                                    |
 //! |--------------------------------------------------------|--------------------------------------------|
 //! | [`least_leaking`](Separation::least_leaking)           | a set with less stake stays below `T`      |
 //! | [`least_sufficient`](Separation::least_sufficient)     | a set with this stake or more reaches `T`  |
 //!
 //! Both are exact and need no [`Rounding`](crate::Rounding): weights may come from anywhere.
 //!
-//! Elsewhere: finding weights (`search`), checking pairs of ratios ([`verify`](mod@crate::verify)).
+//! See also: `search` finds weights, and [`verify`](mod@crate::verify) checks pairs of ratios.
 
 use alloc::vec::Vec;
 
 use crate::quantity::{Stake, Weight};
 use crate::verify::{Committee, VerifyError};
 
-/// What weights say about stake.
+/// For given stakes and weights, the stake that each threshold stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separation {
     weights: Vec<Weight>,
     total: Weight,
-    /// By threshold; `u128::MAX` where nobody reaches it.
+    /// By threshold: the least stake of a set that reaches it, `u128::MAX` if no set does.
     least_reaching: Vec<u128>,
-    /// By weight.
+    /// By weight: the largest stake of a set with at most this weight.
     most_within: Vec<u128>,
 }
 
 impl Separation {
-    /// Counts all sets of parties; the time it takes is the number of parties times the total weight.
+    /// Computes the amounts of stake over all sets of parties. The time is proportional to the number
+    /// of parties times the total weight.
     ///
     /// ```
     /// # use weighted_rounding::{Separation, Stake, Weight};
@@ -42,7 +43,7 @@ impl Separation {
     /// ```
     ///
     /// # Errors
-    /// If there is not one weight for each stake, nobody holds stake, or the sums are too large.
+    /// If there is not exactly one weight for each stake, all stakes are zero, or a sum is too large.
     pub fn new(stakes: &[Stake], weights: &[Weight]) -> Result<Self, VerifyError> {
         let committee = Committee::new(stakes, weights)?;
         let most = committee.weight;
@@ -60,20 +61,22 @@ impl Separation {
         &self.weights
     }
 
-    /// Their sum.
+    /// The sum of the weights.
     #[must_use]
     pub const fn total(&self) -> Weight {
         self.total
     }
 
-    /// The least stake of a set that reaches the threshold; `None` if all together do not.
+    /// The least stake of a set that reaches the threshold. `None` if all parties together do not
+    /// reach it.
     #[must_use]
     pub fn least_leaking(&self, threshold: Weight) -> Option<Stake> {
         let least = self.least_reaching.get(place(threshold))?;
         Some(Stake::new(*least))
     }
 
-    /// The least stake from which every set reaches the threshold; `None` if all together do not.
+    /// The least stake from which every set reaches the threshold. `None` if all parties together do
+    /// not reach it.
     #[must_use]
     pub fn least_sufficient(&self, threshold: Weight) -> Option<Stake> {
         if threshold > self.total {
@@ -84,10 +87,11 @@ impl Separation {
         Some(Stake::new(most.saturating_add(1)))
     }
 
-    /// The least threshold that no set with less than this stake reaches.
+    /// The least threshold that no set with less than this stake reaches. `None` if there is no such
+    /// threshold up to the total weight.
     #[must_use]
     pub fn least_safe(&self, stake: Stake) -> Option<Weight> {
-        // Stake that reaches a threshold does not shrink as the threshold grows.
+        // A larger threshold never needs less stake, so the table is sorted.
         let at = self.least_reaching.partition_point(|least| *least < stake.get());
         let threshold = Weight::new(u32::try_from(at).ok()?);
         (threshold <= self.total).then_some(threshold)

@@ -1,16 +1,17 @@
-//! Checks weights and thresholds without trusting whoever made them.
+//! Checks weights and thresholds without trusting their source.
 //!
-//! Nothing here comes from the search: the tables run party by party over exact weights up to the
-//! threshold, the missing stake is not derived from the present one, and fractions are compared by
-//! Euclid's algorithm instead of rounded. Two tables serve all claims; they cost the number of parties
-//! times the largest threshold, less the parties of the most common weight, which start them. For a
-//! pair `(s, r)` and a threshold `T` of stakes with total `X`:
+//! This module shares no code with the search. The tables are built party by party over exact weights
+//! up to the threshold. The stake that may be missing is computed in a separate table, not derived
+//! from the other one. Fractions are compared by Euclid's algorithm instead of being rounded. Two
+//! tables serve all claims. They cost the number of parties times the largest threshold; the parties
+//! of the most common weight do not count, because sorted sums of their stakes start the tables. For
+//! a pair `(s, r)` and a threshold `T` of stakes with total `X`:
 //!
 //! - *no leak*: the least stake of a set with weight `≥ T` exceeds `s·X`;
 //! - *no stall*: the largest stake of a set with weight `< T` is below `r·X`.
 //!
-//! A vector that fails is answered with a set that breaks it, whose stake and weight are summed
-//! afresh, so whoever doubts can add them up.
+//! If a claim fails, the error names a set that breaks it. The stake and the weight of this set are
+//! summed separately, so everyone can check them by adding up.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -23,19 +24,20 @@ use crate::profile::Pair;
 use crate::quantity::{Stake, Weight};
 use crate::ratio::Ratio;
 
-/// Totals above this are refused, for the tables grow with them.
+/// The largest total weight that is accepted. Larger totals are refused, because the tables grow with
+/// them.
 pub const MAX_TOTAL: Weight = Weight::new(1 << 20);
 
-/// A threshold that is said to satisfy a pair.
+/// A claim that a threshold satisfies a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim<'a> {
-    /// The stake ratios.
+    /// The pair of stake ratios.
     pub pair: &'a Pair,
-    /// The weight that is said to separate them.
+    /// The threshold that is claimed to satisfy the pair.
     pub threshold: Weight,
 }
 
-/// Checks every claim over all sets of parties.
+/// Checks that every claim holds for all sets of parties.
 ///
 /// ```
 /// # use weighted_rounding::{Pair, Stake, Weight, verify::{Claim, verify}};
@@ -48,8 +50,8 @@ pub struct Claim<'a> {
 /// ```
 ///
 /// # Errors
-/// [`VerifyError::Refuted`] with a counterexample if a claim is wrong, and another variant if the
-/// numbers make no sense to begin with.
+/// [`VerifyError::Refuted`] with a counterexample if a claim is wrong. Another variant if stakes,
+/// weights and thresholds are not valid input.
 pub fn verify(
     stakes: &[Stake],
     weights: &[Weight],
@@ -63,7 +65,8 @@ pub fn verify(
     for (claim, threshold) in claims.iter().zip(thresholds) {
         let leaking = least_reaching.get(threshold).copied().unwrap_or(0);
         if committee.share(leaking, claim.pair.secrecy()).is_le() {
-            // A cheapest set that reaches T leaves out as much stake as W − T units can hold.
+            // A set that reaches T with the least stake leaves out the most stake that fits into
+            // weight W − T.
             let mut present = vec![true; committee.parties.len()];
             for absent in richest(&committee.parties, committee.weight - threshold) {
                 if let Some(cell) = present.get_mut(absent.place) {
@@ -119,7 +122,7 @@ impl Committee {
         Ok(this)
     }
 
-    /// The claim's threshold, between one and all shares.
+    /// The claim's threshold, checked to be between one and the total weight.
     fn threshold(&self, claim: &Claim<'_>) -> Result<usize, VerifyError> {
         let threshold = usize::try_from(claim.threshold.get()).unwrap_or(usize::MAX);
         if threshold == 0 || threshold > self.weight {
@@ -137,7 +140,7 @@ impl Committee {
         compare((stake, self.stake), (ratio.numerator(), ratio.denominator()))
     }
 
-    /// By threshold up to `most`, the least stake of a set with at least that weight.
+    /// For each threshold up to `most`, the least stake of a set with at least that weight.
     pub(crate) fn least_reaching(&self, most: usize) -> Vec<u128> {
         let common = self.most_common_weight();
         let mut alike = self.stakes_of(common);
@@ -158,13 +161,13 @@ impl Committee {
         least
     }
 
-    /// By weight below `most`, the largest stake of a set with at most that weight.
+    /// For each weight below `most`, the largest stake of a set with at most that weight.
     pub(crate) fn most_below(&self, most: usize) -> Vec<u128> {
         let common = self.most_common_weight();
         let mut alike = self.stakes_of(common);
         alike.sort_unstable();
         alike.reverse();
-        // Whoever has no weight belongs to all of these sets.
+        // Parties without weight belong to all of these sets.
         let sums = sums(self.stakes_of(0).iter().sum(), &alike);
         let of_alike = |weight: usize| sums.get(weight / common).or(sums.last()).copied();
         let mut held: Vec<u128> = (0..most).filter_map(of_alike).collect();
@@ -178,9 +181,10 @@ impl Committee {
         parties.map(|party| party.stake).collect()
     }
 
-    /// The weight, not zero, that most parties have.
+    /// The non-zero weight that most parties have.
     fn most_common_weight(&self) -> usize {
-        // As wide as stakes are, for one sort less in a browser.
+        // The weights are as wide as the stakes, so the browser's program contains one sort function
+        // less.
         let mut weights: Vec<u128> = Vec::with_capacity(self.parties.len());
         weights.extend(self.parties.iter().filter_map(|party| u128::try_from(party.weight).ok()));
         weights.retain(|weight| *weight > 0);
@@ -191,14 +195,14 @@ impl Committee {
     }
 }
 
-/// The largest stake within each weight up to `capacity`.
+/// For each weight up to `capacity`, the largest stake of a set with at most that weight.
 fn most_within(parties: &[Party], capacity: usize) -> Vec<u128> {
     let mut most = vec![0u128; capacity + 1];
     add_to(&mut most, parties.iter());
     most
 }
 
-/// `first`, then the sums with each of the stakes in turn.
+/// The running sums: `first`, then `first` plus the first stake, and so on.
 fn sums(first: u128, stakes: &[u128]) -> Vec<u128> {
     let mut sum = first;
     let mut sums = vec![first];
@@ -209,7 +213,7 @@ fn sums(first: u128, stakes: &[u128]) -> Vec<u128> {
     sums
 }
 
-/// Lets `parties` into a table of the largest stake within each weight.
+/// Adds `parties` to a table of the largest stake within each weight.
 fn add_to<'a>(most: &mut [u128], parties: impl Iterator<Item = &'a Party>) {
     for party in parties {
         for weight in (party.weight..most.len()).rev() {
@@ -221,8 +225,8 @@ fn add_to<'a>(most: &mut [u128], parties: impl Iterator<Item = &'a Party>) {
     }
 }
 
-/// A set of the largest stake within `capacity`, by halving: tables tell how much of the capacity
-/// each half uses, and only they are held, not the choices.
+/// A set of the largest stake within `capacity`, found by halving the parties. Two tables show how
+/// much of the capacity each half uses. Only the tables are stored, not the choices.
 fn richest(parties: &[Party], capacity: usize) -> Vec<Party> {
     if let [party] = parties {
         return if party.weight <= capacity { vec![*party] } else { Vec::new() };
@@ -241,8 +245,8 @@ fn richest(parties: &[Party], capacity: usize) -> Vec<Party> {
     set
 }
 
-/// Compares two fractions: whole parts first, then the reciprocals of what remains, the other way
-/// round. No product is formed, so nothing overflows.
+/// Compares two fractions: first the whole parts, then the reciprocals of the remainders in reverse
+/// order. No product is formed, so nothing overflows.
 fn compare((a, b): (u128, u128), (c, d): (u128, u128)) -> Ordering {
     let whole = (a / b).cmp(&(c / d));
     match (a % b, c % d) {
@@ -269,9 +273,9 @@ fn refuted(claim: &Claim<'_>, breach: Breach, set: Vec<Party>) -> VerifyError {
 /// How a set breaks a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breach {
-    /// Too little stake reaches the threshold.
+    /// A set with too little stake reaches the threshold.
     Leak,
-    /// Enough stake stays below the threshold.
+    /// A set with enough stake stays below the threshold.
     Stall,
 }
 
@@ -282,13 +286,13 @@ pub struct Counterexample {
     pub pair: Pair,
     /// The threshold that was claimed for it.
     pub threshold: Weight,
-    /// In which way it does not hold.
+    /// The way in which the set breaks the claim.
     pub breach: Breach,
-    /// The members of the set, by their place in the list of stakes.
+    /// The members of the set, by their position in the list of stakes, from zero.
     pub parties: Vec<usize>,
-    /// What they hold together.
+    /// The total stake of the set.
     pub stake: Stake,
-    /// What they weigh together.
+    /// The total weight of the set.
     pub weight: Weight,
 }
 
@@ -311,31 +315,31 @@ impl fmt::Display for Counterexample {
 /// Why weights and thresholds were not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VerifyError {
-    /// Not one weight per stake.
+    /// There is not exactly one weight for each stake.
     Lengths {
         /// Number of stakes.
         stakes: usize,
         /// Number of weights.
         weights: usize,
     },
-    /// Nobody holds anything.
+    /// All stakes are zero.
     ZeroTotal {
-        /// How many parties there are.
+        /// Number of parties.
         parties: usize,
     },
-    /// The stakes do not fit into 128 bits together.
+    /// The sum of the stakes does not fit into 128 bits.
     StakeOverflow {
-        /// Where in the list the sum overflows, from zero.
+        /// Position in the list at which the sum overflows, counted from zero.
         party: usize,
     },
-    /// More than [`MAX_TOTAL`].
+    /// The total weight is more than [`MAX_TOTAL`].
     TotalTooLarge {
         /// The sum of the weights.
         total: u64,
     },
-    /// A threshold that the empty set reaches, or that nobody reaches.
+    /// A threshold is zero, or greater than the total weight.
     ThresholdOutOfRange {
-        /// The pair it was claimed for.
+        /// The name of the pair that it was claimed for.
         name: String,
         /// The claimed threshold.
         threshold: Weight,

@@ -1,4 +1,4 @@
-//! blst and arkworks against each other, operation by operation, on random and on special values.
+//! Compares blst and arkworks, operation by operation, on random and on special values.
 #![expect(
     clippy::as_conversions,
     clippy::indexing_slicing,

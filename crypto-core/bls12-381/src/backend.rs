@@ -1,9 +1,9 @@
-//! The library that computes: [`blst`] if its feature is on, else [`ark`].
+//! The backend, the library that computes: [`blst`] if its feature is on, otherwise [`ark`].
 //!
 //! Both have the same names: `Fr` and the functions `fr_…` for the scalars, `Fp12` and the functions
-//! `fp12_…`, `miller_loop` and `final_exponentiation` for the pairing, and two types `G1` and `G2` that
-//! implement [`Group`](crate::group::Group). No other file names either of them, but for the tests that
-//! compare them (`agreement`).
+//! `fp12_…`, `miller_loop` and `final_exponentiation` for the pairing, and two types `G1` and `G2`
+//! that implement [`Group`](crate::group::Group). Only this file and the tests that compare the two
+//! (`agreement`) name them.
 #[cfg(any(test, not(feature = "blst")))]
 pub(crate) mod ark;
 #[cfg(feature = "blst")]

@@ -7,10 +7,11 @@
 //! x₃ = λ² − x₁ − x₂         y₃ = λ·(x₁ − x₃) − y₁
 //! ```
 //!
-//! With one inversion for all of them (Montgomery's trick) each costs three multiplications more, and
-//! is twice as fast as in projective coordinates. The time depends on the points: for public ones.
+//! With one inversion for all of them (Montgomery's trick), each addition costs three more
+//! multiplications and is twice as fast as in projective coordinates. The time depends on the points,
+//! so they must be public.
 //!
-//! Long sums are added up in rounds, each of which pairs off what is left of all of them.
+//! Long sums are added up in rounds. Each round adds the remaining points of all sums in pairs.
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -19,10 +20,11 @@ use crate::group::Group;
 use crate::lanes::Wide;
 use crate::points::Affine;
 
-/// Fewer additions are done one by one: eight lanes share an inversion, but need some to fill them.
+/// With fewer additions than this, the lanes are not used: eight lanes share an inversion, but need
+/// enough additions to fill them.
 const LEAST_WIDE: usize = 24;
 
-/// `λ = rise/run` for the pair `at`, and the product of the runs before it.
+/// `λ = rise/run` for the pair at position `at`, and the product of all runs before it.
 struct Slope<F> {
     at: usize,
     rise: F,
@@ -45,9 +47,11 @@ pub fn vartime_add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>
     }
 }
 
-/// Whether `point` is the sum, where that takes no slope.
+/// Handles pairs that need no slope: if one point is the identity or the points are opposite, sets
+/// `point` to the sum and returns `true`.
 fn is_settled<G: Group>(point: &mut Affine<G>, other: &Affine<G>) -> bool {
-    // Nearly all have words of x that differ, and then they are neither equal nor the identity.
+    // For nearly all pairs, these words of x differ and are not zero. Then the points are neither
+    // equal nor opposite, and neither is the identity.
     let [low, other_low] = [*point, *other].map(|point| {
         let [low, ..] = *G::coordinates(&point.0).0.words(0);
         low
@@ -70,7 +74,7 @@ fn is_settled<G: Group>(point: &mut Affine<G>, other: &Affine<G>) -> bool {
     is_zero
 }
 
-/// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`, where neither is the identity nor their sum.
+/// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`. Neither point nor their sum may be the identity there.
 fn add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>], places: &[usize]) {
     let mut before = G::Coordinate::UNIT;
     let mut slopes = Vec::with_capacity(places.len());
@@ -95,7 +99,7 @@ fn add_pairs<G: Group>(points: &mut [Affine<G>], others: &[Affine<G>], places: &
     }
 }
 
-/// Rise and run.
+/// Rise and run of the line through the two points, or of the tangent if they are equal.
 fn slope<G: Group>(point: &Affine<G>, other: &Affine<G>) -> (G::Coordinate, G::Coordinate) {
     let ((x1, y1), (x2, y2)) = (G::coordinates(&point.0), G::coordinates(&other.0));
     if x1 != x2 {
@@ -106,8 +110,8 @@ fn slope<G: Group>(point: &Affine<G>, other: &Affine<G>) -> (G::Coordinate, G::C
     (square.sum(&square).sum(&square), y1.sum(y1))
 }
 
-/// For each of `count` cells the sum of its terms, which come as `(cell, point)` in any order; the
-/// identity for none. Terms of other cells are left out. Not constant time.
+/// For each of `count` cells, the sum of its terms, which are given as `(cell, point)` in any order.
+/// A cell without terms gives the identity. Terms of other cells are ignored. Not constant time.
 #[must_use]
 pub fn vartime_add_cells<G: Group>(count: usize, terms: &[(usize, Affine<G>)]) -> Vec<Affine<G>> {
     let mut sizes = vec![0_usize; count];
@@ -140,7 +144,7 @@ pub fn vartime_add_cells<G: Group>(count: usize, terms: &[(usize, Affine<G>)]) -
         .collect()
 }
 
-/// The points by their cells, of these sizes.
+/// The points sorted by their cells, which have these sizes.
 fn sorted<G: Group>(terms: &[(usize, Affine<G>)], sizes: &[usize]) -> Vec<Affine<G>> {
     let mut total = 0;
     let mut next: Vec<usize> = sizes

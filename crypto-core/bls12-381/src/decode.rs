@@ -1,4 +1,4 @@
-//! Many encodings at once, in lanes and on threads.
+//! Decodes many points at once, in lanes and on threads.
 use alloc::vec::Vec;
 
 use crate::error::{DecodeError, PointError};
@@ -8,20 +8,23 @@ use crate::many::in_parts;
 use crate::points::Affine;
 use crate::subgroup::vartime_first_outside;
 
-/// The fewest points to decode that are worth a thread of their own: some hundred microseconds.
+/// The smallest number of points for which a separate thread pays off. Decoding them takes some
+/// hundred microseconds.
 const LEAST_DECODED: usize = 8;
-/// The fewest points to decode that eight lanes are faster with than one.
+/// The smallest number of points that eight lanes decode faster than one lane.
 const LEAST_WIDE: usize = 3;
 
 impl<G: Group> Affine<G> {
-    /// Reads encodings that follow each other, on many threads with the feature `parallel`.
+    /// Reads encodings that follow each other. With the feature `parallel` it uses many threads.
     ///
-    /// On processors with AVX-512 IFMA a point takes a quarter of [`Affine::from_bytes`]. Whether they are
-    /// in the subgroup is checked for each, or, from some hundreds or thousands on, for all at once, which
-    /// misses one with a chance of 2⁻¹³⁴ for each attempt of whoever chose the bytes.
+    /// On processors with AVX-512 IFMA a point takes a quarter of the time of [`Affine::from_bytes`].
+    /// The subgroup is checked for each point, or for all points at once if there are some hundreds
+    /// or thousands. The joint check misses a point outside with probability 2⁻¹³⁴ for each attempt
+    /// of an attacker that chooses the bytes.
     ///
     /// # Errors
-    /// As [`Affine::from_bytes`] for the first that is refused; the last may be too short.
+    /// The error of [`Affine::from_bytes`] for the first point that is refused. The last encoding is
+    /// refused if it is too short.
     pub fn many_from_bytes(bytes: &[u8]) -> Result<Vec<Self>, PointError> {
         let size = G::EMPTY.as_ref().len();
         let parts = in_parts(bytes.len().div_ceil(size), LEAST_DECODED, |range| {
@@ -39,7 +42,7 @@ impl<G: Group> Affine<G> {
         Ok(points)
     }
 
-    /// On one thread.
+    /// Reads encodings on one thread.
     fn part_from_bytes(bytes: &[u8]) -> Result<Vec<Self>, PointError> {
         let size = G::EMPTY.as_ref().len();
         let mut points = Vec::with_capacity(bytes.len() / size);
@@ -56,8 +59,9 @@ impl<G: Group> Affine<G> {
         }
     }
 
-    /// Points of the curve, of any order, of up to [`LANES`] encodings. What is not decoded with others is
-    /// decoded by itself: that says what is wrong with it, if anything.
+    /// Appends the points of up to [`LANES`] encodings. The points are on the curve but may have any
+    /// order. An encoding that the lanes did not decode is decoded alone, which gives the error if
+    /// there is one.
     fn append_unchecked(points: &mut Vec<Self>, bytes: &[u8]) -> Result<(), PointError> {
         let size = G::EMPTY.as_ref().len();
         let wide = Wide::detect().filter(|_| bytes.len() >= LEAST_WIDE * size);

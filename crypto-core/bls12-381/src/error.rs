@@ -1,29 +1,29 @@
-//! Why bytes are refused.
+//! The reasons why bytes are refused.
 
 /// Why bytes are not a scalar or a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Too short or too long.
+    /// The input is too short or too long.
     #[error("encoding has {got} bytes, expected {expected}")]
     Length {
-        /// Bytes the type has.
+        /// Length of an encoding of this type in bytes.
         expected: usize,
-        /// Bytes that were given.
+        /// Length of the given input in bytes.
         got: usize,
     },
-    /// Flags that do not go together, or a number not below its modulus.
+    /// The flags contradict each other, or a number is not below its modulus.
     #[error("encoding is not canonical")]
     NotCanonical,
-    /// No point has this coordinate.
+    /// No point of the curve has this coordinate.
     #[error("point is not on the curve")]
     NotOnCurve,
-    /// On the curve, but of the wrong order.
+    /// The point is on the curve, but not in the subgroup of order `r`.
     #[error("point is not in the subgroup of prime order")]
     NotInSubgroup,
-    /// Where the identity makes no sense.
+    /// The point is the identity, which is not allowed here.
     #[error("point is the identity")]
     Identity,
-    /// Where zero makes no sense.
+    /// The scalar is zero, which is not allowed here.
     #[error("scalar is zero")]
     Zero,
 }
@@ -32,8 +32,8 @@ pub enum DecodeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("point {index}: {error}")]
 pub struct PointError {
-    /// Its place, from zero.
+    /// The position of the point, counted from zero.
     pub index: usize,
-    /// What is wrong with it.
+    /// The reason why it could not be read.
     pub error: DecodeError,
 }

@@ -1,4 +1,4 @@
-//! Bytes to uniform bytes: `expand_message_xmd` of RFC 9380, section 5.3.1, with SHA-256.
+//! Expands a message to uniform bytes: `expand_message_xmd` of RFC 9380, section 5.3.1, with SHA-256.
 //!
 //! ```text
 //! T  = tag ‖ len(tag)
@@ -9,11 +9,11 @@
 //! The first `LEN` bytes of `b₁ ‖ b₂ ‖ …` are the result. A tag of more than 255 bytes is replaced
 //! by its hash (section 5.3.3).
 //!
-//! Elsewhere: what hash to curve makes of the bytes (each backend).
+//! Each backend maps these bytes to the curve.
 use sha2::{Digest, Sha256};
 
-/// What a hash is for. RFC 9380 (section 3.1) lets no tag be empty: under none, hashes for two purposes
-/// are the same.
+/// A domain separation tag, which names the purpose of a hash. RFC 9380 (section 3.1) does not allow
+/// an empty tag, because without a tag, hashes for two purposes are the same.
 ///
 /// ```
 /// use bls12_381::{Tag, hazmat::hash_to_g1};
@@ -27,23 +27,24 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag<'t>(&'t [u8]);
 
-/// Why bytes are no tag.
+/// The bytes are empty, so they are not a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tag has 0 bytes, expected 1 at least")]
 pub struct EmptyTag;
 
 impl<'t> Tag<'t> {
-    /// A tag of the program's. One of more than 255 bytes is hashed first, as the RFC says.
+    /// A tag that is a constant of the program. A tag of more than 255 bytes is hashed first, as the
+    /// RFC says.
     ///
     /// # Panics
-    /// If it is empty; in a `const` that is a compile error.
+    /// If the tag is empty. In a `const` this is a compile error.
     #[must_use]
     pub const fn new(tag: &'t [u8]) -> Self {
         assert!(!tag.is_empty(), "a tag has a byte at least");
         Self(tag)
     }
 
-    /// The tag itself.
+    /// The bytes of the tag.
     #[must_use]
     pub const fn as_bytes(self) -> &'t [u8] {
         self.0
@@ -58,14 +59,15 @@ impl<'t> TryFrom<&'t [u8]> for Tag<'t> {
     }
 }
 
-/// Bytes of one hash.
+/// Length of one hash in bytes.
 const BLOCK: usize = 32;
-/// What a hash reads at once.
+/// One input block of the hash, all zero.
 const INPUT_BLOCK: [u8; 64] = [0; 64];
 const LONGEST_TAG: usize = 255;
 const LONG_TAG: &[u8] = b"H2C-OVERSIZE-DST-";
 
-/// `LEN` bytes from a message under a tag; at most 255 hashes long, or it does not compile.
+/// Expands a message under a tag to `LEN` bytes. `LEN` is at most 255 hashes; otherwise it does not
+/// compile.
 ///
 /// ```compile_fail,E0080
 /// use bls12_381::{Tag, hazmat::expand_message_xmd};
@@ -76,7 +78,7 @@ pub fn expand_message_xmd<const LEN: usize>(message: &[u8], tag: Tag<'_>) -> [u8
     expand(message, tag.0)
 }
 
-/// The same under bytes that are known to be a tag.
+/// Like [`expand_message_xmd`], for bytes that are known to be a tag.
 pub(crate) fn expand<const LEN: usize>(message: &[u8], tag: &[u8]) -> [u8; LEN] {
     const { assert!(LEN <= 255 * BLOCK, "longer than RFC 9380 allows") };
     let long: [u8; BLOCK];
@@ -95,7 +97,7 @@ pub(crate) fn expand<const LEN: usize>(message: &[u8], tag: &[u8]) -> [u8; LEN] 
     let first = Sha256::new().chain_update(INPUT_BLOCK).chain_update(message);
     let first = suffixed(first.chain_update(out_len).chain_update([0]));
     let mut out = [0; LEN];
-    // With `b₀ ⊕ 0` before the first round, all rounds are alike.
+    // Starting with `b₀ ⊕ 0` makes the first round like all others.
     let mut block = [0; BLOCK];
     for (part, index) in out.chunks_mut(BLOCK).zip(1_u8..=255) {
         block.iter_mut().zip(first).for_each(|(byte, other)| *byte ^= other);

@@ -1,4 +1,4 @@
-//! Public factors, cut by the endomorphisms of the two groups.
+//! Public factors, cut into short digits by the endomorphisms of the two groups.
 //!
 //! With `z = 0xd201000000010000` the curve has `r = z⁴ − z² + 1`, and each group a map that costs two
 //! or four field multiplications and acts as a power of `z`:
@@ -8,26 +8,27 @@
 //! 𝔾₂: (x, y) ↦ (c·x̄, −d·ȳ)           is P ↦ z·P       untwist, Frobenius, twist
 //! ```
 //!
-//! So a scalar is cut into two digits to the base `z²` or four to the base `z`, and `k·P` becomes two
-//! products with half the doublings or four with a quarter. After Gallant, Lambert and Vanstone (2001), and
-//! Galbraith, Lin and Scott ([eprint 2008/117](https://eprint.iacr.org/2008/117)).
+//! So a scalar is cut into two digits to the base `z²` or four digits to the base `z`, and `k·P`
+//! becomes two products with half the doublings, or four products with a quarter of them. After
+//! Gallant, Lambert and Vanstone (2001), and Galbraith, Lin and Scott ([eprint
+//! 2008/117](https://eprint.iacr.org/2008/117)).
 //!
-//! A random coefficient may be chosen so that its digits are short: [`challenge`] makes of 128 bits
-//! `c₀ + c₁z + c₂z² + c₃z³` with digits of 32. Different bits give different scalars, for `cᵢ < z` and
-//! the sum is below `r`, so such coefficients are as good as numbers of 128 bits.
+//! A random coefficient may be chosen so that its digits are short: [`challenge`] turns 128 bits into
+//! `c₀ + c₁z + c₂z² + c₃z³` with digits of 32 bits. Different bits give different scalars, because
+//! `cᵢ < z` and the sum is below `r`. So these coefficients are as good as numbers of 128 bits.
 //!
-//! Time depends on everything.
+//! The time depends on all inputs, so they must be public.
 use core::marker::PhantomData;
 
 use crate::group::{Group, Z};
 use crate::scalar::Scalar;
 
-/// The most digits that a group cuts a scalar into.
+/// The greatest number of digits into which a group cuts a scalar.
 const MOST: usize = 4;
-/// Bits of a digit of a challenge.
+/// Number of bits of a challenge's digit.
 const SHORT: u32 = 32;
 
-/// A public factor, cut for the endomorphism of the group.
+/// A public factor, cut into digits for the endomorphism of the group.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor<G: Group> {
     digits: [u128; MOST],
@@ -35,7 +36,7 @@ pub struct Factor<G: Group> {
 }
 
 impl<G: Group> Factor<G> {
-    /// The scalar itself.
+    /// The factor that is equal to this scalar.
     #[must_use]
     pub fn new(scalar: &Scalar) -> Self {
         Self::from_le_bytes(&scalar.to_le_bytes())
@@ -56,18 +57,18 @@ impl<G: Group> Factor<G> {
         }
     }
 
-    /// To the base `z²` in `𝔾₁`, to the base `z` in `𝔾₂`.
+    /// The digits to the base `z²` in `𝔾₁`, or to the base `z` in `𝔾₂`.
     pub(crate) fn digits(&self) -> &[u128] {
         self.digits.get(..G::DIGITS).unwrap_or_default()
     }
 
-    /// The scalar that [`challenge`] makes of these bits.
+    /// The factor that is equal to the scalar [`challenge`] of these bits.
     #[must_use]
     pub fn challenge(bits: u128) -> Self {
         Self::pack(short_digits(bits))
     }
 
-    /// From digits to the base `z`.
+    /// Packs digits to the base `z`.
     fn pack([a, b, c, d]: [u128; MOST]) -> Self {
         // Digits are below z, so pairs of them are below z².
         let digits = match G::DIGITS {
@@ -78,7 +79,8 @@ impl<G: Group> Factor<G> {
     }
 }
 
-/// 128 bits as a scalar, one for each choice of bits: `c₀ + c₁z + c₂z² + c₃z³`, from the lowest.
+/// Turns 128 bits into a scalar `c₀ + c₁z + c₂z² + c₃z³`, where `c₀` has the lowest 32 bits.
+/// Different bits give different scalars.
 #[must_use]
 pub fn challenge(bits: u128) -> Scalar {
     let digit = |digit: u128| Scalar::from_u64(u64::try_from(digit).unwrap_or(u64::MAX));
@@ -95,7 +97,7 @@ fn short_digits(bits: u128) -> [u128; MOST] {
     })
 }
 
-/// Lowest first.
+/// The bytes as limbs, lowest first.
 fn limbs(bytes: &[u8]) -> [u64; 4] {
     let mut limbs = [0; 4];
     for (limb, bytes) in limbs.iter_mut().zip(bytes.chunks(8)) {

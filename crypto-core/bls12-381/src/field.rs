@@ -1,5 +1,5 @@
-//! What the fields below both groups have in common, and how their elements are kept: in words, in
-//! Montgomery form to the base `2³⁸⁴`, lowest word first.
+//! The common interface of the coordinate fields of both groups. Their elements are stored as words,
+//! in Montgomery form to the base `2³⁸⁴`, lowest word first.
 
 /// An element of `𝔽p`.
 pub(crate) type Words = [u64; 6];
@@ -14,9 +14,9 @@ pub trait BaseField: Copy + PartialEq {
     fn difference(&self, other: &Self) -> Self;
     fn product(&self, other: &Self) -> Self;
     fn squared(&self) -> Self;
-    /// Not of zero. Constant time.
+    /// The inverse, in constant time. The element must not be zero.
     fn inverse(&self) -> Self;
-    /// A coefficient; zero is the only place where there is but one.
+    /// The coefficient at a position. A field with a single coefficient has only position zero.
     fn words(&self, at: usize) -> &[u64; 6];
     fn set_words(&mut self, at: usize, words: [u64; 6]);
 }

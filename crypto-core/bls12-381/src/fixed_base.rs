@@ -1,29 +1,31 @@
 //! Constant-time multiplication of one point by many secret scalars.
 //!
-//! A dealer multiplies the same few points by hundreds of secrets. A scalar is read in windows of `w` bits
-//! as signed, odd digits (`lanes/digits.rs`), of which `m` say
+//! A dealer multiplies the same few points by hundreds of secrets. A scalar is read in windows of `w`
+//! bits as signed, odd digits (`lanes/digits.rs`). With `m` digits,
 //!
 //! ```text
 //! k = u₀ + … + u_(m−1)·2^(w(m−1)),   dᵢ = 2uᵢ − (2^w − 1):
 //! k·P = (2^(wm) − 1)·P/2 + Σᵢ dᵢ·2^(wi)·P/2
 //! ```
 //!
-//! With a table of the odd multiples of every `2^(wi)·P/2` that is one addition per window and no doubling.
-//! Every entry of a window is read and masked, so memory accesses do not depend on the scalar.
+//! With a table of the odd multiples of every `2^(wi)·P/2` this costs one addition per window and no
+//! doubling. Every entry of a window is read and masked, so memory accesses do not depend on the
+//! scalar.
 //!
-//! Many scalars at once are done eight at a time where the processor can (`lanes`), in affine coordinates,
-//! whose addition fails for equal and opposite points. Before window `i` a sum is `A·P/2`, and `D·P/2` is
-//! added, where
+//! If the processor can, many scalars are processed eight at a time (`lanes`), in affine coordinates.
+//! Affine addition fails for equal and opposite points. Before window `i` a sum is `A·P/2`, and
+//! `D·P/2` is added, where
 //!
 //! ```text
 //! |A − 2ⁿ| ≤ 2^(wi),  |D| < 2^(wi+w),  n = wm:    |A ± D − 2ⁿ| < 1.02·2^(n−w)    for i ≤ m − 2
 //! ```
 //!
-//! Up to `n = 252` that is between 0 and `r`, and no multiple of `r` is closer to `2²⁵⁸` than `1.2·2²⁵²`. So
-//! only the last addition can meet such, and it does for two scalars.
+//! Up to `n = 252` that is between 0 and `r`, and no multiple of `r` is closer to `2²⁵⁸` than
+//! `1.2·2²⁵²`. So only the last addition can meet equal or opposite points, and it does for two
+//! scalars.
 //!
-//! Elsewhere: a point that is used a few times only (`point * &scalar`,
-//! [`multiply_each`](crate::hazmat::multiply_each)).
+//! For a point that is used only a few times, use `point * &scalar` or
+//! [`multiply_each`](crate::hazmat::multiply_each).
 use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
@@ -38,21 +40,21 @@ use crate::scalar::Scalar;
 /// Bits per window. A window of six reads 32 entries for each of 43 additions.
 const WIDTH: usize = 6;
 const ENTRIES: usize = 1 << (WIDTH - 1);
-/// All bits of a digit but the one that says its sign.
+/// All bits of a digit except the sign bit.
 const LOWER: u8 = (1 << (WIDTH - 1)) - 1;
 const WINDOWS: usize = 255_usize.div_ceil(WIDTH);
 
-/// A point with its table: about 130 KB in `𝔾₁`, 260 KB in `𝔾₂`.
+/// A public point with its table of multiples, which takes about 130 KB in `𝔾₁` and 260 KB in `𝔾₂`.
 #[derive(Clone, Debug)]
 pub struct FixedBase<G: Group> {
-    /// `ENTRIES` per window, from the lowest window up.
+    /// `ENTRIES` points for each window, from the lowest window up.
     table: Vec<Affine<G>>,
     /// `(2^(wm) − 1)·P/2` for `m` windows, from none up.
     starts: Vec<Affine<G>>,
 }
 
 impl<G: Group> FixedBase<G> {
-    /// Builds the table of a public point, at the price of some ten multiplications.
+    /// Builds the table of a public point. Costs about ten multiplications.
     #[must_use]
     pub fn new(point: &Affine<G>) -> Self {
         let mut base = *point * half();
@@ -76,14 +78,14 @@ impl<G: Group> FixedBase<G> {
         Self { table, starts }
     }
 
-    /// `scalar·P`, in constant time.
+    /// The product `scalar·P`, in constant time.
     #[must_use]
     pub fn multiply(&self, scalar: &Scalar) -> Projective<G> {
         self.multiply_low(scalar, Scalar::BITS)
     }
 
-    /// `scalar·P` for a scalar below `2^bits`, in constant time for these bits; what is above them
-    /// may be left out.
+    /// The product `scalar·P` for a scalar below `2^bits`, in constant time for these bits. Higher
+    /// bits of the scalar may be ignored.
     #[must_use]
     pub fn multiply_low(&self, scalar: &Scalar, bits: u32) -> Projective<G> {
         let count = windows_of(bits);
@@ -97,23 +99,24 @@ impl<G: Group> FixedBase<G> {
         sum
     }
 
-    /// `scalar·P` for all of them, in constant time. Products that are secret are the caller's to wipe.
+    /// The products `scalar·P` for all scalars, in constant time. The caller must wipe products that
+    /// are secret.
     ///
-    /// Costs what [`FixedBase::multiply`] does for each, or, on processors with AVX-512 IFMA and for
-    /// hundreds, a sixth in `𝔾₁` and a ninth in `𝔾₂`.
+    /// Each product costs as much as [`FixedBase::multiply`]. On processors with AVX-512 IFMA and for
+    /// hundreds of scalars, it costs a sixth of that in `𝔾₁` and a ninth in `𝔾₂`.
     #[must_use]
     pub fn multiply_all(&self, scalars: &[Scalar]) -> Vec<Affine<G>> {
         self.multiply_all_low(scalars, Scalar::BITS)
     }
 
-    /// As [`FixedBase::multiply_low`], for all of them.
+    /// Like [`FixedBase::multiply_low`], for all scalars.
     #[must_use]
     pub fn multiply_all_low(&self, scalars: &[Scalar], bits: u32) -> Vec<Affine<G>> {
         let Some(start) = self.starts.get(windows_of(bits)) else { return Vec::new() };
         in_batches(scalars.len(), |range| {
             let scalars = scalars.get(range).unwrap_or_default();
             match wide(scalars.len()) {
-                // Lanes know no identity.
+                // The lanes cannot represent the identity.
                 Some(wide) if !start.is_identity() => {
                     let bytes = |scalar: &Scalar| scalar.to_le_bytes();
                     let digits = Digits::<WIDTH>::new(windows_of(bits), scalars, bytes);
@@ -130,14 +133,14 @@ impl<G: Group> FixedBase<G> {
     }
 }
 
-/// How many windows cover the bits of a scalar of so many.
+/// The number of windows that cover a scalar of `bits` bits.
 fn windows_of(bits: u32) -> usize {
     usize::try_from(bits).unwrap_or(usize::MAX).div_ceil(WIDTH).min(WINDOWS)
 }
 
 /// The odd multiple that a digit stands for.
 fn entry<G: Group>(row: &[Affine<G>], digit: u8) -> Affine<G> {
-    // A digit's negative has the complements of its bits.
+    // The negative of a digit has the complement of its bits.
     let negative = mask_if_equal(u64::from(digit >> (WIDTH - 1)), 0);
     let [complement, ..] = negative.to_le_bytes();
     let index = u64::from((digit ^ complement) & LOWER);

@@ -1,6 +1,6 @@
-//! What the two groups have in common, and what a backend gives.
+//! The common interface of the two groups, which each backend implements.
 //!
-//! Scalars cross this trait as bytes, so that two backends can be compared in one build.
+//! The trait takes scalars as bytes, so that two backends can be compared in one build.
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
@@ -11,7 +11,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// What the two groups have in common. Sealed: only a backend implements it.
+/// The common interface of the two groups. The trait is sealed; only a backend implements it.
 pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     /// The backend's affine point.
     #[doc(hidden)]
@@ -21,7 +21,7 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     type RawProjective: Copy + Debug + Send + Sync;
     #[doc(hidden)]
     type Coordinate: BaseField;
-    /// A compressed encoding.
+    /// The type of a compressed encoding.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy + Eq + Debug + Send + Sync;
 
     #[doc(hidden)]
@@ -30,7 +30,7 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     const AFFINE_IDENTITY: Self::RawAffine;
     #[doc(hidden)]
     const IDENTITY: Self::RawProjective;
-    /// Into how many digits the endomorphism cuts a scalar: see `factor`.
+    /// The number of digits into which the endomorphism cuts a scalar, see `factor`.
     #[doc(hidden)]
     const DIGITS: usize;
     #[doc(hidden)]
@@ -56,10 +56,10 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     fn equal(a: &Self::RawProjective, b: &Self::RawProjective) -> bool;
     #[doc(hidden)]
     fn equal_affine(a: &Self::RawAffine, b: &Self::RawAffine) -> bool;
-    /// `(x, y)`; means nothing for the identity.
+    /// The coordinates `(x, y)`. They have no meaning for the identity.
     #[doc(hidden)]
     fn coordinates(a: &Self::RawAffine) -> (&Self::Coordinate, &Self::Coordinate);
-    /// The point with these coordinates, which are those of a point.
+    /// The point with these coordinates. They must be those of a point.
     #[doc(hidden)]
     fn from_coordinates(x: Self::Coordinate, y: Self::Coordinate) -> Self::RawAffine;
     #[doc(hidden)]
@@ -70,21 +70,22 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     fn to_affine(a: &Self::RawProjective) -> Self::RawAffine;
     #[doc(hidden)]
     fn to_projective(a: &Self::RawAffine) -> Self::RawProjective;
-    /// One inversion for all; points at infinity are allowed.
+    /// Converts all points with one inversion. Points at infinity are allowed.
     #[doc(hidden)]
     fn batch_to_affine(points: &[&Self::RawProjective]) -> Vec<Self::RawAffine>;
-    /// By a little-endian scalar below the group order; constant time in point and scalar.
+    /// Multiplies by a little-endian scalar below the group order, in constant time in point and
+    /// scalar.
     #[doc(hidden)]
     fn multiply(point: &Self::RawProjective, scalar: &[u8; 32]) -> Self::RawProjective;
-    /// Takes `b` if `condition` is all ones, keeps `a` if it is zero. Constant time.
+    /// Sets `a` to `b` if `condition` is all ones, and keeps `a` if it is zero. Constant time.
     #[doc(hidden)]
     fn select(a: &mut Self::RawAffine, b: &Self::RawAffine, condition: u64);
     #[doc(hidden)]
     fn compress(a: &Self::RawAffine) -> Self::Bytes;
-    /// On the curve and canonical; of any order.
+    /// Reads a canonical encoding of a point on the curve. The point may have any order.
     #[doc(hidden)]
     fn decompress_unchecked(bytes: &Self::Bytes) -> Result<Self::RawAffine, DecodeError>;
-    /// Whether a point of the curve is of order `r`, or the identity.
+    /// Whether a point of the curve is in the subgroup of order `r`.
     #[doc(hidden)]
     fn in_subgroup(a: &Self::RawAffine) -> bool;
     /// RFC 9380, `hash_to_curve`.
@@ -95,13 +96,13 @@ pub trait Group: sealed::Sealed + Copy + Eq + Debug + Send + Sync + 'static {
     fn encode(message: &[u8], tag: &[u8]) -> Self::RawProjective;
 }
 
-/// Takes `b` if `condition` is all ones, keeps `a` if it is zero, without a branch.
+/// Sets `a` to `b` if `condition` is all ones, and keeps `a` if it is zero, without a branch.
 #[inline]
 pub(crate) fn limb_select(a: &mut u64, b: u64, condition: u64) {
     *a ^= condition & (*a ^ b);
 }
 
-/// `z = |x|`, of which the curve's parameters are polynomials.
+/// `z = |x|`. The curve's parameters are polynomials in `x`.
 pub(crate) const Z: u64 = 0xd201_0000_0001_0000;
 
 /// `β`, a cube root of unity, in Montgomery form.

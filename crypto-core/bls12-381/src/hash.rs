@@ -1,4 +1,4 @@
-//! Messages to points, after RFC 9380.
+//! Hashing of messages to points, after RFC 9380.
 use crate::backend::{G1, G2};
 use crate::expand::Tag;
 use crate::group::Group;
@@ -18,8 +18,8 @@ pub fn hash_to_g2(message: &[u8], tag: Tag<'_>) -> G2Affine {
     Projective::<G2>(G2::hash(message, tag.as_bytes())).to_affine()
 }
 
-/// RFC 9380 encoding to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_NU_`: half the price of
-/// [`hash_to_g1`], but not uniform, so only for schemes that are proven with it.
+/// RFC 9380 encoding to `𝔾₁`, suite `BLS12381G1_XMD:SHA-256_SSWU_NU_`: half the cost of
+/// [`hash_to_g1`], but not uniform. Use it only for schemes whose proof allows it.
 #[must_use]
 pub fn encode_to_g1(message: &[u8], tag: Tag<'_>) -> G1Affine {
     Projective::<G1>(G1::encode(message, tag.as_bytes())).to_affine()

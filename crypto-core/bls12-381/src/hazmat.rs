@@ -1,8 +1,9 @@
-//! What schemes are built of, and what breaks one if it is used by mistake.
+//! The building blocks of schemes. Used wrongly, they break a scheme.
 //!
-//! Nothing here knows what it is for: a tag, a coefficient or a pairing in the wrong place is no error.
+//! These functions do not know their purpose: a tag, a coefficient or a pairing in the wrong place
+//! gives no error.
 //!
-//! | what                 | of it                                                               |
+//! | purpose              | items                                                               |
 //! |----------------------|---------------------------------------------------------------------|
 //! | sums of products     | [`vartime_msm`] and its like, [`vartime_sums`] of [`Factor`]s       |
 //! | sums of points       | [`vartime_add_pairs`], [`vartime_add_cells`]                        |
@@ -28,6 +29,7 @@ pub use crate::scalar::{ROOT_OF_UNITY, TWO_ADICITY, batch_invert, butterfly};
 pub use crate::sums::vartime_sums;
 
 pub mod lanes {
-    //! Eight at a time, on processors that can: whether that is so, and how to do without.
+    //! Computation of eight values at a time, on processors that can: query whether it is used, or
+    //! disable it.
     pub use crate::lanes::switch::{available, disable};
 }

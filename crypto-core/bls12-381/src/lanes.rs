@@ -1,20 +1,21 @@
-//! Eight at a time, on processors that can.
+//! Computes eight values at a time, on processors that can.
 //!
 //! Intel's and AMD's server processors have had instructions since 2019 and 2022 that multiply eight
-//! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication is 256 of
-//! them for eight products and so takes a fifth of what blst's does for each of eight. What is done alike
-//! to many values runs here: additions of points in batches ([`add`]), and on these sums of products and
-//! finite differences; products of points with secrets ([`products`]); square roots and subgroup checks of
-//! points that are decoded ([`root`], [`order`]); and products of pairings ([`miller`]).
+//! numbers of 52 bits by eight others, twice in a cycle (AVX-512 IFMA). A field multiplication takes
+//! 256 of these instructions for eight products, which is a fifth of the time of eight products in
+//! blst. Work that is the same for many values runs here: additions of points in batches ([`add`]),
+//! and with them sums of products and finite differences; products of points with secrets
+//! ([`products`]); square roots and subgroup checks of points that are decoded ([`root`], [`order`]);
+//! and products of pairings ([`miller`]).
 //!
-//! | file        | what                                                   |
+//! | file        | contents                                               |
 //! |-------------|--------------------------------------------------------|
 //! | `switch`    | whether they are used                                  |
 //! | `width`     | how many are computed at once                          |
-//! | `digits`    | secrets as digits                                      |
+//! | `digits`    | turns secrets into digits                              |
 //! | `field`     | `𝔽p`: eight elements in limbs of 52 bits               |
 //! | `numbers`   | its constants                                          |
-//! | `element`   | eight of `𝔽p` or of its quadratic extension            |
+//! | `element`   | eight elements of `𝔽p` or of its quadratic extension   |
 //! | `add`       | additions of affine points                             |
 //! | `root`      | the points of compressed encodings                     |
 //! | `order`     | whether points are in the subgroup                     |
@@ -23,10 +24,11 @@
 //! | `tower`     | `𝔽p¹²`: squares, products with lines                   |
 //! | `miller`    | Miller loops                                           |
 //!
-//! Results are the same to the bit (of pairings, after the final exponentiation): whoever has no such
-//! processor computes them one by one, slower. What the processor has is asked when the program runs
-//! ([`Wide::detect`]), and whether they are wanted (`switch`); without the feature `lanes` nothing of them is
-//! compiled. Arithmetic is constant time, and `products` is; all else is for public values only.
+//! Results are bit for bit the same (those of pairings, after the final exponentiation). Other
+//! processors compute the values one by one, which is slower. The program queries at run time whether
+//! the processor has the instructions ([`Wide::detect`]) and whether lanes are switched on
+//! (`switch`). Without the feature `lanes` none of this is compiled. Arithmetic and `products` are
+//! constant time; everything else is for public values only.
 #[cfg(all(feature = "lanes", target_arch = "x86_64"))]
 mod add;
 #[cfg(test)]
@@ -70,14 +72,14 @@ pub(crate) struct Wide(());
 
 #[cfg(all(feature = "lanes", target_arch = "x86_64"))]
 impl Wide {
-    /// `None` if it has not.
+    /// `None` if the processor lacks the instructions or the lanes are switched off.
     #[inline]
     pub(crate) fn detect() -> Option<Self> {
         switch::available().then_some(Self(()))
     }
 
-    /// The points of the curve, of any order, of up to eight encodings that follow each other. `None` if
-    /// there is none, and for the identity.
+    /// Decodes up to eight encodings that follow each other. The points are on the curve but may have
+    /// any order. `None` for an encoding without a point, and for the identity.
     #[expect(unsafe_code, reason = "as for `add_pairs`")]
     pub(crate) fn decompress<G: Group>(self, bytes: &[u8]) -> [Option<Affine<G>>; LANES] {
         // SAFETY: as for `add_pairs`.
@@ -89,7 +91,7 @@ impl Wide {
         }
     }
 
-    /// A bit for each of up to eight points of the curve that is in the subgroup.
+    /// For up to eight points of the curve: a bit that is set for each point in the subgroup.
     #[expect(unsafe_code, reason = "as for `add_pairs`")]
     pub(crate) fn inside<G: Group>(self, points: &[Affine<G>]) -> u8 {
         // SAFETY: as for `add_pairs`.
@@ -101,7 +103,8 @@ impl Wide {
         }
     }
 
-    /// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`, where neither is the identity nor their sum.
+    /// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`. Neither point nor their sum may be the identity
+    /// there.
     #[expect(unsafe_code, reason = "for the processor of the build it might not exist")]
     pub(crate) fn add_pairs<G: Group>(
         self,
@@ -135,7 +138,7 @@ impl Wide {
         }
     }
 
-    /// Products of points with a secret each: see `products::each`.
+    /// Products of points, each with its own secret: see `products::each`.
     #[expect(unsafe_code, reason = "as for `add_pairs`")]
     pub(crate) fn multiply_each<G: Group, const WIDTH: usize>(
         self,
@@ -151,8 +154,8 @@ impl Wide {
         }
     }
 
-    /// Miller loops whose product is that of these terms, but for factors that the final exponentiation
-    /// kills. None of the points is the identity.
+    /// Miller loops whose product is that of these terms, up to factors that the final exponentiation
+    /// removes. No point may be the identity.
     #[expect(unsafe_code, reason = "for the processor of the build it might not exist")]
     pub(crate) fn miller_loops<A: Group, B: Group>(
         self,
@@ -162,7 +165,7 @@ impl Wide {
         unsafe { miller::loops::<A, B>(terms) }
     }
 
-    /// `f²·(a + b·w² + c·w³)`, by which the tower is tested.
+    /// `f²·(a + b·w² + c·w³)`, used to test the tower.
     #[cfg(test)]
     #[expect(unsafe_code, reason = "for the processor of the build it might not exist")]
     pub(crate) fn square_times_line<F: BaseField>(
@@ -175,7 +178,7 @@ impl Wide {
     }
 }
 
-/// No processor of this kind has them.
+/// On this kind of processor the instructions do not exist, so there is no value of this type.
 #[cfg(not(all(feature = "lanes", target_arch = "x86_64")))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wide {}

@@ -1,4 +1,5 @@
-//! BLS12-381: scalars, points, pairings, and the only door to the libraries that compute them.
+//! BLS12-381: scalars, points and pairings. All access to the libraries that compute them goes
+//! through this crate.
 //!
 //! ```
 //! use bls12_381::{DecodeError, G1Affine, Scalar};
@@ -9,32 +10,34 @@
 //! assert_eq!(G1Affine::from_bytes(&[0; 48]), Err(DecodeError::NotCanonical));
 //! ```
 //!
-//! At the top is what every user of a scheme meets: points and scalars, as keys and messages have them.
-//! What schemes are built of (sums of products, pairings, hashing under any tag, Miller loops) is in
-//! [`hazmat`].
+//! The top level has the types that every user of a scheme meets: points and scalars, as parts of
+//! keys and messages. The building blocks of schemes (sums of products, pairings, hashing under any
+//! tag, Miller loops) are in [`hazmat`].
 //!
 //! # What callers may rely on
-//! This crate is audited by itself. It depends on nothing else of Prefinal, and these are all of its
-//! promises:
+//! This crate can be audited on its own, because it depends on no other crate of Prefinal. These are
+//! all of its guarantees:
 //!
-//! - **Subgroup.** A value of [`Affine`] or [`Projective`] is in the subgroup of order `r`, to which the
-//!   identity belongs. Only [`hazmat::g1_from_limbs`] and [`hazmat::g2_from_limbs`] take that on trust;
-//!   [`Affine::many_from_bytes`] misses a point outside with a chance of 2⁻¹³⁴.
-//! - **Encodings.** One value has one encoding. All others are refused, by both backends for the same
-//!   reason, before any algebra depends on them.
-//! - **Constant time,** on blst; arkworks' field is the limit of the other backend. Arithmetic, comparison
-//!   and inversion of scalars; addition, comparison and encoding of points; multiplication of a point by a
-//!   scalar, and [`hazmat::FixedBase`] and [`hazmat::multiply_each`] in their scalars. Whether something is
-//!   zero or the identity may show. All else is for public values, and named `vartime_` where that could
-//!   be mistaken. Comparisons become public in [`hazmat::reveal`] alone.
-//! - **Wiping.** Scalars and points are `Copy` and not wiped by themselves, but can be (`Zeroize`).
-//!   Multiplications wipe the digits that they make of a scalar. `Debug` shows nothing of scalars and points.
+//! - **Subgroup.** A value of [`Affine`] or [`Projective`] is in the subgroup of order `r`, which
+//!   contains the identity. Only [`hazmat::g1_from_limbs`] and [`hazmat::g2_from_limbs`] do not check
+//!   this. [`Affine::many_from_bytes`] misses a point outside the subgroup with probability 2⁻¹³⁴.
+//! - **Encodings.** Each value has exactly one encoding. All other bytes are refused, by both
+//!   backends with the same error, before any algebra depends on them.
+//! - **Constant time** with blst. With arkworks, only as far as its field arithmetic is constant
+//!   time. This covers: arithmetic, comparison and inversion of scalars; addition, comparison and
+//!   encoding of points; multiplication of a point by a scalar, and [`hazmat::FixedBase`] and
+//!   [`hazmat::multiply_each`] in their scalars. The time may show whether a value is zero or the
+//!   identity. All other functions are for public values; where that could be mistaken, their names
+//!   begin with `vartime_`. Results of comparisons are made public only by [`hazmat::reveal`].
+//! - **Wiping.** Scalars and points are `Copy` and are not wiped automatically, but they can be wiped
+//!   (`Zeroize`). Multiplications wipe the digits that they make from a scalar. `Debug` prints
+//!   nothing of the values of scalars and points.
 //! - **Same results** on both backends, on any number of threads, in lanes and one by one.
-//! - **No panic** on any input, but for a broken generator ([`Scalar::random_nonzero`]) and an empty
-//!   [`Tag`] that is written in the program.
+//! - **No panic** on any input, except for a broken generator ([`Scalar::random_nonzero`]) and for an
+//!   empty [`Tag`] in the program's own code ([`Tag::new`]).
 //!
-//! Two files say `unsafe`: `backend/blst.rs`, whose calls go to C and assembly, and `lanes.rs`, whose
-//! instructions not every processor has.
+//! Two files contain `unsafe` code: `backend/blst.rs`, which calls C and assembly, and `lanes.rs`,
+//! which uses instructions that not every processor has.
 //!
 //! # Encodings
 //! `𝔾₁` and `𝔾₂` of prime order `r` are written additively here, `𝔾_T` multiplicatively; the papers
@@ -48,32 +51,35 @@
 //! | `𝔾_T`    | 576   | never decoded, only hashed and compared                      |
 //!
 //! All are big-endian; points are compressed, with the flags of the format that drand and Ethereum
-//! use. A value of a point type is therefore always in the subgroup; whether it may be the identity
-//! is for each scheme to say.
+//! use. A value of a point type is therefore always in the subgroup. Each scheme decides whether the
+//! identity is allowed.
 //!
 //! # Backends
-//! | backend    | feature    | for                                                           |
+//! | backend    | feature    | use                                                           |
 //! |------------|------------|---------------------------------------------------------------|
 //! | blst       | `blst`     | servers: C and assembly, constant time; the default           |
 //! | arkworks   | `arkworks` | browsers, bare metal: Rust alone; constant time down to the    |
 //! |            |            | field, whose last subtraction may be a branch                 |
 //!
-//! Sums of products are ours on both, over their additions, and on processors with AVX-512 IFMA over
-//! additions of eight points at a time (`lanes`). There products of four pairings or more are ours, too,
-//! eight Miller loops at a time, and products of dozens of points with secrets, in constant time. Without
-//! the feature `lanes` nothing of them is compiled; `PREFINAL_LANES=off` in the environment (with the feature
-//! `std`) or [`hazmat::lanes::disable`] leaves them unused. Results are the same.
+//! With both backends, this crate computes sums of products itself, from the backend's additions. On
+//! processors with AVX-512 IFMA it adds eight points at a time (`lanes`). There it also computes
+//! products of four or more pairings itself, eight Miller loops at a time, and products of dozens of
+//! points with secrets, in constant time. Without the feature `lanes` none of this is compiled.
+//! `PREFINAL_LANES=off` in the environment (with the feature `std`) or [`hazmat::lanes::disable`]
+//! turns it off. The results are the same.
 //!
-//! Both give the same bytes and refuse the same bytes for the same reason. Features only add: if
-//! both are on, blst computes. With `parallel`, sums of products, products of pairings and decoding of
-//! many points use the rayon pool that the caller is in, and never make one; results stay the same.
+//! Both backends give the same bytes, and refuse the same bytes with the same error. Features are
+//! additive: if both are on, blst is used. With `parallel`, sums of products, products of pairings
+//! and decoding of many points use the caller's rayon pool; a pool is never created. The results stay
+//! the same.
 //!
-//! What released libraries leave to their callers is done here, and tested by name (`tests/suite`):
+//! Some pitfalls are left to the callers of the libraries. This crate handles them, and each has a
+//! test (`tests/suite`):
 //!
 //! | library  | pitfall                                   | test                                            |
 //! |----------|-------------------------------------------|-------------------------------------------------|
 //! | blst     | infinity spoils products of pairings      | `pairings_with_the_identity_are_one_…`          |
-//! | arkworks | whatever has the infinity flag is read    | `the_infinity_flag_stands_alone`                |
+//! | arkworks | any bytes with the infinity flag are read | `the_infinity_flag_stands_alone`                |
 //! | both     | other crates' features turn on threads    | `work_stays_on_the_callers_threads_…`           |
 #![no_std]
 

@@ -1,14 +1,15 @@
-//! Work on many values, in parts.
+//! Splits work on many values into parts.
 //!
-//! With the feature `parallel` the parts run on the rayon pool that the caller is in, one for each of
-//! its threads, none smaller than pays; a pool is never made here, and little work does not ask for
-//! one. Without the feature there is one part. What is summed or multiplied up from parts is the
-//! same element whatever the parts are, so results do not depend on the feature or the pool.
+//! With the feature `parallel` the parts run on the caller's rayon pool, one part for each of its
+//! threads, and no part is smaller than what pays off. This module never creates a pool, and small
+//! work does not use one. Without the feature there is one part. A sum or product of parts is the
+//! same element however the work is split, so results do not depend on the feature or the pool.
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// `work` on ranges that cover `0..count` in order, each of at least `least` unless it is the last.
+/// Runs `work` on ranges that cover `0..count` in order. Each range has at least `least` values,
+/// except perhaps the last one.
 #[cfg(feature = "parallel")]
 pub fn in_parts<T: Send>(
     count: usize,
@@ -17,7 +18,8 @@ pub fn in_parts<T: Send>(
 ) -> Vec<T> {
     use rayon::prelude::*;
 
-    // Asking for the number of threads starts the global pool, so only if there is work for two.
+    // Asking for the number of threads starts the global pool, so this is done only if there is work
+    // for two threads.
     if count < 2 * least {
         return vec![work(0..count)];
     }
@@ -29,7 +31,7 @@ pub fn in_parts<T: Send>(
     starts.map(|start| work(start..count.min(start + length))).collect()
 }
 
-/// `work` on all of `0..count`.
+/// Runs `work` on all of `0..count`.
 #[cfg(not(feature = "parallel"))]
 pub fn in_parts<T: Send>(
     count: usize,

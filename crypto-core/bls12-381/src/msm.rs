@@ -1,4 +1,5 @@
-//! Sums of many products by Pippenger's buckets, over what the endomorphisms make of the terms.
+//! Sums of many products (multi-scalar multiplication) by Pippenger's buckets, after the
+//! endomorphisms have cut the terms.
 //!
 //! A term `k·P` is cut into two terms in `𝔾₁` and four in `𝔾₂`, `dᵢ·zⁱP`, with digits of 128 or 64 bits
 //! (`factor`). A digit is read in windows of `c` bits with signed values (Booth): from bits `cw − 1` to
@@ -12,14 +13,16 @@
 //! additions: windows·(terms + 2^(c−1)·(c−1)/2), and a doubling and an addition for each bit
 //! ```
 //!
-//! The first two lines are batches of affine additions (`batch`), which cost half of others and a fifth
-//! where eight of them are done at a time (`lanes`). So adding up by bits is cheaper than the usual
-//! running sums, two additions for each bucket of which none can wait for another. Halved or quartered
-//! digits leave as many terms for each window but fewer windows, buckets and doublings.
+//! The first two lines are batches of affine additions (`batch`), which cost half of other additions,
+//! and a fifth if eight of them are done at a time (`lanes`). So adding up by bits is cheaper than
+//! the usual running sums, which take two additions for each bucket that cannot be batched, because
+//! each needs the one before it. Halved or quartered digits leave the same number of terms for each
+//! window, but fewer windows, buckets and doublings.
 //!
-//! Few terms are done by `straus`, whose multiples of every term are cheaper than buckets.
+//! Sums of few terms are computed by `straus`, whose multiples of every term are then cheaper than
+//! buckets.
 //!
-//! Time depends on everything.
+//! The time depends on all inputs, so they must be public.
 use alloc::vec::Vec;
 
 use crate::batch::vartime_add_cells;
@@ -30,23 +33,25 @@ use crate::points::{Affine, Projective};
 use crate::scalar::Scalar;
 use crate::straus::{at_places, horner};
 
-/// Windows are at most this wide: buckets beyond are more than memory is worth.
+/// The greatest width of a window. Wider windows need buckets that cost more memory than they are
+/// worth.
 const WIDEST: u32 = 15;
-/// Fewer terms than these cost less one by one with multiples of their own.
+/// With fewer terms than this, separate multiples of each term cost less than buckets.
 pub(crate) const FEW: usize = 32;
-/// Points that are sorted at once: enough to share an inversion, few enough for the cache.
+/// Number of points that are sorted at once: enough to share an inversion, few enough for the cache.
 const AT_ONCE: usize = 4096;
-/// The fewest terms of a sum that are worth a thread of their own: some hundred microseconds.
+/// The smallest number of terms for which a separate thread pays off. They take some hundred
+/// microseconds.
 const LEAST_SUM: usize = 32;
 
-/// `Σ scalarᵢ·pointᵢ` over as many terms as the shorter slice has; the identity for none. The time depends
-/// on scalars and points: all must be public.
+/// The sum `Σ scalarᵢ·pointᵢ` over as many terms as the shorter slice has. It is the identity if
+/// there are none. The time depends on scalars and points, so all must be public.
 #[must_use]
 pub fn vartime_msm<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Projective<G> {
     sum_of_products(points, scalars.iter().map(Factor::new))
 }
 
-/// [`vartime_msm`] with 128-bit scalars.
+/// Like [`vartime_msm`], with scalars of 128 bits.
 #[must_use]
 pub fn vartime_msm_128<G: Group>(points: &[Affine<G>], scalars: &[u128]) -> Projective<G> {
     sum_of_products(
@@ -55,8 +60,8 @@ pub fn vartime_msm_128<G: Group>(points: &[Affine<G>], scalars: &[u128]) -> Proj
     )
 }
 
-/// [`vartime_msm`] with little-endian scalars of at most 32 bytes each, which may be above the order. Small
-/// ones cost less.
+/// Like [`vartime_msm`], with little-endian scalars of at most 32 bytes each, which may be above the
+/// order. Small scalars cost less.
 #[must_use]
 pub fn vartime_msm_bytes<G: Group, const LEN: usize>(
     points: &[Affine<G>],
@@ -66,13 +71,13 @@ pub fn vartime_msm_bytes<G: Group, const LEN: usize>(
     sum_of_products(points, scalars.iter().map(|scalar| Factor::from_le_bytes(scalar)))
 }
 
-/// `Σ challenge(bitsᵢ)·pointᵢ` over as many terms as the shorter slice has.
+/// The sum `Σ challenge(bitsᵢ)·pointᵢ` over as many terms as the shorter slice has.
 #[must_use]
 pub fn vartime_msm_challenges<G: Group>(points: &[Affine<G>], bits: &[u128]) -> Projective<G> {
     sum_of_products(points, bits.iter().map(|bits| Factor::challenge(*bits)))
 }
 
-/// In parts, if they run at the same time.
+/// The sum, split into parts if they can run at the same time.
 fn sum_of_products<G: Group>(
     points: &[Affine<G>],
     factors: impl Iterator<Item = Factor<G>>,
@@ -122,7 +127,7 @@ fn buckets<G: Group>(terms: &[(Affine<G>, u128)]) -> Projective<G> {
     horner(&places)
 }
 
-/// For each bit of each window the sum of the buckets whose value has it.
+/// For each bit of each window, the sum of the buckets whose value has this bit.
 fn by_bits<G: Group>(buckets: &[Affine<G>], half: usize, width: u32) -> Vec<Affine<G>> {
     let bits = usize::try_from(width).unwrap_or(0);
     let mut additions = Vec::new();
@@ -135,7 +140,7 @@ fn by_bits<G: Group>(buckets: &[Affine<G>], half: usize, width: u32) -> Vec<Affi
     vartime_add_cells(buckets.len() / half * bits, &additions)
 }
 
-/// The width that costs least: half of the values of a window have a certain bit.
+/// The cheapest width of the windows, given that half of a window's values have a certain bit.
 fn width(terms: usize, bits: u32) -> u32 {
     let terms = u64::try_from(terms).unwrap_or(u64::MAX);
     let cost = |width: &u32| {
@@ -145,7 +150,7 @@ fn width(terms: usize, bits: u32) -> u32 {
     (1..=WIDEST).min_by_key(cost).unwrap_or(1)
 }
 
-/// Sign and size of the signed value of a window.
+/// The sign (`true` if negative) and the magnitude of the signed value of a window.
 fn value(digit: u128, window: u32, width: u32) -> (bool, usize) {
     // The bits of the window and the one below, which is zero below the lowest.
     let raw = match (window * width).checked_sub(1) {

@@ -1,15 +1,15 @@
 //! The pairing `e: 𝔾₁ × 𝔾₂ → 𝔾_T`.
 //!
 //! A pairing is a Miller loop and a final exponentiation. Equations are checked as one product,
-//! `∏ e(Pᵢ, Qᵢ) = 1`: one loop over all terms (they share the squarings), one exponentiation. A term
-//! with the identity contributes one.
+//! `∏ e(Pᵢ, Qᵢ) = 1`, with one loop over all terms (they share the squarings) and one exponentiation.
+//! A term with the identity contributes the factor one.
 //!
-//! Where the processor has eight lanes (`lanes`), terms run in these, eight loops at a
-//! time and each with squarings of its own: from four terms on that is faster, of many a quarter of the
-//! time. The loops are not the backend's to the bit, but differ by factors that the final exponentiation
-//! kills; so a [`MillerLoop`] can be multiplied, but neither compared nor written. No branch there depends
-//! on a value but on whether a point is the identity. Secrets come in one or two terms (`timelock`) and
-//! never get there, for what is left on the stack is not wiped.
+//! If the processor has eight lanes (`lanes`), eight loops run at a time, each with its own
+//! squarings. This is faster from four terms on, and many terms take a quarter of the time. The
+//! results of these loops differ from the backend's by factors that the final exponentiation removes.
+//! So a [`MillerLoop`] can be multiplied, but not compared or encoded. The only branches on values
+//! there are those on whether a point is the identity. Secrets come in one or two terms (`timelock`)
+//! and never use the lanes, because the lanes do not wipe what they leave on the stack.
 //!
 //! The byte encoding of `𝔾_T` lists the coefficients of `w⁰, w¹, …, w⁵` in
 //! `𝔽p² = 𝔽p[u]/(u² + 1)`, `𝔽p¹² = 𝔽p²[w]/(w⁶ − u − 1)`: for each the constant, then the coefficient of
@@ -27,39 +27,40 @@ use crate::many::in_parts;
 use crate::points::{G1Affine, G2Affine};
 use crate::scalar::Scalar;
 
-/// The fewest terms that are worth a thread of their own: half a millisecond.
+/// The smallest number of terms for which a separate thread pays off. They take half a millisecond.
 const LEAST_TERMS: usize = 4;
-/// Fewer terms are computed by the backend, one by one: eight lanes take as long as three terms there.
+/// With fewer terms, the backend computes them one by one. Eight lanes take as long as three terms
+/// there.
 const LEAST_WIDE: usize = 4;
-/// So many share squarings: 300 KB, which processors have near them.
+/// This many terms share their squarings. They take 300 KB, which fits into a processor's cache.
 const MOST_WIDE: usize = 32 * LANES;
-/// Eight lanes full are worth a thread of their own, too.
+/// One group of eight full lanes already pays for a separate thread.
 const LEAST_EIGHTS: usize = 1;
 
-/// A pair as the backend has it.
+/// A pair of points in the backend's representation.
 type Term = (<G1 as Group>::RawAffine, <G2 as Group>::RawAffine);
 
-/// An element of the target group.
+/// An element of the target group `𝔾_T`, the value of pairings.
 #[derive(Clone, Copy)]
 pub struct Gt(Fp12);
 
 impl Gt {
-    /// Bytes of an encoding.
+    /// Length of an encoding in bytes.
     pub const BYTES: usize = 576;
 
-    /// The neutral element.
+    /// The neutral element of multiplication.
     #[must_use]
     pub fn one() -> Self {
         Self(backend::fp12_one())
     }
 
-    /// The inverse.
+    /// The multiplicative inverse.
     #[must_use]
     pub fn invert(&self) -> Self {
         Self(backend::fp12_conjugate(&self.0))
     }
 
-    /// `self^exponent`. The time depends on the exponent.
+    /// The power `self^exponent`. The time depends on the exponent.
     #[must_use]
     pub fn vartime_pow(&self, exponent: &Scalar) -> Self {
         let mut power = Self::one();
@@ -74,7 +75,7 @@ impl Gt {
         power
     }
 
-    /// 576 bytes in the order that the module describes.
+    /// The encoding: 576 bytes in the order that the module describes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         backend::fp12_to_bytes(&self.0)
@@ -116,19 +117,19 @@ impl MulAssign for Gt {
     }
 }
 
-/// Pairings before their final exponentiation. Products of these cost one exponentiation in the end,
-/// so terms can be multiplied in as they arrive.
+/// A product of pairings before the final exponentiation. A product needs only one exponentiation at
+/// the end, so terms can be multiplied in as they arrive.
 #[derive(Clone, Copy)]
 pub struct MillerLoop(Fp12);
 
 impl MillerLoop {
-    /// The empty product.
+    /// The empty product, one.
     #[must_use]
     pub fn one() -> Self {
         Self(backend::fp12_one())
     }
 
-    /// Product over all terms.
+    /// The product of the Miller loops over all terms.
     #[must_use]
     pub fn from_terms(terms: impl IntoIterator<Item = (G1Affine, G2Affine)>) -> Self {
         let mut terms: Vec<Term> = terms.into_iter().map(|(p, q)| (p.0, q.0)).collect();
@@ -142,14 +143,14 @@ impl MillerLoop {
         parts.into_iter().map(Self).fold(Self::one(), Mul::mul)
     }
 
-    /// The product of the pairings.
+    /// Finishes the computation and returns the product of the pairings.
     #[must_use]
     pub fn final_exponentiation(&self) -> Gt {
         Gt(backend::final_exponentiation(&self.0))
     }
 }
 
-/// Loops over eights of the terms, in none of which is the identity.
+/// Runs the loops over groups of eight terms. No term may contain the identity.
 fn wide_parts(wide: Wide, terms: &[Term]) -> Vec<Fp12> {
     in_parts(terms.len().div_ceil(LANES), LEAST_EIGHTS, |eights| {
         let range = eights.start * LANES..terms.len().min(eights.end * LANES);
@@ -184,18 +185,18 @@ impl Mul for MillerLoop {
     }
 }
 
-/// A product of pairings that had to be one is not.
+/// A product of pairings that should be one is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("pairing equation does not hold")]
 pub struct PairingMismatch;
 
-/// `e(p, q)`.
+/// The pairing `e(p, q)`.
 #[must_use]
 pub fn pairing(p: &G1Affine, q: &G2Affine) -> Gt {
     MillerLoop::from_terms([(*p, *q)]).final_exponentiation()
 }
 
-/// `∏ e(Pᵢ, Qᵢ)`; one for no terms.
+/// The product of pairings `∏ e(Pᵢ, Qᵢ)`. It is one if there are no terms.
 #[must_use]
 pub fn pairing_product(terms: &[(G1Affine, G2Affine)]) -> Gt {
     MillerLoop::from_terms(terms.iter().copied()).final_exponentiation()
@@ -204,7 +205,7 @@ pub fn pairing_product(terms: &[(G1Affine, G2Affine)]) -> Gt {
 /// Checks `∏ e(Pᵢ, Qᵢ) = 1`.
 ///
 /// # Errors
-/// If the product is not one. The product of no terms is.
+/// If the product is not one. With no terms, the product is one.
 pub fn check_pairing_product(
     terms: impl IntoIterator<Item = (G1Affine, G2Affine)>,
 ) -> Result<(), PairingMismatch> {

@@ -1,7 +1,8 @@
-//! Points of `𝔾₁` and `𝔾₂`, written once for both.
+//! Points of `𝔾₁` and `𝔾₂`, with one generic implementation.
 //!
-//! [`Affine`] is what is stored, sent and paired; [`Projective`] is what arithmetic gives. Turning
-//! one into the other costs an inversion, so many at once go through [`Projective::batch_to_affine`].
+//! [`Affine`] points are stored, sent and paired; arithmetic gives [`Projective`] points. The
+//! conversion to affine form costs an inversion, so convert many points at once with
+//! [`Projective::batch_to_affine`].
 use alloc::vec::Vec;
 use core::fmt;
 use core::iter::Sum;
@@ -14,49 +15,50 @@ use crate::error::DecodeError;
 use crate::group::Group;
 use crate::scalar::Scalar;
 
-/// A point of `G` in affine form; always in the subgroup of prime order.
+/// A point of `G` in affine form. It is always in the subgroup of prime order.
 #[derive(Clone, Copy)]
 pub struct Affine<G: Group>(pub(crate) G::RawAffine);
 
-/// A point of `G` in Jacobian form; always in the subgroup of prime order.
+/// A point of `G` in Jacobian form. It is always in the subgroup of prime order.
 #[derive(Clone, Copy)]
 pub struct Projective<G: Group>(pub(crate) G::RawProjective);
 
-/// A point of `𝔾₁`, affine: 48 bytes.
+/// A point of `𝔾₁` in affine form. Its encoding has 48 bytes.
 pub type G1Affine = Affine<G1>;
-/// A point of `𝔾₁`, Jacobian.
+/// A point of `𝔾₁` in Jacobian form.
 pub type G1Projective = Projective<G1>;
-/// A point of `𝔾₂`, affine: 96 bytes.
+/// A point of `𝔾₂` in affine form. Its encoding has 96 bytes.
 pub type G2Affine = Affine<G2>;
-/// A point of `𝔾₂`, Jacobian.
+/// A point of `𝔾₂` in Jacobian form.
 pub type G2Projective = Projective<G2>;
 
 impl<G: Group> Affine<G> {
-    /// The standard generator.
+    /// The standard generator of the group.
     #[must_use]
     pub fn generator() -> Self {
         Self(G::generator())
     }
 
-    /// The neutral element.
+    /// The identity, the neutral element of addition.
     #[must_use]
     pub const fn identity() -> Self {
         Self(G::AFFINE_IDENTITY)
     }
 
-    /// Whether this is the neutral element.
+    /// Whether this point is the identity.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         G::is_identity_affine(&self.0)
     }
 
-    /// The compressed encoding.
+    /// The compressed encoding, 48 bytes in `𝔾₁` and 96 in `𝔾₂`.
     #[must_use]
     pub fn to_bytes(&self) -> G::Bytes {
         G::compress(&self.0)
     }
 
-    /// Reads a compressed encoding. The identity is a point; schemes that must not have it refuse it.
+    /// Reads a compressed encoding. The identity is accepted; schemes that do not allow it must
+    /// refuse it.
     ///
     /// # Errors
     /// If the length, the flags or the coordinate are not canonical, or if there is no such point in
@@ -66,7 +68,7 @@ impl<G: Group> Affine<G> {
         if G::in_subgroup(&point.0) { Ok(point) } else { Err(DecodeError::NotInSubgroup) }
     }
 
-    /// A point of the curve, of any order: not for anybody else to see.
+    /// Reads a point of the curve that may have any order. It must not leave this crate unchecked.
     pub(crate) fn from_bytes_unchecked(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut array = G::EMPTY;
         let expected = array.as_ref().len();
@@ -78,51 +80,52 @@ impl<G: Group> Affine<G> {
     }
 }
 
-/// A known point by its coordinates in Montgomery form. Checks nothing: neither that it is on the curve nor
-/// that it is in the subgroup.
+/// A known point with these coordinates in Montgomery form. It does not check that the point is on
+/// the curve, nor that it is in the subgroup.
 #[must_use]
 pub const fn g1_from_limbs(x: [u64; 6], y: [u64; 6]) -> G1Affine {
     Affine(backend::g1_from_limbs(x, y))
 }
 
-/// As [`g1_from_limbs`], in `𝔾₂`: of each coordinate the constant, then the coefficient of `u`.
+/// Like [`g1_from_limbs`], but in `𝔾₂`. Each coordinate is given as the constant and the coefficient
+/// of `u`.
 #[must_use]
 pub const fn g2_from_limbs(x: [[u64; 6]; 2], y: [[u64; 6]; 2]) -> G2Affine {
     Affine(backend::g2_from_limbs(x, y))
 }
 
 impl<G: Group> Projective<G> {
-    /// The standard generator.
+    /// The standard generator of the group.
     #[must_use]
     pub fn generator() -> Self {
         Affine::generator().into()
     }
 
-    /// The neutral element.
+    /// The identity, the neutral element of addition.
     #[must_use]
     pub const fn identity() -> Self {
         Self(G::IDENTITY)
     }
 
-    /// Whether this is the neutral element.
+    /// Whether this point is the identity.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         G::is_identity(&self.0)
     }
 
-    /// Twice this point.
+    /// The double of this point.
     #[must_use]
     pub fn double(&self) -> Self {
         Self(G::double(&self.0))
     }
 
-    /// In affine form.
+    /// The same point in affine form. Costs an inversion.
     #[must_use]
     pub fn to_affine(&self) -> Affine<G> {
         Affine(G::to_affine(&self.0))
     }
 
-    /// All in affine form, with one inversion. Points at infinity are allowed.
+    /// Converts all points to affine form with one inversion. Points at infinity are allowed.
     #[must_use]
     pub fn batch_to_affine(points: &[Self]) -> Vec<Affine<G>> {
         let raw: Vec<&G::RawProjective> = points.iter().map(|point| &point.0).collect();
@@ -164,7 +167,7 @@ impl<G: Group> PartialEq for Projective<G> {
 
 impl<G: Group> Eq for Projective<G> {}
 
-/// Hides the coordinates: a point may be a secret (`h^f(j)` is).
+/// Hides the coordinates, because a point may be a secret (as `h^f(j)` is).
 impl<G: Group> fmt::Debug for Affine<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Affine(..)")

@@ -1,17 +1,18 @@
-//! Products of many points with a secret each.
+//! Products of many points, each with its own secret scalar.
 //!
-//! A secret is read in signed, odd digits (`lanes/digits.rs`). A scalar `k` times a point is 252 doublings and 63 additions from the top, after eight for the
-//! odd multiples to 15, by
+//! A secret is read in signed, odd digits (`lanes/digits.rs`). A scalar `k` times a point costs 252
+//! doublings and 63 additions from the top, after eight additions for the odd multiples up to 15, by
 //!
 //! ```text
 //! κ = 2²⁵⁵ + ((k − 1)/2 mod r)         2κ − (2²⁵⁶ − 1) ≡ k mod r         w = 4
 //! ```
 //!
-//! Where the processor can, this is done eight at a time in affine coordinates (`lanes`), whose addition
-//! fails for equal and opposite points. Only the last addition can meet such: before it, a sum `A·P` has an
-//! odd `A`, becomes `16A·P` and is given `d·P` with `|d| < 16 ≤ |16A|`, and `|16A ± d| < 2²⁵³ < r`.
+//! If the processor can, this is done eight at a time in affine coordinates (`lanes`). Affine
+//! addition fails for equal and opposite points. Only the last addition can meet these: before it, a
+//! sum `A·P` has an odd `A` and becomes `16A·P`; then `d·P` is added with `|d| < 16 ≤ |16A|`, and
+//! `|16A ± d| < 2²⁵³ < r`.
 //!
-//! Elsewhere: one point and many secrets ([`FixedBase`](crate::hazmat::FixedBase)).
+//! For one point and many secrets, use [`FixedBase`](crate::hazmat::FixedBase).
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -23,18 +24,21 @@ use crate::many::in_parts;
 use crate::points::{Affine, Projective};
 use crate::scalar::Scalar;
 
-/// Bits of a window.
+/// Number of bits of a window.
 const WIDTH: usize = 4;
 const WINDOWS: usize = 256 / WIDTH;
-/// The fewest products that are worth a thread of their own, or eight lanes an inversion.
+/// The smallest number of products for which a separate thread, or an inversion shared by eight
+/// lanes, pays off.
 const LEAST: usize = 24;
-/// At once, to be kept in a processor's cache.
+/// Number of products that are computed at once, so that they stay in the processor's cache.
 const MOST: usize = 512;
 
-/// Of each pair the product, over as many as the shorter slice has. Constant time in the scalars; points
-/// are public. Products that are secret are the caller's to wipe.
+/// The product of each pair of a point and a scalar, for as many pairs as the shorter slice has.
+/// Constant time in the scalars; the points must be public. The caller must wipe products that are
+/// secret.
 ///
-/// Costs what `point * scalar` does for each, or, on processors with AVX-512 IFMA and for hundreds, a third.
+/// Each product costs as much as `point * scalar`. On processors with AVX-512 IFMA and for hundreds
+/// of pairs, it costs a third of that.
 #[must_use]
 pub fn multiply_each<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Vec<Affine<G>> {
     let count = points.len().min(scalars.len());
@@ -53,7 +57,7 @@ pub fn multiply_each<G: Group>(points: &[Affine<G>], scalars: &[Scalar]) -> Vec<
     })
 }
 
-/// So many products, in batches that are kept in a processor's cache, on the caller's threads.
+/// Computes `count` products in batches that fit into a processor's cache, on the caller's threads.
 pub(crate) fn in_batches<G: Group>(
     count: usize,
     products: impl Fn(Range<usize>) -> Vec<Affine<G>> + Sync,
@@ -70,12 +74,12 @@ pub(crate) fn in_batches<G: Group>(
     all
 }
 
-/// Whether so many are done eight at a time.
+/// `Some` if this many products are computed eight at a time.
 pub(crate) fn wide(count: usize) -> Option<Wide> {
     Wide::detect().filter(|_| count >= LEAST)
 }
 
-/// Products that were made one by one.
+/// Converts products that were computed one by one. They are wiped afterwards.
 pub(crate) fn to_affine<G: Group>(products: Vec<Projective<G>>) -> Vec<Affine<G>> {
     Projective::batch_to_affine(&Zeroizing::new(products))
 }
@@ -94,7 +98,7 @@ fn eight_at_a_time<G: Group>(
         *highest |= 0x80;
         number
     });
-    // Lanes know no identity.
+    // The lanes cannot represent the identity, so the generator takes its place.
     let mut bases = points.to_vec();
     bases.resize(points.len().next_multiple_of(LANES), Affine::identity());
     for base in bases.iter_mut().filter(|base| base.is_identity()) {

@@ -1,13 +1,15 @@
-//! Where a verdict about a secret becomes public: whether it is zero, whether two are equal, whether bytes
-//! encode one. The constant-time test knows [`reveal`] by name and no other door.
+//! The only place where the result of a test on secrets becomes public: whether a secret is zero,
+//! whether two secrets are equal, whether bytes encode one. The constant-time test knows [`reveal`]
+//! by name and allows no other way.
 use core::hint::black_box;
 
 use subtle::{Choice, ConstantTimeEq};
 
-/// A verdict about a secret that everybody may know, as an ordinary `bool`.
+/// Turns the result of a test on a secret into an ordinary `bool`. The result may then be known to
+/// everybody.
 ///
-/// It goes through memory and is never inlined: the verdict is the address, what lies there is
-/// public, and a tool that follows secrets sees the step from one to the other here and only here.
+/// It uses a memory access and is never inlined. The result selects the address, and the data at that
+/// address is public. So a tool that follows secrets sees the step from secret to public only here.
 #[inline(never)]
 #[must_use]
 pub fn reveal(verdict: Choice) -> bool {
@@ -15,7 +17,7 @@ pub fn reveal(verdict: Choice) -> bool {
     verdicts.get(usize::from(verdict.unwrap_u8())).copied().unwrap_or(false)
 }
 
-/// Whether one half of the bytes is the other, as hardly ever if they were drawn at random.
+/// Whether both halves of the bytes are equal. For random bytes this practically never happens.
 #[must_use]
 pub fn is_periodic(bytes: &[u8]) -> bool {
     let (first, second) = bytes.split_at(bytes.len() / 2);

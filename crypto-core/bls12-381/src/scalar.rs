@@ -4,9 +4,9 @@
 //! r = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001
 //! ```
 //!
-//! Kept in Montgomery form. Arithmetic, comparison and inversion are constant time. A scalar may be a
-//! secret, so it is never printed; one that is should live in a container that wipes it, since a plain
-//! `Scalar` is `Copy` and copies are not wiped.
+//! Scalars are stored in Montgomery form. Arithmetic, comparison and inversion are constant time. A
+//! scalar may be a secret, so it is never printed. Keep a secret scalar in a container that wipes it,
+//! because a plain `Scalar` is `Copy` and copies are not wiped.
 use alloc::vec::Vec;
 use core::fmt;
 use core::iter::{Product, Sum};
@@ -22,7 +22,7 @@ use crate::reveal::{is_periodic, reveal};
 
 /// An integer modulo the group order.
 ///
-/// Numbers do not turn into scalars by themselves:
+/// Numbers are not converted to scalars implicitly:
 /// ```compile_fail,E0277
 /// use bls12_381::Scalar;
 /// let scalar: Scalar = 7_u64.into();
@@ -31,13 +31,13 @@ use crate::reveal::{is_periodic, reveal};
 pub struct Scalar(Fr);
 
 impl Scalar {
-    /// Bytes of an encoding.
+    /// Length of an encoding in bytes.
     pub const BYTES: usize = 32;
-    /// Bits of the group order.
+    /// Number of bits of the group order.
     pub const BITS: u32 = 255;
     /// The neutral element of addition.
     pub const ZERO: Self = Self(backend::fr_from_limbs([0; 4]));
-    /// The neutral element of multiplication: `2^256 mod r`, as Montgomery form has it.
+    /// The neutral element of multiplication. In Montgomery form it is `2^256 mod r`.
     pub const ONE: Self = Self(backend::fr_from_limbs([
         0x0000_0001_ffff_fffe,
         0x5884_b7fa_0003_4802,
@@ -45,14 +45,14 @@ impl Scalar {
         0x1824_b159_acc5_056f,
     ]));
 
-    /// A small number.
+    /// The scalar with this small value.
     #[must_use]
     #[inline]
     pub fn from_u64(value: u64) -> Self {
         Self(backend::fr_from_u64(value))
     }
 
-    /// Uniform, from 64 random bytes.
+    /// Draws a uniform scalar from 64 random bytes.
     pub fn random(rng: &mut impl CryptoRng) -> Self {
         let mut bytes = [0; 64];
         rng.fill_bytes(&mut bytes);
@@ -61,12 +61,12 @@ impl Scalar {
         scalar
     }
 
-    /// Uniform among all but zero, from 64 random bytes. It draws once, whatever it gets: a generator
-    /// that works gives zero once in 2²⁵⁵ draws.
+    /// Draws a uniform non-zero scalar from 64 random bytes. It draws only once, because a working
+    /// generator gives zero once in 2²⁵⁵ draws.
     ///
     /// # Panics
-    /// If the bytes are zero modulo `r`, or one half of them is the other. Then the generator is broken,
-    /// and a key that everybody can guess is worse than none.
+    /// If the bytes are zero modulo `r`, or if both halves of them are equal. Then the generator is
+    /// broken, and a key that everybody can guess is worse than no key.
     pub fn random_nonzero(rng: &mut impl CryptoRng) -> Self {
         let mut bytes = [0; 64];
         rng.fill_bytes(&mut bytes);
@@ -77,7 +77,7 @@ impl Scalar {
         scalar
     }
 
-    /// 64 big-endian bytes modulo `r`; uniform if they are.
+    /// 64 big-endian bytes reduced modulo `r`. The result is uniform if the bytes are.
     #[must_use]
     pub fn from_wide(bytes: &[u8; 64]) -> Self {
         Self(backend::fr_from_wide(bytes))
@@ -86,14 +86,14 @@ impl Scalar {
     /// Reads the canonical encoding: 32 bytes, big-endian, below `r`.
     ///
     /// # Errors
-    /// If the length is another or the number is not below `r`.
+    /// If the length is not 32 or the number is not below `r`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let array = <&[u8; 32]>::try_from(bytes)
             .map_err(|_| DecodeError::Length { expected: Self::BYTES, got: bytes.len() })?;
         backend::fr_from_bytes(array).map(Self).ok_or(DecodeError::NotCanonical)
     }
 
-    /// 32 bytes, big-endian.
+    /// The canonical encoding: 32 bytes, big-endian.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 32] {
         let mut bytes = backend::fr_to_bytes(&self.0);
@@ -101,13 +101,13 @@ impl Scalar {
         bytes
     }
 
-    /// The inverse; none for zero.
+    /// The multiplicative inverse. `None` for zero.
     #[must_use]
     pub fn invert(&self) -> Option<Self> {
         if *self == Self::ZERO { None } else { Some(Self(backend::fr_invert(&self.0))) }
     }
 
-    /// `self^exponent`. The time depends on the exponent.
+    /// The power `self^exponent`. The time depends on the exponent.
     #[must_use]
     pub fn vartime_pow(&self, exponent: u64) -> Self {
         let mut power = Self::ONE;
@@ -120,14 +120,14 @@ impl Scalar {
         power
     }
 
-    /// Little-endian, for the multiplications.
+    /// The number as little-endian bytes, for multiplications.
     #[inline]
     pub(crate) fn to_le_bytes(self) -> [u8; 32] {
         backend::fr_to_bytes(&self.0)
     }
 }
 
-/// Generates the subgroup of order 2³², the largest power of two that divides `r − 1`:
+/// A generator of the subgroup of order 2³², the largest power of two that divides `r − 1`. It is
 /// `7^((r − 1)/2³²)`, where 7 generates the multiplicative group.
 pub const ROOT_OF_UNITY: Scalar = Scalar(backend::fr_from_limbs([
     0xb9b5_8d8c_5f0e_466a,
@@ -135,7 +135,7 @@ pub const ROOT_OF_UNITY: Scalar = Scalar(backend::fr_from_limbs([
     0x0af5_3ae3_52a3_1e64,
     0x5bf3_adda_19e9_b27b,
 ]));
-/// The order of [`ROOT_OF_UNITY`] is two to this.
+/// The order of [`ROOT_OF_UNITY`] is two to the power of this number.
 pub const TWO_ADICITY: u32 = 32;
 
 /// `(a, b) ← (a + b·twiddle, a − b·twiddle)`, the step of a Fourier transform.
@@ -144,8 +144,8 @@ pub fn butterfly(a: &mut Scalar, b: &mut Scalar, twiddle: &Scalar) {
     backend::fr_butterfly(&mut a.0, &mut b.0, &twiddle.0);
 }
 
-/// Inverts all in place at the price of one inversion; zeros stay zero. The time depends on which
-/// are zero.
+/// Inverts all scalars in place at the cost of one inversion and some multiplications. Zeros stay
+/// zero. The time depends on which scalars are zero.
 pub fn batch_invert(scalars: &mut [Scalar]) {
     let mut product = Scalar::ONE;
     let mut prefixes = Vec::with_capacity(scalars.len());

@@ -1,10 +1,10 @@
 //! Sums of few products, whose terms share their doublings (Straus).
 //!
-//! Digits of factors (`factor`) are read as signed windows (width-5 NAF) over odd multiples. Multiples and
-//! what is added between two doublings are batches of affine additions (`batch`). What becomes of the terms
-//! is for `msm`, one sum, and `sums`, many.
+//! Digits of factors (`factor`) are read as signed windows (width-5 NAF) over odd multiples. The
+//! multiples, and the additions between two doublings, are batches of affine additions (`batch`).
+//! `msm` uses the resulting terms for one sum, `sums` for many.
 //!
-//! Time depends on everything.
+//! The time depends on all inputs, so they must be public.
 use alloc::vec::Vec;
 
 use crate::batch::{vartime_add_cells, vartime_add_pairs};
@@ -16,10 +16,10 @@ use crate::points::{Affine, Projective};
 const WIDTH: u32 = 5;
 /// The multiples 1, 3, …, 15.
 const MULTIPLES: usize = 1 << (WIDTH - 2);
-/// Places of all digits of a scalar, with a carry for each: their windows end below these.
+/// Number of places of all digits of a scalar, with a carry for each digit. All windows end below it.
 pub(crate) const PLACES: usize = 264;
 
-/// What is added at each place of each of the sums: `Σ 2ᵏ·termₖ` over its places is a sum.
+/// The terms to add at each place of each sum. A sum is `Σ 2ᵏ·termₖ` over its places.
 pub(crate) fn at_places<G: Group>(
     terms: &[(Affine<G>, Factor<G>)],
     ends: &[usize],

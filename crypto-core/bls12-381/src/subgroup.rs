@@ -1,35 +1,39 @@
-//! Are many points of the right order? Sums of them say so for all at once.
+//! Checks that many points are in the subgroup, by checking sums of them.
 //!
-//! A point of either curve is `P + T` with `P` in the subgroup of order `r` and `T` of an order that divides
-//! the cofactor. One sum with random coefficients would not do: of an order as small as 3 it sees
-//! nothing every third time. So there are `k = 85` of them,
+//! A point of either curve is `P + T` with `P` in the subgroup of order `r` and `T` of an order that
+//! divides the cofactor. One sum with random coefficients is not enough: it misses an error of order
+//! 3 in every third case. So there are `k = 85` sums,
 //!
 //! ```text
 //! Sⱼ = Σᵢ cᵢⱼ·Pᵢ          cᵢⱼ ∈ {−1, 0, 1}, uniform, each from a hash of all the bytes
 //! ```
 //!
-//! and each `Sⱼ` is checked. **Sound:** let `Tᵢ ≠ 0` for some `i`. Whatever the other coefficients are,
-//! `Sⱼ` is in the subgroup only if `cᵢⱼ·Tᵢ` is one certain value. Since both cofactors are odd, `−Tᵢ`, `0`
-//! and `Tᵢ` are three values, so one of the three `cᵢⱼ` at most gives it: chance `1/3` for each sum and
-//! `3⁻⁸⁵ < 2⁻¹³⁴` for all, for each attempt of a cheater to choose its bytes. That errors cancel each
-//! other makes no difference, nor which order they have.
+//! and each `Sⱼ` is checked. **Sound:** let `Tᵢ ≠ 0` for some `i`. Whatever the other coefficients
+//! are, `Sⱼ` is in the subgroup only if `cᵢⱼ·Tᵢ` is one certain value. Because both cofactors are
+//! odd, `−Tᵢ`, `0` and `Tᵢ` are three different values, so at most one of the three `cᵢⱼ` gives it.
+//! The probability of missing the error is `1/3` for each sum and `3⁻⁸⁵ < 2⁻¹³⁴` for all sums, for
+//! each attempt of an attacker to choose the bytes. This holds for errors of any order, and also if
+//! errors are chosen to cancel each other.
 //!
-//! **Cheap:** five sums share their additions. Each point goes to one of `3⁵` buckets by its five
-//! coefficients; from the bucket sums the five sums are some 480 additions. So a point costs 17 additions
-//! of affine points with shared inversions, where its own check is a multiplication by 64 bits or more,
-//! and 85 checks and 8000 additions come once. What is left of decoding is the square root.
+//! **Cheap:** five sums share their additions. Each point goes into one of `3⁵` buckets by its five
+//! coefficients, and the five sums follow from the bucket sums with some 480 additions. So a point
+//! costs 17 additions of affine points with shared inversions, while a separate check is a
+//! multiplication by 64 bits or more. In addition there are 85 checks and 8000 additions once for all
+//! points. The rest of the decoding time is the square root.
 //!
-//! On processors that compute eight at a time (`lanes`), each point's own check and root cost a quarter,
-//! and only from more points on is it cheaper to check them together. Of what decoding one by one takes:
+//! On processors that compute eight points at a time (`lanes`), a separate check and the square root
+//! cost a quarter, so checking together pays off only with more points. The table shows times
+//! relative to decoding one by one:
 //!
-//! |                 | each by itself | together: so many of them                              |
+//! |                 | each separately | together, by number of points                         |
 //! |-----------------|----------------|--------------------------------------------------------|
 //! | 𝔾₁, one by one   | 1              | 128: 1.2, 256: 0.81, 512: 0.65, 1024: 0.53, 4096: 0.41 |
 //! | 𝔾₂, one by one   | 1              | 256: 1.1, 384: 0.96, 512: 0.90, 1024: 0.79, 4096: 0.64 |
 //! | 𝔾₁, in lanes     | 0.24           | 256: 0.28, 512: 0.21, 1024: 0.20, 4096: 0.14           |
 //! | 𝔾₂, in lanes     | 0.24           | 512: 0.33, 1024: 0.29, 2048: 0.24, 4096: 0.22          |
 //!
-//! (Least processor times of many in one process, on one thread of a machine with other work.)
+//! (Each is the least processor time of many runs in one process, on one thread of a machine with
+//! other work.)
 use alloc::vec::Vec;
 
 use sha2::{Digest, Sha256};
@@ -43,20 +47,21 @@ const TAG: &[u8] = b"PREFINAL-V1-SUBGROUP";
 /// Sums that share buckets: `3⁵` is just below what a byte holds.
 const SHARED: u32 = 5;
 const BUCKETS: usize = 3_usize.pow(SHARED);
-/// How often they are taken.
+/// Number of rounds of `SHARED` sums each.
 const ROUNDS: usize = 17;
-/// Points in buckets at a time.
+/// Number of points that are put into buckets at a time.
 const AT_ONCE: usize = 1 << 14;
 
-/// The fewest points of 𝔾₁ and of 𝔾₂ whose orders are checked together.
+/// The smallest number of points of 𝔾₁ and of 𝔾₂ that are checked together.
 const LEAST_TOGETHER: [usize; 2] = [256, 384];
-/// The same where each could be checked in lanes.
+/// The same numbers for processors that can check separate points in lanes.
 const LEAST_TOGETHER_WIDE: [usize; 2] = [512, 3072];
-/// The fewest whose orders are checked in lanes.
+/// The smallest number of points that are checked in lanes.
 const LEAST_WIDE: usize = 3;
 
-/// The first of these points of the curve that is outside the subgroup. `bytes` are all that whoever chose
-/// the points has said. Not constant time.
+/// The position of the first of these points that is outside the subgroup. All points must be on the
+/// curve. `bytes` must be all data that the sender of the points chose, because the coefficients are
+/// hashed from it. Not constant time.
 pub(crate) fn vartime_first_outside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -> Option<usize> {
     let [in_g1, in_g2] = Wide::detect().map_or(LEAST_TOGETHER, |_| LEAST_TOGETHER_WIDE);
     let least = if G::DIGITS == 2 { in_g1 } else { in_g2 };
@@ -66,7 +71,7 @@ pub(crate) fn vartime_first_outside<G: Group>(points: &[Affine<G>], bytes: &[u8]
     first_outside(points)
 }
 
-/// By a check of each.
+/// Finds it by a separate check of each point.
 fn first_outside<G: Group>(points: &[Affine<G>]) -> Option<usize> {
     let outside = |points: &[Affine<G>]| match Wide::detect() {
         Some(wide) if points.len() >= LEAST_WIDE => {
@@ -79,7 +84,7 @@ fn first_outside<G: Group>(points: &[Affine<G>]) -> Option<usize> {
     chunks.find_map(|(chunk, points)| Some(chunk * LANES + outside(points)?))
 }
 
-/// Whether all points of the curve are in the subgroup, by sums.
+/// Checks with sums whether all points are in the subgroup. They must be on the curve.
 fn vartime_all_inside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -> bool {
     let mut digits = digits(bytes);
     let rounds_at_once = (AT_ONCE / points.len().max(1)).clamp(1, ROUNDS);
@@ -100,7 +105,8 @@ fn vartime_all_inside<G: Group>(points: &[Affine<G>], bytes: &[u8]) -> bool {
     true
 }
 
-/// Uniform below the number of buckets: the bytes of `H(H(tag ‖ bytes) ‖ counter)` that are.
+/// Uniform numbers below the number of buckets: those bytes of `H(H(tag ‖ bytes) ‖ counter)` that are
+/// below it.
 fn digits(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let seed = Sha256::new().chain_update(TAG).chain_update(bytes).finalize();
     let block = move |counter: u64| {

@@ -1,10 +1,10 @@
-//! Many sums of few products at once: what is doubled is doubled side by side.
+//! Computes many sums of few products at once. The doublings of all sums are done together.
 //!
-//! Each sum goes by the digits of its factors (`straus`). Multiples, what is added between two doublings, and
-//! the doublings of many sums are batches of affine additions (`batch`). A sum of some dozens of terms and
-//! more needs less with buckets (`msm`).
+//! Each sum is computed by the digits of its factors (`straus`). The multiples, the additions between
+//! two doublings, and the doublings of many sums are batches of affine additions (`batch`). A sum of
+//! some dozens of terms or more is cheaper with buckets (`msm`).
 //!
-//! Time depends on everything.
+//! The time depends on all inputs, so they must be public.
 use alloc::vec::Vec;
 
 use crate::batch::vartime_add_pairs;
@@ -14,18 +14,20 @@ use crate::msm;
 use crate::points::{Affine, Projective};
 use crate::straus::{PLACES, at_places, horner};
 
-/// So many sums are doubled side by side.
+/// With at least this many sums, the doublings are done together.
 const MANY: usize = 24;
-/// Terms whose points are added up at once: enough to share an inversion, few enough for the cache.
+/// Number of terms whose points are added up at once: enough to share an inversion, few enough for
+/// the cache.
 const TOGETHER: usize = 128;
 
-/// `Σ factor·point` over the terms up to each of `ends`, which ascend, from where the one before ended.
+/// Many sums `Σ factor·point`. `ends` must ascend; each sum covers the terms from the end before it
+/// up to its own end.
 #[must_use]
 pub fn vartime_sums<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Affine<G>> {
     let mut sums = Vec::with_capacity(ends.len());
     let (mut from, mut rest) = (0, ends);
     while !rest.is_empty() {
-        // Sums that end within the first so many terms, at least one.
+        // The sums that end within the next `TOGETHER` terms, but at least one sum.
         let count = rest.partition_point(|end| *end < from + TOGETHER).max(1);
         let (own, others) = rest.split_at(count);
         let to = own.last().copied().unwrap_or(from).min(terms.len());
@@ -40,7 +42,7 @@ pub fn vartime_sums<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) 
     sums
 }
 
-/// The sums at once: first what is added at each place of each of them, then the doublings.
+/// Computes the sums at once: first the additions at each place of each sum, then the doublings.
 fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<Affine<G>> {
     let (additions, places) = (at_places(terms, ends), PLACES / G::DIGITS);
     if ends.len() < MANY {
@@ -50,7 +52,7 @@ fn together<G: Group>(terms: &[(Affine<G>, Factor<G>)], ends: &[usize]) -> Vec<A
     horner_all(&additions, places)
 }
 
-/// `Σ 2ᵏ·termₖ` of each so many terms, side by side.
+/// `Σ 2ᵏ·termₖ` for each group of `places` terms, all groups together.
 fn horner_all<G: Group>(terms: &[Affine<G>], places: usize) -> Vec<Affine<G>> {
     let rows = || terms.chunks_exact(places);
     let mut sums = alloc::vec![Affine::identity(); rows().len()];

@@ -1,7 +1,8 @@
-//! Borsh for scalars and points: their fixed-size encodings, checked as everywhere else.
+//! Borsh for scalars and points. It uses their fixed-size encodings, with the same checks as in
+//! `from_bytes`.
 //!
-//! Reading copies the fixed number of bytes and nothing more, so a short input fails before any
-//! algebra and no length is taken from a peer.
+//! Reading copies only the fixed number of bytes. So a short input fails before any algebra, and no
+//! length comes from a peer.
 use alloc::string::ToString;
 
 use borsh::io::{Error, ErrorKind, Read, Result, Write};

@@ -1,14 +1,16 @@
-//! Many signatures at once, each on its own: a false one is named.
+//! Checks many signatures at once, each against its own key and message, and names the false ones.
 //!
-//! Every equation `e(σᵢ, g) = e(H(mᵢ), pkᵢ)` is raised to its own 128-bit `τᵢ` and all are multiplied:
+//! Every equation `e(σᵢ, g) = e(H(mᵢ), pkᵢ)` is raised to its own 128-bit power `τᵢ`, and all of them
+//! are multiplied:
 //!
 //! ```text
 //! e(∏ᵢ σᵢ^τᵢ, g) = ∏_m e(H(m), ∏_{i: mᵢ = m} pkᵢ^τᵢ) = ∏_pk e(∏_{i: pkᵢ = pk} H(mᵢ)^τᵢ, pk)
 //! ```
 //!
-//! Signers of one message cost one pairing together, and so do messages of one signer (the rounds of
-//! a beacon, say); whichever of the two groupings has fewer terms is taken. If the product fails, one
-//! more finds a single culprit, and several are found by halving (`bisect`).
+//! All signers of one message cost one pairing together. All messages of one signer (for example the
+//! rounds of a beacon) also cost one pairing together. The code takes the grouping that has fewer
+//! terms. If the product fails, one more product finds a single culprit, and several culprits are
+//! found by halving ([`bisect`](crate::bisect)).
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,14 +26,14 @@ use crate::curve::{Affine, Group, Projective};
 
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-BLS-BATCH";
 
-/// A message, its signature, and whose it is said to be.
+/// A message, its signature, and the key that is said to have signed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signed<'a, V: Variant> {
-    /// The signer's key; it takes no proof of possession.
+    /// The signer's key. No proof of possession is needed.
     pub key: PublicKey<V>,
-    /// What it signed.
+    /// The message that the key is said to have signed.
     pub message: &'a [u8],
-    /// The signature.
+    /// The signature to check.
     pub signature: Signature<V>,
 }
 
@@ -45,11 +47,12 @@ pub struct Culprits {
     pub of: usize,
 }
 
-/// Checks many signatures on one message, each on its own, at the price of about one: two pairings
-/// and an MSM in either group over scalars of 128 bits.
+/// Checks many signatures on one message, each against its own key. It costs little more than
+/// checking one signature: two pairings, and in each group one multi-scalar multiplication with
+/// 128-bit scalars.
 ///
 /// # Errors
-/// Names the positions of those that are not valid.
+/// Names the positions of the signatures that are not valid.
 pub fn verify_many<V: Variant>(
     domain: Domain,
     message: &[u8],
@@ -59,12 +62,12 @@ pub fn verify_many<V: Variant>(
     verify_batch(domain, &signatures.iter().map(signed).collect::<Vec<_>>())
 }
 
-/// Checks many signatures, each on its own, whatever their messages. Costs a pairing for each
-/// distinct message or for each distinct key, whichever are fewer, one more, and an MSM in either
-/// group over scalars of 128 bits. No signatures are valid signatures.
+/// Checks many signatures, each against its own key and message. Costs one pairing for each distinct
+/// message or for each distinct key, whichever are fewer, plus one pairing, plus in each group one
+/// multi-scalar multiplication with 128-bit scalars. An empty batch is valid.
 ///
 /// # Errors
-/// Names the positions of those that are not valid.
+/// Names the positions of the signatures that are not valid.
 pub fn verify_batch<V: Variant>(
     domain: Domain,
     signatures: &[Signed<'_, V>],
@@ -80,9 +83,9 @@ struct Batch<V: Variant> {
     hashes: Vec<SignaturePoint<V>>,
     keys: Vec<KeyPoint<V>>,
     coefficients: Vec<u128>,
-    /// Where the same message was met first.
+    /// For each signature, the position at which its message occurs first.
     messages: Vec<usize>,
-    /// Where the same key was met first.
+    /// For each signature, the position at which its key occurs first.
     signers: Vec<usize>,
 }
 
@@ -138,7 +141,7 @@ fn slice<'a, T>(list: &'a [T], range: &Range<usize>) -> &'a [T] {
     list.get(range.clone()).unwrap_or_default()
 }
 
-/// For each item the position of the first that equals it.
+/// For each item, the position of the first item that is equal to it.
 fn first_of_kind<'a>(items: impl Iterator<Item = &'a [u8]>) -> Vec<usize> {
     let mut first = BTreeMap::new();
     items.enumerate().map(|(at, item)| *first.entry(item).or_insert(at)).collect()

@@ -7,13 +7,13 @@
 //! |        | `a = HKDF(i, sk)`, `b = HKDF(i, ¬sk)`, 255 blocks of 32 bytes each                |
 //!
 //! After [EIP-2333](https://eips.ethereum.org/EIPS/eip-2333), paths after
-//! [EIP-2334](https://eips.ethereum.org/EIPS/eip-2334). `KeyGen` is that of the BLS draft: 48 bytes of
-//! HKDF-SHA-256 modulo `r` under the hashed salt, so other than in drafts before the fourth. The
-//! children of a key follow from it and not the reverse; whoever has a key has all below it, so keys
-//! for different purposes are siblings.
+//! [EIP-2334](https://eips.ethereum.org/EIPS/eip-2334). `KeyGen` is the function of the BLS draft: 48
+//! bytes of HKDF-SHA-256 modulo `r` under the hashed salt. Drafts before the fourth define it
+//! differently. The children of a key can be computed from it, but not the key from its children.
+//! Anyone who has a key has all keys below it, so keys for different purposes should be siblings.
 //!
-//! No step branches on a secret or indexes by one, except to draw again if a key is zero, which
-//! happens with probability 2⁻²⁵⁵. Elsewhere: seeds from words (BIP-39, left to wallets).
+//! No step branches on a secret or uses one as an index, except to draw again if a key is zero, which
+//! happens with probability 2⁻²⁵⁵. Seeds from words (BIP-39) are left to wallets.
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,35 +29,35 @@ use crate::secret::Secret;
 
 const SALT: &[u8] = b"BLS-SIG-KEYGEN-SALT-";
 const BLOCK: usize = 32;
-/// As many blocks as HKDF gives.
+/// The greatest number of blocks that HKDF can give.
 const BLOCKS: usize = 255;
-/// Bytes that are taken modulo `r`, for a bias below 2⁻¹²⁸.
+/// Number of bytes that are reduced modulo `r`, so that the bias is below 2⁻¹²⁸.
 const WIDE: u8 = 48;
 
-/// Why a seed is none.
+/// A seed is too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("seed has {got} bytes, expected at least {}", SecretKey::MIN_SEED)]
 pub struct SeedError {
-    /// Bytes that were given.
+    /// Length of the given seed in bytes.
     pub got: usize,
 }
 
-/// Why a text is not a path.
+/// Why a text is not a [`KeyPath`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyPathError {
-    /// Paths start at the master key.
+    /// The path does not start at the master key `m`.
     #[error("path does not start with `m`")]
     Root,
-    /// Between two slashes is something else than a number. Hardened indices (`0'`) do not exist
-    /// here: every child is hardened.
+    /// A part of the path is not a number. Hardened indices (`0'`) do not exist here: every child is
+    /// hardened.
     #[error("index {at} of the path is not a number from 0 to {}", u32::MAX)]
     Index {
-        /// Which one, from zero.
+        /// Position of the faulty index, counted from zero.
         at: usize,
     },
 }
 
-/// Where a key is in the tree, like `m/12381/3600/0/0`.
+/// The position of a key in the tree, like `m/12381/3600/0/0`.
 ///
 /// ```
 /// use crypto_core::bls::KeyPath;
@@ -75,7 +75,7 @@ impl KeyPath {
         Self(indices)
     }
 
-    /// Which child at each level, from the master key.
+    /// The index of the child at each level, starting below the master key.
     #[must_use]
     pub fn indices(&self) -> &[u32] {
         &self.0
@@ -91,7 +91,7 @@ impl FromStr for KeyPath {
             return Err(KeyPathError::Root);
         }
         let index = |(at, part): (usize, &str)| {
-            // `u32::from_str` takes a sign and leading zeros; one path has one text here.
+            // `u32::from_str` accepts a sign and leading zeros. Here each path has exactly one text.
             let canonical = part == "0" || part.starts_with(|first| matches!(first, '1'..='9'));
             part.parse().ok().filter(|_| canonical).ok_or(KeyPathError::Index { at })
         };
@@ -107,11 +107,11 @@ impl fmt::Display for KeyPath {
 }
 
 impl SecretKey {
-    /// Fewest bytes of a seed.
+    /// Smallest length of a seed in bytes.
     pub const MIN_SEED: usize = 32;
 
-    /// `derive_master_SK`: the root of a seed's keys. A seed must have 256 bits of entropy at least,
-    /// which nobody can check; that it has the bytes is checked.
+    /// `derive_master_SK` of EIP-2333: the master key of a seed. A seed must have at least 256 bits
+    /// of entropy. Only its length can be checked, not its entropy.
     ///
     /// # Errors
     /// If the seed is shorter than [`SecretKey::MIN_SEED`].
@@ -123,7 +123,7 @@ impl SecretKey {
         Ok(key_gen(seed))
     }
 
-    /// `derive_child_SK`. Costs some 1500 hashes.
+    /// `derive_child_SK` of EIP-2333: the child of this key at `index`. Costs some 1500 hashes.
     #[must_use]
     pub fn derive_child(&self, index: u32) -> Self {
         let own = Zeroizing::new(*self.to_secret_bytes().expose());
@@ -144,7 +144,7 @@ impl SecretKey {
         child
     }
 
-    /// The key below this one that the path names; this one is the path's `m`.
+    /// The key that the path names, where this key stands for the path's `m`.
     #[must_use]
     pub fn derive_path(&self, path: &KeyPath) -> Self {
         let own = Self::from_nonzero(Secret::new(*self.scalar()));
@@ -152,7 +152,7 @@ impl SecretKey {
     }
 }
 
-/// `hkdf_mod_r` of the EIP, `KeyGen` of the draft without key information.
+/// `hkdf_mod_r` of the EIP, which is `KeyGen` of the draft with empty key information.
 fn key_gen(material: &[u8]) -> SecretKey {
     let mut salt = Sha256::digest(SALT);
     loop {

@@ -1,20 +1,21 @@
-//! What a signature is for, as the tag of its hash.
+//! The purpose of a signature, expressed as the tag of its hash.
 //!
 //! | domain                | tag, with `‹H›` the hash to the variant's group               |
 //! |-----------------------|---------------------------------------------------------------|
 //! | [`Domain::new`]       | `PREFINAL-V1-BLS-SIGNATURE_‹H›name`                           |
-//! | [`Domain::tag`]       | what the caller gives                                         |
+//! | [`Domain::tag`]       | the tag that the caller gives                                 |
 //! | [`Domain::BASIC`]     | `BLS_SIG_‹H›NUL_`                                             |
 //! | [`Domain::POP`]       | `BLS_SIG_‹H›POP_`                                             |
-//! | possession, ours      | `PREFINAL-V1-BLS-POSSESSION_‹H›`                              |
+//! | possession, Prefinal  | `PREFINAL-V1-BLS-POSSESSION_‹H›`                              |
 //! | possession, standard  | `BLS_POP_‹H›POP_`                                             |
 //!
 //! `‹H›` is `BLS12381G1_XMD:SHA-256_SSWU_RO_` or the same with `G2`. No tag is a prefix of a tag of
-//! another line, and the tags of two variants differ, so one secret key may serve both. Tags of the
-//! caller's are the exception: they are taken as they are, for whatever a standard says of them.
+//! another line, and the tags of the two variants differ, so one secret key may serve both variants.
+//! The exception are tags that the caller gives: they are used unchanged, as some standard prescribes
+//! them.
 //!
-//! A name is not a tag: `Domain::new("BLS_SIG_…")` would sign under another tag than it says. So names
-//! that look like tags are refused.
+//! A name is not a tag: `Domain::new("BLS_SIG_…")` would sign under a different tag than the text
+//! suggests. So names that look like tags are refused.
 use alloc::string::String;
 
 use super::variant::{SignaturePoint, Variant};
@@ -22,29 +23,31 @@ use crate::curve::Tag;
 
 const OWN: &str = "PREFINAL-V1-BLS-SIGNATURE_";
 const OWN_POSSESSION: &str = "PREFINAL-V1-BLS-POSSESSION_";
-/// Bytes of every variant's name of its hash.
+/// Length in bytes of `Variant::HASH`, the same for every variant.
 const HASH_BYTES: usize = 31;
 
-/// Why a text is no domain.
+/// Why a text cannot be the name or the tag of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
-    /// Empty, or longer than fits a tag.
+    /// The text is empty, or longer than a name or tag may be.
     #[error("name or tag has {got} bytes, expected 1 to {max}")]
     Length {
-        /// Bytes that it has.
+        /// Length of the text in bytes.
         got: usize,
-        /// Bytes that it may have.
+        /// Greatest allowed length in bytes.
         max: usize,
     },
-    /// A signature would be under a tag that begins with ours and ends with this.
+    /// The name looks like a ciphersuite's tag. As a name it would only be the end of the tag, after
+    /// this library's own prefix.
     #[error("name looks like the tag of a ciphersuite: pass it as a tag, or choose another name")]
     LooksLikeTag,
-    /// Of ours, or of proofs of possession: with such a tag, one signature could be taken for another.
+    /// The tag begins like this library's own tags or like those of proofs of possession. With such a
+    /// tag, a signature made for one purpose could pass as one for another.
     #[error("tag is reserved for what this library signs itself")]
     Reserved,
 }
 
-/// What a signature is for. A signature under one domain is never valid under another.
+/// The purpose of a signature. A signature under one domain is never valid under another.
 ///
 /// ```
 /// use crypto_core::bls::Domain;
@@ -67,28 +70,28 @@ enum Kind {
 }
 
 impl Domain {
-    /// Longest name: RFC 9380 bounds a tag by 255 bytes.
+    /// Length of the longest name in bytes. RFC 9380 limits a whole tag to 255 bytes.
     pub const MAX_NAME: usize = 255 - OWN.len() - HASH_BYTES;
 
-    /// The draft's basic scheme, as drand signs. For keys that sign nothing else: this domain tells
-    /// no purposes apart.
+    /// The draft's basic scheme, which drand uses. Use it only with keys that sign nothing else,
+    /// because this domain does not separate purposes.
     pub const BASIC: Self = Self(Kind::Basic);
 
-    /// The draft's scheme with proofs of possession, as Ethereum signs. As for [`Domain::BASIC`],
-    /// telling purposes apart is left to the message.
+    /// The draft's scheme with proofs of possession, which Ethereum uses. As with [`Domain::BASIC`],
+    /// the domain does not separate purposes; the message must do it.
     pub const POP: Self = Self(Kind::Pop);
 
-    /// The basic scheme's tag for 𝔾₂ whatever the group: what drand's `bls-unchained-on-g1` got wrong
-    /// and keeps.
+    /// The basic scheme's tag for 𝔾₂, used whatever the group is. drand's `bls-unchained-on-g1` uses
+    /// this tag in 𝔾₁ by mistake, and keeps it for compatibility.
     pub const BASIC_NAMING_G2: Self = Self(Kind::BasicNamingG2);
 
-    /// Longest tag of the caller's, by RFC 9380.
+    /// Length in bytes of the longest tag that a caller may give, by RFC 9380.
     pub const MAX_TAG: usize = 255;
 
-    /// A domain by its name, like `"jolteon vote"`, that the program knows.
+    /// A domain with a name that is a constant of the program, like `"jolteon vote"`.
     ///
     /// # Panics
-    /// Where [`Domain::named`] refuses the name; in a `const` that is a compile error.
+    /// If [`Domain::named`] would refuse the name. In a `const` this is a compile error.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         let fits = Self::check_name(name).is_ok();
@@ -96,7 +99,7 @@ impl Domain {
         Self(Kind::Own(name))
     }
 
-    /// A domain by its name.
+    /// A domain with a name, for names that may be invalid. See also [`Domain::new`].
     ///
     /// # Errors
     /// If the name is empty, longer than [`Domain::MAX_NAME`], or looks like a tag.
@@ -107,7 +110,7 @@ impl Domain {
         }
     }
 
-    /// Whether [`Domain::named`] would take this name, which may be short-lived.
+    /// Checks whether [`Domain::named`] would accept this name. The name need not be `'static`.
     ///
     /// # Errors
     /// As there.
@@ -124,8 +127,9 @@ impl Domain {
         Ok(())
     }
 
-    /// A domain by its whole tag, in either variant: for ciphersuites that are defined elsewhere. That
-    /// the tag names the group that is hashed to is the caller's to see.
+    /// A domain with its whole tag, the same in both variants, for ciphersuites that are defined
+    /// elsewhere. The caller must make sure that the tag names the group that is hashed to; this is
+    /// not checked.
     ///
     /// ```
     /// use crypto_core::bls::Domain;
@@ -145,7 +149,7 @@ impl Domain {
         }
     }
 
-    /// Whether [`Domain::tag`] would take this tag, which may be short-lived.
+    /// Checks whether [`Domain::tag`] would accept this tag. The tag need not be `'static`.
     ///
     /// # Errors
     /// As there.
@@ -175,7 +179,7 @@ impl Domain {
     }
 }
 
-/// Under which tag a key signs itself.
+/// The tag under which a key signs itself in a proof of possession.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Possession {
     Own,
@@ -193,18 +197,18 @@ impl Possession {
     }
 }
 
-/// No tag that is made here is empty; were one, it would be a tag of its own.
+/// No tag that is made here is empty or too long, so the fallback `EMPTY` is never used.
 fn hash_under<V: Variant>(message: &[u8], tag: &str) -> SignaturePoint<V> {
     const EMPTY: Tag<'_> = Tag::new(b"PREFINAL-V1-BLS-SIGNATURE_");
     V::hash(message, Tag::try_from(tag.as_bytes()).unwrap_or(EMPTY))
 }
 
-/// Tags of this library and of those above it.
+/// Whether the text begins like a tag of this library or of the crates above it.
 const fn begins_own(text: &[u8]) -> bool {
     begins(text, b"PREFINAL-")
 }
 
-/// `text.starts_with(with)`, before that is `const`.
+/// `text.starts_with(with)`, until the standard method is `const`.
 const fn begins(text: &[u8], with: &[u8]) -> bool {
     match text.split_at_checked(with.len()) {
         Some((head, _)) => same(head, with),

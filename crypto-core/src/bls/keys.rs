@@ -1,6 +1,6 @@
-//! Secret keys, public keys, and the proof that the owner of the one knows the other.
+//! Secret keys, public keys, and the proof that the owner of a public key knows its secret key.
 //!
-//! Elsewhere: keys from a seed (`derive`), what the keys sign (`signature`).
+//! See also: `derive` for keys from a seed, and `signature` for the signatures.
 use borsh::io::{Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 use rand_core::CryptoRng;
@@ -12,13 +12,13 @@ use crate::curve::{Affine, DecodeError, Group, Scalar};
 use crate::secret::Secret;
 use crate::verified::Verified;
 
-/// A signing key: a scalar that is not zero. It serves both variants; which one is meant follows from
-/// the type of what is asked for.
+/// A signing key: a scalar that is not zero. It serves both variants. The variant follows from the
+/// type of the public key or signature that the caller asks for.
 #[derive(Debug)]
 pub struct SecretKey(Secret<Scalar>);
 
 impl SecretKey {
-    /// A fresh key.
+    /// Draws a fresh key.
     ///
     /// # Panics
     /// If the generator is broken: see [`Scalar::random_nonzero`].
@@ -38,7 +38,7 @@ impl SecretKey {
         if *key.expose() == Scalar::ZERO { Err(DecodeError::Zero) } else { Ok(Self(key)) }
     }
 
-    /// For a scalar that is the key of somebody already.
+    /// Wraps a scalar that is already known not to be zero.
     pub(super) const fn from_nonzero(key: Secret<Scalar>) -> Self {
         Self(key)
     }
@@ -53,25 +53,27 @@ impl SecretKey {
         Secret::new(self.0.expose().to_bytes())
     }
 
-    /// `g^sk`.
+    /// The public key `g^sk` in this variant.
     #[must_use]
     pub fn public_key<V: Variant>(&self) -> PublicKey<V> {
         PublicKey((Affine::generator() * self.0.expose()).into())
     }
 
-    /// `H(m)^sk`. What binds a message to chain and epoch belongs in the message.
+    /// Signs a message: `H(m)^sk`. Nothing is added to the message, so chain and epoch must be part
+    /// of it.
     #[must_use]
     pub fn sign<V: Variant>(&self, domain: Domain, message: &[u8]) -> Signature<V> {
         self.sign_point(domain.hash::<V>(message))
     }
 
-    /// Shows that the owner of the public key knows its secret, so that it may enter a sum of keys.
+    /// Proves that the owner of the public key knows the secret key. Only a key with this proof may
+    /// enter a sum of keys.
     #[must_use]
     pub fn prove_possession<V: Variant>(&self) -> ProofOfPossession<V> {
         self.prove(Possession::Own)
     }
 
-    /// As [`SecretKey::prove_possession`], under the tag of the draft's `PopProve`.
+    /// Like [`SecretKey::prove_possession`], but under the tag of the draft's `PopProve`.
     #[must_use]
     pub fn prove_standard_possession<V: Variant>(&self) -> ProofOfPossession<V> {
         self.prove(Possession::Standard)
@@ -87,9 +89,9 @@ impl SecretKey {
     }
 }
 
-/// A public key; never the identity.
+/// A public key. It is never the identity.
 ///
-/// A key of one variant is no key of the other:
+/// A key of one variant cannot be used as a key of the other:
 /// ```compile_fail,E0308
 /// use crypto_core::bls::{min_pk, min_sig};
 /// fn mixed(key: min_pk::PublicKey) -> min_sig::PublicKey {
@@ -100,11 +102,11 @@ impl SecretKey {
 pub struct PublicKey<V: Variant>(KeyPoint<V>);
 
 impl<V: Variant> PublicKey<V> {
-    /// Reads a key.
+    /// Reads the encoding that [`PublicKey::to_bytes`] writes.
     ///
     /// # Errors
-    /// If the bytes are not the canonical encoding of a point of the keys' group other than the
-    /// identity.
+    /// If the bytes are not the canonical encoding of a point in the keys' group, or if the point is
+    /// the identity.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         Self::from_point(Affine::from_bytes(bytes)?)
     }
@@ -123,10 +125,10 @@ impl<V: Variant> PublicKey<V> {
         self.0.to_bytes()
     }
 
-    /// Makes the key one that may be summed with others.
+    /// Checks the key's proof of possession. The result may be summed with other keys.
     ///
     /// # Errors
-    /// If `proof` is not this key's.
+    /// If `proof` is not a proof for this key.
     pub fn verify_possession(
         self,
         proof: &ProofOfPossession<V>,
@@ -134,10 +136,10 @@ impl<V: Variant> PublicKey<V> {
         self.verify(Possession::Own, proof)
     }
 
-    /// As [`PublicKey::verify_possession`], under the tag of the draft's `PopVerify`.
+    /// Like [`PublicKey::verify_possession`], but under the tag of the draft's `PopVerify`.
     ///
     /// # Errors
-    /// If `proof` is not this key's.
+    /// If `proof` is not a proof for this key.
     pub fn verify_standard_possession(
         self,
         proof: &ProofOfPossession<V>,
@@ -156,12 +158,13 @@ impl<V: Variant> PublicKey<V> {
     }
 }
 
-/// A signature by a key on itself, under a tag that no [`Domain`] can reach.
+/// A signature by a key on itself, under a tag that no [`Domain`] can have. It proves that the owner
+/// knows the secret key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProofOfPossession<V: Variant>(Signature<V>);
 
 impl<V: Variant> ProofOfPossession<V> {
-    /// Reads a proof.
+    /// Reads the encoding that [`ProofOfPossession::to_bytes`] writes.
     ///
     /// # Errors
     /// As for [`Signature::from_bytes`].
@@ -169,7 +172,7 @@ impl<V: Variant> ProofOfPossession<V> {
         Signature::from_bytes(bytes).map(Self)
     }
 
-    /// The compressed encoding, as a signature's.
+    /// The compressed encoding, in the same form as a signature's.
     #[must_use]
     pub fn to_bytes(&self) -> <V::SignatureGroup as Group>::Bytes {
         self.0.to_bytes()

@@ -1,4 +1,4 @@
-//! Signatures, their sums, and the one equation that all of them meet.
+//! Signatures, sums of signatures, and the one equation that checks both.
 use alloc::vec::Vec;
 
 use borsh::io::{Read, Result as IoResult, Write};
@@ -14,13 +14,14 @@ use crate::verified::Verified;
 /// Why a signature is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The empty set signs nothing.
+    /// There are no signers, keys or claims.
     #[error("no signers")]
     NoSigners,
-    /// The keys sum to the identity, under which the identity signs everything.
+    /// The keys sum to the identity. Under that key, the identity would be a valid signature on
+    /// everything.
     #[error("the signers' keys cancel each other")]
     KeysCancel,
-    /// The signatures sum to the identity, which is no signature.
+    /// The signatures sum to the identity, which is not accepted as a signature.
     #[error("the signatures cancel each other")]
     SignaturesCancel,
     /// The pairing equation does not hold.
@@ -28,16 +29,16 @@ pub enum SignatureError {
     Mismatch,
 }
 
-/// A signature, or the sum of several; never the identity.
+/// A signature, or the sum of several signatures. It is never the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature<V: Variant>(pub(super) SignaturePoint<V>);
 
 impl<V: Variant> Signature<V> {
-    /// Reads a signature.
+    /// Reads the encoding that [`Signature::to_bytes`] writes.
     ///
     /// # Errors
-    /// If the bytes are not the canonical encoding of a point of the signatures' group other than the
-    /// identity.
+    /// If the bytes are not the canonical encoding of a point in the signatures' group, or if the
+    /// point is the identity.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         Self::from_point(Affine::from_bytes(bytes)?)
     }
@@ -46,7 +47,7 @@ impl<V: Variant> Signature<V> {
         if point.is_identity() { Err(DecodeError::Identity) } else { Ok(Self(point)) }
     }
 
-    /// A sum that is known not to be the identity.
+    /// Wraps a sum that the caller knows not to be the identity.
     pub(crate) const fn from_sum(point: SignaturePoint<V>) -> Self {
         Self(point)
     }
@@ -75,7 +76,8 @@ impl<V: Variant> Signature<V> {
     }
 }
 
-/// The sum of keys whose owners all signed one message. Takes no key without proof of possession:
+/// The sum of keys whose owners all signed one message. A key without a verified proof of possession
+/// is not accepted:
 ///
 /// ```compile_fail,E0271
 /// use crypto_core::bls::min_sig::{AggregateKey, PublicKey};
@@ -87,10 +89,10 @@ impl<V: Variant> Signature<V> {
 pub struct AggregateKey<V: Variant>(KeyPoint<V>);
 
 impl<V: Variant> AggregateKey<V> {
-    /// Adds keys up; a key counts as often as it is given.
+    /// Adds keys up. A key that is given twice counts twice.
     ///
     /// # Errors
-    /// If there are none, or if they cancel.
+    /// If there are no keys, or if they sum to the identity.
     pub fn sum<'a>(
         keys: impl IntoIterator<Item = &'a Verified<PublicKey<V>>>,
     ) -> Result<Self, SignatureError> {
@@ -101,25 +103,25 @@ impl<V: Variant> AggregateKey<V> {
         Self::from_point(keys.sum::<Projective<V::KeyGroup>>().to_affine())
     }
 
-    /// For a sum of verified keys.
+    /// Wraps a sum of verified keys.
     pub(crate) fn from_point(sum: KeyPoint<V>) -> Result<Self, SignatureError> {
         if sum.is_identity() { Err(SignatureError::KeysCancel) } else { Ok(Self(sum)) }
     }
 }
 
-/// One message and those who signed it, within an aggregate signature.
+/// One message and the sum of its signers' keys, as part of an aggregate signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim<'a, V: Variant> {
     /// Sum of the signers' keys.
     pub signers: AggregateKey<V>,
-    /// What they signed.
+    /// The message that all of them signed.
     pub message: &'a [u8],
 }
 
-/// Adds signatures up. The sum need not be valid; it is if it verifies.
+/// Adds signatures up. The signatures are not checked; verify the sum.
 ///
 /// # Errors
-/// If there are none, or if they cancel.
+/// If there are no signatures, or if they sum to the identity.
 pub fn aggregate<'a, V: Variant>(
     signatures: impl IntoIterator<Item = &'a Signature<V>>,
 ) -> Result<Signature<V>, SignatureError> {
@@ -131,11 +133,11 @@ pub fn aggregate<'a, V: Variant>(
     Signature::from_point(sum).map_err(|_| SignatureError::SignaturesCancel)
 }
 
-/// Checks a sum of signatures of all `keys` on one message: the draft's `FastAggregateVerify`. Costs
-/// two pairings and an addition for each key.
+/// Checks the sum of the signatures of all `keys` on one message: the draft's `FastAggregateVerify`.
+/// Costs two pairings, and one addition for each key.
 ///
 /// # Errors
-/// If there are no keys, if they cancel, or if the signature is not theirs.
+/// If there are no keys, if they sum to the identity, or if the signature does not match them.
 pub fn verify_multi<'a, V: Variant>(
     keys: impl IntoIterator<Item = &'a Verified<PublicKey<V>>>,
     domain: Domain,
@@ -147,10 +149,10 @@ pub fn verify_multi<'a, V: Variant>(
 }
 
 /// Checks a sum of signatures on several messages: the draft's `AggregateVerify`. Messages may
-/// repeat. Costs a pairing for each claim and one more.
+/// repeat. Costs one pairing for each claim, plus one.
 ///
 /// # Errors
-/// If there are no claims, or if the signature is not theirs.
+/// If there are no claims, or if the signature does not match them.
 pub fn verify_aggregate<V: Variant>(
     claims: &[Claim<'_, V>],
     domain: Domain,

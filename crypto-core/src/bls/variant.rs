@@ -1,7 +1,7 @@
-//! Which group the signatures are in; the keys are in the other.
+//! The two variants: signatures in one group, keys in the other.
 //!
-//! The pairing takes 𝔾₁ on the left and 𝔾₂ on the right, and [`Variant::pair`] is the one place
-//! where that matters: above it every equation is written with signatures left and keys right.
+//! The pairing takes 𝔾₁ on the left and 𝔾₂ on the right. [`Variant::pair`] is the only place where
+//! that order matters. All other code writes every equation with signatures left and keys right.
 use core::fmt::Debug;
 
 use crate::curve::hazmat::{hash_to_g1, hash_to_g2};
@@ -13,19 +13,20 @@ mod sealed {
     impl Sealed for super::MinPk {}
 }
 
-/// A choice of groups. Sealed: there are two.
+/// The choice of the groups for signatures and keys. The trait is sealed: [`MinSig`] and [`MinPk`]
+/// are the only variants.
 pub trait Variant: sealed::Sealed + Copy + Eq + Debug + 'static {
-    /// Where signatures and hashes are.
+    /// The group of signatures and of hashed messages.
     type SignatureGroup: Group;
-    /// Where keys are.
+    /// The group of public keys.
     type KeyGroup: Group;
 
-    /// The hash to the curve as every tag names it.
+    /// The name of the hash to the curve, as it stands in every tag.
     #[doc(hidden)]
     const HASH: &'static str;
     #[doc(hidden)]
     fn hash(message: &[u8], tag: Tag<'_>) -> SignaturePoint<Self>;
-    /// The two in the order that the pairing wants.
+    /// The two points in the order that the pairing takes, 𝔾₁ first.
     #[doc(hidden)]
     fn pair(signature: SignaturePoint<Self>, key: KeyPoint<Self>) -> (G1Affine, G2Affine);
 }

@@ -1,4 +1,4 @@
-//! Who may sign, and how much each signature counts.
+//! The parties that may sign certificates, and their stakes.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -11,56 +11,57 @@ use crate::verified::Verified;
 
 const ELECTORATE_TAG: &[u8] = b"PREFINAL-V1-ELECTORATE";
 
-/// A party as certificates see it.
+/// A party that may sign certificates: its key and its stake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elector<V: Variant> {
-    /// Its key, with its proof of possession checked: keys are summed.
+    /// Its key. The proof of possession must have been checked, because keys are summed.
     pub key: Verified<PublicKey<V>>,
-    /// Its stake in whatever unit consensus counts. Zero is allowed, and counts for nothing.
+    /// Its stake, in the unit that consensus counts. Zero is allowed; the party's signature then adds
+    /// no stake.
     pub stake: u128,
 }
 
-/// Why parties are no electorate.
+/// Why parties cannot form an electorate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElectorateError {
-    /// Nobody, or too many.
+    /// There are no parties, or too many.
     #[error("{got} parties, expected 1 to {max}")]
     Size {
-        /// Parties there are.
+        /// The number of parties.
         got: usize,
-        /// The most that is supported.
+        /// The greatest supported number.
         max: u32,
     },
-    /// The stakes do not fit into 128 bits.
+    /// The sum of the stakes does not fit into 128 bits.
     #[error("stake overflows 128 bits at {at}")]
     Overflow {
-        /// The party whose stake does not fit any more.
+        /// The party at which the sum overflows.
         at: Party,
     },
-    /// With one signature a key would count for both.
+    /// Two parties have the same key. One signature would count for both.
     #[error("{at} has the key of {earlier}")]
     RepeatedKey {
-        /// The later of the two.
+        /// The later of the two parties.
         at: Party,
-        /// The earlier.
+        /// The earlier of the two parties.
         earlier: Party,
     },
-    /// Nobody has stake.
+    /// All stakes are zero.
     #[error("no party has stake")]
     NoStake,
-    /// Nobody, or not even all together, would be a quorum.
+    /// The quorum is zero, or greater than the total stake.
     #[error("quorum is {quorum} of {total} stake, expected 1 to {total}")]
     Quorum {
-        /// The quorum.
+        /// The quorum that was asked for.
         quorum: u128,
-        /// All stake.
+        /// The total stake of all parties.
         total: u128,
     },
 }
 
-/// The parties whose signatures make certificates, and how much stake it takes.
+/// The parties whose signatures make certificates, and the stake that is a quorum.
 ///
-/// Takes no key without proof of possession:
+/// A key without a verified proof of possession is not accepted:
 /// ```compile_fail,E0308
 /// use crypto_core::bls::{MinSig, min_sig::PublicKey};
 /// use crypto_core::certificate::Elector;
@@ -79,8 +80,7 @@ pub struct Electorate<V: Variant> {
 }
 
 impl<V: Variant> Electorate<V> {
-    /// An electorate in which it takes more than two thirds of the stake: what a Byzantine quorum
-    /// is.
+    /// An electorate whose quorum is more than two thirds of the stake, the usual Byzantine quorum.
     ///
     /// # Errors
     /// [`ElectorateError`] says which party is at fault.
@@ -88,11 +88,11 @@ impl<V: Variant> Electorate<V> {
         Self::new(electors, |total| total - total.div_ceil(3) + 1)
     }
 
-    /// An electorate in which it takes `quorum` stake.
+    /// An electorate whose quorum is `quorum` stake.
     ///
     /// # Errors
-    /// If that is nothing or more than there is; otherwise [`ElectorateError`] says which party is at
-    /// fault.
+    /// If `quorum` is zero or more than the total stake, or if the parties cannot form an electorate.
+    /// [`ElectorateError`] says which party is at fault.
     pub fn with_quorum(electors: Vec<Elector<V>>, quorum: u128) -> Result<Self, ElectorateError> {
         Self::new(electors, |_| quorum)
     }
@@ -130,48 +130,48 @@ impl<V: Variant> Electorate<V> {
         self.id
     }
 
-    /// How many parties there are.
+    /// The number of parties.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.electors.len()
     }
 
-    /// Never true.
+    /// Always `false`, because an electorate has at least one party.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.electors.is_empty()
     }
 
-    /// All stake.
+    /// The total stake of all parties.
     #[must_use]
     pub const fn total(&self) -> u128 {
         self.total
     }
 
-    /// The least stake that is a quorum.
+    /// The smallest stake that is a quorum.
     #[must_use]
     pub const fn quorum(&self) -> u128 {
         self.quorum
     }
 
-    /// The party, if it is one of them.
+    /// The key and stake of a party. `None` if it is not in the electorate.
     #[must_use]
     pub fn elector(&self, party: Party) -> Option<&Elector<V>> {
         self.electors.get(party.index())
     }
 
-    /// The stake of the signers; strangers have none.
+    /// The total stake of the signers. Parties outside the electorate have none.
     #[must_use]
     pub fn stake_of(&self, signers: &Signers) -> u128 {
         // At most the total, which fits.
         signers.iter().filter_map(|party| self.elector(party)).map(|elector| elector.stake).sum()
     }
 
-    /// The sum of the signers' keys; strangers have none. Costs an addition for each signer or for each
-    /// absent party, whichever are fewer.
+    /// The sum of the signers' keys. Parties outside the electorate are ignored. Costs one addition
+    /// for each signer or for each absent party, whichever are fewer.
     ///
     /// # Errors
-    /// If there are no signers, or if their keys cancel.
+    /// If there are no signers, or if their keys sum to the identity.
     pub fn sum(&self, signers: &Signers) -> Result<AggregateKey<V>, SignatureError> {
         if signers.is_empty() {
             return Err(SignatureError::NoSigners);
@@ -190,7 +190,7 @@ fn id<V: Variant>(electors: &[Elector<V>], quorum: u128) -> [u8; 32] {
     let mut transcript = Transcript::new(ELECTORATE_TAG);
     transcript.append(b"quorum", &quorum.to_be_bytes());
     for elector in electors {
-        // Keys of the two variants have two lengths.
+        // Keys of the two variants have different lengths, so the variant need not be appended.
         transcript.append(b"key", elector.key.to_bytes().as_ref());
         transcript.append(b"stake", &elector.stake.to_be_bytes());
     }

@@ -1,4 +1,4 @@
-//! Sets of parties as bitmaps.
+//! Sets of parties, stored as bitmaps.
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -10,34 +10,35 @@ use crate::access::{Access, Party};
 
 const TOO_LONG: &str = "bitmap is longer than any electorate";
 
-/// Not one of the parties.
+/// A party is not in the electorate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{party} is not one of the {parties} parties")]
 pub struct Stranger {
-    /// Who it is.
+    /// The party that is not in the electorate.
     pub party: Party,
-    /// Parties there are.
+    /// The number of parties in the electorate.
     pub parties: usize,
 }
 
-/// A set of parties as a bitmap, party 0 at the lowest bit of the first byte. What was decoded may
-/// fit no electorate; whoever uses it checks that first.
+/// A set of parties as a bitmap, party 0 at the lowest bit of the first byte. A decoded bitmap may
+/// not fit an electorate; functions that use it check this first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize)]
 pub struct Signers(Vec<u8>);
 
 impl Signers {
-    /// The longest bitmap.
+    /// Length of the longest bitmap in bytes.
     pub(crate) const MAX_BYTES: u32 = Access::MAX.div_ceil(8);
 
-    /// As decoded; not longer than [`Signers::MAX_BYTES`].
+    /// Wraps a decoded bitmap. It must not be longer than [`Signers::MAX_BYTES`].
     pub(crate) const fn from_bitmap(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// These parties of an electorate of `parties`: `⌈parties / 8⌉` bytes.
+    /// The set of these signers in an electorate with `parties` parties. The bitmap has
+    /// `⌈parties / 8⌉` bytes.
     ///
     /// # Errors
-    /// If one of them is a stranger.
+    /// If a signer is not in the electorate.
     pub fn new(parties: usize, signers: impl IntoIterator<Item = Party>) -> Result<Self, Stranger> {
         let mut set = Self::none(parties);
         for party in signers {
@@ -53,32 +54,32 @@ impl Signers {
         Self(vec![0; parties.div_ceil(8)])
     }
 
-    /// The parties, ascending.
+    /// The parties of the set in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Party> + '_ {
         let bits = self.0.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
         (0_u32..).map(Party::new).zip(bits).filter_map(|(party, set)| set.then_some(party))
     }
 
-    /// How many they are.
+    /// The number of parties in the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether they are none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|byte| *byte == 0)
     }
 
-    /// Whether the party is among them.
+    /// Whether the party is in the set.
     #[must_use]
     pub fn contains(&self, party: Party) -> bool {
         let byte = self.0.get(party.index() / 8);
         byte.is_some_and(|byte| byte >> (party.index() % 8) & 1 == 1)
     }
 
-    /// The bitmap.
+    /// The bytes of the bitmap.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -93,7 +94,8 @@ impl Signers {
         if fits { Ok(()) } else { Err(CertificateError::Bitmap { got: self.0.len(), parties }) }
     }
 
-    /// Adds the others, of as many parties. Returns the first that was in already.
+    /// Adds the parties of another set for the same number of parties. Returns the first party that
+    /// was in this set already.
     pub(super) fn join(&mut self, others: &Self) -> Option<Party> {
         let twice = others.iter().find(|party| self.contains(*party));
         self.0.iter_mut().zip(&others.0).for_each(|(byte, other)| *byte |= other);
@@ -107,7 +109,8 @@ impl BorshDeserialize for Signers {
         if count > Self::MAX_BYTES {
             return Err(Error::new(ErrorKind::InvalidData, TOO_LONG));
         }
-        // Grows with what is read: a list of bytes would be allocated by its announced length.
+        // The vector grows with the bytes that are read. A `Vec<u8>` of Borsh would be allocated with
+        // the announced length.
         (0..count).map(|_| u8::deserialize_reader(reader)).collect::<Result<_, _>>().map(Self)
     }
 }

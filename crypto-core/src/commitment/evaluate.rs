@@ -1,5 +1,5 @@
-//! Values of a polynomial in the exponent, with small numbers in place of scalars where shares sit at
-//! numbers.
+//! Values of a polynomial in the exponent. For consecutive points, small numbers take the place of
+//! scalars.
 //!
 //! All of `g^f(1), …, g^f(n)` come from finite differences as in `polynomial::differences`:
 //!
@@ -15,11 +15,11 @@
 //! g^p(x) = ∏ᵦ (g^pᵦ(x))^(x^(Bβ))
 //! ```
 //!
-//! Both steps work on all orders `k` at once, so they are batches of affine additions; `k·P` is
-//! a sum of `2ⁱ·P` over the signed digits of `k` (non-adjacent form), in step for all `k`, or for each of
-//! several parts with the feature `parallel`.
+//! Both steps work on all orders `k` at once, so they are batches of affine additions; `k·P` is a sum
+//! of `2ⁱ·P` over the signed digits of `k` (non-adjacent form). The sums for all `k` advance
+//! together; with the feature `parallel`, each of several parts advances separately.
 //!
-//! At roots of unity it is the Fourier transform, with a multiplication by a full scalar in each
+//! For roots of unity the Fourier transform is used, with a multiplication by a full scalar in each
 //! butterfly. Commitments and points are public: nothing here is constant time.
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,10 +29,10 @@ use crate::curve::hazmat::{Factor, vartime_add_cells, vartime_add_pairs, vartime
 use crate::curve::{Affine, Group, Projective, Scalar};
 use crate::polynomial::Domain;
 
-/// Fewer points than this are not worth a thread of their own.
+/// With fewer points than this, a separate thread costs more than it saves.
 const LEAST: usize = 64;
-/// Coefficients of a block: with more, differences take too long to find; with fewer, there are too
-/// many values to put together.
+/// Number of coefficients of a block. With more, finding the differences takes too long; with fewer,
+/// too many values must be put together.
 const BLOCK: usize = 128;
 
 /// Horner's rule at one small number.
@@ -65,7 +65,8 @@ pub(super) fn at_numbers<G: Group>(coefficients: &[Affine<G>], count: usize) -> 
     values
 }
 
-/// What the parts but the first add at `x = at + 1`: their values, by `x^B`, `x^2B` and so on.
+/// The terms that all parts but the first add at `x = at + 1`: their values, times `x^B`, `x^2B` and
+/// so on.
 fn scaled<G: Group>(parts: &[Vec<Affine<G>>], at: usize) -> Vec<(Affine<G>, Factor<G>)> {
     let x = u64::try_from(at + 1).unwrap_or(u64::MAX);
     let step = Scalar::from_u64(x).vartime_pow(u64::try_from(BLOCK).unwrap_or(u64::MAX));
@@ -90,7 +91,8 @@ fn by_differences<G: Group>(coefficients: &[Affine<G>], count: usize) -> Vec<Aff
     values
 }
 
-/// From the differences of `p` to those of `X·p + coefficient`, but for orders from `orders` on.
+/// Replaces the differences of `p` by those of `X·p + coefficient`. Only orders below `orders` are
+/// kept.
 fn horner<G: Group>(differences: &mut Vec<Affine<G>>, coefficient: &Affine<G>, orders: usize) {
     let below = differences.clone();
     differences.push(Affine::identity());
@@ -107,7 +109,8 @@ fn horner<G: Group>(differences: &mut Vec<Affine<G>>, coefficient: &Affine<G>, o
     above.copy_from_slice(&parts.concat());
 }
 
-/// The first point `before + 1` times, the second once more, and so on.
+/// The multiples of the points: the first times `before + 1`, the second times `before + 2`, and so
+/// on.
 fn multiples<G: Group>(points: &[Affine<G>], before: usize) -> Vec<Affine<G>> {
     let mut powers = points.to_vec();
     let mut terms = Vec::with_capacity(3 * points.len());
@@ -119,7 +122,7 @@ fn multiples<G: Group>(points: &[Affine<G>], before: usize) -> Vec<Affine<G>> {
                 Digit::Minus => terms.push((at, -*power)),
             }
         }
-        // Those with digits above: `3k` has a bit there.
+        // Only numbers `k` that have digits above this position continue: `3k` has a bit there.
         let first = (4_usize << position).div_ceil(3).saturating_sub(before + 1);
         let Some(rest) = powers.get_mut(first..).filter(|rest| !rest.is_empty()) else { break };
         let same = rest.to_vec();

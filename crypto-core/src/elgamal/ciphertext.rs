@@ -1,10 +1,11 @@
-//! Encrypting, and the check that everybody makes before a share is given.
+//! Encryption, and the check of a ciphertext that every party makes before it gives a decryption
+//! share.
 //!
-//! Two bodies under one `r` are under one key and one nonce of the cipher, and two proofs of one `r` with
-//! one `s` give `r` away. So both depend on the plaintext, the label and the committee's key as well as on
-//! the generator ([`Hedge`]): one that repeats itself encrypts the same plaintext to the same bytes, and
-//! anything else with another `r` and another `s`. One that has failed altogether is refused, for a
-//! plaintext may be easy to guess.
+//! Two bodies with the same `r` have the same key and nonce of the cipher, and two proofs for one `r`
+//! with the same `s` reveal `r`. So `r` and `s` depend on the plaintext, the label and the
+//! committee's key as well as on the generator ([`Hedge`]). With a generator that repeats itself, the
+//! same plaintext gives the same bytes again, and any other plaintext gets another `r` and another
+//! `s`. A generator that has failed completely is refused, because a plaintext may be easy to guess.
 use alloc::vec::Vec;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
@@ -28,44 +29,44 @@ use crate::secret::Secret;
 const PROOF_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-PROOF";
 const KEY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-KEY";
 const DRAWS_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-DRAWS";
-/// Bytes that the body has more than the plaintext.
+/// Number of bytes by which the body is longer than the plaintext.
 const AEAD_TAG: usize = 16;
 
-/// Why nothing is encrypted.
+/// Why a plaintext was not encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncryptError {
-    /// It is too long.
+    /// The plaintext is too long.
     #[error(transparent)]
     Plaintext(#[from] PlaintextError),
-    /// The generator is broken, so the ciphertext would be as secret as the plaintext is hard to guess.
+    /// The generator is broken. The plaintext would be safe only if it is hard to guess.
     #[error(transparent)]
     Randomness(#[from] ImplausibleRandomness),
 }
 
-/// A plaintext that is too long.
+/// The plaintext is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plaintext has {got} bytes, at most {max} are allowed")]
 pub struct PlaintextError {
-    /// Bytes given.
+    /// Length of the given plaintext in bytes.
     pub got: usize,
-    /// Bytes allowed.
+    /// Greatest allowed length in bytes.
     pub max: usize,
 }
 
-/// Nobody gives a share for this ciphertext under this label: it was made for another key or label,
-/// altered, or made by somebody who does not know what is in it.
+/// The ciphertext is not valid under this label, so no honest party gives a decryption share for it.
+/// It was made for another key or label, or altered, or its maker does not know what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ciphertext is not valid for this key and label")]
 pub struct InvalidCiphertext;
 
-/// Every share is right, but the body does not open: whoever encrypted broke it, and everybody sees
-/// the same failure.
+/// Every decryption share is right, but the body does not open. The sender made it so, and everybody
+/// sees the same failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ciphertext does not open: its maker broke it")]
 pub struct Unopenable;
 
-/// `(U, Ū, c, z, body)`; `U` and `Ū` are never the identity. Of use only once
-/// [validated](Ciphertext::validate).
+/// A ciphertext `(U, Ū, c, z, body)`. `U` and `Ū` are never the identity. It can be decrypted only
+/// after it was [validated](Ciphertext::validate).
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct Ciphertext {
     u: G1Affine,
@@ -76,15 +77,16 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// The most bytes of a plaintext.
+    /// Greatest length of a plaintext in bytes.
     pub const MAX_PLAINTEXT: usize = 1 << 20;
-    /// Bytes that an encoding has more than its plaintext.
+    /// Number of bytes by which the encoding is longer than the plaintext.
     pub const OVERHEAD: usize = 2 * 48 + 2 * Scalar::BYTES + 4 + AEAD_TAG;
 
-    /// The most bytes of a body.
+    /// Greatest length of a body in bytes.
     pub(crate) const MAX_BODY: u32 = (1 << 20) + 16;
 
-    /// As decoded, unless the body is too short or too long; the points are not the identity.
+    /// A ciphertext from decoded parts. `None` if the body is too short or too long. The points must
+    /// not be the identity.
     pub(crate) fn from_parts(
         [u, u_bar]: [G1Affine; 2],
         [challenge, response]: [Scalar; 2],
@@ -96,8 +98,8 @@ impl Ciphertext {
         Some(Self { u, u_bar, challenge, response, body: body.to_vec() })
     }
 
-    /// Checks the proof that who encrypted knew `r`, for this key and label: two sums of two products
-    /// in `𝔾₁`.
+    /// Checks the proof that the sender knew `r`, for this key and label. Costs two sums of two
+    /// products in `𝔾₁`.
     ///
     /// # Errors
     /// If the ciphertext is for another key or label, or was altered.
@@ -117,7 +119,7 @@ impl Ciphertext {
         Ok(ValidCiphertext { ciphertext: self, key: *key, label: label.clone() })
     }
 
-    /// The challenge, over everything but itself and the response.
+    /// The challenge of the proof, over everything but the challenge itself and the response.
     fn prove(&self, key: &EncryptionKey, label: &Label, commitments: [G1Projective; 2]) -> Scalar {
         let mut transcript = Transcript::new(PROOF_TAG);
         transcript.append_point(b"key", &key.y());
@@ -134,12 +136,13 @@ impl Ciphertext {
 }
 
 impl EncryptionKey {
-    /// Encrypts for the committee, under a label that stays readable. Takes 32 bytes of `rng`; costs five
-    /// multiplications in `𝔾₁`, constant time but for the plaintext's length.
+    /// Encrypts a plaintext for the committee, under a label that is not encrypted. Draws 32 bytes
+    /// from `rng` and costs five multiplications in `𝔾₁`. Constant time, except for the plaintext's
+    /// length.
     ///
     /// # Errors
-    /// If the plaintext has more than [`Ciphertext::MAX_PLAINTEXT`] bytes, or `rng` gives what no working
-    /// generator does.
+    /// If the plaintext has more than [`Ciphertext::MAX_PLAINTEXT`] bytes, or `rng` gives bytes that
+    /// no working generator gives.
     pub fn encrypt(
         &self,
         label: &Label,
@@ -156,7 +159,7 @@ impl EncryptionKey {
         let (g, g_bar) = (G1Affine::generator(), g_bar());
         let mask = Secret::new((self.y() * r).to_affine());
         let (u, u_bar) = ((g * r).to_affine(), (g_bar * r).to_affine());
-        // The cipher itself would refuse 256 GB only.
+        // The cipher itself refuses only plaintexts of 256 GB.
         let body = cipher(&u, &mask)
             .encrypt(&Default::default(), payload(label, plaintext))
             .map_err(|_| PlaintextError { got, max })?;
@@ -166,7 +169,7 @@ impl EncryptionKey {
         Ok(Ciphertext { challenge, response: *s + challenge * r, ..unproven })
     }
 
-    /// What `r` and `s` are drawn from.
+    /// The generator from which `r` and `s` are drawn.
     fn draws(
         &self,
         label: &Label,
@@ -181,7 +184,8 @@ impl EncryptionKey {
     }
 }
 
-/// A ciphertext whose proof holds, with the key and label that it holds for. Nothing else is decrypted:
+/// A ciphertext whose proof holds, with the key and the label that it holds for. Only such a
+/// ciphertext can be decrypted:
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::elgamal::{Ciphertext, DecryptionKey, DecryptionShare};
@@ -197,25 +201,25 @@ pub struct ValidCiphertext {
 }
 
 impl ValidCiphertext {
-    /// The ciphertext.
+    /// The ciphertext without key and label.
     #[must_use]
     pub const fn ciphertext(&self) -> &Ciphertext {
         &self.ciphertext
     }
 
-    /// The key that it is for.
+    /// The key that the ciphertext is for.
     #[must_use]
     pub const fn key(&self) -> &EncryptionKey {
         &self.key
     }
 
-    /// The label that it is for.
+    /// The label that the ciphertext is for.
     #[must_use]
     pub const fn label(&self) -> &Label {
         &self.label
     }
 
-    /// `U`, the base of all shares.
+    /// `U`, the base of all decryption shares.
     pub(super) const fn u(&self) -> G1Affine {
         self.ciphertext.u
     }
@@ -228,7 +232,7 @@ impl ValidCiphertext {
     }
 }
 
-/// One key encrypts one body, so the nonce is always zero.
+/// The cipher for one body. Each key encrypts only one body, so the nonce is always zero.
 fn cipher(u: &G1Affine, mask: &Secret<G1Affine>) -> ChaCha20Poly1305 {
     let mut encoding = mask.expose().to_bytes();
     let hash = Sha256::new().chain_update(KEY_TAG).chain_update(u.to_bytes());
@@ -259,7 +263,8 @@ pub(super) fn not_identity<R: Read>(reader: &mut R) -> IoResult<G1Affine> {
     if point.is_identity() { Err(DecodeError::Identity.into()) } else { Ok(point) }
 }
 
-/// The length is judged before anything is allocated, and memory grows only with what is read.
+/// Reads the body. The length is checked before anything is allocated, and memory grows only with the
+/// bytes that are read.
 fn body<R: Read>(reader: &mut R) -> IoResult<Vec<u8>> {
     let mut missing = usize::try_from(u32::deserialize_reader(reader)?)
         .ok()

@@ -1,4 +1,4 @@
-//! Who decrypts: parties, what everybody knows of their shares, and each one's own.
+//! A decryption committee: its parties, its public share keys, and each party's secret shares.
 use alloc::vec::Vec;
 
 use super::ciphertext::ValidCiphertext;
@@ -17,32 +17,33 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-COMMITTEE";
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommitteeError {
-    /// The polynomial takes more shares than there are.
+    /// The polynomial needs more shares than the parties hold.
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
-    /// `Y` is not the key that the shares are of.
+    /// `Y` does not have the same secret as the commitment.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The threshold counts other shares than the parties hold.
+    /// The threshold's total number of shares is not the number that the parties hold.
     #[error("threshold is of {got} shares, the parties hold {need}")]
     Shares {
-        /// What the threshold says.
+        /// Total number of shares in the threshold.
         got: u32,
-        /// How many indices the parties hold.
+        /// Number of indices that the parties hold.
         need: u32,
     },
-    /// One key for each index.
+    /// There must be exactly one share key for each index.
     #[error("{got} share keys for {need} share indices")]
     ShareKeys {
         /// How many were given.
         got: usize,
-        /// How many indices the parties hold.
+        /// Number of indices that the parties hold.
         need: u32,
     },
-    /// Different sets of parties would decrypt differently.
+    /// The keys are not on one polynomial of degree below `t`. Different sets of parties would get
+    /// different results.
     #[error("key and share keys are not on one polynomial that {t} shares determine")]
     Degree {
-        /// Shares that are to suffice.
+        /// The threshold `t`: the number of shares that must suffice to decrypt.
         t: u32,
     },
 }
@@ -53,16 +54,16 @@ pub enum KeySharesError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
     NotMember {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// A party without shares decrypts nothing.
+    /// The party holds no shares, so it cannot decrypt.
     #[error("{party} holds no shares")]
     NoShares {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// One scalar for each index.
+    /// There must be exactly one scalar for each index of the party.
     #[error("{got} shares, the party holds {need}")]
     Count {
         /// How many were given.
@@ -70,10 +71,10 @@ pub enum KeySharesError {
         /// How many indices the party holds.
         need: usize,
     },
-    /// `g₂^f(j) ≠ Ŷⱼ`
+    /// A share does not match its share key: `g₂^f(j) ≠ Ŷⱼ`.
     #[error("{index} does not match its public key")]
     Mismatch {
-        /// Which.
+        /// The index of that share.
         index: ShareIndex,
     },
 }
@@ -81,10 +82,10 @@ pub enum KeySharesError {
 /// Why stored bytes are not a party's key in a committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoredKeyError {
-    /// They are not as many scalars as the party holds shares.
+    /// The bytes are not one canonical scalar for each share of the party.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// They are not its shares.
+    /// The scalars are not the party's shares.
     #[error(transparent)]
     Shares(#[from] KeySharesError),
 }
@@ -94,9 +95,9 @@ pub enum StoredKeyError {
 #[error("ciphertext is for another key")]
 pub struct OtherKey;
 
-/// The parties that decrypt, with `Ŷⱼ = g₂^f(j)` for every share. As among those that sign
-/// ([`SigningCommittee`](crate::threshold::SigningCommittee)), a share may be zero, by its holder's
-/// doing.
+/// The parties that decrypt, with the public key `Ŷⱼ = g₂^f(j)` of every share. As in a
+/// [`SigningCommittee`](crate::threshold::SigningCommittee), a share may be zero, if its holder made
+/// it so.
 #[derive(Clone, Debug)]
 pub struct DecryptionCommittee {
     id: [u8; 32],
@@ -108,11 +109,11 @@ pub struct DecryptionCommittee {
 }
 
 impl DecryptionCommittee {
-    /// The committee that shares the polynomial of `commitment`; any [`t`](Commitment::t) of its
-    /// shares decrypt. `y` is `g₁^f(0)`.
+    /// Sets up the committee that shares the polynomial of `commitment`. Any [`t`](Commitment::t) of
+    /// its shares decrypt. `y` must be `g₁^f(0)`.
     ///
     /// # Errors
-    /// If there are fewer shares than that, or `y` is not of the polynomial's secret.
+    /// If there are fewer than `t` shares, or if `y` is not `g₁^f(0)` or is the identity.
     pub fn new(
         y: G1Affine,
         commitment: &Commitment<G2>,
@@ -127,8 +128,9 @@ impl DecryptionCommittee {
         Ok(Self { id, key, access, points, threshold, share_keys })
     }
 
-    /// A committee from its key and the share keys in the order of their indices, as dealings of group
-    /// elements give them. Tests that any `t` shares determine them: one sum of products over all.
+    /// Sets up a committee from its key and its share keys, in the order of their indices, as
+    /// dealings of group elements give them. Tests that any `t` share keys determine the others,
+    /// which costs one multi-scalar multiplication over all of them.
     ///
     /// # Errors
     /// If keys, threshold and parties do not fit each other, or the keys are not on one polynomial.
@@ -154,7 +156,7 @@ impl DecryptionCommittee {
         Ok(Self { id, key, access, points, threshold, share_keys })
     }
 
-    /// What everybody encrypts to.
+    /// The committee's public key, to which senders encrypt.
     #[must_use]
     pub const fn key(&self) -> &EncryptionKey {
         &self.key
@@ -166,36 +168,36 @@ impl DecryptionCommittee {
         &self.id
     }
 
-    /// Who holds which indices.
+    /// Which party holds which share indices.
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.access
     }
 
-    /// Where the shares sit.
+    /// The evaluation points of the shares.
     #[must_use]
     pub const fn points(&self) -> &Points {
         &self.points
     }
 
-    /// How many shares decrypt.
+    /// How many shares suffice to decrypt, and how many there are.
     #[must_use]
     pub const fn threshold(&self) -> Threshold {
         self.threshold
     }
 
-    /// The `Ŷⱼ`, in the order of the indices.
+    /// The share keys `Ŷⱼ`, in the order of the indices.
     #[must_use]
     pub fn share_keys(&self) -> &[G2Affine] {
         &self.share_keys
     }
 
-    /// The `Ŷⱼ` of one party; none for strangers.
+    /// The share keys of one party. Empty for a party outside the committee.
     pub(super) fn keys_of(&self, party: Party) -> &[G2Affine] {
         self.share_keys.get(self.access.range(party)).unwrap_or_default()
     }
 
-    /// The same, of a party that holds shares.
+    /// The share keys of a party that must hold shares.
     fn keys_of_holder(&self, party: Party) -> Result<&[G2Affine], KeySharesError> {
         if !self.access.contains(party) {
             return Err(KeySharesError::NotMember { party });
@@ -205,10 +207,10 @@ impl DecryptionCommittee {
     }
 }
 
-/// `f(j)` for the indices of one party, checked against the committee's public keys.
+/// One party's secret shares `f(j)`, checked against the committee's public keys.
 ///
-/// Decrypts and does nothing else: a share `U^f(j)` of a point that somebody else chose would be a
-/// signature share if the same `f` shared a signing key.
+/// Use it only for decryption. A decryption share `U^f(j)` is computed for a point that somebody else
+/// chose; if the same `f` shared a signing key, it would be a partial signature.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::elgamal::DecryptionKey;
@@ -225,7 +227,8 @@ pub struct DecryptionKey {
 }
 
 impl DecryptionKey {
-    /// A party's shares, in the order of its indices. Costs a multiplication in `𝔾₂` for each.
+    /// Checks a party's shares, which must be in the order of its indices. Costs one multiplication
+    /// in `𝔾₂` for each.
     ///
     /// # Errors
     /// If they are not the party's shares in this committee.
@@ -248,8 +251,8 @@ impl DecryptionKey {
         Ok(Self { key: *committee.key(), committee: *committee.id(), party, shares })
     }
 
-    /// Reads what [`DecryptionKey::to_secret_bytes`] wrote, and costs what [`DecryptionKey::new`] does. The
-    /// shares of another party or committee, as of the epoch before, are refused.
+    /// Reads what [`DecryptionKey::to_secret_bytes`] wrote, at the cost of [`DecryptionKey::new`].
+    /// Shares of another party or committee, for example of the epoch before, are refused.
     ///
     /// # Errors
     /// If the bytes are not exactly the canonical encoding of the party's shares in this committee.
@@ -266,27 +269,28 @@ impl DecryptionKey {
         Ok(Self::new(committee, party, shares_from_bytes(bytes)?)?)
     }
 
-    /// The key for storage: its shares, 32 bytes each, big-endian, in the order of the indices. When the
-    /// committee has handed its secret over, they must be gone from disks and backups.
+    /// The key for storage: its shares, 32 bytes each, big-endian, in the order of the indices. When
+    /// the committee has handed its secret over, these bytes must be deleted from disks and backups.
     #[must_use]
     pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
         shares_to_bytes(&self.shares)
     }
 
-    /// The committee that they are of, by its digest.
+    /// The digest of the committee that the shares belong to.
     #[must_use]
     pub const fn committee(&self) -> &[u8; 32] {
         &self.committee
     }
 
-    /// Whose.
+    /// The party that holds the shares.
     #[must_use]
     pub const fn party(&self) -> Party {
         self.party
     }
 
-    /// `Dⱼ = U^f(j)` for each index: a multiplication in `𝔾₁`, constant time. Whether the label's time
-    /// has come is the caller's to know.
+    /// The party's decryption share: `Dⱼ = U^f(j)` for each index, one constant-time multiplication
+    /// in `𝔾₁` each. The caller must know that the ciphertext may be decrypted now; this is not
+    /// checked.
     ///
     /// # Errors
     /// If the ciphertext is for another key.
@@ -301,7 +305,7 @@ impl DecryptionKey {
     }
 }
 
-/// Over everything that the committee is.
+/// A transcript over everything that defines the committee.
 fn transcript(
     key: &EncryptionKey,
     access: &Access,

@@ -1,4 +1,4 @@
-//! The key that everybody encrypts to.
+//! The committee's public encryption key.
 use alloc::string::ToString;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
@@ -7,20 +7,21 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::curve::hazmat::check_pairing_product;
 use crate::curve::{DecodeError, G1Affine, G2Affine};
 
-/// Why two points are not a key.
+/// Why two points are not an encryption key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Everybody can decrypt what is encrypted to the identity.
+    /// The key is the identity. Everybody could decrypt ciphertexts for it.
     #[error("encryption key is the identity")]
     Identity,
-    /// `e(Y, g₂) ≠ e(g₁, Ŷ)`
+    /// The two halves have different secrets: `e(Y, g₂) ≠ e(g₁, Ŷ)`.
     #[error("the halves of the encryption key have different secrets")]
     Halves,
 }
 
-/// `Y = g₁^x` and `Ŷ = g₂^x` with `x = f(0)`; never the identity, always of one `x`.
+/// The encryption key: `Y = g₁^x` and `Ŷ = g₂^x` with `x = f(0)`. Neither is the identity, and both
+/// have the same `x`.
 ///
-/// Encrypting takes `Y`, checking what was decrypted takes `Ŷ`.
+/// `Y` is used for encryption, `Ŷ` for checking the result of a decryption.
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::curve::{G1Affine, G2Affine};
@@ -34,10 +35,10 @@ pub struct EncryptionKey {
 }
 
 impl EncryptionKey {
-    /// A key from its halves. Costs two pairings.
+    /// A key from its two halves, which are checked. Costs two pairings.
     ///
     /// # Errors
-    /// If the halves are the identity, or of different secrets.
+    /// If the halves are the identity, or have different secrets.
     pub fn new(y: G1Affine, y_hat: G2Affine) -> Result<Self, KeyError> {
         if y.is_identity() {
             return Err(KeyError::Identity);
@@ -47,13 +48,13 @@ impl EncryptionKey {
         Ok(Self { y, y_hat })
     }
 
-    /// `Y`.
+    /// The half `Y = g₁^x` in 𝔾₁.
     #[must_use]
     pub const fn y(&self) -> G1Affine {
         self.y
     }
 
-    /// `Ŷ`.
+    /// The half `Ŷ = g₂^x` in 𝔾₂.
     #[must_use]
     pub const fn y_hat(&self) -> G2Affine {
         self.y_hat

@@ -1,13 +1,14 @@
-//! What a ciphertext is for.
+//! Labels: the purpose of a ciphertext, usually a slot.
 //!
-//! A label travels in the open beside the ciphertext, and the ciphertext is valid under this label
-//! alone. Whoever wants a transaction opened at its slot labels it with the slot; a copy under the
-//! label of an earlier slot does not validate, so nobody gives a share for it.
+//! A label is sent unencrypted beside the ciphertext, and the ciphertext is valid only under this
+//! label. A user that wants a transaction to be opened at its slot labels it with the slot. A copy
+//! under the label of an earlier slot does not validate, so no honest party gives a decryption share
+//! for it.
 use alloc::vec::Vec;
 
 use crate::context::{Context, Slot};
 
-/// Bytes that a ciphertext is bound to.
+/// A label: public bytes that a ciphertext is bound to.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::elgamal::Label;
@@ -16,18 +17,18 @@ use crate::context::{Context, Slot};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Vec<u8>);
 
-/// A label that is too long.
+/// The label is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("label has {got} bytes, at most {max} are allowed")]
 pub struct LabelError {
-    /// Bytes given.
+    /// Length of the given label in bytes.
     pub got: usize,
-    /// Bytes allowed.
+    /// Greatest allowed length in bytes.
     pub max: usize,
 }
 
 impl Label {
-    /// The most bytes of a label.
+    /// Greatest length of a label in bytes.
     pub const MAX: usize = 1024;
 
     /// The label of a slot: chain (32 bytes) ‖ epoch (8, big-endian) ‖ slot (8, big-endian).
@@ -36,7 +37,7 @@ impl Label {
         Self([context.to_bytes().as_slice(), &slot.get().to_be_bytes()].concat())
     }
 
-    /// A label of the caller's own making, which must then say chain and epoch itself.
+    /// A label with bytes of the caller's choice. The bytes must contain chain and epoch themselves.
     ///
     /// # Errors
     /// If it has more than [`Label::MAX`] bytes.
@@ -47,7 +48,7 @@ impl Label {
         Ok(Self(bytes.to_vec()))
     }
 
-    /// The bytes.
+    /// The bytes of the label.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -1,4 +1,4 @@
-//! Shares become a plaintext.
+//! Checks decryption shares and combines them into the plaintext.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -19,32 +19,32 @@ use crate::secret::Secret;
 
 const VERIFY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-VERIFY";
 
-/// Why one party's share does not count.
+/// Why one party's decryption share does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
     NotMember {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// One point for each index.
+    /// There must be exactly one point for each index of the party.
     #[error("{party} gave {got} points, it holds {need} shares")]
     Count {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
-        /// How many were given.
+        /// Number of points that were given.
         got: usize,
-        /// How many indices the party holds.
+        /// Number of indices that the party holds.
         need: usize,
     },
-    /// `e(Dⱼ, g₂) ≠ e(U, Ŷⱼ)`
+    /// A point does not match its key and the ciphertext: `e(Dⱼ, g₂) ≠ e(U, Ŷⱼ)`.
     #[error("decryption share of {party} does not match its keys and the ciphertext")]
     Mismatch {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// The caller's mistake.
+    /// The ciphertext is for another key. This is a mistake of the caller.
     #[error(transparent)]
     OtherKey(#[from] OtherKey),
 }
@@ -55,18 +55,20 @@ pub type QuorumError = crate::quorum::QuorumError<OtherKey>;
 /// Why a quorum did not give a plaintext.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CombineError {
-    /// Of an optimistic quorum: drop these and try again.
+    /// Decryption shares of an optimistic quorum are wrong. Drop these parties' shares and try again.
     #[error("decryption shares of {} parties are wrong", culprits.len())]
     Faulty {
         /// Every party whose share is wrong, and nobody else.
         culprits: BTreeSet<Party>,
     },
-    /// All shares are right; no other quorum gives another result.
+    /// All decryption shares are right, but the body does not open. No other quorum would give a
+    /// different result.
     #[error(transparent)]
     Unopenable(#[from] Unopenable),
 }
 
-/// Shares of distinct parties of one committee for one ciphertext, at least `t` in all.
+/// Decryption shares of distinct parties of one committee for one ciphertext, with at least `t` share
+/// indices in all.
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::elgamal::{DecryptionCommittee, Quorum, ValidCiphertext};
@@ -85,30 +87,31 @@ pub struct Quorum<'c> {
     verified: bool,
 }
 
-/// `D = U^x`: opens one ciphertext and no other, and shows what is in it to who was not there. 48 bytes,
-/// never the identity.
+/// The opening `D = U^x` of a ciphertext. It opens this ciphertext and no other, so a party without
+/// decryption shares can check the plaintext with it. 48 bytes, never the identity when decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct Opening(G1Affine);
 
-/// A ciphertext's contents, and what shows them.
+/// The plaintext of a ciphertext, and the opening that proves it.
 #[derive(Debug)]
 pub struct Opened {
-    /// `D`
+    /// The opening `D`.
     pub opening: Opening,
-    /// What was encrypted, unless whoever did it broke the body.
+    /// The plaintext, or an error if the sender made a body that does not open.
     pub plaintext: Result<Secret<Vec<u8>>, Unopenable>,
 }
 
-/// Not `U^x`: whoever sent it made it up.
+/// The point is not `U^x`, so its sender did not get it from a decryption of this ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("opening does not match the ciphertext and its key")]
 pub struct WrongOpening;
 
 impl Opening {
-    /// Opens the ciphertext if `e(D, g₂) = e(U, Ŷ)`: two pairings, and nothing of the committee.
+    /// Opens the ciphertext if `e(D, g₂) = e(U, Ŷ)`. Costs two pairings and needs no data of the
+    /// committee.
     ///
     /// # Errors
-    /// If this is the opening of something else.
+    /// If this is not the opening of this ciphertext.
     pub fn open(self, ciphertext: &ValidCiphertext) -> Result<Opened, WrongOpening> {
         self.check(ciphertext.key(), ciphertext).map_err(|_| WrongOpening)?;
         Ok(self.apply(ciphertext))
@@ -134,11 +137,11 @@ impl BorshDeserialize for Opening {
 }
 
 impl DecryptionCommittee {
-    /// Checks the share of one party: two pairings and, for each of its indices, half a multiplication
-    /// in either group.
+    /// Checks the decryption share of one party. Costs two pairings, and for each of its indices half
+    /// a multiplication in each group.
     ///
     /// # Errors
-    /// If it is not the party's share for this ciphertext.
+    /// If it is not the party's decryption share for this ciphertext.
     pub fn verify(
         &self,
         party: Party,
@@ -154,10 +157,11 @@ impl DecryptionCommittee {
         }
     }
 
-    /// Checks all shares with one equation and, if that fails, names the culprits by halving.
+    /// Checks all decryption shares with one equation and, if that fails, finds the culprits by
+    /// halving.
     ///
     /// # Errors
-    /// If the ciphertext is for another key, there is not enough weight, or a share is wrong.
+    /// If the ciphertext is for another key, the weight is too low, or a decryption share is wrong.
     pub fn verify_all<'c>(
         &'c self,
         ciphertext: &'c ValidCiphertext,
@@ -168,11 +172,11 @@ impl DecryptionCommittee {
         Ok(Quorum { verified: true, ..quorum })
     }
 
-    /// The check of [`verify_all`](DecryptionCommittee::verify_all) alone, however little the shares
-    /// weigh.
+    /// The same check as [`verify_all`](DecryptionCommittee::verify_all), but without a minimum
+    /// weight.
     ///
     /// # Errors
-    /// As there, but never for lack of weight.
+    /// The errors of `verify_all`, except for too little weight.
     pub fn check_all(
         &self,
         ciphertext: &ValidCiphertext,
@@ -187,11 +191,13 @@ impl DecryptionCommittee {
         if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
     }
 
-    /// Counts the shares and verifies nothing: [`Quorum::combine`] checks what they give, which costs
-    /// two pairings instead of sums over all shares in both groups. For when nobody lies.
+    /// Checks only the weight and the shape of the decryption shares. [`Quorum::combine`] checks the
+    /// result, which costs two pairings instead of sums over all shares in both groups. Use this when
+    /// all parties are expected to be honest.
     ///
     /// # Errors
-    /// If the ciphertext is for another key, or there is not enough weight.
+    /// If the ciphertext is for another key, the weight is too low, or a decryption share does not
+    /// have one point for each index of its party.
     pub fn optimistic<'c>(
         &'c self,
         ciphertext: &'c ValidCiphertext,
@@ -220,7 +226,7 @@ impl DecryptionCommittee {
         shares.iter().filter(wrong).map(|(party, _)| *party).collect()
     }
 
-    /// As many points as the party has keys.
+    /// Checks that there are as many points as the party has keys.
     fn check_shape(&self, party: Party, share: &DecryptionShare) -> Result<(), ShareError> {
         if !self.access().contains(party) {
             return Err(ShareError::NotMember { party });
@@ -231,28 +237,29 @@ impl DecryptionCommittee {
 }
 
 impl Quorum<'_> {
-    /// What is being decrypted.
+    /// The ciphertext that is decrypted.
     #[must_use]
     pub const fn ciphertext(&self) -> &ValidCiphertext {
         self.ciphertext
     }
 
-    /// The shares.
+    /// The decryption shares, by party.
     #[must_use]
     pub const fn shares(&self) -> &BTreeMap<Party, DecryptionShare> {
         &self.shares
     }
 
-    /// `D = ∏ Dⱼ^λⱼ` over `t` shares, and what it opens. Unless every share was verified before,
-    /// `e(D, g₂) = e(U, Ŷ)` is checked.
+    /// Combines `t` shares into `D = ∏ Dⱼ^λⱼ` and decrypts with it. Unless every share was verified
+    /// before, it also checks `e(D, g₂) = e(U, Ŷ)`.
     ///
     /// # Errors
-    /// Names the culprits if that fails, or says that whoever encrypted broke the body.
+    /// Names the culprits if that check fails, or says that the sender made a body that does not
+    /// open.
     pub fn combine(&self) -> Result<Secret<Vec<u8>>, CombineError> {
         Ok(self.open()?.plaintext?)
     }
 
-    /// As [`Quorum::combine`], with `D` for those who have no shares.
+    /// Like [`Quorum::combine`], but also returns `D`, for parties that have no decryption shares.
     ///
     /// # Errors
     /// Names the culprits if the shares do not give `D`.
@@ -265,8 +272,8 @@ impl Quorum<'_> {
         Ok(opening.apply(self.ciphertext))
     }
 
-    /// `∏ Dⱼ^λⱼ` over the `t` lowest indices, whose coefficients are the shortest. Shares are public once
-    /// they are here: anybody may combine.
+    /// `∏ Dⱼ^λⱼ` over the `t` lowest indices, whose coefficients are the shortest. This is not
+    /// constant time, because decryption shares are public once they are sent.
     fn interpolate(&self) -> G1Affine {
         let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
         let access = self.committee.access();
@@ -289,8 +296,8 @@ impl Quorum<'_> {
     }
 }
 
-/// Shares must be as many as their party's keys. Decryption is a threshold signature on `U` in this
-/// respect: shares in `𝔾₁`, keys in `𝔾₂`.
+/// The batch of equations for these shares. Each party must have given as many points as it has keys.
+/// The equations are those of a threshold signature on `U`: shares in `𝔾₁`, keys in `𝔾₂`.
 fn equations<'s>(
     committee: &'s DecryptionCommittee,
     ciphertext: &ValidCiphertext,

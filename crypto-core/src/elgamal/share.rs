@@ -1,4 +1,4 @@
-//! One party's part in a decryption.
+//! A decryption share: one party's part in a decryption.
 use alloc::vec::Vec;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
@@ -7,7 +7,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::access::Access;
 use crate::curve::{DecodeError, G1Affine};
 
-/// `Dⱼ = U^f(j)` for the indices of one party, 48 bytes each; never empty, never the identity.
+/// One party's decryption share: `Dⱼ = U^f(j)` for each of its indices, 48 bytes each. A decoded
+/// share is never empty, and no point is the identity.
 ///
 /// ```compile_fail,E0277
 /// use crypto_core::{curve::G1Affine, elgamal::DecryptionShare};
@@ -25,7 +26,7 @@ impl DecryptionShare {
         &self.0
     }
 
-    /// For how many share indices.
+    /// The number of points, one for each share index of the party.
     #[must_use]
     pub fn weight(&self) -> usize {
         self.0.len()

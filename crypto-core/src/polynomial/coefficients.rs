@@ -1,12 +1,12 @@
-//! What shares are multiplied with to give the value at another point.
+//! Interpolation coefficients: the factors of shares in the value at another point.
 //!
 //! ```text
 //! f(x) = Σᵢ λᵢ·f(xᵢ)          full: λᵢ are scalars
 //!      = c·Σᵢ ±Mᵢ·f(xᵢ)       short: Mᵢ are integers of a few bits, c is one scalar
 //! ```
 //!
-//! In the exponent the cost is proportional to the bits, so the short form is worth its extra
-//! multiplication by `c`; where `c` is one there is none.
+//! In the exponent the cost is proportional to the number of bits, so the short form pays for its
+//! extra multiplication by `c`. If `c` is one, no extra multiplication is needed.
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
@@ -17,7 +17,8 @@ use crate::secret::Secret;
 
 /// The `λᵢ` of some shares, in the order in which their indices were given.
 ///
-/// They are public, and the same for every polynomial: keep them as long as the set of shares stays.
+/// They are public and the same for every polynomial. They can be reused as long as the set of shares
+/// stays the same.
 ///
 /// ```compile_fail,E0277
 /// use crypto_core::{curve::Scalar, polynomial::Coefficients};
@@ -38,7 +39,7 @@ pub(super) struct Short {
     pub(super) factor: Scalar,
     /// `Mᵢ`, little-endian, and whether it is negative.
     pub(super) terms: Vec<([u8; 32], bool)>,
-    /// Of the longest `Mᵢ`.
+    /// Number of bits of the longest `Mᵢ`.
     pub(super) bits: usize,
 }
 
@@ -51,7 +52,7 @@ impl Coefficients {
         Self(Form::Short(short))
     }
 
-    /// How many shares there are.
+    /// The number of coefficients, one for each share.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -60,7 +61,7 @@ impl Coefficients {
         }
     }
 
-    /// Never true: there is at least one share.
+    /// Always `false`, because there is at least one share.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -75,7 +76,7 @@ impl Coefficients {
         }
     }
 
-    /// The `λᵢ` themselves.
+    /// The `λᵢ` as full scalars.
     #[must_use]
     pub fn to_scalars(&self) -> Vec<Scalar> {
         match &self.0 {
@@ -84,11 +85,12 @@ impl Coefficients {
         }
     }
 
-    /// `Σᵢ λᵢ·Pᵢ`: the value in the exponent, from the shares in the exponent. One sum of products of
-    /// [`bits`](Self::bits) bits, and at most one multiplication. Not constant time.
+    /// `Σᵢ λᵢ·Pᵢ`: the value in the exponent, from the shares in the exponent. Costs one multi-scalar
+    /// multiplication with scalars of [`bits`](Self::bits) bits, and at most one multiplication. Not
+    /// constant time.
     ///
     /// # Errors
-    /// Unless there is one point for each coefficient.
+    /// If there is not exactly one point for each coefficient.
     pub fn combine<G: Group>(
         &self,
         points: &[Affine<G>],
@@ -100,11 +102,11 @@ impl Coefficients {
         })
     }
 
-    /// `Σᵢ λᵢ·sᵢ` from secret shares of which `t` determine the secret, in constant time. Fewer would
-    /// give a number too, another one for each choice of them.
+    /// `Σᵢ λᵢ·sᵢ`: the secret, from secret shares of which `t` determine it, in constant time. Fewer
+    /// than `t` shares are refused, because they would give a wrong value.
     ///
     /// # Errors
-    /// If there are fewer shares than `t`, or not one for each coefficient.
+    /// If there are fewer than `t` shares, or not exactly one for each coefficient.
     pub fn recover(
         &self,
         t: NonZeroU32,

@@ -1,19 +1,19 @@
-//! Lagrange coefficients where shares sit at whole numbers.
+//! Lagrange coefficients for shares at consecutive numbers.
 //!
-//! Move the target to zero and let `dᵢ` be the points seen from there. Then
+//! Let `dᵢ` be the difference between point `i` and the target. Then
 //!
 //! ```text
 //! λᵢ = ∏_(j≠i) dⱼ/(dⱼ − dᵢ) = ± (∏ⱼ |dⱼ|) / Dᵢ      with Dᵢ = |dᵢ|·∏_(j≠i) |dⱼ − dᵢ|
 //!    = ± (∏ⱼ |dⱼ| / L) · Mᵢ                        with L = lcm Dᵢ, Mᵢ = L/Dᵢ
 //! ```
 //!
-//! The `Mᵢ` are integers without a common divisor, so no shorter ones exist. For the shares
-//! `1, …, t` they are the binomials `C(t, i)` and the factor is one: 64 bits for `t = 67`. Any 67 of
-//! 100 shares take about 160 bits, where a scalar has 255.
+//! The `Mᵢ` are integers without a common divisor, so no shorter ones exist. For the shares `1, …, t`
+//! they are the binomials `C(t, i)`, and the factor is one; they have 64 bits for `t = 67`. For any
+//! 67 of 100 shares they have about 160 bits, while a scalar has 255.
 //!
-//! The power of a prime `p` in `Dᵢ` is counted and not divided out: `q = p^k` divides as many of the
-//! differences as there are other points, the target included, in the residue class of `dᵢ` modulo
-//! `q`.
+//! The power of a prime `p` in `Dᵢ` is found by counting, not by division: the number of differences
+//! that `q = p^k` divides is the number of other points, including the target, in the residue class
+//! of `dᵢ` modulo `q`.
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -25,16 +25,17 @@ use crate::curve::hazmat::batch_invert;
 
 /// With more shares than this, no choice of them has short coefficients.
 const MOST_SHARES: usize = 300;
-/// Between points farther apart, coefficients are short for a handful of shares only, and finding
-/// them takes longer than they save.
+/// If points are farther apart, coefficients are short only for very few shares, and finding them
+/// takes longer than they save.
 const WIDEST: u64 = 4096;
-/// For fewer shares than this, multiplying out a gap for each of them is cheaper than its part in the
+/// With fewer shares than this, multiplying out the gaps for each share is cheaper than the
 /// transforms (measured).
 const DIRECT: usize = 800;
-/// Bits of a scalar in the exponent.
+/// Number of bits of a full scalar.
 const FULL: usize = 255;
 
-/// Coefficients for the value at the number `target`. The indices are distinct and at least one.
+/// Coefficients for the value at the number `target`. There must be at least one index, and all must
+/// be distinct.
 pub(super) fn lagrange(indices: &[ShareIndex], target: u32) -> Coefficients {
     let offsets: Vec<i64> =
         indices.iter().map(|index| i64::from(index.get()) - i64::from(target)).collect();
@@ -70,7 +71,7 @@ fn full(offsets: &[i64]) -> Vec<Scalar> {
     coefficients
 }
 
-/// `1 / (dᵢ·A'(dᵢ))` as it stands: quadratic in the number of shares.
+/// `1 / (dᵢ·A'(dᵢ))`, computed directly. Takes quadratic time in the number of shares.
 fn through_chosen(offsets: &[i64]) -> Vec<Scalar> {
     let mut denominators: Vec<Scalar> = offsets
         .iter()
@@ -122,7 +123,7 @@ fn scalar(number: i64) -> Scalar {
     if number < 0 { -magnitude } else { magnitude }
 }
 
-/// The short form, if it is cheaper in the exponent. The offsets are distinct and not zero.
+/// The short form, if it is cheaper in the exponent. The offsets must be distinct and not zero.
 fn short(offsets: &[i64]) -> Option<Short> {
     let (lowest, highest) = range(offsets)?;
     let span = lowest.min(0).abs_diff(highest.max(0));
@@ -203,7 +204,7 @@ struct Magnitude([u64; 4]);
 impl Magnitude {
     const ONE: Self = Self([1, 0, 0, 0]);
 
-    /// None if the product is too long.
+    /// `None` if the product has more than 256 bits.
     fn multiply(self, factor: u64) -> Option<Self> {
         let mut limbs = self.0;
         let mut carry = 0;

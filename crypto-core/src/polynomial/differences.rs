@@ -1,7 +1,8 @@
 //! All values of a secret polynomial at `1, 2, …, n` by finite differences.
 //!
-//! `Δf(x) = f(x + 1) − f(x)`. The differences `Dₖ = Δᵏf(0)` fix a polynomial as its coefficients do.
-//! Horner's rule on differences finds them, and one addition each moves them on:
+//! `Δf(x) = f(x + 1) − f(x)`. The differences `Dₖ = Δᵏf(0)` determine a polynomial, as its
+//! coefficients do. Horner's rule on differences finds them, and one addition for each of them moves
+//! from `x` to `x + 1`:
 //!
 //! ```text
 //! p ← X·p + c      D₀ ← c,  Dₖ ← k·(Dₖ + Dₖ₋₁)        since Δᵏ(X·p)(0) = k·Δᵏ⁻¹p(1)
@@ -11,7 +12,7 @@
 //! That is `t²/2` multiplications and fewer than `n·t` additions, where Horner's rule at each point
 //! takes `n·t` of both. The sequence of operations depends on `t` and `n` alone.
 //!
-//! Elsewhere: the same in the exponent (`commitment`).
+//! `commitment` does the same in the exponent.
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
@@ -38,7 +39,7 @@ pub(super) fn values(coefficients: &[Scalar], count: usize) -> Vec<Scalar> {
     values
 }
 
-/// From `p` to `X·p + coefficient`, in those orders that it has.
+/// Replaces the differences of `p` by those of `X·p + coefficient`, in the orders given by `places`.
 fn horner<'a>(
     mut places: impl Iterator<Item = (&'a mut Scalar, &'a Scalar)>,
     coefficient: &Scalar,
@@ -52,7 +53,8 @@ fn horner<'a>(
     }
 }
 
-/// From `x` to `x + 1`, where only `left` more steps will follow.
+/// Moves the differences from `x` to `x + 1`. Only those that the `left` remaining steps need are
+/// updated.
 fn step(differences: &mut [Scalar], left: usize) {
     let mut rest = differences;
     for _ in 0..=left {

@@ -3,8 +3,9 @@
 //! A domain is `{ω⁰, …, ω^(N−1)}` with `ω^N = 1`, `N` a power of two. All values of a polynomial on
 //! it come from one Fourier transform (radix 2, decimation in time).
 //!
-//! Interpolation from a subset `S` at zero needs `λᵢ = ∏_(j≠i) xⱼ/(xⱼ − xᵢ)`, quadratic if done as
-//! written. Let `A` vanish on `S` and `B` on the rest, so that `A·B = X^N − 1`. Then
+//! Interpolation from a subset `S` at zero needs `λᵢ = ∏_(j≠i) xⱼ/(xⱼ − xᵢ)`, which takes quadratic
+//! time if computed directly. Let `A` vanish on `S` and `B` on the rest, so that `A·B = X^N − 1`.
+//! Then
 //!
 //! ```text
 //! λᵢ = −A(0) / (xᵢ·A'(xᵢ))            from the definition
@@ -14,8 +15,8 @@
 //! ```
 //!
 //! so one transform of `A'`, or of `B` if that is smaller, gives all `λᵢ`. `A` or `B` is multiplied
-//! up in a tree; the products of large factors go through transforms as well. The points are public
-//! here: all but the plain transform may take a time that depends on them.
+//! out in a tree, and products of large factors use transforms as well. The points are public here,
+//! so the time of everything but the plain transform may depend on them.
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter;
@@ -24,7 +25,7 @@ use crate::access::ShareIndex;
 use crate::curve::Scalar;
 use crate::curve::hazmat::{ROOT_OF_UNITY, TWO_ADICITY, batch_invert, butterfly};
 
-/// Below this many points a product is multiplied out directly.
+/// Up to this many points, a product is multiplied out directly.
 const DIRECT: usize = 64;
 
 /// The powers of a root of unity of power-of-two order.
@@ -35,7 +36,8 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// The smallest domain with at least `points` points; takes 32 bytes for each.
+    /// The smallest domain with at least `points` points. It takes 32 bytes of memory for each of its
+    /// points.
     #[must_use]
     pub fn new(points: u32) -> Self {
         let size = usize::try_from(size(points)).unwrap_or(usize::MAX);
@@ -51,19 +53,19 @@ impl Domain {
         squarings.fold(ROOT_OF_UNITY, |root, _| root * root)
     }
 
-    /// How many points there are: a power of two.
+    /// The number of points, a power of two.
     #[must_use]
     pub fn size(&self) -> usize {
         self.powers.len()
     }
 
-    /// `ω⁰, ω¹, …`
+    /// The points `ω⁰, ω¹, …` in order.
     #[must_use]
     pub fn points(&self) -> &[Scalar] {
         &self.powers
     }
 
-    /// Where a share sits: `ω^(index−1)`; none if the domain is too small.
+    /// The point of a share, `ω^(index−1)`. `None` if the domain is too small.
     #[must_use]
     pub fn point(&self, index: ShareIndex) -> Option<Scalar> {
         self.powers.get(index.position()).copied()
@@ -140,7 +142,7 @@ impl Domain {
         self.transform_with(values, butterfly);
     }
 
-    /// The same for whatever has a step `(a, b) ← (a + b·twiddle, a − b·twiddle)`.
+    /// The same transform for any type that has a step `(a, b) ← (a + b·twiddle, a − b·twiddle)`.
     pub(crate) fn transform_with<T>(
         &self,
         values: &mut [T],
@@ -162,7 +164,8 @@ impl Domain {
         }
     }
 
-    /// Values to coefficients: the transform, backwards but for the first, divided by the length.
+    /// Values to coefficients: the transform, with all results but the first in reverse order,
+    /// divided by the length.
     pub(super) fn inverse_transform(&self, values: &mut [Scalar]) {
         self.transform(values);
         if let Some((_, others)) = values.split_first_mut() {
@@ -182,7 +185,7 @@ impl Domain {
         self.product(self.vanishing(left), self.vanishing(right))
     }
 
-    /// The product of two polynomials with leading coefficient one.
+    /// The product of two polynomials whose leading coefficients are one.
     fn product(&self, mut a: Vec<Scalar>, mut b: Vec<Scalar>) -> Vec<Scalar> {
         let degree = a.len() + b.len() - 2;
         let length = degree.next_power_of_two();
@@ -193,7 +196,8 @@ impl Domain {
         a.iter_mut().zip(&b).for_each(|(x, y)| *x *= *y);
         self.inverse_transform(&mut a);
         if length == degree {
-            // The transform works modulo `X^length − 1`, so the leading one came back as a constant.
+            // The transform works modulo `X^length − 1`, so the leading coefficient one was added to
+            // the constant.
             if let Some(constant) = a.first_mut() {
                 *constant -= Scalar::ONE;
             }
@@ -221,7 +225,7 @@ fn pick(values: &[Scalar], indices: &[ShareIndex]) -> Vec<Scalar> {
     indices.iter().filter_map(|index| values.get(index.position()).copied()).collect()
 }
 
-/// Modulo `X^length − 1`.
+/// Reduces a polynomial modulo `X^length − 1`.
 fn fold(coefficients: Vec<Scalar>, length: usize) -> Vec<Scalar> {
     let mut folded = vec![Scalar::ZERO; length];
     for part in coefficients.chunks(length) {
@@ -235,7 +239,8 @@ fn multiply_out(roots: &[Scalar]) -> Vec<Scalar> {
     let mut product = Vec::with_capacity(roots.len() + 1);
     product.push(Scalar::ONE);
     for root in roots {
-        // From the top: shifting up is `X·product`, then each takes off `root` times its old self.
+        // Shifting the coefficients up gives `X·product`. Then `root` times the old coefficients is
+        // subtracted.
         let mut above = Scalar::ZERO;
         for coefficient in &mut product {
             let own = *coefficient;
@@ -250,7 +255,7 @@ fn multiply_out(roots: &[Scalar]) -> Vec<Scalar> {
 fn reverse_bits<T>(values: &mut [T]) {
     let unused = usize::BITS - values.len().trailing_zeros();
     for place in 0..values.len() {
-        // For one value there is nothing to swap, and the shift would be too large.
+        // With only one value there is nothing to swap, and the shift would be too large.
         let other = place.reverse_bits().checked_shr(unused).unwrap_or(0);
         if place < other {
             values.swap(place, other);

@@ -1,15 +1,16 @@
-//! Where shares sit, and how to get from shares to the value anywhere else.
+//! The evaluation points of shares, and interpolation from shares to the value at any other point.
 //!
-//! | placement        | share `j` sits at | all values of `f`                | interpolation               |
+//! | placement        | point of share `j` | all values of `f`               | interpolation               |
 //! |------------------|-------------------|----------------------------------|-----------------------------|
 //! | consecutive      | `j`               | finite differences               | often with short integers   |
 //! | roots of unity   | `ω^(j−1)`         | Fourier transform                | a transform, full scalars   |
 //!
-//! Neither ever hits zero, where the secret is: at most 2²⁰ shares are supported, far below the
-//! order, so indices do not wrap. With up to some 250 shares combining in the exponent is cheaper at
-//! consecutive points, by half or more; with many, everything else is cheaper at roots of unity.
+//! Neither placement uses zero, the point of the secret: at most 2²⁰ shares are supported, far below
+//! the group order, so indices do not wrap. With up to about 250 shares, combining in the exponent is
+//! cheaper at consecutive points, by half or more. With many shares, everything else is cheaper at
+//! roots of unity.
 //!
-//! Coefficients for another target than zero follow from those at zero. With `A = ∏ (X − xⱼ)`,
+//! Coefficients for a target other than zero follow from those at zero. With `A = ∏ (X − xⱼ)`,
 //!
 //! ```text
 //! λᵢ(x) = A(x) / ((x − xᵢ)·A'(xᵢ))          from the definition
@@ -17,10 +18,10 @@
 //! λᵢ(x) = λᵢ(0) · xᵢ/(xᵢ − x) · A(x)/A(0)
 //! ```
 //!
-//! Indices and targets are public: all here may take a time that depends on them.
+//! Indices and targets are public, so the time of all functions here may depend on them.
 //!
-//! Elsewhere: the formulas for each placement (`consecutive`, `domain`), what the coefficients are
-//! good for ([`Coefficients`]), who holds which index ([`crate::access`]).
+//! See also: `consecutive` and `domain` for the formulas of each placement, [`Coefficients`] for
+//! their use, and [`crate::access`] for which party holds which index.
 use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
@@ -33,12 +34,12 @@ use crate::access::{Access, ShareIndex};
 use crate::curve::Scalar;
 use crate::curve::hazmat::batch_invert;
 
-/// How share indices become points.
+/// The rule by which share indices become evaluation points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum Placement {
-    /// Share `j` at the number `j`.
+    /// Share `j` is at the number `j`.
     Consecutive,
-    /// Share `j` at `ω^(j−1)`, where `ω` generates the smallest group of power-of-two order that
+    /// Share `j` is at `ω^(j−1)`, where `ω` generates the smallest group of power-of-two order that
     /// holds all shares.
     RootsOfUnity,
 }
@@ -52,57 +53,57 @@ impl fmt::Display for Placement {
     }
 }
 
-/// Why there are no such points.
+/// The number of shares is zero or too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got} shares, expected 1 to {max}")]
 pub struct CountError {
-    /// Shares asked for.
+    /// The number of shares that was asked for.
     pub got: u32,
-    /// The most that is supported.
+    /// The greatest supported number.
     pub max: u32,
 }
 
 /// Why shares do not determine a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InterpolationError {
-    /// A polynomial takes at least one value.
+    /// No shares were given. Interpolation needs at least one.
     #[error("no shares given")]
     NoShares,
-    /// Nobody holds such a share.
+    /// There is no share with this index.
     #[error("{index} does not exist, there are {count}")]
     OutOfRange {
-        /// Which.
+        /// The index of the share.
         index: ShareIndex,
-        /// Shares there are.
+        /// The number of all shares.
         count: u32,
     },
-    /// A share counts once.
+    /// A share was given twice, but it counts only once.
     #[error("{index} is given twice")]
     Duplicate {
-        /// Which.
+        /// The index of the share.
         index: ShareIndex,
     },
-    /// One value for each coefficient.
+    /// There must be exactly one value for each coefficient.
     #[error("{got} values for {expected} shares")]
     Values {
-        /// Coefficients there are.
+        /// Number of coefficients.
         expected: usize,
-        /// Values that were given.
+        /// Number of values that were given.
         got: usize,
     },
-    /// Wait for more.
+    /// There are too few shares. Wait for more.
     #[error("{got} shares, threshold is {need}")]
     BelowThreshold {
-        /// Distinct shares at hand.
+        /// Number of distinct shares that were given.
         got: usize,
-        /// Shares it takes.
+        /// Number of shares that are needed.
         need: u32,
     },
 }
 
 /// The points of all shares of a committee.
 ///
-/// Made by nobody else, so that indices cannot leave the range:
+/// Other code cannot construct it, so indices stay within the range:
 /// ```compile_fail,E0451
 /// use crypto_core::polynomial::Points;
 /// let points = Points { count: 0, domain: None };
@@ -114,9 +115,9 @@ pub enum InterpolationError {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Points {
-    /// From one to [`Access::MAX`].
+    /// The number of shares, from one to [`Access::MAX`].
     count: u32,
-    /// For roots of unity.
+    /// The domain, if the placement is at roots of unity.
     domain: Option<Domain>,
 }
 
@@ -124,7 +125,7 @@ impl Points {
     /// The points of shares `1, …, count`.
     ///
     /// # Errors
-    /// Unless there is at least one share and at most [`Access::MAX`].
+    /// If there is no share, or if there are more than [`Access::MAX`].
     pub fn new(placement: Placement, count: u32) -> Result<Self, CountError> {
         if count == 0 || count > Access::MAX {
             return Err(CountError { got: count, max: Access::MAX });
@@ -146,7 +147,7 @@ impl Points {
         Self { count, domain }
     }
 
-    /// How indices become points.
+    /// The rule by which indices become points.
     #[must_use]
     pub fn placement(&self) -> Placement {
         if self.domain.is_some() { Placement::RootsOfUnity } else { Placement::Consecutive }
@@ -163,7 +164,7 @@ impl Points {
         (1..=self.count).filter_map(ShareIndex::new)
     }
 
-    /// Where a share sits; none if there is no such share.
+    /// The point of a share. `None` if there is no such share.
     #[must_use]
     pub fn point(&self, index: ShareIndex) -> Option<Scalar> {
         if index.get() > self.count {
@@ -176,8 +177,8 @@ impl Points {
     }
 
     /// The coefficients `λᵢ`, in the order of `indices`, with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of
-    /// degree below the number of indices: so of as many as the threshold at least
-    /// ([`recover`](Coefficients::recover), [`choose`](Points::choose)), which these points do not know.
+    /// degree below the number of indices. Give at least as many indices as the threshold, which is
+    /// not checked here; [`recover`](Coefficients::recover) and [`choose`](Points::choose) check it.
     ///
     /// # Errors
     /// If there is no index, one is out of range, or one is given twice.
@@ -192,7 +193,8 @@ impl Points {
         })
     }
 
-    /// The same for the value of share `target`: what a party that lost its share recovers it with.
+    /// The coefficients for the value of share `target`. With them, a party that lost its share can
+    /// recover it from other shares.
     ///
     /// # Errors
     /// If there is no index, an index or the target is out of range, or an index is given twice.
@@ -209,7 +211,7 @@ impl Points {
         })
     }
 
-    /// The same for the value at any public point `x`.
+    /// The coefficients for the value at any public point `x`.
     ///
     /// # Errors
     /// If there is no index, one is out of range, or one is given twice.
@@ -222,9 +224,9 @@ impl Points {
         Ok(self.lagrange_full(x, indices))
     }
 
-    /// The `t` of the shares at hand that are the cheapest to combine: the lowest. What makes
-    /// coefficients long is the numbers left out below the highest that is used. For roots of unity
-    /// all are alike.
+    /// Chooses the `t` of the given shares that are the cheapest to combine. These are the lowest,
+    /// because every number that is left out below the highest one makes the coefficients longer. For
+    /// roots of unity all choices cost the same.
     ///
     /// # Errors
     /// If there are fewer than `t` distinct indices, or one is out of range.
@@ -247,7 +249,7 @@ impl Points {
         Ok(chosen)
     }
 
-    /// `λᵢ(x) = λᵢ(0) · xᵢ/(xᵢ − x) · A(x)/A(0)`; the indices are checked.
+    /// `λᵢ(x) = λᵢ(0) · xᵢ/(xᵢ − x) · A(x)/A(0)`. The caller has checked the indices.
     fn lagrange_full(&self, x: &Scalar, indices: &[ShareIndex]) -> Coefficients {
         let points: Vec<Scalar> = indices.iter().filter_map(|i| self.point(*i)).collect();
         if points.contains(x) {
@@ -258,7 +260,7 @@ impl Points {
             None => consecutive::lagrange_scalars(indices),
             Some(domain) => domain.lagrange_at_zero(indices),
         };
-        // xᵢ − x, and with them A(x) up to the sign that A(0) = ∏ (−xᵢ) has as well.
+        // All xᵢ − x. Their product is A(x) up to a sign, and A(0) = ∏ (−xᵢ) has the same sign.
         let mut inverses: Vec<Scalar> = points.iter().map(|point| *point - *x).collect();
         let at_x: Scalar = inverses.iter().copied().product();
         inverses.push(points.iter().copied().product());

@@ -1,35 +1,36 @@
 //! Values of a polynomial at `0, 1, 2, …`, used in place of its coefficients.
 //!
-//! The values at `0, …, d` of a polynomial of degree at most `d` give its values further on, by
-//! Lagrange's formula: for `x > d`
+//! The values at `0, …, d` of a polynomial of degree at most `d` determine its values at larger
+//! numbers, by Lagrange's formula. For `x > d`
 //!
 //! ```text
 //! P(x) = x!/(x − d − 1)! · Σ_(j≤d) wⱼ/(x − j)      with wⱼ = (−1)^(d−j)·P(j)/(j!·(d − j)!)
 //! ```
 //!
-//! The sum is a convolution with `1/1, 1/2, …`, two Fourier transforms. So a product of many factors
-//! is found from the bottom up: two neighbours of degree `d` are extended to `0, …, 2d` and
-//! multiplied value by value. That takes `O(n log² n)` and, unlike a tree of remainders, no way down.
+//! The sum is a convolution with `1/1, 1/2, …`, which takes two Fourier transforms. So a product of
+//! many factors is computed from the bottom up: two neighbours of degree `d` are extended to
+//! `0, …, 2d` and multiplied value by value. This takes `O(n log² n)` and, unlike a remainder tree,
+//! needs no second pass downwards.
 //!
 //! After [Bostan, Gaudry, Schost](https://specfun.inria.fr/bostan/publications/BoGaSc07.pdf) (2007),
-//! who extend values like this for other ends. All here is public.
+//! who extend values in this way for other purposes. All values here are public.
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Domain;
 use crate::curve::Scalar;
 
-/// Up to this many factors are multiplied out at each point; a power of two.
+/// Up to this many factors are multiplied out at each point. It is a power of two.
 const DIRECT: usize = 64;
 
-/// `k!` and `1/k!`.
+/// Tables of `k!` and `1/k!`.
 pub(super) struct Factorials {
     plain: Vec<Scalar>,
     inverse: Vec<Scalar>,
 }
 
 impl Factorials {
-    /// For `k` up to `most`, with one inversion.
+    /// The tables for `k` up to `most`, computed with one inversion.
     pub(super) fn up_to(most: usize) -> Self {
         let mut plain = Vec::with_capacity(most + 1);
         let mut factorial = Scalar::ONE;
@@ -94,7 +95,7 @@ pub(super) fn reach(roots: usize, count: usize) -> usize {
     count.max(roots.next_power_of_two())
 }
 
-/// Value by value.
+/// The product of the factors, value by value.
 fn multiply(factors: &[Vec<Scalar>]) -> Vec<Scalar> {
     let mut factors = factors.iter();
     let mut product = factors.next().cloned().unwrap_or_default();
@@ -108,7 +109,7 @@ fn product_values(roots: &[usize], count: usize) -> Vec<Scalar> {
     (0..count).map(|x| vanishing_value(roots, x)).collect()
 }
 
-/// From the values at `0, …, degree` to those at `0, …, last`.
+/// Extends the values at `0, …, degree` to those at `0, …, last`.
 struct Extension<'a> {
     domain: &'a Domain,
     factorials: &'a Factorials,

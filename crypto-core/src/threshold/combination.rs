@@ -1,16 +1,17 @@
-//! Interpolation ahead of time, for a set of parties that is expected.
+//! Interpolation ahead of time, for an expected set of parties.
 //!
 //! ```text
 //! σ = ∏ⱼ σⱼ^λⱼ
 //! ```
 //!
-//! Every `λⱼ` depends on the whole set of indices, so nothing of the sum can be had before the set is
-//! known. But whose partials come first is much the same from slot to slot: a driver guesses the set,
-//! adds terms as they arrive, and when the last is here has little left to do but verify the result. If
-//! the guess was wrong, [`OptimisticQuorum::combine`](super::OptimisticQuorum::combine) takes any set.
+//! Every `λⱼ` depends on the whole set of indices, so no term of the sum can be computed before the
+//! set is known. But the same parties are usually first in every slot. So a driver guesses the set
+//! and adds terms as they arrive. When the last partial arrives, little more than the check of the
+//! result is left to do. If the guess was wrong,
+//! [`OptimisticQuorum::combine`](super::OptimisticQuorum::combine) takes any set.
 //!
-//! Nothing is trusted on the way: the result is verified, and what does not verify is combined and
-//! searched for culprits in the ordinary way.
+//! The partials are not trusted: the result is verified. If it is not valid, the partials are
+//! combined and searched for culprits in the ordinary way.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -25,7 +26,7 @@ use super::message::Message;
 use super::partial::Partial;
 use super::quorum::QuorumError;
 
-/// The `λⱼ` of one set of parties, for any number of messages.
+/// The Lagrange coefficients `λⱼ` of one set of parties. They can be used for any number of messages.
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::threshold::Combination;
@@ -34,11 +35,12 @@ use super::quorum::QuorumError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     committee: [u8; 32],
-    /// For each party, for the indices that count: of the last party maybe not all.
+    /// The coefficients of each party, for those of its indices that are used. Some indices of the
+    /// last party may be unused.
     lambda: BTreeMap<Party, Vec<Scalar>>,
 }
 
-/// One message's sum before all of its partials are there.
+/// The sum for one message while some of its partials are still missing.
 #[derive(Clone, Debug)]
 pub struct Ahead<V: Variant> {
     combination: Arc<Combination>,
@@ -46,7 +48,7 @@ pub struct Ahead<V: Variant> {
     sum: Projective<V::SignatureGroup>,
 }
 
-/// The sum follows from the rest.
+/// `sum` is not compared, because it follows from the other fields.
 impl<V: Variant> PartialEq for Ahead<V> {
     fn eq(&self, other: &Self) -> bool {
         (&self.combination, &self.added) == (&other.combination, &other.added)
@@ -56,7 +58,8 @@ impl<V: Variant> PartialEq for Ahead<V> {
 impl<V: Variant> Eq for Ahead<V> {}
 
 impl Combination {
-    /// For the `t` lowest indices of these parties. `None` if they hold fewer.
+    /// Computes the coefficients for the `t` lowest indices of these parties. `None` if they hold
+    /// fewer than `t`.
     #[must_use]
     pub fn new<V: Variant>(
         committee: &SigningCommittee<V>,
@@ -80,7 +83,7 @@ impl Combination {
         Some(Self { committee: committee.id(), lambda })
     }
 
-    /// Whose partials it takes.
+    /// The parties whose partials are needed.
     pub fn parties(&self) -> impl Iterator<Item = Party> {
         self.lambda.keys().copied()
     }
@@ -102,15 +105,15 @@ impl Combination {
 }
 
 impl<V: Variant> Ahead<V> {
-    /// For this set, with no partials yet.
+    /// Starts the sum for this set of parties, without partials.
     #[must_use]
     pub fn new(combination: &Arc<Combination>) -> Self {
         let combination = Arc::clone(combination);
         Self { combination, added: BTreeMap::new(), sum: Projective::identity() }
     }
 
-    /// Adds the terms of those of these partials that belong to the set and are not in the sum yet: a
-    /// sum of products.
+    /// Adds the terms of the given partials. Partials of parties outside the set, and partials that
+    /// are in the sum already, are skipped. Costs a multi-scalar multiplication.
     pub fn add(&mut self, partials: &BTreeMap<Party, Partial<V>>) {
         let new = partials.iter().filter(|(party, _)| !self.added.contains_key(party));
         let (sum, added) = self.combination.sum(new);
@@ -118,11 +121,12 @@ impl<V: Variant> Ahead<V> {
         self.added.extend(added);
     }
 
-    /// The group's signature, verified, from the terms that are there and the partials that are not. If
-    /// it is not valid, or the partials are not what was expected, they are combined from the start.
+    /// The group's signature, verified. It is made from the sum so far and from the partials that are
+    /// not in it yet. If it is not valid, or if the partials do not fit the expected set, they are
+    /// combined from the start.
     ///
     /// # Errors
-    /// As [`SigningCommittee::optimistic`] and
+    /// The errors of [`SigningCommittee::optimistic`] and
     /// [`OptimisticQuorum::combine`](super::OptimisticQuorum::combine).
     pub fn finish(
         &self,
@@ -141,7 +145,7 @@ impl<V: Variant> Ahead<V> {
         committee.optimistic(message, partials.clone())?.combine()
     }
 
-    /// Whether all of the set are there, with the partials that were added.
+    /// Whether `partials` has every party of the set, and the partials that were added are unchanged.
     fn fits(
         &self,
         committee: &SigningCommittee<V>,

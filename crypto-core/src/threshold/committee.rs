@@ -1,4 +1,4 @@
-//! Who signs together, and with which keys.
+//! A signing committee: its parties, its threshold and its keys.
 use alloc::vec::Vec;
 
 use crate::access::{Access, Party, Threshold};
@@ -15,60 +15,62 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-THRESHOLD-BLS-COMMITTEE";
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommitteeError {
-    /// The threshold counts other shares than the parties hold.
+    /// The threshold's total number of shares is not the number that the parties hold.
     #[error("threshold is of {got} shares, the parties hold {need}")]
     Threshold {
-        /// What the threshold says.
+        /// Total number of shares in the threshold.
         got: u32,
-        /// How many indices the parties hold.
+        /// Number of indices that the parties hold.
         need: u32,
     },
-    /// One key for each index.
+    /// There must be exactly one share key for each index.
     #[error("{got} share keys for {need} share indices")]
     ShareKeys {
-        /// How many were given.
+        /// Number of share keys that were given.
         got: usize,
-        /// How many indices the parties hold.
+        /// Number of indices that the parties hold.
         need: u32,
     },
-    /// With a commitment to more coefficients, `t` shares would not do; with fewer, less would.
+    /// The commitment has another number of coefficients than the threshold `t`. With more
+    /// coefficients, `t` shares would not suffice to sign; with fewer, fewer than `t` shares would.
     #[error("commitment is for {got} shares, the threshold is {need}")]
     Commitment {
-        /// Coefficients committed to.
+        /// Number of coefficients in the commitment.
         got: u32,
-        /// Shares that are to suffice.
+        /// The threshold `t`: the number of shares that must suffice to sign.
         need: u32,
     },
-    /// A secret of zero signs everything with the identity.
+    /// The group key is the identity, so the secret is zero. Every signature would be the identity.
     #[error("the group key is the identity")]
     GroupIdentity,
-    /// Different sets of parties would sign differently.
+    /// The keys are not on one polynomial of degree below `t`. Different sets of parties would give
+    /// different signatures.
     #[error("group key and share keys are not on one polynomial that {t} shares determine")]
     Degree {
-        /// Shares that are to suffice.
+        /// The threshold `t`: the number of shares that must suffice to sign.
         t: u32,
     },
 }
 
-/// What a committee agrees on before it has keys.
+/// The parameters that a committee agrees on before it has keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Who holds which indices.
+    /// Which party holds which share indices.
     pub access: Access,
-    /// How many shares sign.
+    /// How many shares suffice to sign, and how many there are.
     pub threshold: Threshold,
-    /// Where shares sit.
+    /// The evaluation points of the shares.
     pub placement: Placement,
-    /// What the key is for.
+    /// The one purpose that the key is used for.
     pub purpose: Purpose,
 }
 
 /// The parties that sign together, with the keys that their partials are checked against.
 ///
-/// The key of a share may be the identity, the group's key may not. Where shares are field elements, a
-/// dealer that deals last knows its own sum so far and can make its share zero: that gives one of its
-/// shares to everybody and stops nobody else, whereas refusing the committee would let it end the key
-/// generation.
+/// The key of a share may be the identity, the group's key may not. Where shares are field elements,
+/// the dealer that deals last knows the sum of its own shares so far and can make one of them zero.
+/// That reveals one of its shares to everybody and hurts no other party. If the committee were
+/// refused for it, this dealer could end the key generation.
 #[derive(Clone, Debug)]
 pub struct SigningCommittee<V: Variant> {
     id: [u8; 32],
@@ -81,7 +83,8 @@ pub struct SigningCommittee<V: Variant> {
 }
 
 impl<V: Variant> SigningCommittee<V> {
-    /// A committee from the commitment to its polynomial: the keys are on it by construction.
+    /// Sets up a committee from the commitment to its polynomial. The keys are on the polynomial by
+    /// construction.
     ///
     /// # Errors
     /// If commitment, threshold and parties do not fit each other, or the group key is the identity.
@@ -98,12 +101,13 @@ impl<V: Variant> SigningCommittee<V> {
         Self::assemble(setup, points, commitment.constant(), shares)
     }
 
-    /// A committee from its group key and the share keys in the order of their indices, tested to be
-    /// of degree below `t`: one sum of products over all share keys.
+    /// Sets up a committee from its group key and its share keys, which must be in the order of their
+    /// indices. Tests that the keys are on one polynomial of degree below `t`, which costs one
+    /// multi-scalar multiplication over all share keys.
     ///
     /// # Errors
-    /// If keys, threshold and parties do not fit each other, the group key is the identity, or the keys
-    /// are not on one polynomial of the degree.
+    /// If keys, threshold and parties do not fit each other, the group key is the identity, or the
+    /// keys are not on one polynomial of degree below `t`.
     pub fn from_share_keys(
         setup: Setup,
         group: &PublicKey<V>,
@@ -138,7 +142,8 @@ impl<V: Variant> SigningCommittee<V> {
         Ok(committee)
     }
 
-    /// Over everything that makes the committee what it is.
+    /// A transcript over purpose, threshold, placement, weights and keys, which together define the
+    /// committee.
     fn transcript(&self) -> Transcript {
         let mut transcript = Transcript::new(COMMITTEE_TAG);
         transcript.append(b"purpose", self.purpose.kind());
@@ -159,37 +164,37 @@ impl<V: Variant> SigningCommittee<V> {
         self.id
     }
 
-    /// Who holds which indices.
+    /// Which party holds which share indices.
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.access
     }
 
-    /// How many shares sign.
+    /// How many shares suffice to sign, and how many there are.
     #[must_use]
     pub const fn threshold(&self) -> Threshold {
         self.threshold
     }
 
-    /// Where shares sit.
+    /// The evaluation points of the shares.
     #[must_use]
     pub const fn points(&self) -> &Points {
         &self.points
     }
 
-    /// What the key is for.
+    /// The one purpose that the key is used for.
     #[must_use]
     pub const fn purpose(&self) -> Purpose {
         self.purpose
     }
 
-    /// `pk`: what the result verifies under.
+    /// The group key `pk`. Results verify under it.
     #[must_use]
     pub const fn group_key(&self) -> PublicKey<V> {
         self.group
     }
 
-    /// `pkⱼ`, in the order of the indices.
+    /// The share keys `pkⱼ`, in the order of the indices.
     #[must_use]
     pub fn share_keys(&self) -> &[KeyPoint<V>] {
         &self.shares
@@ -200,8 +205,8 @@ impl<V: Variant> SigningCommittee<V> {
         self.shares.get(self.access.range(party)).unwrap_or_default()
     }
 
-    /// Checks a result: `e(σ, g) = e(H(m), pk)`, two pairings. Without this module,
-    /// [`Signature::verify`] says the same.
+    /// Checks a result: `e(σ, g) = e(H(m), pk)`, two pairings. A verifier that has only the group key
+    /// can use [`Signature::verify`], which checks the same equation.
     ///
     /// # Errors
     /// If it is not the group's signature on the message.

@@ -1,16 +1,17 @@
-//! Whether keys lie on one polynomial of degree below `t`.
+//! Tests whether keys lie on one polynomial of degree below `t`.
 //!
-//! `n` points `xᵢ` and zero carry keys `g^yᵢ` and `g^y₀`. If the `y` are the values of such an `f`, then
-//! for every `q` of degree at most `n − t` the product `f·q` has degree below `n` and
+//! `n` points `xᵢ` and zero carry keys `g^yᵢ` and `g^y₀`. If the `y` are the values of a polynomial
+//! `f` of degree below `t`, then for every `q` of degree at most `n − t` the product `f·q` has degree
+//! below `n` and
 //!
 //! ```text
 //! Σᵢ λᵢ·q(xᵢ)·yᵢ = q(0)·y₀                            λᵢ interpolates at zero from all n points
 //! ```
 //!
-//! The left side minus the right is linear in `q` and vanishes for all of them only if such an `f`
-//! exists. Take `q = Σ ρᵏ·Xᵏ`: for values of no such `f` the difference is a polynomial in `ρ` that is
-//! not zero and of degree at most `n − t`, so a random `ρ` reveals it but with probability `n/r`,
-//! about 2⁻²³⁵ for the widest committee. `ρ` comes from a transcript over all keys. As `q` is a
+//! The left side minus the right side is linear in `q`. It is zero for all `q` only if such an `f`
+//! exists. Take `q = Σ ρᵏ·Xᵏ`. If no such `f` exists, the difference is a non-zero polynomial in `ρ`
+//! of degree at most `n − t`. So a random `ρ` shows the error except with probability `n/r`, about
+//! 2⁻²³⁵ for the widest committee. `ρ` comes from a transcript over all keys. Because `q` is a
 //! geometric series, everything but the one sum in the exponent costs a few multiplications for each
 //! key.
 //!
@@ -23,8 +24,8 @@ use crate::curve::hazmat::{batch_invert, vartime_msm};
 use crate::curve::{Affine, Group, Scalar};
 use crate::polynomial::Points;
 
-/// `Some` if the keys of all shares and the one at zero are of degree below `t`. Costs a sum of
-/// products over `n` full scalars.
+/// `Some` if the keys of all shares and the key at zero are on one polynomial of degree below `t`.
+/// Costs a multi-scalar multiplication over `n` full scalars.
 pub(crate) fn check<G: Group>(
     points: &Points,
     t: u32,
@@ -40,7 +41,7 @@ pub(crate) fn check<G: Group>(
     (vartime_msm(shares, &weights) == secret.into()).then_some(())
 }
 
-/// `q(x) = Σ_(k < terms) (ρ·x)ᵏ` at each `x`; one at zero.
+/// `q(x) = Σ_(k < terms) (ρ·x)ᵏ` at each `x`. At zero the value is one.
 fn geometric(xs: &[Scalar], terms: u64, rho: &Scalar) -> Vec<Scalar> {
     let ratios: Vec<Scalar> = xs.iter().map(|x| *x * *rho).collect();
     let mut below: Vec<Scalar> = ratios.iter().map(|ratio| *ratio - Scalar::ONE).collect();

@@ -1,33 +1,37 @@
-//! What a shared key signs, and what it is for.
+//! The messages that a shared key signs, and the purpose that it has.
 //!
 //! | purpose             | tag of the hash            | message                        |
 //! |---------------------|----------------------------|--------------------------------|
 //! | `Messages(domain)`  | the domain's               | any bytes                      |
 //! | `Rounds`            | [`Domain::BASIC`]'s        | SHA-256(round, `u64` big-endian) |
 //!
-//! Rounds are those of drand's unchained schemes ([`drand`](crate::drand)): in 𝔾₁
-//! `bls-unchained-g1-rfc9380`, which quicknet has, in 𝔾₂ `pedersen-bls-unchained`. Their tag names no chain and no purpose, so nothing but rounds
-//! may ever be signed with such a key; here nothing else can be.
+//! Rounds are those of drand's unchained schemes ([`drand`](crate::drand)):
+//! `bls-unchained-g1-rfc9380` in 𝔾₁, which quicknet uses, and `pedersen-bls-unchained` in 𝔾₂. Their
+//! tag names no chain and no purpose, so a key for rounds must never sign anything else. The types
+//! here enforce this.
 use core::fmt;
 
 use crate::bls::{Domain, SignaturePoint, Variant};
 use crate::drand::RoundNumber;
 
-/// What a committee's key is for. Two keys with one purpose are two beacons; one key has one purpose.
+/// The purpose of a committee's key. Each key has exactly one purpose. Several keys may have the same
+/// purpose, for example the keys of two beacons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Messages that the protocol chooses, under a domain of its own.
+    /// Messages that the protocol chooses, under a domain of the protocol.
     Messages(Domain),
     /// The rounds of a beacon, as drand signs them.
     Rounds,
 }
 
 impl Purpose {
-    /// Statements of a chain in a constant size: what a [`certificate`](crate::certificate) says with
-    /// a sum of signatures and a bitmap, here one signature says that verifies under one key.
+    /// Certificates of constant size for a chain's statements. A [`certificate`](crate::certificate)
+    /// proves a statement with a sum of signatures and a bitmap. This purpose proves it with one
+    /// signature that verifies under one key.
     ///
-    /// It does not say who signed, and it counts shares, not stake: where weights were rounded, only
-    /// a ramp of stake stands behind it, and a multi-signature is what exact quorums take.
+    /// The signature does not show who signed, and it counts shares, not stake. Where weights were
+    /// rounded, it proves only a range (ramp) of stake. Use the multi-signature where the quorum must
+    /// be exact.
     ///
     /// ```
     /// # use std::collections::BTreeMap;
@@ -75,7 +79,7 @@ impl Purpose {
     /// ```
     pub const CERTIFICATES: Self = Self::Messages(Domain::new("threshold certificate"));
 
-    /// The domain under which the result verifies.
+    /// The domain under which results of this purpose verify.
     #[must_use]
     pub const fn domain(self) -> Domain {
         match self {
@@ -84,7 +88,7 @@ impl Purpose {
         }
     }
 
-    /// For transcripts: tells apart what [`Purpose::domain`] does not.
+    /// A name for transcripts. It separates two purposes that have the same [`Purpose::domain`].
     pub(super) const fn kind(self) -> &'static [u8] {
         match self {
             Self::Messages(_) => b"messages",
@@ -93,17 +97,18 @@ impl Purpose {
     }
 }
 
-/// A message for a committee of another purpose: the caller's mistake.
+/// A message was used with a committee of another purpose. This is a mistake of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("message is for {got:?}, the committee's key is for {expected:?}")]
 pub struct PurposeError {
-    /// The committee's.
+    /// The purpose of the committee's key.
     pub expected: Purpose,
-    /// The message's.
+    /// The purpose of the message.
     pub got: Purpose,
 }
 
-/// A message as a point of the signatures' group. Hashed once, for all committees of its purpose.
+/// A message as a point of the signatures' group. It is hashed once and can be used with all
+/// committees of its purpose.
 ///
 /// ```compile_fail,E0277
 /// use crypto_core::{bls::MinSig, threshold::Message};
@@ -116,20 +121,21 @@ pub struct Message<V: Variant> {
 }
 
 impl<V: Variant> Message<V> {
-    /// `H(m)` under a domain. What binds a message to chain and epoch belongs in the message.
+    /// Hashes a message to the curve, `H(m)`, under a domain. Nothing is added to the message, so
+    /// chain and epoch must be part of it.
     #[must_use]
     pub fn new(domain: Domain, message: &[u8]) -> Self {
         Self { purpose: Purpose::Messages(domain), point: domain.hash::<V>(message) }
     }
 
-    /// A round of a beacon.
+    /// The message of one round of a beacon, as drand signs it.
     #[must_use]
     pub fn round(round: RoundNumber) -> Self {
         let purpose = Purpose::Rounds;
         Self { purpose, point: purpose.domain().hash::<V>(&round.message()) }
     }
 
-    /// What it may be signed with.
+    /// The purpose that a key must have to sign this message.
     #[must_use]
     pub const fn purpose(&self) -> Purpose {
         self.purpose

@@ -1,4 +1,4 @@
-//! One party's part of a signature.
+//! A partial: one party's part of a signature.
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
@@ -16,25 +16,25 @@ use super::quorum::equations;
 /// Why the partial of one party does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartialError {
-    /// The caller's mistake.
+    /// The message is not what the committee's key is for. This is a mistake of the caller.
     #[error(transparent)]
     Purpose(#[from] PurposeError),
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
     NotMember {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
     /// A party without shares has nothing to sign with.
     #[error("{party} holds no shares")]
     NoShares {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// One point for each index.
+    /// The partial does not have exactly one point for each index of the party.
     #[error("partial of {party} has {got} points, it holds {need} shares")]
     ShareCount {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
         /// How many points there are.
         got: usize,
@@ -44,13 +44,13 @@ pub enum PartialError {
     /// `e(σⱼ, g) ≠ e(H(m), pkⱼ)`
     #[error("partial of {party} does not match its share keys and the message")]
     Mismatch {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
 }
 
-/// `σⱼ = H(m)^f(j)` for the indices of one party, in the order of the indices. At least one, and none
-/// the identity.
+/// One party's partial: `σⱼ = H(m)^f(j)` for each of its indices, in the order of the indices. A
+/// decoded partial has at least one point, and no point is the identity.
 ///
 /// ```compile_fail,E0277
 /// use crypto_core::{bls::MinSig, curve::G1Affine, threshold::Partial};
@@ -64,16 +64,17 @@ impl<V: Variant> Partial<V> {
         Self(points)
     }
 
-    /// `σⱼ`
+    /// The points `σⱼ`, in the order of the party's indices.
     #[must_use]
     pub fn points(&self) -> &[SignaturePoint<V>] {
         &self.0
     }
 
-    /// Checks what costs nothing: whether the party has as many indices.
+    /// Checks that the partial has one point for each index of the party. This uses no curve
+    /// operation.
     ///
     /// # Errors
-    /// If it has not.
+    /// If the party is not in the committee, holds no shares, or holds another number of shares.
     pub fn check_shape(
         &self,
         committee: &SigningCommittee<V>,
@@ -90,8 +91,8 @@ impl<V: Variant> Partial<V> {
         }
     }
 
-    /// Checks that this is the party's partial: two pairings, and for more than one index a sum of
-    /// products in either group over scalars of 128 bits.
+    /// Checks that this is the party's partial on the message. Costs two pairings, and for more than
+    /// one index also a multi-scalar multiplication with 128-bit scalars in each group.
     ///
     /// # Errors
     /// If it is not, or the message is not what the committee's key is for.

@@ -1,4 +1,4 @@
-//! Partials become a signature.
+//! Checks partials and combines them into a signature.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -14,10 +14,10 @@ use super::partial::{Partial, PartialError};
 
 const VERIFY_TAG: &[u8] = b"PREFINAL-V1-THRESHOLD-BLS-VERIFY";
 
-/// Why partials did not become a quorum, or a quorum no signature.
+/// Why partials did not become a quorum, or why a quorum did not become a signature.
 pub type QuorumError = crate::quorum::QuorumError<MisuseError>;
 
-/// The caller's mistake: what it counts is not this committee's.
+/// The caller gave a message or a partial that does not belong to this committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MisuseError {
     /// The message is not what the key is for.
@@ -38,12 +38,13 @@ impl From<PurposeError> for QuorumError {
 }
 
 impl<V: Variant> SigningCommittee<V> {
-    /// Checks all partials with one equation and, if that fails, names the culprits. Two pairings, and
-    /// a sum of products in either group over scalars of 128 bits, one for each share.
+    /// Checks all partials with one equation and, if that fails, names the culprits. Costs two
+    /// pairings, and in each group a multi-scalar multiplication with one 128-bit scalar for each
+    /// share.
     ///
     /// # Errors
-    /// If the message is not what the key is for, there is a party without shares, not enough weight,
-    /// or a partial that is wrong.
+    /// If the message is not what the key is for, a party holds no shares, the weight is too low, or
+    /// a partial is wrong.
     pub fn verify_all(
         &self,
         message: &Message<V>,
@@ -54,11 +55,10 @@ impl<V: Variant> SigningCommittee<V> {
         Ok(Quorum { committee: self, message: *message, partials })
     }
 
-    /// The check of [`verify_all`](SigningCommittee::verify_all) alone, however little the partials
-    /// weigh.
+    /// The same check as [`verify_all`](SigningCommittee::verify_all), but without a minimum weight.
     ///
     /// # Errors
-    /// As there, but never for lack of weight.
+    /// The errors of `verify_all`, except for too little weight.
     pub fn check_all(
         &self,
         message: &Message<V>,
@@ -73,11 +73,12 @@ impl<V: Variant> SigningCommittee<V> {
         if culprits.is_empty() { Ok(()) } else { Err(QuorumError::Faulty { culprits }) }
     }
 
-    /// Takes partials as they come: weight and shapes are checked, and the result is when it is there.
+    /// Accepts partials after a check of their weight and shape only. [`OptimisticQuorum::combine`]
+    /// verifies the result.
     ///
     /// # Errors
-    /// If the message is not what the key is for, there is a party without shares, not enough weight,
-    /// or a partial with more or fewer points than its party has shares.
+    /// If the message is not what the key is for, a party holds no shares, the weight is too low, or
+    /// a partial has more or fewer points than its party has shares.
     pub fn optimistic(
         &self,
         message: &Message<V>,
@@ -104,7 +105,7 @@ impl<V: Variant> SigningCommittee<V> {
         if got < need.get() { Err(QuorumError::BelowThreshold { got, need }) } else { Ok(()) }
     }
 
-    /// Whose partial has not one point for each share.
+    /// The parties whose partial does not have exactly one point for each share.
     fn misshapen(
         &self,
         partials: &BTreeMap<Party, Partial<V>>,
@@ -123,11 +124,11 @@ impl<V: Variant> SigningCommittee<V> {
     }
 }
 
-/// Verified partials of distinct parties of one committee on one message, at least `t` shares in all:
-/// [`combine`](Quorum::combine) is total.
+/// Verified partials of distinct parties of one committee on one message, with at least `t` shares in
+/// all. So [`combine`](Quorum::combine) cannot fail.
 ///
-/// It borrows its committee, so the partials of one cannot meet the keys of another, and nobody else
-/// makes one:
+/// It borrows its committee, so the partials of one committee are never checked or combined with the
+/// keys of another. Other code cannot construct it:
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::bls::MinSig;
@@ -147,20 +148,21 @@ pub struct Quorum<'c, V: Variant> {
 }
 
 impl<V: Variant> Quorum<'_, V> {
-    /// What the partials are on.
+    /// The message that the partials are on.
     #[must_use]
     pub const fn message(&self) -> &Message<V> {
         &self.message
     }
 
-    /// The partials.
+    /// The partials, by party.
     #[must_use]
     pub const fn partials(&self) -> &BTreeMap<Party, Partial<V>> {
         &self.partials
     }
 
-    /// `∏ⱼ σⱼ^λⱼ` over the `t` lowest indices: the group's signature. One sum of products, shorter
-    /// the fewer indices are left out, if shares sit at consecutive numbers.
+    /// The group's signature: `∏ⱼ σⱼ^λⱼ` over the `t` lowest indices. Costs one multi-scalar
+    /// multiplication. If the evaluation points are consecutive numbers, its scalars are shorter the
+    /// fewer indices are left out.
     #[must_use]
     pub fn combine(&self) -> Signature<V> {
         let t = usize::try_from(self.committee.threshold().t().get()).unwrap_or(usize::MAX);
@@ -179,26 +181,26 @@ impl<V: Variant> Quorum<'_, V> {
     }
 }
 
-/// Partials of distinct parties of one committee, at least `t` shares in all, of which nothing was
-/// verified: combining may fail.
+/// Partials of distinct parties of one committee, with at least `t` shares in all. They are not
+/// verified, so combining may fail.
 #[derive(Clone, Debug)]
 pub struct OptimisticQuorum<'c, V: Variant>(Quorum<'c, V>);
 
 impl<V: Variant> OptimisticQuorum<'_, V> {
-    /// What the partials are on.
+    /// The message that the partials are on.
     #[must_use]
     pub const fn message(&self) -> &Message<V> {
         self.0.message()
     }
 
-    /// The partials.
+    /// The partials, by party.
     #[must_use]
     pub const fn partials(&self) -> &BTreeMap<Party, Partial<V>> {
         self.0.partials()
     }
 
-    /// The group's signature, verified: a sum of products and two pairings. If it is not valid, all
-    /// partials are verified.
+    /// The group's signature, verified. Costs a multi-scalar multiplication and two pairings. If the
+    /// signature is not valid, all partials are verified to find the culprits.
     ///
     /// # Errors
     /// Names the parties whose partials are wrong.
@@ -209,12 +211,13 @@ impl<V: Variant> OptimisticQuorum<'_, V> {
             return Ok(signature);
         }
         quorum.committee.check_all(&quorum.message, &quorum.partials)?;
-        // Keys are on one polynomial, so with valid partials the result was valid.
+        // The keys are on one polynomial, so valid partials give a valid result. This line is never
+        // reached.
         Err(QuorumError::Faulty { culprits: quorum.partials.keys().copied().collect() })
     }
 }
 
-/// The partials must have passed [`Partial::check_shape`].
+/// The batch of equations for these partials. They must have passed [`Partial::check_shape`].
 pub(super) fn equations<'p, V: Variant>(
     committee: &'p SigningCommittee<V>,
     message: &Message<V>,

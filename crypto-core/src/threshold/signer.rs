@@ -1,4 +1,5 @@
-//! A party's own side: check the shares once, sign each message. Constant time throughout.
+//! The signing party's side: check the shares once, then sign each message. All of it runs in
+//! constant time.
 use alloc::vec::Vec;
 
 use zeroize::Zeroize;
@@ -12,41 +13,41 @@ use super::committee::SigningCommittee;
 use super::message::{Message, Purpose, PurposeError};
 use super::partial::Partial;
 
-/// Why shares are not the party's. Says nothing about the shares themselves.
+/// Why shares are not those of the party. The error reveals nothing about the shares themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyShareError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
     NotMember {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
     /// A party without shares has nothing to sign with.
     #[error("{party} holds no shares")]
     NoShares {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// One share for each index.
+    /// There must be exactly one share for each index of the party.
     #[error("{got} key shares, {party} holds {need}")]
     Count {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
-        /// How many were given.
+        /// Number of shares that were given.
         got: usize,
         /// How many indices the party holds.
         need: usize,
     },
-    /// `g^f(j) ≠ pkⱼ`
+    /// A share does not match its share key: `g^f(j) ≠ pkⱼ`.
     #[error("key shares of {party} do not match its share keys")]
     Mismatch {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
 }
 
-/// `f(j)` for the indices of one party, in the order of the indices: as a dealer or a key generation
-/// gave them, not checked yet.
+/// The shares `f(j)` of one party, in the order of its indices, as a dealer or a key generation gave
+/// them. They are not checked yet.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::threshold::KeyShares;
@@ -61,7 +62,7 @@ pub struct KeyShares {
 }
 
 impl KeyShares {
-    /// The shares of a party.
+    /// The shares of a party, in the order of its indices. [`KeyShares::check`] checks them.
     #[must_use]
     pub const fn new(party: Party, shares: Secret<Vec<Scalar>>) -> Self {
         Self { party, shares }
@@ -70,7 +71,7 @@ impl KeyShares {
     /// Reads what [`KeyShares::to_secret_bytes`] wrote.
     ///
     /// # Errors
-    /// If the bytes are not scalars one after the other.
+    /// If the bytes are not a sequence of canonical scalars.
     pub fn from_secret_bytes(party: Party, bytes: &Secret<Vec<u8>>) -> Result<Self, DecodeError> {
         Ok(Self { party, shares: shares_from_bytes(bytes)? })
     }
@@ -81,7 +82,8 @@ impl KeyShares {
         shares_to_bytes(&self.shares)
     }
 
-    /// Makes the shares those of a member: `g^f(j) = pkⱼ`, a multiplication for each.
+    /// Checks the shares against the committee's share keys: `g^f(j) = pkⱼ`, one multiplication for
+    /// each share. The result can sign.
     ///
     /// # Errors
     /// If they are not the shares of this party in this committee.
@@ -119,12 +121,13 @@ pub(crate) fn shares_to_bytes(shares: &Secret<Vec<Scalar>>) -> Secret<Vec<u8>> {
     Secret::new(bytes)
 }
 
-/// Reads what [`shares_to_bytes`] wrote, and nothing else.
+/// Reads what [`shares_to_bytes`] wrote, and refuses everything else.
 pub(crate) fn shares_from_bytes(
     bytes: &Secret<Vec<u8>>,
 ) -> Result<Secret<Vec<Scalar>>, DecodeError> {
     let bytes = bytes.expose();
-    // Reserved at once: a vector that grows leaves copies behind.
+    // The whole capacity is reserved at once, because a vector that grows leaves copies of secrets in
+    // memory.
     let mut shares = Vec::with_capacity(bytes.len().div_ceil(Scalar::BYTES));
     for one in bytes.chunks(Scalar::BYTES) {
         match Scalar::from_bytes(one) {
@@ -138,7 +141,7 @@ pub(crate) fn shares_from_bytes(
     Ok(Secret::new(shares))
 }
 
-/// A party that signs: its shares match the committee's keys.
+/// A party that can sign: its shares were checked against the committee's share keys.
 ///
 /// ```compile_fail,E0599
 /// use crypto_core::bls::MinSig;
@@ -156,25 +159,26 @@ pub struct Signer<V: Variant> {
 }
 
 impl<V: Variant> Signer<V> {
-    /// Who.
+    /// The party that signs.
     #[must_use]
     pub const fn party(&self) -> Party {
         self.shares.party
     }
 
-    /// The committee that it is a member of, by its digest.
+    /// The digest of the committee that the party is a member of.
     #[must_use]
     pub const fn committee(&self) -> [u8; 32] {
         self.committee
     }
 
-    /// Its share keys.
+    /// The party's share keys `pkⱼ`, in the order of its indices.
     #[must_use]
     pub fn share_keys(&self) -> &[KeyPoint<V>] {
         &self.keys
     }
 
-    /// `H(m)^f(j)` for each index: a multiplication for each. The same message gives the same partial.
+    /// The party's partial on a message: `H(m)^f(j)` for each index, one multiplication each. The
+    /// same message always gives the same partial.
     ///
     /// # Errors
     /// If the message is not what the key is for.

@@ -1,9 +1,9 @@
-//! The second byte.
+//! The kinds of objects: the second byte of an encoding.
 use core::fmt;
 
 macro_rules! kinds {
     ($($name:ident = $byte:literal, $text:literal;)*) => {
-        /// What an object is.
+        /// The kind of an object.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Kind {$(
@@ -12,16 +12,16 @@ macro_rules! kinds {
         )*}
 
         impl Kind {
-            /// All there are.
+            /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Its byte.
+            /// The byte that stands for the kind.
             #[must_use]
             pub const fn byte(self) -> u8 {
                 match self {$(Self::$name => $byte,)*}
             }
 
-            /// The kind with this byte.
+            /// The kind that this byte stands for. `None` if there is none.
             #[must_use]
             pub const fn from_byte(byte: u8) -> Option<Self> {
                 match byte {

@@ -1,4 +1,4 @@
-//! The bodies, in the order of the table.
+//! The bodies of the objects, in the order of the table in [`wire`](super).
 use alloc::collections::BTreeMap;
 
 use super::sealed::Body;
@@ -14,7 +14,7 @@ use crate::wvuf::audit::Proof;
 use crate::wvuf::{BlindedKey, Partial, Possession};
 use crate::{threshold, timelock};
 
-/// Bytes of a party and its partial.
+/// Encoded length of a party and its partial in bytes.
 const PROOF_ITEM: usize = 4 + 96;
 
 macro_rules! fixed {

@@ -1,12 +1,12 @@
-//! Reads fields off a slice and remembers where it is.
+//! Reads fields from a slice and keeps track of the position.
 use alloc::vec::Vec;
 
 use super::{VERSION, WireError};
 use crate::access::Access;
 use crate::curve::{Affine, DecodeError, Group, PointError, Scalar};
 
-/// Bytes that are read field by field, from the front. It knows lengths and places and nothing of what
-/// the fields mean, so any format can be read with it; nothing is allocated and no input makes it panic.
+/// Reads bytes field by field, from the front. It knows only lengths and positions, not the meaning
+/// of the fields, so it can read any format. It allocates nothing, and no input makes it panic.
 ///
 /// ```
 /// use crypto_core::wire::{Reader, Truncated};
@@ -24,15 +24,15 @@ pub struct Reader<'a> {
     at: usize,
 }
 
-/// A field is longer than what is left.
+/// A field is longer than the remaining bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got} bytes left at byte {at}, expected {need}")]
 pub struct Truncated {
-    /// Where the field starts.
+    /// Position at which the field starts.
     pub at: usize,
-    /// How many bytes the field has.
+    /// Length of the field in bytes.
     pub need: usize,
-    /// The bytes there are.
+    /// Number of bytes that are left.
     pub got: usize,
 }
 
@@ -40,14 +40,14 @@ pub struct Truncated {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got} bytes after the end at byte {at}")]
 pub struct Trailing {
-    /// Where the last field ends.
+    /// Position at which the last field ends.
     pub at: usize,
     /// How many bytes follow.
     pub got: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the first byte.
+    /// A reader that starts at the first byte.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, at: 0 }
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Whether all has been read.
+    /// Whether all bytes have been read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
     /// The next field, of `need` bytes.
     ///
     /// # Errors
-    /// If fewer are left; the reader stays where it is.
+    /// If fewer bytes are left. The reader does not move then.
     pub fn take(&mut self, need: usize) -> Result<&'a [u8], Truncated> {
         let Some((taken, rest)) = self.rest.split_at_checked(need) else {
             return Err(Truncated { at: self.at, need, got: self.rest.len() });
@@ -81,14 +81,14 @@ impl<'a> Reader<'a> {
     /// The next field, of `N` bytes.
     ///
     /// # Errors
-    /// If fewer are left; the reader stays where it is.
+    /// If fewer bytes are left. The reader does not move then.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Truncated> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    /// The last field has been read.
+    /// Checks that the last field has been read.
     ///
     /// # Errors
     /// If bytes are left.
@@ -122,8 +122,8 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// How many items of at least `size` bytes follow. No more than fit in the bytes that are left, and no
-    /// more than `limit`.
+    /// Reads the number of items of at least `size` bytes that follow. It may not exceed `limit`, nor
+    /// the number that fits in the remaining bytes.
     pub(super) fn count(&mut self, size: usize, limit: u32) -> Result<usize, WireError> {
         let at = self.at;
         let got = self.u32()?;
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         Scalar::from_bytes(bytes).map_err(|error| WireError::Decode { at, error })
     }
 
-    /// A count and as many points.
+    /// Reads a count, and then that many points.
     pub(super) fn points<G: Group>(&mut self) -> Result<Vec<Affine<G>>, WireError> {
         let size = G::EMPTY.as_ref().len();
         let count = self.count(size, Access::MAX)?;
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A count that is not zero and as many points, none of them the identity.
+    /// Reads a count that is not zero, and then that many points, none of them the identity.
     pub(super) fn nonzero_points<G: Group>(&mut self) -> Result<Vec<Affine<G>>, WireError> {
         let at = self.at;
         let points = self.points()?;
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A count and as many bytes.
+    /// Reads a count, and then that many bytes.
     pub(super) fn bytes(&mut self, limit: u32) -> Result<&'a [u8], WireError> {
         let count = self.count(1, limit)?;
         Ok(self.take(count)?)

@@ -1,6 +1,6 @@
-//! Objects in other formats: lower-case hexadecimal for people, bytes for machines.
+//! Objects in serde formats: lower-case hexadecimal in human-readable formats, bytes in others.
 //!
-//! One text for one object, so upper case is refused.
+//! Each object has exactly one text, so upper case is refused.
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;

@@ -1,13 +1,14 @@
-//! All blinded keys in one equation.
+//! Checks all blinded keys with one equation.
 //!
 //! ```text
 //! ∏ᵢ e(πᵢ, ∏ⱼ Aⱼ^γⱼ) = e(∏ⱼ ρⱼ^γⱼ, ĝ)
 //! ```
 //!
-//! One pairing for each party is the price, for every `πᵢ` is another. Beside them stand a small sum
-//! in 𝔾₂ for each party and one large sum in 𝔾₁; `γⱼ` are 128 bits in the form that keeps the small
-//! sums short (`curve::hazmat::vartime_sums`). If the equation fails, the culprits are located (`bisect`): the sums
-//! stay what they are, and for one culprit it takes one more product of pairings.
+//! The check costs one pairing for each party, because every party has a different `πᵢ`. In addition
+//! it costs a small sum in 𝔾₂ for each party and one large sum in 𝔾₁. The `γⱼ` have 128 bits, in the
+//! form that keeps the small sums short (`curve::hazmat::vartime_sums`). If the equation fails,
+//! `bisect` locates the culprits. The sums are reused for that, and one culprit costs one more
+//! product of pairings.
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -27,7 +28,7 @@ const ADMIT_TAG: &[u8] = b"PREFINAL-V1-WVUF-ADMIT";
 /// A key of the right shape, and the public shares that it is checked against.
 pub(super) type Candidate<'c> = (Party, BlindedKey, &'c [G2Affine]);
 
-/// Positions of the keys that do not match their public shares.
+/// The positions of the keys that do not match their public shares.
 pub(super) fn faulty(committee: &[u8; 32], keys: &[Candidate<'_>]) -> BTreeSet<usize> {
     if keys.is_empty() {
         return BTreeSet::new();
@@ -66,7 +67,7 @@ fn coefficients(committee: &[u8; 32], keys: &[Candidate<'_>]) -> Vec<u128> {
     transcript.coefficients_128(b"coefficients", total)
 }
 
-/// One sum for each party.
+/// The sum of each party's points, each multiplied by its coefficient.
 fn sums<G: Group>(points: &[Affine<G>], gammas: &[u128], ends: &[usize]) -> Vec<Affine<G>> {
     let factors = gammas.iter().map(|gamma| Factor::challenge(*gamma));
     let terms: Vec<_> = points.iter().copied().zip(factors).collect();
@@ -79,7 +80,7 @@ fn product(terms: &[(G1Affine, G2Affine)], rho: G1Projective) -> Gt {
     pairing_product(&terms.iter().copied().chain([own]).collect::<Vec<_>>())
 }
 
-/// The same over some parties, each to the power of its weight.
+/// The same product over a range of parties, each factor raised to its [`Weight`].
 fn part(
     terms: &[(G1Affine, G2Affine)],
     rho: &[G1Affine],
@@ -99,9 +100,9 @@ fn part(
     }
 }
 
-/// The places of equations, counted from one, as short factors.
+/// The places of equations in the batch, counted from one, as short scalars.
 pub(super) struct Places {
-    /// Little-endian.
+    /// The places, each little-endian.
     numbers: Vec<[u8; 8]>,
 }
 
@@ -111,7 +112,7 @@ impl Places {
         Self { numbers: positions.map(number).collect() }
     }
 
-    /// Each point by its place.
+    /// Multiplies each point by its place.
     pub(super) fn multiply(&self, points: &[G1Affine]) -> Vec<G1Affine> {
         let single = |(point, place): (&G1Affine, &[u8; 8])| {
             vartime_msm_bytes(core::slice::from_ref(point), core::slice::from_ref(place))

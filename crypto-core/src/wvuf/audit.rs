@@ -1,8 +1,9 @@
-//! Checks an output from public data alone, slowly and plainly.
+//! Checks an output from public data alone, with slow and simple code.
 //!
-//! A second opinion for whoever was not there, and for tests. Every equation stands alone, nothing is
-//! batched or halved, and only curve operations are shared with the fast path: evaluation points,
-//! Lagrange coefficients and the message are written out a second time.
+//! This is an independent check for verifiers that did not take part, and for tests. Every equation
+//! is checked alone, without batches or bisection. Only curve operations, hashes and transcripts are
+//! shared with the normal code. Evaluation points, Lagrange coefficients and the message are
+//! implemented a second time.
 //!
 //! | step       | equation                                          | how often              |
 //! |------------|---------------------------------------------------|------------------------|
@@ -12,9 +13,9 @@
 //! | `evaluate` | `e(πᵢ, σᵢ) = e(h, H(m))`                          | each party, each slot  |
 //! |            | `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`, `j` over *all* shares given  | each slot              |
 //!
-//! [`combine`](super::combine) interpolates over `t` shares, this over all that there are, so public
-//! shares that are not on one polynomial of degree `t − 1` show as well. Elsewhere: that the `Aⱼ`
-//! come from the finalized dealings (`pvss_dkg`).
+//! [`combine`](super::combine) interpolates over `t` shares. The audit interpolates over all shares
+//! that are given, so it also detects public shares that are not on one polynomial of degree `t − 1`.
+//! It does not check that the `Aⱼ` come from the finalized dealings; the crate `pvss_dkg` does.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -34,112 +35,114 @@ use crate::generators;
 
 const INPUT_TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
 
-/// What is wrong with keys or an output.
+/// What is wrong with the keys of an epoch, or with an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
-    /// As many public shares as weight.
+    /// The number of public shares is not the total weight.
     #[error("{got} public shares for a weight of {need}")]
     PublicShares {
-        /// How many there are.
+        /// Number of public shares.
         got: usize,
-        /// Sum of the weights.
+        /// Total weight of the committee.
         need: u64,
     },
-    /// Zero shares would determine an output that is none, and more than there are none at all.
+    /// The threshold is zero, or greater than the number of shares.
     #[error("threshold {got} is not between 1 and the weight of {need}")]
     Threshold {
         /// The threshold.
         got: u32,
-        /// Sum of the weights.
+        /// Total weight of the committee.
         need: u64,
     },
-    /// `Aⱼ = 1`: everybody knows that share.
+    /// A public share is the identity, `Aⱼ = 1`, so everybody knows that share.
     #[error("public share {index} is the identity")]
     IdentityShare {
-        /// Which share index, from one.
+        /// The share index, counted from one.
         index: u32,
     },
     /// `∏ⱼ Aⱼ^λⱼ = 1`: the secret is zero, and every output is the same.
     #[error("public shares combine to the identity")]
     GroupIdentity,
-    /// The table of weights ends before this party.
+    /// The party is not in the table of weights.
     #[error("{party} is not of this committee")]
     NotMember {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// As many blinded shares as weight.
+    /// The number of blinded shares is not the party's weight.
     #[error("{party} published {got} blinded shares, its weight is {need}")]
     ShareCount {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
-        /// How many it published.
+        /// Number of blinded shares that it published.
         got: usize,
-        /// Its weight.
+        /// The party's weight.
         need: u32,
     },
     /// A party of weight zero has nothing to blind.
     #[error("{party} holds no shares")]
     NoShares {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// `h^zᵢ ≠ Tᵢ·πᵢ^cᵢ`: somebody else made this key.
+    /// The proof of knowledge fails, `h^zᵢ ≠ Tᵢ·πᵢ^cᵢ`. The maker of this key does not know its
+    /// blinding factor.
     #[error("proof of knowledge of the blinding factor of {party} fails")]
     Possession {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// One factor on both paths: a fast partial is a slow partial.
+    /// The party uses one blinding factor on both paths, so each of its fast partials is also its
+    /// slow partial.
     #[error("{party} blinds its shares of both paths with one factor")]
     SharedBlinding {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`
+    /// A blinded share does not match its public share: `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`.
     #[error("share {index} of {party} does not match its public share")]
     Share {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
-        /// Which share index, from one.
+        /// The share index, counted from one.
         index: u32,
     },
-    /// `e(πᵢ, σᵢ) ≠ e(h, H(m))`
+    /// A partial does not match its key and the input: `e(πᵢ, σᵢ) ≠ e(h, H(m))`.
     #[error("partial of {party} does not match its key and the input")]
     Partial {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// Partials of parties without a key count for nothing, so there should be none.
+    /// There is a partial of a party that has no key. Such a partial cannot count.
     #[error("{party} sent a partial but has no key")]
     UnknownPartial {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// Not enough to determine the output.
+    /// The partials hold too few shares to determine the output.
     #[error("partials hold {got} shares, threshold is {need}")]
     BelowThreshold {
-        /// Shares of all partials.
+        /// Number of shares of all partials together.
         got: usize,
-        /// Shares an output takes.
+        /// Number of shares that an output needs.
         need: usize,
     },
-    /// Everything else fits, the claimed output does not.
+    /// Keys and partials are right, but the claimed output is wrong.
     #[error("output is not what the partials combine to")]
     Output,
 }
 
-/// What shows an output to whoever was not there: the input and the partials it was combined from.
-/// The output itself is not in it; [`Audit::open`] computes it.
+/// Proof of an output for a verifier that did not take part: the input and the partials from which
+/// the output was combined. The output itself is not included; [`Audit::open`] computes it.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Proof {
-    /// Chain and epoch.
+    /// The chain and the epoch.
     pub context: Context,
-    /// The slot.
+    /// The slot that was evaluated.
     pub slot: Slot,
     /// The slot's value, if outputs depend on it.
     pub value: Option<[u8; 32]>,
-    /// Partials of at least the threshold's weight.
+    /// Partials that together have at least the threshold's weight.
     pub partials: BTreeMap<Party, Partial>,
 }
 
@@ -151,10 +154,11 @@ pub struct Audit {
     keys: BTreeMap<Party, (G1Affine, Vec<(Scalar, G1Affine)>)>,
 }
 
-/// Checks the keys of an epoch under one path. `weights` are by party, `public` the `Aⱼ` by index.
+/// Checks the keys of an epoch on one path. `weights` has one entry for each party; `public` are the
+/// `Aⱼ` in the order of the share indices.
 ///
 /// # Errors
-/// Says which share of whom does not fit.
+/// [`AuditError`] says what does not fit: the public shares, or which share or proof of which party.
 pub fn keys(
     weights: &[u32],
     threshold: u32,
@@ -203,10 +207,10 @@ pub fn keys(
 }
 
 impl Audit {
-    /// The output that partials on a slot combine to.
+    /// Checks each partial on a slot and combines them into the output.
     ///
     /// # Errors
-    /// Says whose partial does not fit, or how much is missing.
+    /// Says whose partial is wrong, or how many shares are missing.
     pub fn evaluate(
         &self,
         context: &Context,
@@ -238,10 +242,10 @@ impl Audit {
         Ok(Output::new(output))
     }
 
-    /// Checks that nobody uses one blinding factor on this path and another.
+    /// Checks that no party uses the same blinding factor on this path and on the other one.
     ///
     /// # Errors
-    /// Names the first who does.
+    /// Names the first party that does.
     pub fn check_other_path(&self, other: &Self) -> Result<(), AuditError> {
         let same = |(party, (pi, _)): &(&Party, &(G1Affine, _))| {
             other.keys.get(*party).is_some_and(|(theirs, _)| theirs == pi)
@@ -252,10 +256,10 @@ impl Audit {
         }
     }
 
-    /// The output that a proof shows.
+    /// Computes the output that a proof shows.
     ///
     /// # Errors
-    /// As [`Audit::evaluate`].
+    /// The errors of [`Audit::evaluate`].
     pub fn open(&self, proof: &Proof) -> Result<Output, AuditError> {
         self.evaluate(&proof.context, proof.slot, proof.value, &proof.partials)
     }
@@ -263,7 +267,8 @@ impl Audit {
     /// Checks a claimed output.
     ///
     /// # Errors
-    /// As [`Audit::evaluate`], and if the output is another one.
+    /// The errors of [`Audit::evaluate`], and [`AuditError::Output`] if the output is a different
+    /// one.
     pub fn verify(
         &self,
         context: &Context,
@@ -276,7 +281,7 @@ impl Audit {
     }
 }
 
-/// The digest that proofs are made for.
+/// The committee's digest. Proofs of possession are bound to it.
 fn committee(weights: &[u32], threshold: u32, public: &[G2Affine]) -> [u8; 32] {
     let mut transcript = Transcript::new(COMMITTEE_TAG);
     transcript.append_u64(b"threshold", threshold.into());

@@ -1,4 +1,5 @@
-//! A party's own side: blind the shares once an epoch, evaluate each slot. Constant time throughout.
+//! The evaluating party's side: blind the shares once per epoch, then evaluate each slot. All of it
+//! runs in constant time.
 use alloc::vec::Vec;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
@@ -13,37 +14,39 @@ use crate::curve::{DecodeError, G1Affine, G1Projective, Scalar};
 use crate::generators;
 use crate::secret::Secret;
 
-/// `aⱼ = h^f(j)` for the indices of one party under one path, in the order of the indices.
+/// The secret shares `aⱼ = h^f(j)` of one party on one path, in the order of its indices.
 #[derive(Debug)]
 pub struct KeyShares(Secret<Vec<G1Affine>>);
 
 impl KeyShares {
-    /// Shares as decrypted from the aggregated dealings. May be empty: some stakes earn none.
+    /// Wraps the shares that were decrypted from the aggregated dealings. The list may be empty,
+    /// because a small stake may earn no share.
     #[must_use]
     pub fn new(shares: Vec<G1Affine>) -> Self {
         Self(Secret::new(shares))
     }
 
-    /// How many shares.
+    /// Number of shares.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.expose().len()
     }
 
-    /// Whether there are none.
+    /// Whether the party has no shares.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.expose().is_empty()
     }
 
-    /// The shares themselves.
+    /// The secret shares themselves.
     #[must_use]
     pub fn expose(&self) -> &[G1Affine] {
         self.0.expose()
     }
 }
 
-/// `1/rᵢ`: evaluates. One for each path, see the trap in the head of [`wvuf`](super).
+/// The secret `1/rᵢ` that evaluates slots. A party has a separate one for each path; see the trap
+/// described in [`wvuf`](super).
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::wvuf::EvaluationKey;
@@ -55,14 +58,16 @@ impl KeyShares {
 pub struct EvaluationKey(Secret<Scalar>);
 
 impl EvaluationKey {
-    /// `σᵢ = H(m)^(1/rᵢ)`: the same input gives the same partial, after a restart too.
+    /// The party's partial on an input: `σᵢ = H(m)^(1/rᵢ)`. The same input always gives the same
+    /// partial, also after a restart.
     #[must_use]
     pub fn evaluate(&self, input: &Input) -> Partial {
         Partial::new((input.point() * self.0.expose()).to_affine())
     }
 
-    /// The key for storage, 32 bytes big-endian. Belongs beside the [`BlindedKey`] it was made with:
-    /// blinding anew after a restart would give partials that nobody can verify.
+    /// The key for storage, 32 bytes big-endian. Store it together with the [`BlindedKey`] that was
+    /// made with it. If a party blinded its shares again after a restart, nobody could verify its
+    /// partials.
     #[must_use]
     pub fn to_secret_bytes(&self) -> Secret<[u8; 32]> {
         Secret::new(self.0.expose().to_bytes())
@@ -78,8 +83,9 @@ impl EvaluationKey {
     }
 }
 
-/// `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ` with a proof that its maker knows `rᵢ`: what a party publishes once an
-/// epoch for each path. Of use only after [`VufCommittee::admit`].
+/// A party's public key for one path: `πᵢ = h^rᵢ` and `ρⱼ = aⱼ^rᵢ`, with a proof that its maker knows
+/// `rᵢ`. A party publishes one for each path in each epoch. It can be used only after
+/// [`VufCommittee::admit`] has checked it.
 ///
 /// `πᵢ ≠ 1` holds by construction: [`blind`] draws `rᵢ ≠ 0`, and the identity does not decode. With
 /// `πᵢ = 1` and all `ρⱼ = 1` the equation would hold for any shares.
@@ -91,10 +97,11 @@ pub struct BlindedKey {
 }
 
 impl BlindedKey {
-    /// Bytes that an encoding has beside those of `ρⱼ`: `πᵢ`, the proof and a count.
+    /// Bytes of an encoding without the `ρⱼ`: `πᵢ`, the proof and a count.
     pub const OVERHEAD: usize = 48 + 48 + Scalar::BYTES + 4;
 
-    /// As decoded; neither `pi` nor the proof's nonce is the identity.
+    /// A key from decoded parts. The caller has checked that neither `pi` nor the proof's nonce is
+    /// the identity.
     pub(crate) fn from_parts(pi: G1Affine, possession: Possession, rho: Vec<G1Affine>) -> Self {
         Self { pi, possession, rho }
     }
@@ -104,13 +111,13 @@ impl BlindedKey {
         &self.possession
     }
 
-    /// `πᵢ`.
+    /// The point `πᵢ = h^rᵢ`.
     #[must_use]
     pub fn pi(&self) -> G1Affine {
         self.pi
     }
 
-    /// `ρⱼ`, in the order of the indices.
+    /// The blinded shares `ρⱼ`, in the order of the indices.
     #[must_use]
     pub fn rho(&self) -> &[G1Affine] {
         &self.rho
@@ -134,9 +141,9 @@ impl BorshDeserialize for BlindedKey {
     }
 }
 
-/// Blinds the shares of a party under one path with a fresh factor, and proves for this committee that
-/// it knows the factor. Call it once for each path, with the path's committee. Shares that are not the
-/// party's there make a key that is not admitted.
+/// Blinds the shares of a party on one path with a fresh factor, and proves for this committee that
+/// the party knows the factor. Call it once for each path, with that path's committee. If the shares
+/// are not those of the party in this committee, the resulting key will not be admitted.
 pub fn blind(
     committee: &VufCommittee,
     party: Party,
@@ -144,7 +151,7 @@ pub fn blind(
     rng: &mut impl CryptoRng,
 ) -> (EvaluationKey, BlindedKey) {
     let factor = Secret::new(Scalar::random_nonzero(rng));
-    // Never the default, for it is not zero.
+    // The default is never used, because the factor is not zero.
     let inverse = Secret::new(factor.expose().invert().unwrap_or_default());
     let pi = (generators::h() * factor.expose()).to_affine();
     let rho: Vec<_> = shares.expose().iter().map(|share| share * factor.expose()).collect();

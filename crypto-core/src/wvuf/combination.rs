@@ -1,16 +1,16 @@
-//! Interpolation, once for each set of parties.
+//! Interpolation that is done once for each set of parties.
 //!
 //! ```text
 //! ∏ᵢ e(Bᵢ, σᵢ)      Bᵢ = ∏ⱼ ρⱼ^λⱼ
 //! ```
 //!
-//! The bases `Bᵢ` depend on who takes part, not on the slot, and making them is about half of
-//! [`combine`] among 129 parties; what is left is a pairing for each party. A committee without faults
-//! sees the same heaviest parties in slot after slot, so a driver keeps the [`Combination`] of the set
-//! that it expects and falls back to [`combine`] if another set is first.
+//! The bases `Bᵢ` depend on the set of parties, not on the slot. Computing them is about half of the
+//! cost of [`combine`] among 129 parties; the other half is a pairing for each party. In a committee
+//! without faults, the same heaviest parties are first in slot after slot. So a driver keeps the
+//! [`Combination`] of the set that it expects, and falls back to [`combine`] if another set is first.
 //!
-//! Not kept: `λⱼ`, of no use beside the bases; lines of Miller loops, for they belong to points of 𝔾₂,
-//! and every `σᵢ` is new in each slot.
+//! The `λⱼ` are not kept, because the bases already contain them. Lines of Miller loops are not kept
+//! either: they belong to points of 𝔾₂, and every `σᵢ` is new in each slot.
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -23,21 +23,22 @@ use crate::access::Party;
 use crate::curve::G1Affine;
 use crate::curve::hazmat::{Factor, MillerLoop, pairing_product, vartime_sums};
 
-/// Why a [`Combination`] does not serve a quorum: the caller's mistake, or another set came first.
+/// Why a [`Combination`] cannot combine a quorum: the caller made a mistake, or another set of
+/// parties came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CombinationError {
-    /// Made for another path or epoch.
+    /// The combination was made for another path or epoch.
     #[error("combination and quorum are of different committees")]
     OtherCommittee,
-    /// Some other set suffices: [`combine`] takes any.
+    /// The quorum consists of another set of parties. [`combine`] takes any set.
     #[error("the quorum has no partial of {party}")]
     Missing {
-        /// The first that it lacks.
+        /// The first party of the combination that the quorum lacks.
         party: Party,
     },
 }
 
-/// The bases of one set of parties, for any number of slots.
+/// The bases `Bᵢ` of one set of parties. They can be used for any number of slots.
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::wvuf::Combination;
@@ -50,16 +51,16 @@ pub struct Combination {
 }
 
 impl Combination {
-    /// For exactly `t` shares of the heaviest of `parties`, since these are the fewest. `None` if those
-    /// among them whose keys are admitted hold less. Costs the sums of products over `t` shares that
-    /// [`combine`] would make.
+    /// Computes the bases for exactly `t` shares of the heaviest among `parties`, because these are
+    /// the fewest. `None` if the parties with admitted keys hold fewer than `t` shares. Costs the
+    /// same multi-scalar multiplications over `t` shares as [`combine`].
     #[must_use]
     pub fn new(committee: &VufCommittee, parties: impl IntoIterator<Item = Party>) -> Option<Self> {
         let bases = bases(committee, committee.fewest(parties)?);
         Some(Self { committee: committee.id(), bases })
     }
 
-    /// Whose partials it takes, heaviest first.
+    /// The parties whose partials are needed, heaviest first.
     pub fn parties(&self) -> impl Iterator<Item = Party> {
         self.bases.iter().map(|(party, _)| *party)
     }
@@ -71,10 +72,10 @@ impl Combination {
         )
     }
 
-    /// What [`combine`] makes of the quorum, by pairings alone.
+    /// The same output as [`combine`], computed with pairings alone.
     ///
     /// # Errors
-    /// If the quorum is of another committee, or one of the parties is not in it.
+    /// If the quorum is of another committee, or lacks one of the parties.
     pub fn combine(&self, quorum: &Quorum<'_>) -> Result<Output, CombinationError> {
         if quorum.committee().id() != self.committee {
             return Err(CombinationError::OtherCommittee);
@@ -86,9 +87,9 @@ impl Combination {
     }
 }
 
-/// A slot's product of pairings before all of its partials are there: whose partials come first is much
-/// the same from slot to slot, so those of an expected set are verified and multiplied in as they come,
-/// and when the last is here little is left to do.
+/// A slot's product of pairings while some of its partials are still missing. The same parties are
+/// usually first in every slot. So the partials of an expected set are verified and multiplied in as
+/// they arrive, and little is left to do when the last one arrives.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     combination: Arc<Combination>,
@@ -97,7 +98,7 @@ pub struct Ahead {
     product: MillerLoop,
 }
 
-/// The product follows from the rest.
+/// `product` is not compared, because it follows from the other fields.
 impl PartialEq for Ahead {
     fn eq(&self, other: &Self) -> bool {
         (&self.combination, &self.input, &self.verified)
@@ -108,16 +109,17 @@ impl PartialEq for Ahead {
 impl Eq for Ahead {}
 
 impl Ahead {
-    /// For this set and slot, with no partials yet.
+    /// Starts the product for this set of parties and this slot, without partials.
     #[must_use]
     pub fn new(combination: &Arc<Combination>, input: &Input) -> Self {
         let (combination, input) = (Arc::clone(combination), input.clone());
         Self { combination, input, verified: BTreeMap::new(), product: MillerLoop::one() }
     }
 
-    /// Verifies those of these partials that belong to the set and are not in the product yet, and
-    /// multiplies in those that are right. Those that are wrong are named by
-    /// [`finish`](Ahead::finish).
+    /// Verifies the given partials and multiplies the right ones into the product. Partials of
+    /// parties outside the set, and partials that are in the product already, are skipped.
+    /// [`finish`](Ahead::finish) names the wrong ones. Does nothing if `committee` is not the one of
+    /// the combination.
     pub fn add(&mut self, committee: &VufCommittee, partials: &BTreeMap<Party, Partial>) {
         if committee.id() != self.combination.committee {
             return;
@@ -139,8 +141,9 @@ impl Ahead {
         self.verified.append(&mut new);
     }
 
-    /// What [`VufCommittee::verify_all`] and [`combine`] make of these partials, without doing again what
-    /// is done. If they are not what was expected, all is done from the start.
+    /// The output that [`VufCommittee::verify_all`] and [`combine`] give for these partials, without
+    /// repeating the work that is done already. If the partials do not fit the expected set,
+    /// everything is computed from the start.
     ///
     /// # Errors
     /// If [`VufCommittee::verify_all`] refuses these partials.
@@ -160,7 +163,8 @@ impl Ahead {
         Ok(Output::new(product.final_exponentiation()))
     }
 
-    /// Whether all of the set are there, with the partials that were verified.
+    /// Whether `partials` has every party of the set, and the partials that were verified are
+    /// unchanged.
     fn fits(
         &self,
         committee: &VufCommittee,
@@ -174,22 +178,25 @@ impl Ahead {
     }
 }
 
-/// `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`: one Miller loop for each party, one final exponentiation.
+/// Combines a quorum into the output: `∏ᵢ e(∏ⱼ ρⱼ^λⱼ, σᵢ)`, with one Miller loop for each party and
+/// one final exponentiation.
 ///
-/// Interpolates over exactly `t` shares of the heaviest parties, for these are the fewest.
+/// It interpolates over exactly `t` shares of the heaviest parties, because these are the fewest
+/// parties.
 #[must_use]
 pub fn combine(quorum: &Quorum<'_>) -> Output {
     output(&bases(quorum.committee(), quorum.partials().keys().copied()), quorum)
 }
 
-/// Over partials that are all there.
+/// The output from these bases. The quorum has a partial for each of them.
 fn output(bases: &[(Party, G1Affine)], quorum: &Quorum<'_>) -> Output {
     let partial = |party| quorum.partials().get(party).map(Partial::point);
     let terms = bases.iter().filter_map(|(party, base)| Some((*base, partial(party)?)));
     Output::new(pairing_product(&terms.collect::<Vec<_>>()))
 }
 
-/// `Bᵢ` over `t` shares of the heaviest of these parties, who are distinct and hold as many.
+/// The bases `Bᵢ` over `t` shares of the heaviest of these parties. The parties must be distinct and
+/// hold at least `t` shares.
 fn bases(
     committee: &VufCommittee,
     parties: impl IntoIterator<Item = Party>,

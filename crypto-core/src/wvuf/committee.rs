@@ -1,4 +1,5 @@
-//! Who may evaluate under one path: parties, their shares in the open, and their admitted keys.
+//! The committee that evaluates on one path: its parties, their public shares and their admitted
+//! keys.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -15,88 +16,92 @@ pub(super) const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommitteeError {
-    /// One public share for each index.
+    /// There must be exactly one public share for each index.
     #[error("{got} public shares for {need} share indices")]
     PublicShares {
-        /// How many were given.
+        /// Number of public shares that were given.
         got: usize,
-        /// How many indices the parties hold.
+        /// Number of indices that the parties hold.
         need: u32,
     },
-    /// The threshold counts other shares than the parties hold.
+    /// The threshold's total number of shares is not the number that the parties hold.
     #[error("threshold is of {got} shares, the parties hold {need}")]
     Threshold {
-        /// What the threshold says.
+        /// Total number of shares in the threshold.
         got: u32,
-        /// How many indices the parties hold.
+        /// Number of indices that the parties hold.
         need: u32,
     },
-    /// `Aⱼ = 1`: everybody knows that share, and a party that holds no other could be robbed of its
-    /// place (`possession`). Nobody can bring it about: its dealer would have to know the others' `f(j)`,
-    /// of which even the holder learns `h^f(j)` alone.
+    /// A public share is the identity, `Aⱼ = 1`, so everybody knows that share. If a party holds no
+    /// other share, anybody could publish a key in its place (see `possession`). No dealer can cause
+    /// this on purpose: it would have to know the other dealers' `f(j)`, of which even the holder of
+    /// the share learns only `h^f(j)`.
     #[error("public share {index} is the identity")]
     IdentityShare {
-        /// Which share.
+        /// The index of that share.
         index: ShareIndex,
     },
-    /// `f(0) = 0`: every output would be the same.
+    /// The secret is zero, `f(0) = 0`, so every output would be the same.
     #[error("public shares combine to the identity")]
     GroupIdentity,
 }
 
-/// Why a blinded key is not admitted. All but the first two are the party's fault.
+/// Why a blinded key is not admitted. The first two are mistakes of the caller, the others are the
+/// fault of the party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmitError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
     NotMember {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
     /// A party without shares has nothing to blind.
     #[error("{party} holds no shares")]
     NoShares {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// One blinded share for each index.
+    /// There must be exactly one blinded share for each index of the party.
     #[error("{got} blinded shares, the party holds {need}")]
     ShareCount {
-        /// How many were published.
+        /// Number of blinded shares that were published.
         got: usize,
-        /// How many indices the party holds.
+        /// Number of indices that the party holds.
         need: usize,
     },
-    /// Made by somebody who does not know the blinding factor, or for another party or committee.
+    /// The key's maker does not know the blinding factor, or the proof was made for another party or
+    /// committee.
     #[error("proof of knowledge of the blinding factor fails")]
     Possession,
-    /// `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`
+    /// The blinded shares do not match the public shares: `e(πᵢ, Aⱼ) ≠ e(ρⱼ, ĝ)`.
     #[error("blinded shares do not match the public shares")]
     Mismatch,
 }
 
-/// Two keys of a party whose partials are the same: what it sends on the fast path *is* what it would
-/// send on the slow one.
+/// A party's keys on the two paths have the same blinding factor. So its partial on the fast path
+/// *is* its partial on the slow path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{party} blinds its shares of both paths with one factor")]
 pub struct SharedBlinding {
-    /// Who.
+    /// The party that the error is about.
     pub party: Party,
 }
 
-/// Why an admitted key cannot enter this committee.
+/// Why an admitted key cannot be entered into this committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InsertError {
-    /// Admitted by a committee of another path or epoch.
+    /// The key was admitted by a committee of another path or epoch.
     #[error("key of {party} was admitted by another committee")]
     OtherCommittee {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
-    /// The first key stands: with a second one, partials that were valid no longer were.
+    /// The party has a key already. The first key stays, because a second one would make partials
+    /// invalid that were valid before.
     #[error("{party} has a key already")]
     Duplicate {
-        /// Who.
+        /// The party that the error is about.
         party: Party,
     },
 }
@@ -117,20 +122,20 @@ pub struct AdmittedKey {
 }
 
 impl AdmittedKey {
-    /// Whose.
+    /// The party whose key this is.
     #[must_use]
     pub fn party(&self) -> Party {
         self.party
     }
 
-    /// The key.
+    /// The blinded key itself.
     #[must_use]
     pub fn key(&self) -> &BlindedKey {
         &self.key
     }
 
-    /// Checks that this party's key of the other path has another blinding factor, `π ≠ π'`. To be
-    /// asked of both keys of a party before either is entered.
+    /// Checks that the same party's key for the other path has a different blinding factor, `π ≠ π'`.
+    /// Call this before either of the two keys is entered.
     ///
     /// # Errors
     /// If the factor is the same.
@@ -140,16 +145,16 @@ impl AdmittedKey {
     }
 }
 
-/// What became of many keys.
+/// The result of checking many keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
-    /// Those that passed, ready for [`VufCommittee::insert`].
+    /// The keys that passed, ready for [`VufCommittee::insert`].
     pub admitted: Vec<AdmittedKey>,
-    /// Those that did not, and why.
+    /// The parties whose keys did not pass, and the reasons.
     pub refused: BTreeMap<Party, AdmitError>,
 }
 
-/// The parties that evaluate under one path, in one epoch.
+/// The parties that evaluate on one path in one epoch.
 #[derive(Clone, Debug)]
 pub struct VufCommittee {
     id: [u8; 32],
@@ -162,12 +167,12 @@ pub struct VufCommittee {
 }
 
 impl VufCommittee {
-    /// A committee with no keys yet. `public` are the `Aⱼ` in the order of the indices, from
-    /// dealings that were verified: that they lie on one polynomial is not checked again.
+    /// A committee without keys. `public` are the `Aⱼ` in the order of the indices. They must come
+    /// from verified dealings: this function does not check that they lie on one polynomial.
     ///
     /// # Errors
-    /// If shares, threshold and parties do not fit each other, or a share or the secret is known to
-    /// everybody.
+    /// If shares, threshold and parties do not fit each other, or if a public share or the group key
+    /// is the identity.
     pub fn new(
         access: Access,
         threshold: Threshold,
@@ -192,10 +197,12 @@ impl VufCommittee {
         Ok(Self { id, access, threshold, public, group_key, domain, keys: BTreeMap::new() })
     }
 
-    /// Checks the key of one party. Changes nothing: [`VufCommittee::insert`] takes the result.
+    /// Checks the key of one party. The committee does not change; pass the result to
+    /// [`VufCommittee::insert`].
     ///
     /// # Errors
-    /// If the key is not the party's, or of its making.
+    /// If the key does not match the party's public shares, or its maker does not know the blinding
+    /// factor.
     pub fn admit(&self, party: Party, key: BlindedKey) -> Result<AdmittedKey, AdmitError> {
         let mut admission = self.admit_all(BTreeMap::from([(party, key)]));
         match admission.admitted.pop() {
@@ -204,10 +211,10 @@ impl VufCommittee {
         }
     }
 
-    /// Checks the keys of many parties at once: shapes first, then the proofs of all with one sum, then
-    /// one equation for all of them. One bad key does not keep the others out. Costs a pairing for each
-    /// party and one more, sums over all shares in either group, and twice the pairings if there is a
-    /// culprit.
+    /// Checks the keys of many parties at once: first the shapes, then all proofs with one sum, then
+    /// all keys with one equation. A bad key does not keep the others out. Costs one pairing for each
+    /// party plus one, and sums over all shares in both groups. If there is one culprit, twice as
+    /// many pairings are needed.
     #[must_use]
     pub fn admit_all(&self, keys: BTreeMap<Party, BlindedKey>) -> Admission {
         let mut refused = BTreeMap::new();
@@ -236,10 +243,10 @@ impl VufCommittee {
         Admission { admitted, refused }
     }
 
-    /// Enters a key.
+    /// Enters an admitted key. From then on the party's partials count.
     ///
     /// # Errors
-    /// If another committee admitted it, or the party has one already.
+    /// If another committee admitted the key, or the party has a key already.
     pub fn insert(&mut self, admitted: AdmittedKey) -> Result<(), InsertError> {
         let AdmittedKey { committee, party, key } = admitted;
         if committee != self.id {
@@ -252,57 +259,58 @@ impl VufCommittee {
         Ok(())
     }
 
-    /// Digest of parties, threshold and public shares: differs between paths and epochs.
+    /// Digest of parties, threshold and public shares. It is different for each path and epoch.
     #[must_use]
     pub fn id(&self) -> [u8; 32] {
         self.id
     }
 
-    /// Who holds which indices.
+    /// Which party holds which share indices.
     #[must_use]
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// How many shares an output takes.
+    /// How many shares an output needs, and how many there are.
     #[must_use]
     pub fn threshold(&self) -> Threshold {
         self.threshold
     }
 
-    /// The `Aⱼ`, in the order of the indices.
+    /// The public shares `Aⱼ`, in the order of the indices.
     #[must_use]
     pub fn public(&self) -> &[G2Affine] {
         &self.public
     }
 
-    /// `ĝ^f(0)`, interpolated over the first `t` of the `Aⱼ`: the same in committees that share one
-    /// secret, which alone have the same outputs.
+    /// The group key `ĝ^f(0)`, interpolated over the first `t` of the `Aⱼ`. Two committees have the
+    /// same outputs only if they share one secret, and then they have the same group key.
     #[must_use]
     pub fn group_key(&self) -> G2Affine {
         self.group_key
     }
 
-    /// The admitted keys.
+    /// The keys that were entered, by party.
     #[must_use]
     pub fn keys(&self) -> &BTreeMap<Party, BlindedKey> {
         &self.keys
     }
 
-    /// Weight that a partial of `party` counts for: zero until its key is admitted.
+    /// The weight that a partial of `party` counts for. It is zero until the party's key is entered.
     #[must_use]
     pub fn weight_of(&self, party: Party) -> u32 {
         if self.keys.contains_key(&party) { self.access.weight(party) } else { 0 }
     }
 
-    /// Weight of all whose key is admitted.
+    /// The total weight of the parties whose keys are entered.
     #[must_use]
     pub fn admitted_weight(&self) -> u32 {
         self.keys.keys().map(|party| self.access.weight(*party)).sum()
     }
 
-    /// The fewest of `candidates` that reach the threshold, see [`Access::fewest`]; the pairings of
-    /// verifying and combining are one for each party. Who has no admitted key does not count.
+    /// The smallest set of `candidates` that reaches the threshold, see [`Access::fewest`]. `None` if
+    /// all of them together do not reach it. A small set saves time, because verifying and combining
+    /// cost one pairing for each party. Parties without an admitted key do not count.
     #[must_use]
     pub fn fewest(&self, candidates: impl IntoIterator<Item = Party>) -> Option<BTreeSet<Party>> {
         let with_key = candidates.into_iter().filter(|party| self.keys.contains_key(party));
@@ -313,7 +321,7 @@ impl VufCommittee {
         &self.domain
     }
 
-    /// Whose proof of possession fails.
+    /// The parties whose proof of possession fails.
     fn unproved(&self, keys: &[admission::Candidate<'_>]) -> Vec<Party> {
         let stated: Vec<_> = keys.iter().map(|(party, key, _)| (*party, key)).collect();
         let positions = possession::unproved(&self.id, &stated);
@@ -339,7 +347,8 @@ fn indices() -> impl Iterator<Item = ShareIndex> {
     (1..).map_while(ShareIndex::new)
 }
 
-/// The first `t` of the indices are distinct and in the domain, for the threshold is of as many shares.
+/// The group key from the first `t` public shares. Their indices are distinct and in the domain,
+/// because the threshold's total is the number of shares.
 fn interpolate(domain: &Domain, threshold: Threshold, public: &[G2Affine]) -> G2Affine {
     let count = usize::try_from(threshold.t().get()).unwrap_or(usize::MAX);
     let first: Vec<ShareIndex> = indices().take(count).collect();

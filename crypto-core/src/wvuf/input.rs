@@ -1,8 +1,8 @@
-//! What the function is evaluated on, and one party's evaluation.
+//! The input of the function, and one party's evaluation of it.
 //!
 //! `m` = chain (32 bytes) ‖ epoch (8, big-endian) ‖ slot (8, big-endian) ‖ `0`, or `1` ‖ value (32).
-//! All lengths are fixed, so two inputs never share a message. The view is absent on purpose: two
-//! parties may finalize one slot through different views and must still agree on the output.
+//! All lengths are fixed, so two inputs never share a message. The view is left out on purpose: two
+//! parties may finalize one slot in different views and must still get the same output.
 use alloc::vec::Vec;
 
 use borsh::io::{Read, Result as IoResult};
@@ -14,7 +14,7 @@ use crate::curve::{DecodeError, G2Affine, Tag};
 
 const TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
 
-/// A slot, with or without its value, as a point of 𝔾₂. Both paths share one.
+/// A slot, with or without its value, as a point of 𝔾₂. Both paths use the same input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     context: Context,
@@ -24,20 +24,20 @@ pub struct Input {
 }
 
 impl Input {
-    /// Hashes a slot of this chain and epoch to the curve.
+    /// Hashes a slot of this chain and epoch to the curve. Give the value if outputs depend on it.
     #[must_use]
     pub fn new(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Self {
         let point = hash_to_g2(&message(context, slot, value), TAG);
         Self { context: *context, slot, value, point }
     }
 
-    /// Chain and epoch.
+    /// The chain and the epoch of the slot.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The slot.
+    /// The slot that is evaluated.
     #[must_use]
     pub fn slot(&self) -> Slot {
         self.slot
@@ -49,7 +49,7 @@ impl Input {
         self.value
     }
 
-    /// `H(m)`.
+    /// The hashed input `H(m)`.
     #[must_use]
     pub fn point(&self) -> G2Affine {
         self.point
@@ -64,8 +64,8 @@ fn message(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Vec<u8> {
     message
 }
 
-/// `σᵢ = H(m)^(1/rᵢ)`: one party's evaluation, 96 bytes whatever its weight. Never the identity
-/// when decoded.
+/// One party's evaluation of an input: `σᵢ = H(m)^(1/rᵢ)`, 96 bytes whatever its weight. A decoded
+/// partial is never the identity.
 ///
 /// ```compile_fail,E0308
 /// use crypto_core::{curve::G2Affine, wvuf::Partial};

@@ -1,4 +1,4 @@
-//! Proof that a party knows the factor that it blinds its shares with.
+//! The proof that a party knows the factor with which it blinds its shares.
 //!
 //! | step     | equation                                                                | by whom   |
 //! |----------|-------------------------------------------------------------------------|-----------|
@@ -8,25 +8,25 @@
 //! | check    | `h^z = T·π^c`                                                           | anyone    |
 //! | check all | `h^∑εᵢzᵢ = ∏ᵢ Tᵢ^εᵢ·πᵢ^(εᵢcᵢ)`, `εᵢ` of 128 bits from a transcript     | anyone    |
 //!
-//! **Why a proof.** The pairing equation of admission is true for `(π^k, ρ^k)` as well, whatever `k` is:
-//! a copy that anybody makes of a published key. The first key of a party stands, so a copy that is
-//! ordered first would lock its owner out for the epoch. The copier knows `k` but not `r·k`, the
-//! logarithm of what it publishes: knowing it would give `r = (r·k)/k`, the logarithm of `π`. So it
-//! cannot prove.
+//! **Why a proof.** The pairing equation of admission also holds for `(π^k, ρ^k)` with any `k`, and
+//! anybody can compute such a copy from a published key. The first key of a party counts, so a copy
+//! that is ordered first would lock the owner out for the epoch. The copier knows `k` but not `r·k`,
+//! the logarithm of the `π` that it publishes. If it knew `r·k`, it would also know `r = (r·k)/k`,
+//! the logarithm of the original `π`. So it cannot make the proof.
 //!
-//! **Why a proof of `r` alone suffices.** From a party that proves, `r` can be extracted (Schnorr), and
-//! the pairing equation then says `ρⱼ = aⱼ^r`; so `ρⱼ^(1/r) = aⱼ`. A key that is admitted is therefore
-//! made by somebody who knows all shares of the party, and nobody else can find these while the
-//! threshold holds. That is why no share may be the identity, which everybody knows
+//! **Why a proof of `r` alone suffices.** From a prover, `r` can be extracted (Schnorr). The pairing
+//! equation then says `ρⱼ = aⱼ^r`, so `ρⱼ^(1/r) = aⱼ`. An admitted key was therefore made by someone
+//! who knows all shares of the party, and nobody else can find these shares while the threshold
+//! holds. This is why no share may be the identity, because everybody knows that share
 //! ([`VufCommittee::new`](super::VufCommittee::new)).
 //!
-//! **What it is bound to.** `s` is hashed before `T` is chosen. The committee's digest covers weights,
-//! threshold and public shares, so a proof for one path or epoch is none for another; and the proof of
-//! one key says nothing about a copy of it.
+//! **What the proof is bound to.** `s` is hashed before `T` is chosen. The committee's digest covers
+//! weights, threshold and public shares, so a proof for one path or epoch is not valid for another. A
+//! proof for one key is not valid for a copy of that key.
 //!
 //! **The nonce.** Two proofs with one `κ` and different challenges give `r` away. `κ` depends on the
-//! secret, on `s` and on fresh randomness ([`Hedge`]): a generator that repeats itself
-//! proves the same statement twice with the same bytes, and other statements with other nonces.
+//! secret, on `s` and on fresh randomness ([`Hedge`]): with a generator that repeats itself, the same
+//! statement gets the same proof bytes again, and other statements get other nonces.
 use alloc::vec::Vec;
 
 use borsh::io::{Read, Result as IoResult};
@@ -46,7 +46,7 @@ pub(super) const TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSION";
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-WVUF-POSSESSIONS";
 const NONCE_TAG: &[u8] = b"PREFINAL-V1-WVUF-NONCE";
 
-/// `(T, z)`: 80 bytes.
+/// The proof `(T, z)`, 80 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
 pub(crate) struct Possession {
     pub(crate) nonce: G1Affine,
@@ -54,7 +54,7 @@ pub(crate) struct Possession {
 }
 
 impl Possession {
-    /// Proves that `factor` is behind `π`, in constant time.
+    /// Proves knowledge of `factor`, the logarithm of `π`, in constant time.
     pub(super) fn prove(
         statement: Transcript,
         factor: &Secret<Scalar>,
@@ -66,7 +66,7 @@ impl Possession {
         Self { nonce, response }
     }
 
-    /// Whether who made it knows the logarithm of `π`.
+    /// Whether the proof's maker knows the logarithm of `π`.
     fn holds(&self, statement: Transcript, pi: &G1Affine) -> bool {
         let c = challenged(statement, &self.nonce);
         generators::h() * self.response == *pi * c + self.nonce
@@ -83,7 +83,7 @@ impl BorshDeserialize for Possession {
     }
 }
 
-/// What is proved about a key: whose it is, in which committee, and all of it.
+/// The statement of the proof: the committee, the party, and the whole key.
 pub(super) fn statement(
     committee: &[u8; 32],
     party: Party,
@@ -98,8 +98,8 @@ pub(super) fn statement(
     transcript
 }
 
-/// Positions of the keys whose maker does not know their factor: one sum for all and, if that fails,
-/// one for each.
+/// The positions of the keys whose maker does not know the factor. Computes one sum for all keys and,
+/// if that fails, one sum for each key.
 pub(super) fn unproved(committee: &[u8; 32], keys: &[(Party, &BlindedKey)]) -> Vec<usize> {
     let stated: Vec<(Transcript, &BlindedKey)> = keys
         .iter()
@@ -138,7 +138,7 @@ fn challenged(mut statement: Transcript, nonce: &G1Affine) -> Scalar {
     statement.scalar(b"challenge")
 }
 
-/// `κ`, of the secret, fresh randomness and what is proved.
+/// Draws `κ` from the secret factor, fresh randomness and the statement.
 fn draw(
     statement: &Transcript,
     factor: &Secret<Scalar>,

@@ -1,4 +1,4 @@
-//! Partials become an output.
+//! Checks partials and collects them into a quorum, which gives the output.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,13 +24,13 @@ const RANDOMNESS_TAG: &[u8] = b"PREFINAL-V1-WVUF-RANDOMNESS";
 /// Why one partial does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartialError {
-    /// No key to check it against.
+    /// The party has no admitted key to check the partial against.
     #[error("{party} has no admitted key")]
     NotAdmitted {
         /// The party that sent the partial.
         party: Party,
     },
-    /// `e(πᵢ, σᵢ) ≠ e(h, H(m))`
+    /// The partial does not match its key and the input: `e(πᵢ, σᵢ) ≠ e(h, H(m))`.
     #[error("partial of {party} does not match its key and the input")]
     Mismatch {
         /// The party that sent the partial.
@@ -41,7 +41,7 @@ pub enum PartialError {
 /// Why partials did not become a [`Quorum`].
 pub type QuorumError = crate::quorum::QuorumError<NotAdmitted>;
 
-/// The caller's mistake: it counts partials that it has no key for.
+/// The caller gave a partial of a party that has no admitted key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{party} has no admitted key")]
 pub struct NotAdmitted {
@@ -49,11 +49,11 @@ pub struct NotAdmitted {
     pub party: Party,
 }
 
-/// Verified partials of distinct parties of one committee on one input, at least `t` shares in all:
-/// [`combine`](super::combine) is total.
+/// Verified partials of distinct parties of one committee on one input, with at least `t` shares in
+/// all. So [`combine`](super::combine) cannot fail.
 ///
-/// It borrows its committee, so the partials of one path cannot meet the keys of another, and nobody
-/// else makes one:
+/// It borrows its committee, so the partials of one path are never combined with the keys of another.
+/// Other code cannot construct it:
 ///
 /// ```compile_fail,E0451
 /// use crypto_core::wvuf::{Input, Partial, Quorum, VufCommittee};
@@ -73,20 +73,20 @@ impl<'c> Quorum<'c> {
         self.committee
     }
 
-    /// What the partials are on.
+    /// The input that the partials are on.
     #[must_use]
     pub fn input(&self) -> &Input {
         &self.input
     }
 
-    /// The partials: the output's proof, see [`audit`](super::audit).
+    /// The partials, by party. They prove the output, see [`audit`](super::audit).
     #[must_use]
     pub fn partials(&self) -> &BTreeMap<Party, Partial> {
         &self.partials
     }
 
-    /// The partials with what they are on: all that [`Audit::open`](super::audit::Audit::open) asks
-    /// for.
+    /// The partials together with their input: everything that
+    /// [`Audit::open`](super::audit::Audit::open) needs.
     #[must_use]
     pub fn proof(&self) -> Proof {
         Proof {
@@ -98,7 +98,7 @@ impl<'c> Quorum<'c> {
     }
 }
 
-/// `e(h^f(0), H(m))`: the same from every quorum of every path.
+/// The output of the function, `e(h^f(0), H(m))`. Every quorum of every path gives the same output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output(Gt);
 
@@ -107,13 +107,14 @@ impl Output {
         Self(value)
     }
 
-    /// The element of 𝔾ₜ, 576 bytes.
+    /// The encoding of the output as an element of 𝔾ₜ, 576 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 576] {
         self.0.to_bytes()
     }
 
-    /// SHA-256 of a tag and the element: 32 bytes that nobody could foresee.
+    /// Randomness from the output: SHA-256 of a tag and the element, 32 bytes that nobody could
+    /// predict.
     #[must_use]
     pub fn randomness(&self) -> [u8; 32] {
         Sha256::new().chain_update(RANDOMNESS_TAG).chain_update(self.to_bytes()).finalize().into()
@@ -124,7 +125,7 @@ impl VufCommittee {
     /// Checks the partial of one party.
     ///
     /// # Errors
-    /// If the party has no admitted key, or the partial is not its evaluation of `input`.
+    /// If the party has no admitted key, or the partial is not the party's evaluation of `input`.
     pub fn verify(
         &self,
         party: Party,
@@ -136,11 +137,12 @@ impl VufCommittee {
             .map_err(|_| PartialError::Mismatch { party })
     }
 
-    /// Checks all partials with one equation and, if that fails, names the culprits by halving.
-    /// Give it the [fewest](VufCommittee::fewest) parties that suffice: each costs a pairing.
+    /// Checks all partials with one equation and, if that fails, finds the culprits by halving. Give
+    /// it the [fewest](VufCommittee::fewest) parties that suffice, because each party costs a
+    /// pairing.
     ///
     /// # Errors
-    /// If there is a partial without a key, not enough weight, or a partial that is wrong.
+    /// If a party has no admitted key, the weight is too low, or a partial is wrong.
     pub fn verify_all(
         &self,
         input: &Input,
@@ -161,10 +163,10 @@ impl VufCommittee {
         Ok(Quorum { committee: self, input: input.clone(), partials })
     }
 
-    /// The check of [`verify_all`](VufCommittee::verify_all) alone, however little the partials weigh.
+    /// The same check as [`verify_all`](VufCommittee::verify_all), but without a minimum weight.
     ///
     /// # Errors
-    /// If there is a partial without a key, or one that is wrong; never for lack of weight.
+    /// If a party has no admitted key, or a partial is wrong. Too little weight is not an error here.
     pub fn check_all(
         &self,
         input: &Input,
@@ -180,7 +182,7 @@ impl VufCommittee {
     }
 }
 
-/// A partial beside the key that it is checked against.
+/// A partial together with the key that it is checked against.
 struct Term {
     party: Party,
     pi: G1Affine,

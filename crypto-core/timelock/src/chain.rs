@@ -1,41 +1,42 @@
-//! Which beacon a file is encrypted to: what a relay says of it, or its key.
+//! The beacon that a file is encrypted to, given by a relay's `info` or by its key.
 
 use std::num::NonZeroU32;
 
 use crypto_core::drand::{ChainInfo, GroupKey, RoundNumber, Schedule, Scheme};
 use serde::Deserialize;
 
-/// What drand's relays serve as `info` of quicknet, its default chain.
+/// The `info` that drand's relays serve for quicknet, its default chain.
 const QUICKNET: &str = include_str!("quicknet.json");
 
-/// Why something is not a chain that can be encrypted to.
+/// Why a file cannot be encrypted to a chain.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
-    /// Not what a relay serves as `info`.
+    /// The text is not the JSON that a relay serves as `info`.
     #[error("not a beacon's info: {0}")]
     Json(#[from] serde_json::Error),
-    /// A field is not what it should be.
+    /// A field has a wrong value.
     #[error("{field} `{got}`: {why}")]
     Field {
-        /// Which.
+        /// The name of the field.
         field: &'static str,
-        /// What stands there.
+        /// The value of the field.
         got: String,
-        /// What is wrong with it.
+        /// The reason why it is wrong.
         why: String,
     },
-    /// Key, period, seed and names do not belong to the chain that is named.
+    /// The hash of key, period, seed and names is not the stated hash of the chain.
     #[error("info is of chain {computed}, but says {said}")]
     Hash {
-        /// What the fields hash to.
+        /// The hash of the fields, in hex.
         computed: String,
-        /// What the info says.
+        /// The hash that the info states, in hex.
         said: String,
     },
-    /// What a round signs is known only after the round before.
+    /// The scheme is chained: the message of a round is known only after the round before, so nothing
+    /// can be encrypted to a future round.
     #[error("rounds of {scheme} cannot be encrypted to: what they sign is not known in advance")]
     Chained {
-        /// The scheme.
+        /// The chain's scheme.
         scheme: Scheme,
     },
 }
@@ -46,11 +47,11 @@ pub struct Chain {
     scheme: Scheme,
     key: GroupKey,
     hash: [u8; 32],
-    /// Unknown of a chain that is named by its key alone.
+    /// `None` for a chain that is given by its key alone.
     schedule: Option<Schedule>,
 }
 
-/// As `/{chain}/info` has it, and as `/v2/chains/{chain}/info` does.
+/// The fields of `/{chain}/info` and of `/v2/chains/{chain}/info`.
 #[derive(Deserialize)]
 struct Info {
     public_key: String,
@@ -74,19 +75,19 @@ struct Metadata {
 }
 
 impl Chain {
-    /// drand's quicknet.
+    /// drand's default chain, quicknet.
     ///
     /// # Errors
-    /// Never; what is embedded is read as any other info is.
+    /// Never. The result type is that of [`Chain::from_info`], which reads the embedded info.
     pub fn quicknet() -> Result<Self, ChainError> {
         Self::from_info(QUICKNET)
     }
 
-    /// A chain by what a relay serves as its `info`. The hash is computed from the fields: who knows
-    /// it from elsewhere need not trust the relay.
+    /// A chain from the `info` that a relay serves. The hash is computed from the fields. A caller
+    /// that knows the hash from another source and compares it need not trust the relay.
     ///
     /// # Errors
-    /// If a field is missing or wrong, or they do not hash to what is said.
+    /// If a field is missing or wrong, or if the fields do not have the stated hash.
     pub fn from_info(json: &str) -> Result<Self, ChainError> {
         let info: Info = serde_json::from_str(json)?;
         let scheme = self::scheme(&info.scheme)?;
@@ -108,7 +109,7 @@ impl Chain {
     /// A chain by its key, the name of its scheme and its hash, the first and the last in hex.
     ///
     /// # Errors
-    /// If one of them is none.
+    /// If the key, the scheme or the hash is not valid.
     pub fn from_key(key: &str, scheme: &str, hash: &str) -> Result<Self, ChainError> {
         let scheme = self::scheme(scheme)?;
         let point = GroupKey::from_bytes(scheme, &bytes("key", key)?)
@@ -128,20 +129,20 @@ impl Chain {
         Ok(Self { scheme, key, hash, schedule })
     }
 
-    /// How the beacon signs.
+    /// The signature scheme of the beacon.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The key under which it signs.
+    /// The group key under which the beacon signs.
     #[must_use]
     pub const fn key(&self) -> &GroupKey {
         &self.key
     }
 
-    /// The first round that is due at this Unix time, in seconds, or later; `None` if the chain is named by
-    /// its key alone, which says nothing of time, or there is no such round.
+    /// The first round that is due at this Unix time, in seconds, or later; `None` if the chain was
+    /// given by its key alone, which has no schedule, or if there is no such round.
     #[must_use]
     pub fn round_from(&self, time: u64) -> Option<RoundNumber> {
         let schedule = self.schedule?;
@@ -154,7 +155,7 @@ impl Chain {
         .and_then(RoundNumber::new)
     }
 
-    /// What names the chain, in hex.
+    /// The hash that names the chain, in hex.
     #[must_use]
     pub fn hash(&self) -> String {
         hex::encode(self.hash)

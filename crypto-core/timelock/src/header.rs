@@ -1,4 +1,4 @@
-//! An age file's header, read within bounds before anything parses it.
+//! Reads an age file's header within limits, before anything parses it.
 //!
 //! ```text
 //! age-encryption.org/v1
@@ -7,28 +7,30 @@
 //! --- nyA0…                      the last line: a code over all before
 //! ```
 //!
-//! age's parser starts from the beginning whenever it needs more, so its work grows with the square of
-//! the header, which whoever sends a file chooses. Here lines are counted and kept as they come, each
-//! byte once, and reading ends at a bound. What is within it is age's to judge.
+//! age's parser starts again from the beginning whenever it needs more bytes, so its work grows with
+//! the square of the header's length, and the sender of a file chooses this length. Here each byte is
+//! read once, lines are counted as they come, and reading stops at a limit. age checks the contents
+//! within the limit.
 
 use std::io::{self, BufRead, Read};
 
 use crate::OpenError;
 
-/// The most bytes of a header. One stanza of drand's takes some 280; age's largest, to keys that resist
-/// quantum computers, some 1 600.
+/// Greatest length of a header in bytes. A stanza of drand's takes about 280 bytes; age's largest
+/// stanza, to keys that resist quantum computers, about 1 600.
 pub const MAX_HEADER: usize = 32 * 1024;
-/// The most recipients that a header names.
+/// Greatest number of recipients in a header.
 pub const MAX_STANZAS: usize = 64;
-/// The most lines of a header: what its bytes make in full lines, and three for each recipient.
+/// Greatest number of lines of a header: the full lines that its bytes make, and three for each
+/// recipient.
 pub const MAX_LINES: usize = MAX_HEADER / 64 + 3 * MAX_STANZAS;
-/// Bytes of the last line: dashes, a space, 32 bytes in base64, its end.
+/// Length of the last line in bytes: dashes, a space, 32 bytes in base64, and the line end.
 const LAST_LINE: usize = 3 + 1 + 43 + 1;
 /// How every version of the format begins.
 const MAGIC: &[u8] = b"age-encryption.org/";
 
-/// The header, up to and with its last line; all there is if the file ends earlier. What follows stays
-/// in `input`.
+/// Reads the header up to and including its last line, or up to the end of the file if it ends
+/// earlier. The rest of the file stays in `input`.
 pub(crate) fn read(input: &mut impl BufRead) -> Result<Vec<u8>, OpenError> {
     let mut header = Vec::new();
     let mut stanzas = 0_usize;
@@ -51,7 +53,7 @@ pub(crate) fn read(input: &mut impl BufRead) -> Result<Vec<u8>, OpenError> {
             return ended(input, header);
         }
         if line.starts_with(b"---") {
-            // With a shorter one, age would look for the rest of it in what follows.
+            // If this line is shorter, age would look for the rest of it in the data that follows.
             let length = line.len();
             let whole = length == LAST_LINE;
             let why = || format!("last line of the header has {length} bytes, not {LAST_LINE}");
@@ -61,7 +63,7 @@ pub(crate) fn read(input: &mut impl BufRead) -> Result<Vec<u8>, OpenError> {
     Err(OpenError::HeaderLines { most: MAX_LINES })
 }
 
-/// A line without an end: the file's, or too long a header's.
+/// Handles a line without an end: either the file ends here, or the header is too long.
 fn ended(input: &mut impl BufRead, header: Vec<u8>) -> Result<Vec<u8>, OpenError> {
     if header.len() < MAX_HEADER || rest_is_empty(input)? {
         return Ok(header);

@@ -1,15 +1,16 @@
-//! Age files that open when a round of a beacon is out.
+//! Age files that can be opened once a round of a beacon is published.
 //!
-//! An [age](https://age-encryption.org/v1) file's key is encrypted to a round of drand's, or of any
-//! beacon that signs as drand does, and put into the file's header the way drand's `tle` does it; so
-//! `tle` opens what is encrypted here, and the other way round. Encrypting needs the beacon's key
-//! alone, decrypting the round's signature, which the caller brings: nothing here knows a network.
+//! The key of an [age](https://age-encryption.org/v1) file is encrypted to a round of drand, or of
+//! any beacon that signs as drand does. It is put into the file's header in the format of drand's
+//! `tle`. So `tle` opens files that are encrypted here, and the reverse. Encryption needs only the
+//! beacon's key. Decryption needs the round's signature, which the caller provides; this crate uses
+//! no network.
 //!
-//! | module   | what                                               |
+//! | module   | contents                                           |
 //! |----------|----------------------------------------------------|
-//! | `chain`  | which beacon: quicknet, a relay's `info`, or a key |
-//! | `header` | how much of a file is read before it is understood |
-//! | `stanza` | what drand adds to an age file's header            |
+//! | `chain`  | the beacon: quicknet, a relay's `info`, or a key   |
+//! | `header` | reads a file's header within limits                |
+//! | `stanza` | the lines that drand adds to an age file's header  |
 //!
 //! ```
 //! use timelock::{Chain, Format, Recipient, RoundNumber, decrypt, encrypt};
@@ -26,8 +27,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A crate of its own, since age brings a hundred others. Elsewhere: the encryption to a round
-//! (`crypto_core::timelock`), the command (the node, with its feature `timelock`).
+//! This is a separate crate because age depends on a hundred other crates. The encryption to a round
+//! is in `crypto_core::timelock`. The command is in the node, with its feature `timelock`.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -44,46 +45,46 @@ pub use crypto_core::drand::RoundNumber;
 pub use header::{MAX_HEADER, MAX_LINES, MAX_STANZAS};
 pub use stanza::{Identity, Recipient, Refusal};
 
-/// How a file is written. Either is read.
+/// The format in which a file is written. Both formats can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Bytes.
+    /// The binary format.
     Binary,
-    /// Lines of base64 between a first and a last line.
+    /// The text format: lines of base64 between a first and a last line.
     Text,
 }
 
 /// Why a file was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// No header of an age file.
+    /// The input does not start with a valid header of an age file.
     #[error("not an age file: {0}")]
     Header(String),
-    /// More of a header than is read.
+    /// The header is longer than the limit.
     #[error("header has more than {most} bytes")]
     HeaderBytes {
-        /// Bytes that are read.
+        /// The limit in bytes.
         most: usize,
     },
-    /// More lines of a header than are read.
+    /// The header has more lines than the limit.
     #[error("header has more than {most} lines")]
     HeaderLines {
-        /// Lines that are read.
+        /// The limit of lines.
         most: usize,
     },
-    /// More recipients than are tried.
+    /// The header has more recipients than the limit.
     #[error("header names more than {most} recipients")]
     Stanzas {
-        /// Recipients that are tried.
+        /// The limit of recipients.
         most: usize,
     },
-    /// An age file for other recipients.
+    /// The file is not encrypted to a round, only to recipients of other kinds.
     #[error("file is not encrypted to a round")]
     NoRound,
-    /// To another chain or round, or its key was altered.
+    /// The file is for another chain or round, or its encrypted key was altered.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The key is there, but header or content were altered, or the end is missing.
+    /// The file key was found, but the header or the content was altered, or the end is missing.
     #[error("file was altered or cut off: {0}")]
     Altered(String),
     /// Reading or writing failed.
@@ -117,10 +118,10 @@ pub fn encrypt(
     encrypted.finish()?.finish()?.flush()
 }
 
-/// Opens all of `input` with the signature of its round; without one, the [`Refusal`] says which round
-/// it takes. Of a header at most [`MAX_HEADER`] bytes, [`MAX_LINES`] lines and [`MAX_STANZAS`] recipients are
-/// read. What was written before an error is to be thrown away: only the end of a file proves that
-/// nothing is missing.
+/// Opens all of `input` with the signature of its round. Without a signature, the [`Refusal`] says
+/// which round is needed. At most [`MAX_HEADER`] bytes, [`MAX_LINES`] lines and [`MAX_STANZAS`]
+/// recipients of a header are read. After an error, discard everything that was written: only the end
+/// of a file proves that nothing is missing.
 ///
 /// # Errors
 /// [`OpenError`] says what is wrong.
@@ -159,7 +160,7 @@ pub fn decrypt(
     Ok(output.flush()?)
 }
 
-/// Not of the system, but of what was read.
+/// Whether the error is about the content that was read, not about the system.
 fn tells_of_content(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
 }

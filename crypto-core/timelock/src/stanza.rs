@@ -5,8 +5,9 @@
 //! base64 of U ‖ V ‖ W
 //! ```
 //!
-//! The arguments are the round and the chain's hash, the body is the file key encrypted to the round's
-//! signature. Elsewhere: that encryption (`crypto_core::timelock`), everything else of the file (`age`).
+//! The arguments are the round and the chain's hash, the body is the file key encrypted to the
+//! round's signature. The encryption is in `crypto_core::timelock`; the crate `age` handles the rest
+//! of the file.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -28,49 +29,49 @@ use crate::chain::Chain;
 const TAG: &str = "tlock";
 const FILE_KEY: usize = 16;
 
-/// Encrypts file keys to a round.
+/// A recipient: file keys are encrypted to this round of this beacon.
 #[derive(Clone, Debug)]
 pub struct Recipient {
-    /// Of which beacon.
+    /// The beacon.
     pub chain: Chain,
-    /// Which of its rounds.
+    /// The round of the beacon.
     pub round: RoundNumber,
 }
 
 /// Why a stanza did not give its file key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Not two arguments, or the first is not a round.
+    /// The stanza does not have two arguments, or the first is not a round.
     #[error("`{TAG} {}` does not name a round and a chain", arguments.join(" "))]
     Arguments {
-        /// What it says.
+        /// The arguments of the stanza.
         arguments: Vec<String>,
     },
-    /// Of another beacon.
+    /// The stanza is for another beacon.
     #[error("file is encrypted to {round} of chain {got}, not of chain {expected}")]
     Chain {
-        /// Its round.
+        /// The stanza's round.
         round: RoundNumber,
-        /// Its chain.
+        /// The hash of the stanza's chain, in hex.
         got: String,
-        /// The chain that was given.
+        /// The hash of the chain that was given, in hex.
         expected: String,
     },
-    /// The round has to be known first.
+    /// No signature was given. The signature of the stanza's round is needed.
     #[error("file opens with the signature of {round} of chain {chain}")]
     NoSignature {
-        /// Its round.
+        /// The stanza's round.
         round: RoundNumber,
-        /// Its chain.
+        /// The hash of the stanza's chain, in hex.
         chain: String,
     },
-    /// No signature at all.
+    /// The given bytes are not a signature.
     #[error("signature: {0}")]
     Signature(DecodeError),
-    /// A signature, but not of this round.
+    /// The bytes are a signature, but not the one of this round.
     #[error("signature is not of {round}, which the file is encrypted to")]
     Round {
-        /// Its round.
+        /// The stanza's round.
         round: RoundNumber,
     },
     /// The body is not `U ‖ V ‖ W`.
@@ -82,7 +83,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// How many steps the stanza passed.
+    /// The number of checks that the stanza passed.
     const fn progress(&self) -> u32 {
         match self {
             Self::Arguments { .. } => 0,
@@ -105,14 +106,15 @@ pub struct Identity<'a> {
 }
 
 impl<'a> Identity<'a> {
-    /// With a signature of a beacon's, or without any to learn which it takes.
+    /// An identity with a round's signature of this chain, or without one, to learn which round is
+    /// needed.
     #[must_use]
     pub const fn new(chain: &'a Chain, signature: Option<&'a [u8]>) -> Self {
         Self { chain, signature, refusals: RefCell::new(Vec::new()) }
     }
 
-    /// Why the stanzas so far did not open: of several the one that came closest. None if there was
-    /// no stanza of this kind.
+    /// Why the stanzas so far did not open. Of several refusals, it is the one of the stanza that
+    /// passed the most checks. `None` if there was no stanza of this kind.
     #[must_use]
     pub fn into_refusal(self) -> Option<Refusal> {
         self.refusals.into_inner().into_iter().max_by_key(Refusal::progress)
@@ -191,7 +193,8 @@ impl Recipient {
     }
 }
 
-/// Digits alone are a number here, without zeros in front; Rust would take those and a sign as well.
+/// Reads the arguments. A round has only digits and no leading zeros; Rust's parser would also accept
+/// leading zeros and a sign.
 fn arguments(arguments: &[String]) -> Result<(RoundNumber, &str), Refusal> {
     let refusal = || Refusal::Arguments { arguments: arguments.to_vec() };
     let [round, chain] = arguments else { return Err(refusal()) };

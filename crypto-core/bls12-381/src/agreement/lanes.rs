@@ -1,4 +1,5 @@
-//! Miller loops in eight lanes against both backends' own. Nothing is tested where the processor cannot.
+//! Compares Miller loops in eight lanes with those of both backends. On processors without lanes
+//! nothing is tested.
 use alloc::vec::Vec;
 use core::array;
 

@@ -1,26 +1,27 @@
-//! arkworks behind the same functions as blst: pure Rust, so that everything runs in a browser and
-//! on bare metal, and a second opinion on blst in tests.
+//! arkworks behind the same functions as blst. It is pure Rust, so everything runs in a browser and
+//! on bare metal. In tests it serves as a second opinion on blst.
 //!
-//! arkworks gives the fields, line functions, the final exponentiation and the simplified SWU map. Ours
-//! is what its callers must otherwise get right:
+//! arkworks provides the fields, line functions, the final exponentiation and the simplified SWU map.
+//! The following parts are implemented here:
 //!
-//! | what                       | why not arkworks'                                                |
+//! | part                       | reason not to use arkworks' version                              |
 //! |----------------------------|------------------------------------------------------------------|
-//! | decoding (`encoding`)      | takes flags and bytes after the infinity flag that blst refuses  |
+//! | decoding (`encoding`)      | accepts flags and bytes after the infinity flag that blst refuses |
 //! | multiplication (`formulas`) | its time depends on the scalar; in `𝔾₁` for the subgroup only      |
 //! | inversion                  | its time depends on the value; here a power, `a^(p−2)`           |
 //! | `expand_message_xmd`       | would bring a second release of SHA-256                          |
-//! | subgroup checks, cofactors (`formulas`) | goes over its own, slower formulas                      |
+//! | subgroup checks, cofactors (`formulas`) | uses arkworks' slower formulas                          |
 //! | `𝔽p` in browsers (`narrow`) | there it takes twice the time, and twice the bytes         |
 //! | Miller loop, isogeny (`pairing`, `map`) | start rayon's global pool if anybody's features turn on `ark-ec/parallel` |
 //!
-//! **Constant time, as far as it goes.** Operations on points branch on no coordinate and no scalar
-//! bit: the formulas are complete, table entries are read all and masked (`formulas`), inversions are
-//! powers with a public exponent. But arkworks' field arithmetic ends in `if value ≥ modulus`, and
-//! its subtraction and negation compare first. Whether these become branches is up to the compiler.
-//! Who holds long-lived secrets where others can measure time should use blst. The map to the curve,
-//! decoding, encoding and pairings are not constant time; what they are given is public in every scheme
-//! here but one: encrypting to a round pairs and encodes points that must stay secret.
+//! **Constant time, as far as it goes.** Operations on points do not branch on coordinates or scalar
+//! bits: the formulas are complete, all table entries are read and masked (`formulas`), and
+//! inversions are powers with a public exponent. But arkworks' field arithmetic ends in
+//! `if value ≥ modulus`, and its subtraction and negation compare first. Whether these become
+//! branches is up to the compiler. A party that holds long-lived secrets on a machine where others
+//! can measure time should use blst. The map to the curve, decoding, encoding and pairings are not
+//! constant time. Their inputs are public in every scheme here except one: encryption to a round
+//! pairs and encodes points that must stay secret.
 #![cfg_attr(feature = "blst", expect(unreachable_pub, reason = "beside blst, for tests only"))]
 
 mod curves;
@@ -85,7 +86,7 @@ pub(crate) fn fr_butterfly(a: &mut Fr, b: &mut Fr, twiddle: &Fr) {
     *a += product;
 }
 
-/// Zero for zero.
+/// The inverse, or zero for zero.
 pub(crate) fn fr_invert(a: &Fr) -> Fr {
     invert(a)
 }
@@ -104,7 +105,7 @@ pub(crate) fn fr_from_wide(bytes: &[u8]) -> Fr {
     reduce(bytes)
 }
 
-/// Little-endian, as the multiplications want it.
+/// The number as little-endian bytes, as multiplications need it.
 pub(crate) fn fr_to_bytes(a: &Fr) -> [u8; 32] {
     let mut bytes = [0; 32];
     let mut number = a.into_bigint();

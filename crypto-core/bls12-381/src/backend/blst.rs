@@ -1,14 +1,14 @@
-//! blst behind safe functions: the only file with `unsafe` but for the calls in `lanes.rs`.
+//! blst behind safe functions. Besides the calls in `lanes.rs`, this is the only file with `unsafe`.
 //!
 //! blst is C and assembly. Its functions read and write fixed-size structs through pointers and
 //! keep none of them, so a call is sound when every pointer is valid for its struct and every count
 //! matches its array; each block below says why that holds. Nothing here allocates inside blst, and
 //! nothing uses blst's thread pool.
 //!
-//! What blst leaves to its caller is done here: points at infinity never reach a Miller loop, where they
-//! would give a wrong result.
+//! This module also does what blst leaves to its caller: points at infinity never reach a Miller
+//! loop, where they would give a wrong result.
 //!
-//! Elsewhere: the types that callers see (`scalar`, `points`, `pairing`).
+//! The types that callers see are in `scalar`, `points` and `pairing`.
 #![expect(unsafe_code, reason = "blst is C and assembly; this file is its safe face")]
 
 mod words;
@@ -38,7 +38,7 @@ pub(crate) type Fr = blst_fr;
 /// An element of the field that `𝔾_T` lies in.
 pub(crate) type Fp12 = blst_fp12;
 
-/// Bits of the group order.
+/// Number of bits of the group order.
 const ORDER_BITS: usize = 255;
 
 pub(crate) const fn fr_from_limbs(l: [u64; 4]) -> Fr {
@@ -83,7 +83,7 @@ pub(crate) fn fr_butterfly(a: &mut blst_fr, b: &mut blst_fr, twiddle: &blst_fr) 
     unsafe { blst::blst_fr_ct_bfly(a, b, twiddle) };
 }
 
-/// Zero for zero. Constant time.
+/// The inverse, or zero for zero. Constant time.
 pub(crate) fn fr_invert(a: &blst_fr) -> blst_fr {
     let mut out = blst_fr::default();
     // SAFETY: two valid `blst_fr`.
@@ -127,7 +127,7 @@ pub(crate) fn fr_from_wide(bytes: &[u8]) -> blst_fr {
     out
 }
 
-/// Little-endian, as the multiplications want it.
+/// The number as little-endian bytes, as multiplications need it.
 pub(crate) fn fr_to_bytes(a: &blst_fr) -> [u8; 32] {
     let mut out = blst_scalar::default();
     // SAFETY: one valid struct each. This one is wiped on drop.
@@ -135,7 +135,8 @@ pub(crate) fn fr_to_bytes(a: &blst_fr) -> [u8; 32] {
     out.b
 }
 
-/// A verdict of blst's, which everybody may know: no secret is zero, and none is guessed.
+/// Makes a test result of blst public. It may be known to everybody, because no secret is zero and no
+/// secret is guessed.
 fn known(verdict: bool) -> bool {
     reveal(u8::from(verdict).into())
 }

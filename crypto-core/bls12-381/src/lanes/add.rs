@@ -1,7 +1,8 @@
 //! Additions of affine points, eight at a time: the equations are those of `batch`.
 //!
-//! Eight products of runs grow side by side, one in each lane; at their ends eight numbers are inverted
-//! together. [`pairs`] are public; what `products` shares with it for secret ones asks no point what it is.
+//! Eight running products of the runs are built, one in each lane; at the end these eight numbers are
+//! inverted together. [`pairs`] is for public points. The parts that `products` uses for secret
+//! points do not branch on any point.
 use alloc::vec::Vec;
 
 use zeroize::Zeroize;
@@ -34,8 +35,8 @@ pub(super) struct Pairs<const N: usize> {
     pub(super) before: Element<N>,
 }
 
-/// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`, where neither is the identity nor their sum. `N` is the
-/// degree of the field of coordinates.
+/// `pointsᵢ ← pointsᵢ + othersᵢ` at `places`. Neither point nor their sum may be the identity there.
+/// `N` is the degree of the coordinate field.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn pairs<G: Group, const N: usize>(
     points: &mut [Affine<G>],
@@ -58,7 +59,7 @@ pub(super) fn pairs<G: Group, const N: usize>(
 }
 
 impl<const N: usize> Points<N> {
-    /// Which is none.
+    /// Coordinates that are all zero, which are not those of a point.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn zero() -> Self {
@@ -86,7 +87,7 @@ impl<const N: usize> Points<N> {
         points
     }
 
-    /// Takes from `other` where a bit is set.
+    /// Takes the lanes from `other` whose bit is set.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn select(&self, other: &Self, lanes: u8) -> Self {
@@ -109,7 +110,7 @@ impl<const N: usize> Points<N> {
 }
 
 impl<const N: usize> Slope<N> {
-    /// Takes from `other` where a bit is set.
+    /// Takes the lanes from `other` whose bit is set.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn select(&self, other: &Self, lanes: u8) -> Self {
@@ -118,7 +119,8 @@ impl<const N: usize> Slope<N> {
 }
 
 impl<const N: usize> Pairs<N> {
-    /// `inverse` is that of all runs up to these, and becomes that of those before.
+    /// The sums of the pairs. On entry, `inverse` is the inverse of the product of all runs up to
+    /// these; on return, of all runs before these.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn sums(&self, inverse: &mut Element<N>) -> Points<N> {
@@ -160,7 +162,7 @@ fn chord_or_tangent<const N: usize>(point: &Points<N>, other: &Points<N>) -> Slo
     chord.select(&point.tangent(), equal)
 }
 
-/// The inverse of each, none of them zero, by one; constant time.
+/// The inverse of each lane, with a single inversion, in constant time. No lane may be zero.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn inverted<G: Group, const N: usize>(element: &Element<N>) -> Element<N> {
     let values: [G::Coordinate; LANES] = element.store();
@@ -178,7 +180,7 @@ pub(super) fn inverted<G: Group, const N: usize>(element: &Element<N>) -> Elemen
     Element::load(inverses.each_ref())
 }
 
-/// The points at up to eight places; the first again for those that are missing.
+/// The points at up to eight places. Missing places are filled with the first point.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn gather<G: Group, const N: usize>(points: &[Affine<G>], places: &[usize]) -> Points<N> {

@@ -17,7 +17,8 @@ use zeroize::Zeroizing;
 use super::width::LANES;
 use crate::scalar::Scalar;
 
-/// Windows of secret numbers: the lowest of all numbers, then the next. Lanes that are left over have zeros.
+/// Windows of secret numbers: first the lowest window of all numbers, then the next one. Unused lanes
+/// have zeros.
 #[cfg_attr(
     not(all(feature = "lanes", target_arch = "x86_64")),
     expect(dead_code, reason = "only lanes read them")
@@ -28,7 +29,8 @@ pub(crate) struct Digits<const WIDTH: usize> {
 }
 
 impl<const WIDTH: usize> Digits<WIDTH> {
-    /// So many windows of the little-endian number that is made of each scalar.
+    /// The windows of the little-endian numbers that `number` makes from the scalars, `windows` of
+    /// them for each.
     pub(crate) fn new(
         windows: usize,
         scalars: &[Scalar],
@@ -47,15 +49,15 @@ impl<const WIDTH: usize> Digits<WIDTH> {
 
 #[cfg(all(feature = "lanes", target_arch = "x86_64"))]
 impl<const WIDTH: usize> Digits<WIDTH> {
-    /// Entries of a table of odd multiples: half as many as a digit has values.
+    /// Number of entries of a table of odd multiples: half the number of a digit's values.
     pub(crate) const ENTRIES: usize = 1 << (WIDTH - 1);
 
-    /// So many times eight numbers.
+    /// The number of groups of eight numbers.
     pub(crate) fn places(&self) -> usize {
         self.count / LANES
     }
 
-    /// From the lowest up; in each the numbers by eights.
+    /// The windows from the lowest up. Each has the digits of all numbers, in groups of eight.
     pub(crate) fn windows(
         &self,
     ) -> impl DoubleEndedIterator<Item = &[[u8; LANES]]> + ExactSizeIterator {

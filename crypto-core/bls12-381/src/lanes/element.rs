@@ -4,7 +4,8 @@
 //! (a₀ + a₁u)(b₀ + b₁u) = (a₀b₀ − a₁b₁) + (a₀b₁ + a₁b₀)u
 //! ```
 //!
-//! Four products in two sums: that costs as much as three products, and no more additions.
+//! These are four products in two sums, which cost as much as three products and no further
+//! additions.
 use zeroize::Zeroize;
 
 use super::field::{LIMBS, Lanes, Raised, constant};
@@ -69,7 +70,7 @@ impl<const N: usize> Element<N> {
         Self([Lanes::zero(); N])
     }
 
-    /// The same in all lanes.
+    /// The same element in all lanes.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn everywhere(element: &[[u64; LIMBS]; N]) -> Self {
@@ -80,7 +81,7 @@ impl<const N: usize> Element<N> {
         Self(parts)
     }
 
-    /// To multiply by.
+    /// The elements in the form that others are multiplied by.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn factor(&self) -> Factor<N> {
@@ -142,7 +143,7 @@ impl<const N: usize> Element<N> {
         square
     }
 
-    /// A bit for each lane that is zero.
+    /// A bit that is set for each lane that is zero.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn zeros(&self) -> u8 {
@@ -153,7 +154,7 @@ impl<const N: usize> Element<N> {
         zeros
     }
 
-    /// Takes from `other` where a bit is set.
+    /// Takes the lanes from `other` whose bit is set.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn select(&self, other: &Self, lanes: u8) -> Self {

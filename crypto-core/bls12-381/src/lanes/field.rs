@@ -8,17 +8,17 @@
 //! for i = 0, …, 7:  t ← t + q·p·2^(52i),  q = −tᵢ/p mod 2⁵²     reduce
 //! ```
 //!
-//! after which the lower half of `t` is zero and the upper half is `a·b/2⁴¹⁶ mod p`. Elsewhere elements are
-//! kept as `x·2³⁸⁴`, six words of 64 bits, and so they are here: one factor of each product is [`Raised`]
-//! by 32 bits before, a shift.
+//! after which the lower half of `t` is zero and the upper half is `a·b/2⁴¹⁶ mod p`. All other code
+//! stores elements as `x·2³⁸⁴` in six words of 64 bits, and this module keeps that form: before a
+//! product, one factor is [`Raised`] by 32 bits, which is a shift.
 //!
-//! **Bounds.** Every [`Lanes`] is below `2p`, but for a negative of zero, which is `2p`, and has limbs
-//! below 2⁵². Raised, it is below `2³³·p < 2⁴¹⁴` and fits. A product of two is below
-//! `2p·2³³p/2⁴¹⁶ + p < 1.41p`, a sum of two products below `1.82p`, so nothing more is subtracted. A word
-//! takes at most 48 parts of 52 bits: below 2⁵⁸; with the six terms of `quadratic`, and their differences,
-//! it is within ±2⁶⁰.
+//! **Bounds.** Every [`Lanes`] is below `2p`, except for the negative of zero, which is `2p`; its
+//! limbs are below 2⁵². After raising, it is below `2³³·p < 2⁴¹⁴` and fits. A product of two is below
+//! `2p·2³³p/2⁴¹⁶ + p < 1.41p`, and a sum of two products is below `1.82p`, so no further subtraction
+//! is needed. A word takes at most 48 parts of 52 bits, so it is below 2⁵⁸; with the six terms of
+//! `quadratic`, and their differences, it is within ±2⁶⁰.
 //!
-//! **Zero** may be `0` or `p` until it is stored.
+//! **Zero** may be represented as `0` or `p` until it is stored.
 use core::arch::x86_64::{
     __m512i, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi512_si256,
     _mm512_cmpeq_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_extracti64x4_epi64,
@@ -35,7 +35,7 @@ use crate::field::Words;
 pub(super) const LIMBS: usize = 8;
 /// Eight numbers: limb `i` of all of them is register `i`.
 pub(super) type Limbs = [__m512i; LIMBS];
-/// What products are added up in, not carried.
+/// The words in which products are added up, before carrying.
 pub(super) type Total = [__m512i; 2 * LIMBS];
 const BITS: u32 = 52;
 const MASK: u64 = (1 << BITS) - 1;
@@ -139,7 +139,7 @@ impl Lanes {
         settled(minus(&self.0, &other.0), &constant(&TWICE))
     }
 
-    /// At most `2p`: to be multiplied, not to be compared or stored.
+    /// The negative, at most `2p`. It may be multiplied, but not compared or stored.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn negative(&self) -> Self {
@@ -166,7 +166,7 @@ impl Lanes {
         Self(multiplied(&self.0, &other.0))
     }
 
-    /// `self·other + third·fourth`, hardly more than half as dear as two products.
+    /// `self·other + third·fourth`. Costs little more than half of two products.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn products(&self, other: &Raised, third: &Self, fourth: &Raised) -> Self {
@@ -176,7 +176,7 @@ impl Lanes {
         Self(reduced(words))
     }
 
-    /// A bit for each lane that is zero.
+    /// A bit that is set for each lane that is zero.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn zeros(&self) -> u8 {
@@ -197,7 +197,7 @@ impl Lanes {
         _mm512_cmplt_epi64_mask(highest, _mm512_setzero_si512())
     }
 
-    /// Takes from `other` where a bit is set.
+    /// Takes the lanes from `other` whose bit is set.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn select(&self, other: &Self, lanes: u8) -> Self {
@@ -217,15 +217,16 @@ impl Raised {
         Self(Lanes::power_of_two::<EXPONENT>().0)
     }
 
-    /// Of what is kept as `x·2⁴¹⁶`, as this is, products are again. They are below `2³¹·p` at most, and
-    /// below `2p` if the factors are.
+    /// The product, for factors stored as `x·2⁴¹⁶`; the result has the same form. It is below
+    /// `2³¹·p`, and below `2p` if the factors are.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn product(&self, other: &Self) -> Self {
         Self(multiplied(&self.0, &other.0))
     }
 
-    /// Of products of different limbs each is taken once and doubled: 72 instead of 128.
+    /// The square. Each product of two different limbs is computed once and doubled: 72 products
+    /// instead of 128.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
@@ -251,7 +252,7 @@ impl Raised {
     }
 }
 
-/// What nothing has been added to.
+/// An empty total.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 pub(super) fn empty() -> Total {
@@ -267,7 +268,7 @@ pub(super) fn multiplied(a: &Limbs, b: &Limbs) -> Limbs {
     reduced(words)
 }
 
-/// The words of the product, not carried.
+/// Adds the words of the product, without carrying.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
@@ -282,7 +283,7 @@ pub(super) fn add_rows(words: &mut Total, a: &Limbs, b: &Limbs) {
     }
 }
 
-/// Divided by `2⁴¹⁶`. Words may be negative; their sum is not.
+/// The total divided by `2⁴¹⁶` modulo `p`. Words may be negative, but their sum must not be.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 pub(super) fn reduced(mut words: Total) -> Limbs {
@@ -292,7 +293,8 @@ pub(super) fn reduced(mut words: Total) -> Limbs {
     upper(words)
 }
 
-/// Both divided by `2⁴¹⁶`: each word of one waits for the one before it, and meanwhile there is the other.
+/// Both totals divided by `2⁴¹⁶`. Each word depends on the one before it, so working on both totals
+/// in turn hides the waiting time.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 pub(super) fn reduced_both(mut first: Total, mut second: Total) -> [Limbs; 2] {
@@ -303,15 +305,16 @@ pub(super) fn reduced_both(mut first: Total, mut second: Total) -> [Limbs; 2] {
     [upper(first), upper(second)]
 }
 
-/// Adds what makes word `i` zero, and carries.
+/// Adds a multiple of `p` that makes word `i` zero, and carries.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 #[expect(clippy::indexing_slicing, reason = "places are below 16; so all is unrolled")]
 fn reduce_word(words: &mut Total, i: usize) {
     let (modulus, inverse, mask) = (constant(&MODULUS), all(INVERSE), all(MASK));
     let q = _mm512_madd52lo_epu64(_mm512_setzero_si512(), words[i], inverse);
-    // The lowest limb of `q·p` makes the word a multiple of 2⁵²: it need not be known what is
-    // carried, which is one more than before if the word was none.
+    // Adding the lowest limb of `q·p` makes the word a multiple of 2⁵². This limb need not be
+    // computed, because only the carry is needed: it is one more than before, unless the word was
+    // already a multiple.
     let carry = _mm512_srai_epi64::<BITS>(_mm512_add_epi64(words[i], mask));
     words[i + 1] = _mm512_add_epi64(words[i + 1], carry);
     for j in 1..LIMBS {
@@ -328,7 +331,7 @@ fn upper([.., a, b, c, d, e, f, g, h]: Total) -> Limbs {
     carried([a, b, c, d, e, f, g, h])
 }
 
-/// Plus `number` where it is negative.
+/// Adds `number` in the lanes that are negative.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn settled(limbs: Limbs, number: &Limbs) -> Lanes {
@@ -341,7 +344,7 @@ fn settled(limbs: Limbs, number: &Limbs) -> Lanes {
     Lanes(carried(limbs))
 }
 
-/// Every limb but the highest, which keeps the sign, between 0 and 2⁵².
+/// Carries, so that every limb is between 0 and 2⁵², except the highest one, which keeps the sign.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 pub(super) fn carried(mut limbs: Limbs) -> Limbs {
@@ -357,7 +360,7 @@ pub(super) fn carried(mut limbs: Limbs) -> Limbs {
     limbs
 }
 
-/// Rows as columns.
+/// The transposed matrix: rows become columns.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn transposed([a, b, c, d, e, f, g, h]: [__m512i; LANES]) -> [__m512i; LANES] {

@@ -1,8 +1,8 @@
 //! Miller loops, eight pairs at a time.
 //!
-//! A point `(x, y)` of the twist `y² = x³ + 4ξ` stands for `(x/w², y/w³)` on the curve. At `P = (xP, yP)`
-//! the line through `T = (x, y)` with slope `λ` is, times `w³`, which the final exponentiation kills as it
-//! does every factor that lies in a smaller field,
+//! A point `(x, y)` of the twist `y² = x³ + 4ξ` stands for `(x/w², y/w³)` on the curve. At
+//! `P = (xP, yP)` the line through `T = (x, y)` with slope `λ` is given below, times `w³`. The final
+//! exponentiation removes `w³`, as it removes every factor that lies in a smaller field.
 //!
 //! ```text
 //! (λx − y) − λ·xP·w² + yP·w³
@@ -23,14 +23,15 @@
 //! X′ = μ·(μ³ + θ²Z − 2μ²X)    Y′ = θ·(3μ²X − μ³ − θ²Z) − μ³·Y    Z′ = μ³·Z
 //! ```
 //!
-//! **Why not affine.** An affine tangent has `w³` alone for its last term and takes one product of `𝔽p²`
-//! less for each coefficient of `f`; but its slope needs an inverse. Counted in rows of products (`field`),
-//! a bit costs eight pairs 137 so and 113 affinely, about 0.5 µs less; one inversion for all pairs is 3 µs.
-//! At a hundred pairs a tenth would be won, below fifty nothing, and less on many threads, for the price of
-//! branches on values. So here none depends on a value.
+//! **Why not affine.** The last term of an affine tangent is just `w³`, which saves one product of
+//! `𝔽p²` for each coefficient of `f`; but its slope needs an inverse. Counted in rows of products
+//! (`field`), one bit of eight pairs costs 137 rows in this way and 113 with affine formulas, which
+//! saves about 0.5 µs; one inversion for all pairs takes 3 µs. With a hundred pairs a tenth would be
+//! saved, below fifty nothing, and less on many threads. The price would be branches on values. The
+//! code here has no branch that depends on a value.
 //!
-//! A lane has an `f` of its own, which is squared once for all its pairs. Missing pairs are the generator
-//! at `(0, 0)`: what is left of their lines lies in `𝔽p²`.
+//! Each lane has a separate `f`, which is squared once for all pairs of the lane. Missing pairs are
+//! filled with the generator at `(0, 0)`: the remaining terms of their lines lie in `𝔽p²`.
 //!
 //! [eprint 2009/615]: https://eprint.iacr.org/2009/615
 //! [eprint 2010/526]: https://eprint.iacr.org/2010/526
@@ -51,7 +52,7 @@ struct Point {
     z: Quadratic,
 }
 
-/// Eight pairs `P`, `Q`, and how far `Q` has come.
+/// Eight pairs `P`, `Q`, and the current multiple of `Q`.
 struct Pairs {
     point: Point,
     x: Quadratic,
@@ -62,8 +63,8 @@ struct Pairs {
     at_y: [Base; 2],
 }
 
-/// Loops whose product is that of these terms, but for factors that the final exponentiation kills.
-/// None of the points is the identity.
+/// Miller loops whose product is that of these terms, up to factors that the final exponentiation
+/// removes. No point may be the identity.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn loops<A: Group, B: Group>(terms: &[(A::RawAffine, B::RawAffine)]) -> [Twelve; LANES] {
     let mut groups = Vec::with_capacity(terms.len().div_ceil(LANES));
@@ -80,7 +81,7 @@ pub(super) fn loops<A: Group, B: Group>(terms: &[(A::RawAffine, B::RawAffine)]) 
             }
         }
     }
-    // −Z is what the curve's parameters are polynomials of.
+    // The curve's parameters are polynomials in −Z, so the result is conjugated.
     product.conjugate().store()
 }
 
@@ -110,14 +111,15 @@ impl Pairs {
         }
     }
 
-    /// The tangent; the point becomes its double.
+    /// The tangent at the point. The point becomes its double.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline(never)]
     fn double(&mut self) -> Line {
         let Self { point: Point { x, y, z }, at_x: [_, at_x], at_y: [_, at_y], .. } = self;
         let (xx, yy, zz) = (x.square(), y.square(), z.square());
         let (xy, yz) = (x.product(y), y.product(z));
-        // Differences of large numbers would need more room: what is subtracted is `−ξZ²`, some times.
+        // Differences of large numbers would need more room, so multiples of `−ξZ²` are added instead
+        // of subtracting.
         let (plus, minus) = (zz.twisted(), zz.minus_twisted());
         let line = Line { a: yy.plus::<3, 2>(&minus), b: xx.scale(at_x), c: yz.scale(at_y) };
         let rise = yy.plus::<5, 2>(&plus);
@@ -129,7 +131,7 @@ impl Pairs {
         line
     }
 
-    /// The line through the point and `Q`; the point becomes their sum.
+    /// The line through the point and `Q`. The point becomes their sum.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline(never)]
     fn add(&mut self) -> Line {

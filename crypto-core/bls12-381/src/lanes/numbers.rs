@@ -1,5 +1,5 @@
-//! Constants of `𝔽p` by what they are, computed by the compiler: words, lowest first, which are the number
-//! itself and in no other form.
+//! Constants of `𝔽p`, computed by the compiler from their definitions. They are plain numbers (not in
+//! Montgomery form) as words, lowest first.
 use crate::field::Words;
 
 /// The modulus.

@@ -1,10 +1,11 @@
-//! Whether points are of order `r`, eight at a time: the check of the backends, in lanes.
+//! Checks whether points are in the subgroup of order `r`, eight at a time. It is the check of the
+//! backends, in lanes.
 //!
-//! An endomorphism of the curve, which takes a product or two, multiplies points of the subgroup, and no
-//! others, by a power of `z`: by `z²` in 𝔾₁ and by `z` in 𝔾₂ (Scott,
-//! [eprint 2021/1130](https://eprint.iacr.org/2021/1130), sections 4 and 6). So `z` times the point is
-//! computed, twice or once: 63 doublings and five additions, in Jacobian coordinates, of which the second
-//! is doubled here, since no formula needs it alone:
+//! An endomorphism of the curve, which takes a product or two, multiplies points of the subgroup, and
+//! no others, by a power of `z`: by `z²` in 𝔾₁ and by `z` in 𝔾₂ (Scott, [eprint
+//! 2021/1130](https://eprint.iacr.org/2021/1130), sections 4 and 6). So the multiplication by `z` is
+//! done twice in 𝔾₁ and once in 𝔾₂. It takes 63 doublings and five additions in Jacobian coordinates.
+//! The second coordinate is stored doubled, because no formula needs it alone:
 //!
 //! ```text
 //! (X : W : Z)          x = X/Z²                y = W/(2Z³)
@@ -15,13 +16,14 @@
 //!   X₃ = R² − J − 2V   W₃ = 2(R(V − X₃) − W₁Z₂³·J)     Z₃ = 2Z₁Z₂H
 //! ```
 //!
-//! **These hold not for all points, but that is no matter.** If the two are the same, opposite, or the
-//! identity, then `Z₃ = 0`; and where `Z` is zero, it is zero for ever. That happens to no point of the
-//! subgroup but the identity: all multiples here are by less than `z²`, which is far below `r`. So `Z = 0`
-//! means outside.
+//! **The formulas do not hold for all points, but the check is still right.** If the two points are
+//! equal or opposite, or one is the identity, then `Z₃ = 0`, and once `Z` is zero it stays zero. In
+//! the subgroup this happens only to the identity, because all multiples here are smaller than `z²`,
+//! which is far below `r`. So `Z = 0` means that the point is outside.
 //!
-//! A doubling takes seven products and an addition 16, so a check in 𝔾₁ is 1042 of eight each, and in 𝔾₂
-//! half as many over the extension, where one is some 2.5.
+//! A doubling takes seven products and an addition 16. So a check in 𝔾₁ takes 1042 products of eight
+//! each. In 𝔾₂ it takes half as many over the extension, where one product costs about 2.5 times as
+//! much.
 use super::add;
 use super::element::Element;
 use super::width::LANES;
@@ -38,8 +40,8 @@ struct Points<const N: usize> {
     z: Element<N>,
 }
 
-/// A bit for each of up to eight points of the curve that is in the subgroup. `N` is the degree of the
-/// field of coordinates.
+/// For up to eight points of the curve: a bit that is set for each point in the subgroup. `N` is the
+/// degree of the coordinate field.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn inside<G: Group, const N: usize>(points: &[Affine<G>]) -> u8 {
     let mut given = [Affine::<G>::generator(); LANES];
@@ -91,7 +93,7 @@ impl<const N: usize> Points<N> {
         Self { x, w, z: self.w.product(&self.z.factor()) }
     }
 
-    /// Of neither the same nor opposite points nor with the identity.
+    /// The sum. The points must not be equal or opposite, and neither may be the identity.
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn sum(&self, other: &Self) -> Self {
         let (z1, z2) = (self.z.factor(), other.z.factor());
@@ -109,7 +111,7 @@ impl<const N: usize> Points<N> {
         Self { x, w: half.sum(&half), z }
     }
 
-    /// A bit for each lane where the points are the same, of which the others have `Z = 1`.
+    /// A bit that is set for each lane where the points are equal. The others must have `Z = 1`.
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn equals(&self, others: &Self) -> u8 {
         let square = self.z.square().factor();

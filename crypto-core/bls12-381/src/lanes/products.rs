@@ -1,13 +1,13 @@
 //! Products of points with secrets, eight at a time, in affine coordinates.
 //!
-//! All sums of a batch take the same step at the same time and so share the one inversion that it costs.
-//! Equal points, opposite points and the identity are exceptions to the formulas, but digits are such that
-//! no sum meets them before its last addition (`products`, `fixed_base`). That one takes all ways and keeps
-//! the right one.
+//! All sums of a batch take the same step at the same time, so they share the one inversion that the
+//! step costs. Equal points, opposite points and the identity are exceptions to the formulas. The
+//! digits are chosen so that no sum meets an exception before its last addition (`products`,
+//! `fixed_base`). The last addition computes all cases and keeps the right one.
 //!
-//! **Constant time** in the digits: all jumps are those of loops over public lengths, all addresses those
-//! of the loops' counters. Every entry of a table is read, and kept or not by a mask that is never asked
-//! whether it is zero. The inversion is the backend's for secrets. What is left in the heap is wiped.
+//! **Constant time** in the digits: all branches are those of loops over public lengths, and all
+//! addresses depend only on the loop counters. Every entry of a table is read, and a mask selects it
+//! without a branch. The inversion is the backend's inversion for secrets. Data on the heap is wiped.
 use alloc::vec;
 use alloc::vec::Vec;
 use core::arch::x86_64::{
@@ -26,15 +26,15 @@ use crate::field::BaseField;
 use crate::group::Group;
 use crate::points::Affine;
 
-/// Odd multiples `1, 3, 5, …` for digits of so many bits.
+/// Tables of the odd multiples `1, 3, 5, …` for digits of `WIDTH` bits.
 enum Table<const N: usize, const WIDTH: usize> {
-    /// Of one point.
+    /// The multiples of one point, shared by all numbers.
     Shared(Vec<Entry<N>>),
-    /// Of eight points for each place.
+    /// For each group of eight numbers, the multiples of its eight points.
     Own(Vec<Vec<Points<N>>>),
 }
 
-/// A point as limbs, to be in all lanes.
+/// A point as limbs, to be copied to all lanes.
 struct Entry<const N: usize> {
     x: [[u64; LIMBS]; N],
     y: [[u64; LIMBS]; N],
@@ -43,11 +43,12 @@ struct Entry<const N: usize> {
 /// Sums that grow side by side, eight in each place.
 struct Sums<const N: usize> {
     points: Zeroizing<Vec<Points<N>>>,
-    /// Those of the last step.
+    /// The pairs of the last step.
     pairs: Zeroizing<Vec<Pairs<N>>>,
 }
 
-/// Which entry of a table each of eight digits stands for, or the negative of which.
+/// The entry of a table that each of eight digits stands for, and whether the digit stands for its
+/// negative.
 struct Choice {
     entry: __m512i,
     negative: u8,
@@ -107,7 +108,7 @@ impl<const N: usize> Sums<N> {
         Self { points, pairs }
     }
 
-    /// Of points that are neither the same nor opposite nor the identity.
+    /// Adds points. They must not be equal or opposite to the sums, and neither may be the identity.
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn add<G: Group>(&mut self, terms: &[Points<N>]) {
         let mut runs = one::<G, N>();
@@ -128,7 +129,8 @@ impl<const N: usize> Sums<N> {
         self.settle::<G>(&runs);
     }
 
-    /// Of points that are not the identity.
+    /// Adds points for the last time. They may be equal or opposite to the sums, but neither may be
+    /// the identity.
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn add_last<G: Group>(mut self, terms: &[Points<N>]) -> Vec<Affine<G>> {
         let mut runs = one::<G, N>();
@@ -138,7 +140,7 @@ impl<const N: usize> Sums<N> {
             let chord = sum.chord(term);
             let (same_x, same_y) = (chord.run.zeros(), chord.rise.zeros());
             let mut slope = chord.select(&sum.tangent(), same_x & same_y);
-            // A run that can be inverted with the others; the sum is none.
+            // For opposite points, a run that can be inverted with the others. This sum is not used.
             slope.run = slope.run.select(&one::<G, N>(), same_x & !same_y);
             self.pairs.push(pairs_of(sum, &term.x, &slope, &mut runs));
             opposites.push(same_x & !same_y);
@@ -161,7 +163,7 @@ impl<const N: usize> Sums<N> {
     }
 }
 
-/// `runs` are multiplied on by theirs.
+/// The pairs to add. `runs` is multiplied by their runs.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn pairs_of<const N: usize>(
@@ -193,7 +195,7 @@ impl<const N: usize, const WIDTH: usize> Table<N, WIDTH> {
         Self::Own(table)
     }
 
-    /// What these digits stand for.
+    /// The points that these digits stand for.
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn terms(&self, window: &[[u8; LANES]]) -> Zeroizing<Vec<Points<N>>> {
         let mut terms = Zeroizing::new(Vec::with_capacity(window.len()));
@@ -235,12 +237,12 @@ impl Choice {
         let lower = _mm512_sub_epi64(sign, all(1));
         let digits = from_array(digits.map(u64::from));
         let negative = !_mm512_test_epi64_mask(digits, sign);
-        // A digit's negative has the complements of its bits.
+        // The negative of a digit has the complement of its bits.
         let entry = _mm512_mask_xor_epi64(digits, negative, digits, lower);
         Self { entry: _mm512_and_si512(entry, lower), negative }
     }
 
-    /// A bit for each lane where it is this entry.
+    /// A bit that is set for each lane that chooses this entry.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     fn is(&self, entry: u64) -> u8 {

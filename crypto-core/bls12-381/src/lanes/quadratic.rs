@@ -1,8 +1,8 @@
-//! `𝔽p²` with room above, eight elements at a time, for long formulas.
+//! `𝔽p²` with spare bits, eight elements at a time, for long formulas.
 //!
-//! `field` keeps numbers below `2p`, since what they are multiplied by is as large as eight limbs can be.
-//! Here they are kept as `x·2⁴¹⁶`: nothing has to be raised, and a number may grow to `2¹²·p` before it
-//! is multiplied. So sums are carried but not reduced, and a difference adds `16p`.
+//! `field` keeps numbers below `2p`, because their raised factors already fill the eight limbs. Here
+//! numbers are stored as `x·2⁴¹⁶`, so no factor has to be raised, and a number may grow to `2¹²·p`
+//! before it is multiplied. So sums are carried but not reduced, and a difference adds `16p`.
 //!
 //! An element `a₀ + a₁u` is kept by its values at zero, infinity and one, `a₀`, `a₁`, `a₀ + a₁`, and
 //! multiplied as Karatsuba does:
@@ -11,12 +11,13 @@
 //! l = a₀b₀    h = a₁b₁    s = (a₀ + a₁)(b₀ + b₁)      ab = (l − h) + (s − l − h)u
 //! ```
 //!
-//! Whole sums of such products are added up before they are reduced ([`dot`]): a term costs three times
-//! the rows of a product, a sum two reductions.
+//! Whole sums of these products are added up before they are reduced ([`dot`]). A term costs three
+//! times the rows of a product, and a sum costs two reductions.
 //!
-//! **Bounds.** What `dot`, `square` and `scale` give is below `2.1p`, its sum below `4.2p`. A subtrahend
-//! must be below `16p`, or exceed what it is taken from by less, a factor below `2¹²·p`. Six terms are then
-//! below `6·2²⁴·p² < 2⁻⁸·p·2⁴¹⁶`, and so, negative or not, are totals; one `p` makes them positive.
+//! **Bounds.** The results of `dot`, `square` and `scale` are below `2.1p`, and the sum `a₀ + a₁` is
+//! below `4.2p`. A subtrahend must be below `16p`, or exceed the minuend by less than that. A factor
+//! must be below `2¹²·p`. Six terms are then below `6·2²⁴·p² < 2⁻⁸·p·2⁴¹⁶`, and so are the absolute
+//! values of totals; adding `p` makes totals positive.
 //!
 //! No branch depends on a value.
 use core::arch::x86_64::{
@@ -37,11 +38,11 @@ const SPARE: [u64; LIMBS] = {
     [a << 4, b << 4, c << 4, d << 4, e << 4, f << 4, g << 4, h << 4]
 };
 
-/// Eight of `𝔽p`.
+/// Eight elements of `𝔽p`.
 #[derive(Clone, Copy)]
 pub(super) struct Base(Limbs);
 
-/// Eight of `𝔽p²`.
+/// Eight elements of `𝔽p²`.
 #[derive(Clone, Copy)]
 pub(super) struct Quadratic([Limbs; 3]);
 
@@ -91,7 +92,7 @@ impl Quadratic {
         Self::new(Base::from_lanes(a).0, Base::from_lanes(b).0)
     }
 
-    /// Eight pairs of coefficients.
+    /// The eight elements as pairs of coefficients.
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn store(&self) -> [[Words; 2]; LANES] {
         let Self([a, b, _]) = self;
@@ -163,7 +164,7 @@ impl Quadratic {
         Self::zero().plus::<A, B>(self)
     }
 
-    /// By `ξ = 1 + u`: `(a₀ − a₁) + (a₀ + a₁)u`, which add up to `2a₀`.
+    /// The product with `ξ = 1 + u`: `(a₀ − a₁) + (a₀ + a₁)u`. Its two coefficients add up to `2a₀`.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn twisted(&self) -> Self {
@@ -171,7 +172,7 @@ impl Quadratic {
         Self([subtracted(a, b), *both, added(a, a)])
     }
 
-    /// By `−ξ`.
+    /// The product with `−ξ`.
     #[target_feature(enable = "avx512f,avx512ifma")]
     #[inline]
     pub(super) fn minus_twisted(&self) -> Self {
@@ -228,7 +229,7 @@ pub(super) fn dot(terms: &[(&Quadratic, &Quadratic)]) -> Quadratic {
     Quadratic::reduced(positive(low), positive(both))
 }
 
-/// And `p·2⁴¹⁶` more.
+/// Adds `p·2⁴¹⁶`, which makes the total positive.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn positive(mut total: Total) -> Total {
@@ -249,7 +250,7 @@ fn added(a: &Limbs, b: &Limbs) -> Limbs {
     checked(carried(sum))
 }
 
-/// And `16p` more.
+/// The difference plus `16p`.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn subtracted(a: &Limbs, b: &Limbs) -> Limbs {
@@ -267,7 +268,7 @@ fn checked(limbs: Limbs) -> Limbs {
     limbs
 }
 
-/// Neither negative nor above `2¹³·p`.
+/// Checks that the number is neither negative nor above `2¹³·p`.
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn checked(limbs: Limbs) -> Limbs {

@@ -1,4 +1,5 @@
-//! Points of compressed encodings, eight at a time: one square root each, by a power.
+//! Decodes compressed points, eight at a time. Each needs a square root, which is computed as a
+//! power.
 //!
 //! With `p ≡ 3 mod 4` the power `w = a^((p−3)/4)` is almost the root: `r = a·w` has `r² = a·χ(a)`, where
 //! `χ(a) = ±1` says whether `a` is a square, and `1/r = χ(a)·w`.
@@ -10,10 +11,11 @@
 //!      y = (b·w/2) − r·u     otherwise
 //! ```
 //!
-//! For, `(c + du)² = a + bu` means `c² − d² = a` and `2cd = b`, so `c² + d² = ±s`, and `c²` is `t` or
-//! `t − s = −(b/2)²/t`, whichever is a square; where it is the second, `d² = −t`. The other one of `c` and
-//! `d` is `b/2` over the first: no inversion is left. If `t = 0`, then `b = 0`, and with `a` in its place
-//! all this holds. After Scott, [eprint 2020/1497](https://eprint.iacr.org/2020/1497), whose tricks these are.
+//! The reason: `(c + du)² = a + bu` means `c² − d² = a` and `2cd = b`, so `c² + d² = ±s`. Then `c²`
+//! is `t` or `t − s = −(b/2)²/t`, whichever is a square; in the second case `d² = −t`. The other one
+//! of `c` and `d` is `b/2` divided by the first, so no inversion is left. If `t = 0`, then `b = 0`,
+//! and the same holds with `a` in place of `t`. These tricks are from Scott, [eprint
+//! 2020/1497](https://eprint.iacr.org/2020/1497).
 //!
 //! | products in 𝔽p, of eight each | power                             | the rest | all |
 //! |-------------------------------|-----------------------------------|----------|-----|
@@ -23,9 +25,10 @@
 //! The power reads its exponent in windows of four bits that begin and end with a one, which takes 78
 //! products, and 7 for the table of odd powers.
 //!
-//! **What is given back is right, whatever went on before:** `x` was read as a number below `p`, `y²` is
-//! compared with `x³ + b`, the greater of `y` and `−y` is taken where the flag says so. For everything else
-//! the answer is `None`, and whoever asked lets the backend say why. So no reason is named twice.
+//! **A returned point is right, however it was computed:** `x` was read as a number below `p`, `y²`
+//! is compared with `x³ + b`, and the flag decides between `y` and `−y`. In all other cases the
+//! result is `None`, and the caller asks the backend for the error. So only the backend contains the
+//! error logic.
 use super::element::Element;
 use super::field::{Lanes, Raised};
 use super::numbers::{P, halved};
@@ -34,7 +37,7 @@ use crate::field::Words;
 use crate::group::Group;
 use crate::points::Affine;
 
-/// Bytes of a number.
+/// Length of a number in bytes.
 const BYTES: usize = 48;
 const FLAG_BITS: u32 = 3;
 /// The flags of a point that is not the identity: compressed, and whether `y` is the greater.
@@ -44,20 +47,21 @@ const GREATER: u64 = 0b101;
 /// `(p − 3)/4`: `p` halved twice, rounded down, since `p ≡ 3 mod 4`.
 const EXPONENT: Words = halved(halved(P));
 const EXPONENT_BITS: usize = 379;
-/// Bits of a window.
+/// Number of bits of a window.
 const WINDOW: usize = 4;
 
-/// Eight encodings that were read; zeros where they could not be.
+/// Eight encodings that were read. Those that could not be read are zeros.
 struct Encodings<const N: usize> {
     x: [[Words; LANES]; N],
-    /// A bit for each that was read.
+    /// A bit that is set for each encoding that was read.
     read: u8,
-    /// A bit for each whose `y` is the greater.
+    /// A bit that is set for each encoding whose `y` is the greater one.
     greater: u8,
 }
 
-/// The points of the curve, of any order, of up to eight encodings that follow each other. `None` if there
-/// is none, and for the identity. `N` is the degree of the field of coordinates.
+/// Decodes up to eight encodings that follow each other. The points are on the curve but may have any
+/// order. `None` for an encoding without a point, and for the identity. `N` is the degree of the
+/// coordinate field.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn decompressed<G: Group, const N: usize>(bytes: &[u8]) -> [Option<Affine<G>>; LANES] {
     let Encodings { x, read, greater } = Encodings::<N>::read(bytes);
@@ -101,8 +105,8 @@ impl<const N: usize> Encodings<N> {
     }
 }
 
-/// The coefficients of `x`, the highest of which comes first in bytes, and what is above them. `None` if
-/// one is not below `p`.
+/// The coefficients of `x`, of which the highest comes first in the bytes, and the flag bits above
+/// them. `None` if a coefficient is not below `p`.
 fn numbers<const N: usize>(encoding: &[u8]) -> Option<([Words; N], u64)> {
     let mut numbers = [Words::default(); N];
     for (number, bytes) in numbers.iter_mut().rev().zip(encoding.chunks_exact(BYTES)) {
@@ -117,7 +121,7 @@ fn numbers<const N: usize>(encoding: &[u8]) -> Option<([Words; N], u64)> {
     canonical.then_some((numbers, flags))
 }
 
-/// A square root, where there is one.
+/// A square root in the lanes where there is one.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn root<const N: usize>(square: &Element<N>) -> Element<N> {
@@ -130,7 +134,7 @@ fn root<const N: usize>(square: &Element<N>) -> Element<N> {
     Element::of(root)
 }
 
-/// Of `a + bu`.
+/// A square root of `a + bu`.
 #[target_feature(enable = "avx512f,avx512ifma")]
 #[inline]
 fn root_of_two(a: &Lanes, b: &Lanes) -> [Lanes; 2] {

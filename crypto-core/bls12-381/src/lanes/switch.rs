@@ -1,7 +1,9 @@
-//! Whether lanes are used: by default if the processor has the instructions. It is asked once.
+//! Decides whether lanes are used. By default they are used if the processor has the instructions,
+//! which is queried once.
 //!
-//! They can be switched off, so that both ways are tested and measured on one machine: by [`disable`], or
-//! where there is `std` by the environment, `PREFINAL_LANES=off`. Results are the same to the bit.
+//! They can be switched off, so that both ways can be tested and measured on one machine: by
+//! [`disable`], or with `std` by `PREFINAL_LANES=off` in the environment. The results are bit for bit
+//! the same.
 #[cfg(all(feature = "lanes", target_arch = "x86_64"))]
 pub use self::asked::{available, disable};
 
@@ -17,7 +19,7 @@ mod asked {
 
     cpufeatures::new!(ifma, "avx512f", "avx512ifma");
 
-    /// Whether what can be done eight at a time is.
+    /// Whether eight values are computed at a time, where the code supports it.
     #[must_use]
     #[inline]
     pub fn available() -> bool {
@@ -28,7 +30,7 @@ mod asked {
         }
     }
 
-    /// Does one by one, from now on, whatever is not under way.
+    /// From now on, computes values one by one. Work that has already started is not affected.
     pub fn disable() {
         STATE.store(OFF, Ordering::Relaxed);
     }
@@ -36,7 +38,7 @@ mod asked {
     #[cold]
     fn ask() -> bool {
         let answer = if ifma::get() && !is_unwanted() { ON } else { OFF };
-        // What `disable` has said in the meantime holds.
+        // If `disable` was called in the meantime, its setting is kept.
         let before = STATE.compare_exchange(UNKNOWN, answer, Ordering::Relaxed, Ordering::Relaxed);
         before.map_or_else(|state| state == ON, |_| answer == ON)
     }
@@ -52,13 +54,13 @@ mod asked {
     }
 }
 
-/// Whether what can be done eight at a time is.
+/// Whether eight values are computed at a time, where the code supports it.
 #[cfg(not(all(feature = "lanes", target_arch = "x86_64")))]
 #[must_use]
 pub const fn available() -> bool {
     false
 }
 
-/// Does one by one, from now on, whatever is not under way.
+/// From now on, computes values one by one. Work that has already started is not affected.
 #[cfg(not(all(feature = "lanes", target_arch = "x86_64")))]
 pub const fn disable() {}

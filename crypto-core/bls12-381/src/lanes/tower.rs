@@ -1,11 +1,12 @@
-//! `𝔽p¹² = 𝔽p²[w]/(w⁶ − ξ)` with `ξ = 1 + u`, eight elements at a time: what a Miller loop does with it.
+//! `𝔽p¹² = 𝔽p²[w]/(w⁶ − ξ)` with `ξ = 1 + u`, eight elements at a time: the operations of a Miller
+//! loop.
 //!
-//! An element is six coefficients, `f = Σ fₖ·wᵏ`, with no fields between: where a sum of products is
-//! reduced but once, a coefficient of a product is one such sum, of the products whose powers of `w` add
-//! up to its own, and of those six above it times `ξ`.
+//! An element is six coefficients, `f = Σ fₖ·wᵏ`, without intermediate fields. A sum of products is
+//! reduced only once, and each coefficient of a product is one sum: of the products whose powers of
+//! `w` add up to its power, plus `ξ` times those whose powers are six higher.
 //!
-//! Lines are sparse ([`Line`]): three terms for each coefficient. A square has 21 products for all six,
-//! since most come twice.
+//! Lines are sparse ([`Line`]), with three terms for each coefficient. A square takes 21 products for
+//! all six coefficients, because most products occur twice.
 use super::quadratic::{Quadratic, dot};
 use super::width::LANES;
 use crate::field::Twelve;
@@ -57,7 +58,7 @@ impl Accumulator {
         ])
     }
 
-    /// With `−w` for `w`.
+    /// The conjugate, with `−w` in place of `w`.
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn conjugate(&self) -> Self {
         let [f0, f1, f2, f3, f4, f5] = self.0;

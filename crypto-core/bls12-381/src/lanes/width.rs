@@ -1,4 +1,4 @@
-//! How wide a processor's registers are.
+//! The width of a processor's registers.
 
-/// Values that are computed at once.
+/// Number of values that are computed at once.
 pub(crate) const LANES: usize = 8;

@@ -1,15 +1,15 @@
-//! Compressed points to and from bytes, strictly.
+//! Strict conversion of compressed points to and from bytes.
 //!
-//! arkworks' reader takes whatever follows the infinity flag for the identity, so no bytes of a
-//! peer reach it. The order of the checks is blst's, so that both backends name the same reason:
-//! flags, then coordinate, then curve. The subgroup is checked elsewhere (`group`).
+//! arkworks' reader accepts any bytes after the infinity flag as the identity, so it is never given
+//! bytes of a peer. The order of the checks is that of blst, so that both backends give the same
+//! error: flags, then coordinate, then curve. The subgroup is checked in `group`.
 use super::field::Coordinate;
 use super::formulas::{Affine, Curve};
 use crate::error::DecodeError;
 
 const COMPRESSED: u8 = 0x80;
 const INFINITY: u8 = 0x40;
-/// Of `y` and `−y` the greater; in `𝔽p²` the coefficient of `u` counts first.
+/// The flag for the greater one of `y` and `−y`. In `𝔽p²` the coefficient of `u` is compared first.
 const GREATER: u8 = 0x20;
 const FLAGS: u8 = COMPRESSED | INFINITY | GREATER;
 

@@ -1,4 +1,5 @@
-//! What the two coordinate fields, `𝔽p` of `𝔾₁` and `𝔽p²` of `𝔾₂`, give beyond arkworks.
+//! Operations of the two coordinate fields, `𝔽p` of `𝔾₁` and `𝔽p²` of `𝔾₂`, that arkworks does not
+//! have.
 use ark_ff::{AdditiveGroup, Field, PrimeField};
 
 use super::curves::{Fq, Fq2};
@@ -6,23 +7,24 @@ use super::numbers::{big_endian, invert, reduce};
 use crate::expand::expand;
 use crate::field::BaseField;
 
-/// Bytes of a number modulo `p`.
+/// Length of a number modulo `p` in bytes.
 const FQ_BYTES: usize = 48;
-/// RFC 9380, section 5.1: 128 bits more than `p` has.
+/// Number of bytes for a uniform element by RFC 9380, section 5.1: at least 128 bits more than `p`
+/// has.
 const UNIFORM_BYTES: usize = 64;
 
-/// A coordinate.
+/// An element of a coordinate field.
 pub trait Coordinate: Field + BaseField {
-    /// Three times the `b` of `y² = x³ + b`, times this.
+    /// The product of this and `3b`, with the `b` of `y² = x³ + b`.
     fn times_3b(&self) -> Self;
-    /// `0⁻¹ = 0`; the sequence of operations is always the same.
+    /// The inverse, with `0⁻¹ = 0`. The sequence of operations is always the same.
     fn invert(&self) -> Self;
     fn limbs(&mut self) -> impl Iterator<Item = &mut u64>;
     /// RFC 9380, `hash_to_field` for one element.
     fn hash(message: &[u8], tag: &[u8]) -> Self;
     /// RFC 9380, `hash_to_field` for two elements.
     fn hash_two(message: &[u8], tag: &[u8]) -> [Self; 2];
-    /// Big-endian; `None` if a number is not below `p`.
+    /// Reads big-endian bytes. `None` if a number is not below `p`.
     fn read(bytes: &[u8]) -> Option<Self>;
     fn write(&self, bytes: &mut [u8]);
 }
@@ -163,7 +165,7 @@ impl Coordinate for Fq2 {
     }
 }
 
-/// As many elements as there are bytes for.
+/// `COUNT` uniform elements, each from `UNIFORM_BYTES` bytes.
 fn uniform<const COUNT: usize>(bytes: &[u8]) -> [Fq; COUNT] {
     let mut elements = [Fq::ZERO; COUNT];
     for (element, part) in elements.iter_mut().zip(bytes.chunks(UNIFORM_BYTES)) {

@@ -1,19 +1,20 @@
 //! Points of both groups on arkworks' fields, by complete formulas.
 //!
-//! A point is `(X : Y : Z)` with `x = X/Z`, `y = Y/Z`; the identity is `(0 : 1 : 0)`. Addition,
-//! mixed addition and doubling are algorithms 7, 8 and 9 of Renes, Costello and Batina, "Complete
-//! addition formulas for prime order elliptic curves" (eprint 2015/1060), for `y² = x³ + b`. They hold
-//! for every pair of points on a curve of odd order, as both are: nothing is special about the
-//! identity, equal or opposite points, so there is nothing to branch on. Jacobian formulas would save
-//! a multiplication or two for each doubling.
+//! A point is `(X : Y : Z)` with `x = X/Z`, `y = Y/Z`; the identity is `(0 : 1 : 0)`. Addition, mixed
+//! addition and doubling are algorithms 7, 8 and 9 of Renes, Costello and Batina, "Complete addition
+//! formulas for prime order elliptic curves" (eprint 2015/1060), for `y² = x³ + b`. They hold for
+//! every pair of points on a curve of odd order, as both curves are. The identity, equal points and
+//! opposite points are no special cases, so there is no branch. Jacobian formulas would save a
+//! multiplication or two for each doubling.
 //!
 //! Multiplication reads the scalar in windows of four bits from the top: four doublings and one
-//! addition each, whatever the bits, with a table of sixteen multiples that is read whole.
+//! addition for each, whatever the bits are. The table has sixteen multiples, and all of it is read.
 //!
-//! The endomorphism of each group multiplies by a power of `z = −x` (see `factor`), and by that in the
-//! subgroup alone, so it tells who is inside: Scott, [eprint 2021/1130](https://eprint.iacr.org/2021/1130),
-//! sections 4 and 6. Cofactors are cleared by `1 + z` in `𝔾₁` and after Budroni and Pintore,
-//! [eprint 2017/419](https://eprint.iacr.org/2017/419), in `𝔾₂`, as RFC 9380 wants it.
+//! The endomorphism of each group multiplies by a power of `z = −x` (see `factor`). This holds only
+//! for points in the subgroup, so it shows which points are inside: Scott, [eprint
+//! 2021/1130](https://eprint.iacr.org/2021/1130), sections 4 and 6. Cofactors are cleared by `1 + z`
+//! in `𝔾₁` and after Budroni and Pintore, [eprint 2017/419](https://eprint.iacr.org/2017/419), in
+//! `𝔾₂`, as RFC 9380 wants it.
 use core::fmt::Debug;
 
 use ark_ec::hashing::curve_maps::wb::WBConfig;
@@ -34,7 +35,7 @@ pub struct G1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct G2;
 
-/// What tells the two apart.
+/// The properties in which the two groups differ.
 pub trait Curve: Copy + Eq + Debug + Send + Sync + 'static {
     type Field: Coordinate;
     type Config: WBConfig + SWCurveConfig<BaseField = Self::Field>;
@@ -43,7 +44,7 @@ pub trait Curve: Copy + Eq + Debug + Send + Sync + 'static {
     const DIGITS: usize;
     /// `(β·x : −y : z)` or `(c·x̄ : −d·ȳ : z̄)`.
     fn image(point: &Point<Self::Field>) -> Point<Self::Field>;
-    /// Whether the endomorphism multiplies by what it does in the subgroup.
+    /// Whether the endomorphism multiplies this point by the same number as points in the subgroup.
     fn is_inside(point: &Point<Self::Field>) -> bool;
     /// Brings every point of the curve into the subgroup.
     fn clear_cofactor(point: &Point<Self::Field>) -> Point<Self::Field>;
@@ -101,7 +102,7 @@ impl Curve for G2 {
 
 pub(super) type Affine<C> = short_weierstrass::Affine<<C as Curve>::Config>;
 
-/// Homogeneous coordinates.
+/// A point in homogeneous coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<F> {
     pub(super) x: F,
@@ -109,7 +110,7 @@ pub struct Point<F> {
     pub(super) z: F,
 }
 
-/// Bits of a window, and entries of its table.
+/// Number of bits of a window; `ENTRIES` is the number of entries of its table.
 const WINDOW: usize = 4;
 const ENTRIES: usize = 1 << WINDOW;
 
@@ -137,8 +138,8 @@ impl<F: Coordinate> Point<F> {
         Self::sum_of(xx, yy, self.z.times_3b(), [xy, yz, xz])
     }
 
-    /// How both additions end: from `X₁X₂`, `Y₁Y₂`, `3b·Z₁Z₂` and the mixed products `X₁Y₂ + X₂Y₁`,
-    /// `Y₁Z₂ + Y₂Z₁`, `X₁Z₂ + X₂Z₁`.
+    /// The common end of both additions: from `X₁X₂`, `Y₁Y₂`, `3b·Z₁Z₂` and the mixed products
+    /// `X₁Y₂ + X₂Y₁`, `Y₁Z₂ + Y₂Z₁`, `X₁Z₂ + X₂Z₁`.
     fn sum_of(xx: F, yy: F, zz: F, [xy, yz, xz]: [F; 3]) -> Self {
         let xx = xx.double() + xx;
         let (plus, minus) = (yy + zz, yy - zz);
@@ -170,7 +171,7 @@ impl<F: Coordinate> Point<F> {
         self.x.limbs().chain(self.y.limbs()).chain(self.z.limbs())
     }
 
-    /// Takes `other` if `condition` is all ones, keeps `self` if it is zero.
+    /// Sets `self` to `other` if `condition` is all ones, and keeps it if `condition` is zero.
     pub(super) fn select(&mut self, mut other: Self, condition: u64) {
         self.limbs().zip(other.limbs()).for_each(|(a, b)| limb_select(a, *b, condition));
     }

@@ -1,6 +1,6 @@
-//! Both groups as every backend gives them, on `formulas`.
+//! Implements the interface of both groups with `formulas`.
 //!
-//! Affine points are arkworks', which stand for the identity by `(0, 0)`, as blst's do.
+//! Affine points are those of arkworks. As in blst, `(0, 0)` represents the identity.
 use alloc::vec::Vec;
 
 use ark_ec::short_weierstrass::SWCurveConfig;
@@ -63,7 +63,7 @@ impl<C: Curve> Group for C {
 
     fn wipe(a: &mut Self::RawProjective) {
         a.limbs().for_each(Zeroize::zeroize);
-        // (0 : 0 : 0) is no point, and would equal every point.
+        // (0 : 0 : 0) is not a point, and would compare equal to every point.
         a.y = C::Field::ONE;
     }
 

@@ -1,8 +1,8 @@
-//! Field elements to points, after RFC 9380: arkworks' simplified SWU map to a curve that is isogenous to
-//! ours, then the isogeny with arkworks' coefficients.
+//! Maps field elements to points, after RFC 9380: arkworks' simplified SWU map to an isogenous curve,
+//! then the isogeny to this curve with arkworks' coefficients.
 //!
-//! The isogeny is `(x, y) ↦ (n(x)/d(x), y·m(x)/e(x))` with polynomials `n, d, m, e`; where a denominator is
-//! zero the image is the identity.
+//! The isogeny is `(x, y) ↦ (n(x)/d(x), y·m(x)/e(x))` with polynomials `n, d, m, e`; if a denominator
+//! is zero, the image is the identity.
 use ark_ec::hashing::curve_maps::swu::SWUMap;
 use ark_ec::hashing::curve_maps::wb::WBConfig;
 use ark_ec::hashing::map_to_curve_hasher::MapToCurve;
@@ -13,10 +13,10 @@ use super::formulas::{Affine, Curve};
 
 type Isogenous<C> = <<C as Curve>::Config as WBConfig>::IsogenousCurve;
 
-/// A point of the curve, hardly ever in the subgroup.
+/// A point of the curve. It is almost never in the subgroup.
 pub(super) fn map_to_curve<C: Curve>(element: C::Field) -> Affine<C> {
     let map = &<C::Config as WBConfig>::ISOGENY_MAP;
-    // arkworks' signature has an error, its code has none.
+    // The signature of arkworks' function has an error, but its code never returns one.
     let Ok(point) = SWUMap::<Isogenous<C>>::map_to_curve(element) else {
         return Affine::<C>::identity();
     };

@@ -9,7 +9,7 @@ pub(super) fn invert<F: PrimeField>(a: &F) -> F {
     a.pow(exponent)
 }
 
-/// A big-endian number of no more bytes than `B` has.
+/// Reads a big-endian number that has at most as many bytes as `B`.
 pub(super) fn big_endian<B: BigInteger>(bytes: &[u8]) -> B {
     let mut number = B::default();
     for (limb, part) in number.as_mut().iter_mut().zip(bytes.rchunks(8)) {

@@ -1,7 +1,7 @@
 //! The pairing on arkworks' tower of fields and line functions.
 //!
-//! The Miller loop is written out here because arkworks' own asks rayon for its threads, and so
-//! starts them, wherever some crate's features turn on `ark-ec/parallel`.
+//! The Miller loop is implemented here because arkworks' own loop asks rayon for its threads, and
+//! thereby starts them, whenever the features of some crate turn on `ark-ec/parallel`.
 use alloc::vec::Vec;
 
 use ark_ec::bls12::g2::EllCoeff;
@@ -20,7 +20,7 @@ use crate::group::Group;
 /// An element of the field that `𝔾_T` lies in.
 pub(crate) type Fp12 = Fq12;
 
-/// Terms that are worked on at once. Each takes 20 KB while it is.
+/// Number of terms that are processed at once. Each takes 20 KB during that time.
 const TERMS: usize = 4;
 
 pub(crate) fn fp12_one() -> Fp12 {
@@ -112,7 +112,7 @@ fn one_loop(terms: &[&(Affine<G1>, Affine<G2>)]) -> Fp12 {
     fp12_conjugate(&product)
 }
 
-/// By the line at `p`; the twist is of type M.
+/// Multiplies by the line at `p`. The twist is of type M.
 fn multiply_by_line(product: &mut Fp12, line: EllCoeff<Config>, p: &Affine<G1>) {
     let (constant, mut at_x, mut at_y) = line;
     at_x.mul_assign_by_fp(&p.x);
@@ -120,7 +120,7 @@ fn multiply_by_line(product: &mut Fp12, line: EllCoeff<Config>, p: &Affine<G1>) 
     product.mul_by_014(&constant, &at_x, &at_y);
 }
 
-/// Zero for zero, which no Miller loop gives.
+/// The final exponentiation. It is zero for zero, but no Miller loop gives zero.
 pub(crate) fn final_exponentiation(a: &Fp12) -> Fp12 {
     Bls12_381::final_exponentiation(MillerLoopOutput(*a)).map_or(Fp12::ZERO, |output| output.0)
 }

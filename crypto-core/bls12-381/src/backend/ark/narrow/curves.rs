@@ -1,7 +1,7 @@
 //! The tower of fields and both curves over the narrow field, with arkworks' constants.
 //!
-//! Names are those of `ark_bls12_381`, so that either serves the files above. Every constant is taken
-//! from there, word by word, since numbers are kept the same way.
+//! Names are those of `ark_bls12_381`, so that the files above can use either of them. Every constant
+//! is taken from there word by word, because numbers are stored in the same way.
 #![allow(unreachable_pub, reason = "a public trait has some of these as associated types")]
 
 use ark_bls12_381 as wide;
