@@ -358,8 +358,7 @@ impl<S: Scheme> Beacon<S> {
         S::evaluate(self.secrets.get(&lane.path)?, subject.input())
     }
 
-    /// The input of a slot, by rule 1: chain, epoch, slot, maybe the value. Hashed to the curve once for a
-    /// slot.
+    /// The input of a slot, by rule 1: the slot, maybe the value. Hashed to the curve once for a slot.
     fn subject(&mut self, slot: Slot, value: Option<Value>) -> Option<Arc<Subject<S>>> {
         let known = self.open.get(&slot).and_then(|open| open.subjects.get(&value));
         if let Some(subject) = known {

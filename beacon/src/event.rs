@@ -142,7 +142,7 @@ pub struct Reveal<S: Function> {
     pub round: Option<RoundNumber>,
     /// The value that the slot was finalized with; `None` if it was skipped.
     pub value: Option<Value>,
-    /// The value that entered the function beside chain, epoch and slot; `None` if none did.
+    /// The value that entered the function beside the slot; `None` if none did.
     pub bound: Option<Value>,
     /// The output of the function.
     pub output: S::Output,

@@ -8,7 +8,7 @@
 //!
 //! | rule | says                                                                | where            |
 //! |------|---------------------------------------------------------------------|------------------|
-//! | 1    | the input is chain, epoch, slot, maybe value; never the view         | [`bound_value`]  |
+//! | 1    | the input is the slot, maybe the value, and never the view           | [`bound_value`]  |
 //! | 2    | early only in the slot's declared view, at most once per slot        | [`objections`]   |
 //! | 3    | never for ancestors that are prefinalized implicitly                 | [`objections`]   |
 //! | 4    | never after a timeout or nullify for that view or a later one        | [`objections`]   |
@@ -75,7 +75,7 @@ impl fmt::Display for Path {
 /// The rules of the contract, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
-    /// 1: the input of the function is chain, epoch and slot, alone or with the value; never the view.
+    /// 1: the input of the function names the slot, alone or with the value, and never the view.
     Input,
     /// 2: a partial leaves early only in the slot's one declared view, for one value.
     OneView,
@@ -363,8 +363,8 @@ pub fn late(path: Path, sent: bool) -> bool {
     }
 }
 
-/// The value that enters the function beside chain, epoch and slot; `Some(None)` if no value enters. `None`
-/// if there is nothing to evaluate: by rule 8, if inputs have a value and the slot was skipped.
+/// The value that enters the function beside the slot; `Some(None)` if no value enters. `None` if there is
+/// nothing to evaluate: by rule 8, if inputs have a value and the slot was skipped.
 #[must_use]
 pub fn bound_value(binding: Binding, value: Option<Value>) -> Option<Option<Value>> {
     match binding {

@@ -1,5 +1,6 @@
 //! One test per rule of the release contract, each with a schedule that leaks or breaks without it.
-use beacon::{Effect, Message, Output, Path, Record, Refusal, Withheld};
+use beacon::{Bls, Effect, Message, MultiSig, Output, Path, Record, Refusal};
+use beacon::{Value, Withheld, Wvuf};
 use protocol::Machine;
 
 use crate::fixture::*;
@@ -94,6 +95,29 @@ fn rule_2_a_slot_is_released_for_one_value<S: Instance>() {
         assert_eq!(withheld(&outputs), [reason]);
         assert!(sent(&outputs).is_empty() && records(&outputs).is_empty());
     }
+}
+
+/// The guide's sentence on each scheme: what is signed for drand's clients names no chain, all else does.
+#[test]
+fn rule_1_chain_and_epoch_are_in_every_input_but_drands() {
+    use crypto_core::context::{ChainId, Context, EpochId};
+    fn differs<S: Instance>(value: Option<Value>) -> [bool; 2] {
+        let here = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(1) };
+        let chain = Context { chain: ChainId::new([2; 32]), ..here };
+        let epoch = Context { epoch: EpochId::new(2), ..here };
+        let (world, binding) = (World::<S>::four(13), binding(value));
+        let secret = world.sharing(Path::Slow, A, binding).secret.unwrap();
+        let evaluated = |context| {
+            let input = S::input(&context, binding, slot(7), value).unwrap();
+            S::evaluate(&secret, &input).unwrap()
+        };
+        [evaluated(chain) != evaluated(here), evaluated(epoch) != evaluated(here)]
+    }
+    assert_eq!(differs::<Bls>(None), [false, false]);
+    assert_eq!(differs::<Bls>(Some(V)), [true, true]);
+    assert_eq!(differs::<Wvuf>(None), [true, true]);
+    assert_eq!(differs::<Wvuf>(Some(V)), [true, true]);
+    assert_eq!(differs::<MultiSig>(Some(V)), [true, true]);
 }
 
 fn rule_3_an_ancestor_is_not_released<S: Instance>() {
