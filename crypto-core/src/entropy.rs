@@ -12,8 +12,8 @@
 //! | the same two blocks as for the seed before       | `2⁵¹²`                            |
 //!
 //! **Which generator to use:** `entropy::system()`, with the feature `system`. Where the operating system's
-//! randomness is not at hand, seed one with [`Seeds`]. The traits are those of [`rand_core`](crate::rand_core), which this crate
-//! re-exports in the version that its functions take.
+//! randomness is not at hand, seed one with [`Seeds`]. The traits are those of
+//! [`rand_core`], which this crate re-exports in the version that its functions take.
 //!
 //! These tests detect a source that has failed completely, like the repetition count test in NIST's
 //! [SP 800-90B](https://doi.org/10.6028/NIST.SP.800-90B), section 4.4.1. They do not detect a source
