@@ -7,6 +7,8 @@ use crypto_core::certificate::{
 use crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
 use crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
 use crypto_core::entropy::ImplausibleRandomness;
+#[cfg(feature = "system")]
+use crypto_core::entropy::SystemError;
 use crypto_core::wire::{Trailing, Truncated, WireError};
 
 use crate::detail::{Coded, Detail, code};
@@ -34,6 +36,16 @@ impl Coded for PointError {
 impl Coded for ImplausibleRandomness {
     fn detail(&self) -> Detail {
         code("implausible-randomness")
+    }
+}
+
+#[cfg(feature = "system")]
+impl Coded for SystemError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Unavailable(_) => code("no-randomness"),
+            Self::Implausible(error) => error.detail(),
+        }
     }
 }
 

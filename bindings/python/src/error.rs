@@ -40,12 +40,6 @@ pub(crate) fn wrong_type(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("expected {what}, got {}", name.as_deref().unwrap_or("another")))
 }
 
-/// The system has no randomness.
-pub(crate) fn no_randomness(why: &str) -> PyErr {
-    let detail = Detail { code: "no-randomness", ..Detail::default() };
-    exception(&detail, why)
-}
-
 pub(crate) fn exception(detail: &Detail, text: &str) -> PyErr {
     Python::attach(|py| match build(py, detail, text) {
         Ok(exception) => PyErr::from_value(exception),
