@@ -1,4 +1,5 @@
 //! The command's experiments, on the same committees with fixed seeds.
+use lab::priced::Priced;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,6 @@ use lab::committee::{Ground, Prices};
 use lab::latency::Experiment;
 use lab::stakes::StakeTable;
 use lab::thresholds::{self, Delays, Order};
-use registry::Named;
 use rows::{OURS, Sheet};
 use sim::{Jitter, Network};
 use validator::setup::{Algorithm, Plan};
@@ -78,7 +78,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn run<S: Named>(&mut self, name: &str, (scheme, regions): (&str, &[&str])) -> Outcome<()> {
+    fn run<S: Priced>(&mut self, name: &str, (scheme, regions): (&str, &[&str])) -> Outcome<()> {
         let slots = self.slots;
         let typed = format!(
             "cargo run --release -- simulate --scheme {scheme} --regions {} --slots {slots} --seed {SEED}{}",

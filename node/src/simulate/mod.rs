@@ -11,6 +11,7 @@
 mod campaign;
 mod thresholds;
 
+use lab::priced::Priced;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use lab::latency::{Experiment, Outcome};
 use lab::stakes::StakeTable;
 use lab::waits::milliseconds;
 use lab::{Costs, Failure};
-use registry::{Named, engine, scheme};
+use registry::{engine, scheme};
 use validator::setup::{Algorithm, Plan};
 
 use crate::changes::Changes;
@@ -163,7 +164,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     registry::types!(scheme, engine, S, E => run_on::<S, E>(options))
 }
 
-fn run_on<S: Named, E: Subject>(options: &Options) -> Result<(), Failure> {
+fn run_on<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
     if options.thresholds {
         return thresholds::run::<S, E>(options);
     }
@@ -191,7 +192,7 @@ fn costs(options: &Options) -> Result<Costs, Failure> {
     costs.map_or_else(Costs::measure, Ok)
 }
 
-fn experiment<S: Named>(
+fn experiment<S: Priced>(
     options: &Options,
     (plan, later): (&Plan, &[Plan]),
     placement: Option<Placement>,

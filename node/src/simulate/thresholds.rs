@@ -1,12 +1,12 @@
 //! `prefinal simulate --thresholds`: what `lab::thresholds` measures, as tables, CSV and plots.
 
+use lab::priced::Priced;
 use std::path::Path as File;
 
 use lab::Failure;
 use lab::committee::Subject;
 use lab::thresholds::{self, Delays, Order, Row};
 use lab::waits::{Waits, milliseconds};
-use registry::Named;
 use validator::setup::Algorithm;
 
 use super::{Options, costs};
@@ -17,7 +17,7 @@ use crate::waits;
 use chart::{Axis, Legend, Line, Lines, Scale};
 
 /// Measures message delays, then waits over the geography, and shows and writes both.
-pub(super) fn run<S: Named, E: Subject>(options: &Options) -> Result<(), Failure> {
+pub(super) fn run<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
     let (plan, placement) = options.committee.gather(options.parties(), Algorithm::Fast)?;
     let (costs, seed) = (costs(options)?, options.committee.seed);
     show_delays(&thresholds::delays::<S, E>(&plan, options.committee.fast, seed)?, &options.out)?;

@@ -12,6 +12,7 @@
 //! A party is faulty for a whole run. This includes a party that lost its disk on the way: it may have
 //! forgotten that it released a partial or signed a timeout, and the release contract rests on these.
 
+use crate::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,7 +24,6 @@ use sim::{Note, Seat, check};
 use super::committee::{Ground, Seen};
 use super::view::Secrecy;
 use crate::legible::Act;
-use registry::Named;
 use validator::scheme::PerPath;
 use validator::setup::{FIRST, Setup};
 
@@ -57,7 +57,7 @@ pub enum Violation {
 }
 
 /// A run, with the parties that were faulty in it.
-pub struct Trial<'a, S: Named> {
+pub struct Trial<'a, S: Priced> {
     /// The keys of the committee, and the values that were verified before.
     pub ground: &'a Ground<S>,
     /// The party in each seat.
@@ -179,7 +179,7 @@ impl Timeline {
     }
 }
 
-impl<S: Named> Trial<'_, S> {
+impl<S: Priced> Trial<'_, S> {
     /// Checks everything that the notes show.
     ///
     /// # Errors

@@ -15,6 +15,7 @@
 //!
 //! [`Prices`] gives the price of work, and [`Seen`] is what is noted of parties.
 
+use crate::priced::Priced;
 use ::beacon::stack::{self, OfEpoch, OneOf};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -38,7 +39,7 @@ use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
 use crate::seating::Seating;
 use engine::Work;
 use jolteon::Jolteon;
-use registry::{Listed, Named};
+use registry::Listed;
 use validator::keygen;
 use validator::participant;
 use validator::setup::{FIRST, Identity, Setup};
@@ -59,19 +60,19 @@ pub trait Subject: Legible + Listed {}
 impl<E: Legible + Listed> Subject for E {}
 
 /// Votes, certificates and partials that were seen and checked.
-pub struct Knowledge<S: Named, E: Legible = Jolteon> {
+pub struct Knowledge<S: Priced, E: Legible = Jolteon> {
     engines: BTreeMap<EpochId, E::Memo>,
     partials: BTreeMap<EpochId, CheckedPartials<S>>,
 }
 
 // Derived, it would ask for defaults of what is in it.
-impl<S: Named, E: Legible> Default for Knowledge<S, E> {
+impl<S: Priced, E: Legible> Default for Knowledge<S, E> {
     fn default() -> Self {
         Self { engines: BTreeMap::new(), partials: BTreeMap::new() }
     }
 }
 
-impl<S: Named, E: Legible> Knowledge<S, E> {
+impl<S: Priced, E: Legible> Knowledge<S, E> {
     /// Keeps what is also true in the next run of the same committee: values of slots do not depend on
     /// blocks. Values under keys of later epochs differ, and are dropped.
     #[must_use]
@@ -98,7 +99,7 @@ impl Term {
 }
 
 /// The host: carries out the machines' outputs.
-pub struct ValidatorHost<S: Named, E: Subject = Jolteon> {
+pub struct ValidatorHost<S: Priced, E: Subject = Jolteon> {
     ground: Arc<Ground<S>>,
     setup: Arc<Setup>,
     terms: BTreeMap<EpochId, Term>,
@@ -117,7 +118,7 @@ pub struct ValidatorHost<S: Named, E: Subject = Jolteon> {
     halted: Option<(Party, HaltError)>,
 }
 
-impl<S: Named, E: Subject> ValidatorHost<S, E> {
+impl<S: Priced, E: Subject> ValidatorHost<S, E> {
     /// A host whose seats are the parties, in their order. `setup` is the ground's set-up, or differs
     /// from it only in fields that no key depends on.
     ///
@@ -222,7 +223,7 @@ impl<S: Named, E: Subject> ValidatorHost<S, E> {
 
     fn bill(&self, epoch: EpochId) -> Bill<'_> {
         let setup = self.terms.get(&epoch).map_or(&self.setup, |term| &term.setup);
-        Bill { prices: self.prices, scheme: S::NAME, shape: setup.keygen.shape() }
+        Bill { prices: self.prices, shape: setup.keygen.shape() }
     }
 
     fn run_engine(&mut self, epoch: EpochId, job: &E::Job) -> E::Verdict {
@@ -279,14 +280,14 @@ impl<S: Named, E: Subject> ValidatorHost<S, E> {
 }
 
 /// The epoch that a message is of.
-const fn epoch_of<S: Named, E: Subject>(message: &MessageOf<S, E>) -> Option<EpochId> {
+const fn epoch_of<S: Priced, E: Subject>(message: &MessageOf<S, E>) -> Option<EpochId> {
     match message {
         Message::Engine(epoch, _) | Message::Beacon(epoch, _) => Some(*epoch),
         Message::Ask { .. } | Message::Final { .. } => None,
     }
 }
 
-impl<S: Named, E: Subject> Host for ValidatorHost<S, E> {
+impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
     type Machine = Validator<S, E>;
     type Message = Arc<MessageOf<S, E>>;
     type Job = JobOf<S, E>;

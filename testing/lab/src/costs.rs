@@ -34,38 +34,32 @@ use ed25519_consensus::SigningKey;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use registry::scheme::Name;
 
-/// Chunks of a share that is dealt as a field element.
-const CHUNKS: u64 = 16;
 /// Terms of the sums whose costs are measured.
 const LENGTHS: [u16; 3] = [64, 512, LONGEST];
 const LONGEST: u16 = 2048;
-/// Fewer terms of a sum, or pairings of a product, are not worth a core of their own.
+/// Fewer terms of a sum are not worth a core.
 const LEAST_SUM: u64 = 32;
-const LEAST_PRODUCT: u64 = 8;
 
-/// How much of something is done.
+/// The amount of one piece of work.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Work {
-    /// In which scheme.
-    pub(crate) scheme: Name,
-    /// For, or of, how many parties that hold shares.
-    pub(crate) parties: u64,
-    /// How many shares they hold on one path.
-    pub(crate) shares: u64,
-    /// On how many paths.
-    pub(crate) paths: u64,
-    /// Most shares of one party of the committee on one path.
-    pub(crate) heaviest: u64,
-    /// Cores to spread it over.
-    pub(crate) cores: u64,
+pub struct Work {
+    /// Parties that hold shares: those that the work is for, or whose partials it is on.
+    pub parties: u64,
+    /// Their shares on one path.
+    pub shares: u64,
+    /// The number of paths.
+    pub paths: u64,
+    /// The most shares of one party of the committee on one path.
+    pub heaviest: u64,
+    /// The cores to spread the work over.
+    pub cores: u64,
 }
 
 /// Nanoseconds of one term of a sum of products, by the length of the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Term([u64; LENGTHS.len()]);
+pub struct Term([u64; LENGTHS.len()]);
 
 impl Term {
     /// The least of several rounds for each length.
@@ -81,7 +75,8 @@ impl Term {
     }
 
     /// Of a sum of so many terms: on the line between the lengths beside it.
-    fn among(self, terms: u64) -> u64 {
+    #[must_use]
+    pub fn among(self, terms: u64) -> u64 {
         let Self(costs) = self;
         let known = LENGTHS.map(u64::from).into_iter().zip(costs);
         let mut before = None;
@@ -98,7 +93,8 @@ impl Term {
     }
 
     /// Nanoseconds of a sum of so many terms on so many cores, as the curves' feature `parallel` cuts it.
-    fn sum(self, terms: u64, cores: u64) -> u64 {
+    #[must_use]
+    pub fn sum(self, terms: u64, cores: u64) -> u64 {
         let longest = match terms / LEAST_SUM {
             0 | 1 => terms,
             _ => terms.div_ceil(cores.max(1)).max(LEAST_SUM),
@@ -113,39 +109,40 @@ impl Term {
 pub struct Costs {
     /// Signing with Ed25519; nothing in files from before it was measured.
     #[serde(default)]
-    pub(crate) ed25519_sign: u64,
+    pub ed25519_sign: u64,
     /// Checking an Ed25519 signature; the same.
     #[serde(default)]
-    pub(crate) ed25519_verify: u64,
+    pub ed25519_verify: u64,
     /// Multiplication in 𝔾₁ by a secret.
-    pub(crate) g1_multiplication: u64,
+    pub g1_multiplication: u64,
     /// Multiplication in 𝔾₂ by a secret.
-    pub(crate) g2_multiplication: u64,
+    pub g2_multiplication: u64,
     /// Hash to 𝔾₁.
-    pub(crate) g1_hash: u64,
+    pub g1_hash: u64,
     /// Hash to 𝔾₂.
-    pub(crate) g2_hash: u64,
+    pub g2_hash: u64,
     /// Decoding with subgroup check in 𝔾₁.
-    pub(crate) g1_decode: u64,
+    pub g1_decode: u64,
     /// Decoding with subgroup check in 𝔾₂.
-    pub(crate) g2_decode: u64,
+    pub g2_decode: u64,
     /// One Miller loop of a product of two.
-    pub(crate) miller_loop: u64,
+    pub miller_loop: u64,
     /// One Miller loop of a product of 64.
-    pub(crate) miller_loop_of_many: u64,
+    pub miller_loop_of_many: u64,
     /// One final exponentiation.
-    pub(crate) final_exponentiation: u64,
+    pub final_exponentiation: u64,
     /// One term of a multi-scalar multiplication in 𝔾₁, 255-bit scalars, among 64, 512 and 2048.
-    pub(crate) g1_term: Term,
+    pub g1_term: Term,
     /// The same in 𝔾₂.
-    pub(crate) g2_term: Term,
+    pub g2_term: Term,
     /// Multiplication in 𝔾₁ by 128 public bits.
-    pub(crate) g1_short: u64,
+    pub g1_short: u64,
 }
 
 impl Work {
     /// Levels of a dealing with field elements: as many as the shares of the heaviest party.
-    const fn levels(self) -> u64 {
+    #[must_use]
+    pub const fn levels(self) -> u64 {
         self.heaviest * self.paths
     }
 }
@@ -212,152 +209,12 @@ impl Costs {
     /// Checking one multi-signature.
     #[must_use]
     pub(crate) fn check_signature(&self) -> Duration {
-        nanos(self.g1_hash + 2 * self.miller_loop + self.final_exponentiation)
+        nanos(self.check_signature_nanos())
     }
 
-    /// One partial: the slot's input is hashed for it.
+    /// Checking one multi-signature, in nanoseconds.
     #[must_use]
-    pub(crate) fn evaluate(&self, work: Work) -> Duration {
-        nanos(match work.scheme {
-            Name::Bls => self.g1_hash + work.shares * self.g1_multiplication,
-            Name::Wvuf => self.g2_hash + self.g2_multiplication,
-        })
-    }
-
-    /// Decoding one partial.
-    #[must_use]
-    pub(crate) fn decode(&self, work: Work) -> Duration {
-        nanos(match work.scheme {
-            Name::Bls => work.shares * self.g1_decode,
-            Name::Wvuf => self.g2_decode,
-        })
-    }
-
-    /// Combining partials, and checking them or the result.
-    #[must_use]
-    pub(crate) fn combine(&self, work: Work) -> Duration {
-        let Work { parties, shares, cores, .. } = work;
-        nanos(match work.scheme {
-            Name::Bls => self.g1_term.sum(shares, cores) + self.check_signature_nanos(),
-            Name::Wvuf => {
-                let sums = parties * self.g1_short + shares * self.g1_term.among(shares);
-                let serial =
-                    self.g2_hash + self.miller_loop_of_many + 2 * self.final_exponentiation;
-                let parts = cores.min(parties / LEAST_PRODUCT).max(1);
-                sums + serial + 2 * parties.div_ceil(parts) * self.miller_loop_of_many
-            }
-        })
-    }
-
-    /// What depends on the set of parties alone: bases of the weighted VUF. Coefficients are additions
-    /// and multiplications of numbers, which cost nothing beside points.
-    #[must_use]
-    pub(crate) fn foresee(&self, work: Work) -> Duration {
-        nanos(match work.scheme {
-            Name::Bls => 0,
-            Name::Wvuf => work.shares * self.g1_term.among(work.shares),
-        })
-    }
-
-    /// What one partial's terms take when it is combined as it comes. With threshold BLS this is not
-    /// spread: a sum of few terms is one core's work.
-    #[must_use]
-    pub(crate) fn add(&self, work: Work) -> Duration {
-        let Work { parties, shares, cores, .. } = work;
-        nanos(match work.scheme {
-            Name::Bls => self.g1_term.sum(shares, 1),
-            Name::Wvuf => {
-                let pairings = parties * (self.g1_short + 2 * self.miller_loop_of_many);
-                pairings / cores.clamp(1, 2) + self.g1_term.sum(shares, 1)
-            }
-        })
-    }
-
-    /// Making a dealing. Group elements: `V̂`, `R` and the two factors of `C` for each share. Field
-    /// elements: `V̂` for each share, a multiplication for each of its chunks and of those of a level,
-    /// and about 210 for the masks.
-    #[must_use]
-    pub(crate) fn deal(&self, work: Work) -> Duration {
-        let shares = work.shares * work.paths;
-        let spread = match work.scheme {
-            Name::Bls => {
-                let chunks = CHUNKS * (shares + work.levels());
-                shares * self.g2_multiplication + (chunks + 210) * self.g1_multiplication
-            }
-            Name::Wvuf => shares * (3 * self.g1_multiplication + self.g2_multiplication),
-        };
-        nanos(spread / work.cores.max(1))
-    }
-
-    /// Decoding and checking a dealing.
-    #[must_use]
-    pub(crate) fn judge(&self, work: Work) -> Duration {
-        let shares = work.shares * work.paths;
-        let spread = match work.scheme {
-            Name::Bls => {
-                // A term of a sum for each chunk, by half in length; two in 𝔾₂ for each share.
-                let chunks = CHUNKS * (shares + work.levels());
-                let per_share = self.g2_decode + 2 * self.g2_term.among(shares);
-                chunks * (self.g1_decode + self.g1_term.among(chunks) / 2) + shares * per_share
-            }
-            Name::Wvuf => {
-                // Two terms in 𝔾₂, one of them of half the length: the product, and the proof of all
-                // shares.
-                let (g1_term, g2_term) = (self.g1_term.among(shares), self.g2_term.among(shares));
-                let g2_terms = g2_term + g2_term / 2;
-                let per_share = 2 * (self.g1_decode + g1_term) + self.g2_decode + g2_terms;
-                shares * per_share + work.parties * self.miller_loop_of_many
-            }
-        };
-        let serial = self.final_exponentiation + self.check_signature_nanos();
-        nanos(spread / work.cores.max(1) + serial)
-    }
-
-    /// Adding `dealings` dealings up. An addition is about a 380th of a multiplication: 255 doublings
-    /// and half as many additions make one. With threshold BLS the degree of the sum is tested once
-    /// more, a term in 𝔾₂ for each share.
-    #[must_use]
-    pub(crate) fn sum(&self, dealings: u64, work: Work) -> Duration {
-        let shares = work.shares * work.paths;
-        nanos(match work.scheme {
-            Name::Bls => {
-                let tested = self.g2_term.among(shares);
-                shares * (dealings * self.g2_multiplication / 380 + tested)
-            }
-            Name::Wvuf => {
-                let multiplications = 2 * self.g1_multiplication + self.g2_multiplication;
-                dealings * shares * multiplications / 380
-            }
-        })
-    }
-
-    /// Decrypting own shares and making keys of them: out of the sum, or out of each of the `dealings`,
-    /// chunk by chunk. Finding a chunk in the table takes less than its multiplication.
-    #[must_use]
-    pub(crate) fn open(&self, dealings: u64, work: Work) -> Duration {
-        let shares = work.shares * work.paths;
-        nanos(match work.scheme {
-            Name::Bls => {
-                let chunks = dealings * shares * CHUNKS * 2 * self.g1_multiplication;
-                let compared = (dealings + 1) * shares * self.g2_multiplication;
-                (chunks + compared) / work.cores.max(1)
-            }
-            Name::Wvuf => (2 * shares + work.paths) * self.g1_multiplication + self.g1_hash,
-        })
-    }
-
-    /// Decoding and admitting blinded keys.
-    #[must_use]
-    pub(crate) fn admit(&self, work: Work) -> Duration {
-        let Work { parties, shares, paths, cores, .. } = work;
-        let terms = self.g1_term.among(shares) + self.g2_term.among(shares);
-        let per_share = self.g1_decode + terms;
-        let spread = paths * (shares * per_share + parties * self.miller_loop_of_many)
-            + parties * self.check_signature_nanos();
-        nanos(spread / cores.max(1) + paths * self.final_exponentiation)
-    }
-
-    fn check_signature_nanos(&self) -> u64 {
+    pub const fn check_signature_nanos(&self) -> u64 {
         self.g1_hash + 2 * self.miller_loop + self.final_exponentiation
     }
 }

@@ -12,6 +12,7 @@
 //! Results that depend on nobody's secret are in [`Once`]. Votes and partials, which differ from run to
 //! run, are with the host in [`crate::committee`].
 
+use crate::priced::Priced;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,14 +26,13 @@ use pvss_dkg::protocol;
 
 use crate::memo::Memo;
 use crate::once::Once;
-use registry::Named;
 use validator::keygen::{self, Job, Verdict};
 use validator::rota::Rota;
 use validator::scheme::{Fixed, Keyed, Opened};
 use validator::setup::{self, Identity, Plan, PlanError, Setup};
 
 /// The keys of all parties, and the results computed so far.
-pub struct Ground<S: Named> {
+pub struct Ground<S: Priced> {
     setup: Setup,
     identities: Vec<Arc<Identity>>,
     dealt: Memo<(Party, EpochId), Dealt>,
@@ -46,7 +46,7 @@ type Decrypted<S> = Result<Arc<<S as Keyed>::Shares>, String>;
 /// Values by key, slot and round.
 type Verified = BTreeMap<([u8; 32], Slot, Option<RoundNumber>), [u8; 32]>;
 
-impl<S: Named> Ground<S> {
+impl<S: Priced> Ground<S> {
     /// Draws everybody's keys from the seed.
     ///
     /// # Errors

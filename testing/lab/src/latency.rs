@@ -3,6 +3,7 @@
 //! One committee runs more than once with one seed and one key: with the slow path alone (Algorithm 1),
 //! and with both paths (Algorithm 3). Results computed in one run are reused in the other.
 
+use crate::priced::Priced;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use sim::{Network, Note, Seat, Simulation, Stop};
 use super::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
 use crate::failure::Failure;
 use crate::waits::Waits;
-use registry::Named;
 use validator::setup::{Algorithm, FIRST};
 
 /// Virtual time after which a run has failed.
@@ -33,7 +33,7 @@ const KEPT: u64 = 4096;
 type Notes<S> = Vec<Note<Seen<S>>>;
 
 /// One committee in one place, for several runs.
-pub struct Experiment<S: Named> {
+pub struct Experiment<S: Priced> {
     /// The committee's keys, and what runs have computed with them so far.
     pub ground: Arc<Ground<S>>,
     /// The price of work.
@@ -83,7 +83,7 @@ pub struct Row {
     pub wait: Duration,
 }
 
-impl<S: Named> Experiment<S> {
+impl<S: Priced> Experiment<S> {
     /// A simulation of the committee, before its first event.
     pub(crate) fn stage<E: Subject>(
         &self,
@@ -181,7 +181,7 @@ impl<S: Named> Experiment<S> {
 }
 
 impl Outcome {
-    fn take<S: Named>(&mut self, note: &Note<Seen<S>>) -> Result<(), Failure> {
+    fn take<S: Priced>(&mut self, note: &Note<Seen<S>>) -> Result<(), Failure> {
         let party = Party::new(note.seat.get());
         let wrong = |what: String| Err(Failure::Disagreement(format!("{party}: {what}")));
         match &note.event {

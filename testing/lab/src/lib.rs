@@ -39,6 +39,7 @@ mod memo;
 pub mod observe;
 pub mod once;
 mod place;
+pub mod priced;
 mod prices;
 mod seating;
 mod seen;

@@ -6,6 +6,7 @@
 //!
 //! The Python package uses this. The experiment with its summary is in `latency`.
 
+use crate::priced::Priced;
 use std::cell::RefCell;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -27,7 +28,7 @@ use crate::finality::Ballot;
 use crate::legible::{Act, Legible};
 use crate::machine::MessageOf;
 use crate::place::place;
-use registry::{Named, scheme::Name};
+use registry::scheme::Name;
 use validator::Message;
 use validator::setup::{Algorithm, Plan};
 
@@ -103,7 +104,7 @@ pub fn observe(
     }
 }
 
-fn experiment<S: Named>(order: &Order) -> Result<Experiment<S>, Failure> {
+fn experiment<S: Priced>(order: &Order) -> Result<Experiment<S>, Failure> {
     let plan = Plan::new(order.stakes.clone(), order.algorithm, order.fast);
     let plan = plan.map_err(Failure::bad_input)?;
     let network = match place(&order.regions, plan.parties(), order.seed)? {
@@ -127,7 +128,7 @@ fn experiment<S: Named>(order: &Order) -> Result<Experiment<S>, Failure> {
     })
 }
 
-fn run<S: Named>(
+fn run<S: Priced>(
     order: &Order,
     take: &mut dyn FnMut(Vec<Event>, u64) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
@@ -161,7 +162,7 @@ fn run<S: Named>(
 
 type What = (&'static str, u64, Option<Path>);
 
-fn received<S: Named>(message: &MessageOf<S>) -> Option<What> {
+fn received<S: Priced>(message: &MessageOf<S>) -> Option<What> {
     match message {
         Message::Beacon(_, ::beacon::Message::Partial { path, slot, .. }) => {
             Some(("partial", slot.get(), Some(*path)))
@@ -174,7 +175,7 @@ fn received<S: Named>(message: &MessageOf<S>) -> Option<What> {
     }
 }
 
-fn told<S: Named>(event: &Seen<S>, party: u32) -> Result<Option<What>, Failure> {
+fn told<S: Priced>(event: &Seen<S>, party: u32) -> Result<Option<What>, Failure> {
     let wrong = |what: &str| Err(Failure::Disagreement(format!("party {party}: {what}")));
     Ok(Some(match event {
         Seen::Ready { first, .. } => ("ready", first.get(), None),

@@ -16,7 +16,7 @@ use pvss_dkg::{Shape, SharePath};
 use super::costs::{Costs, Work};
 use crate::legible::Legible;
 use crate::machine::MessageOf;
-use registry::{Named, scheme::Name};
+use crate::priced::Priced;
 use validator::keygen;
 use validator::{Input, Message};
 
@@ -44,26 +44,28 @@ impl Prices {
 #[derive(Clone, Copy)]
 pub(crate) struct Bill<'a> {
     pub(crate) prices: Prices,
-    pub(crate) scheme: Name,
     pub(crate) shape: &'a Shape,
 }
 
 impl Bill<'_> {
     /// Decoding a partial; what the engine does when it takes a message in.
-    pub(crate) fn input<S: Named, E: Legible>(&self, input: &Input<S, E>) -> Duration {
+    pub(crate) fn input<S: Priced, E: Legible>(&self, input: &Input<S, E>) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
         match input {
             Input::Received { from, message: Message::Engine(_, message) } => {
-                let partial = E::carried(message).map(|_| costs.decode(self.own(*from)));
+                let partial =
+                    E::carried(message).map(|_| nanos(S::decoding(&costs, self.own(*from))));
                 E::receiving(&costs, message) + partial.unwrap_or_default()
             }
-            Input::Received { from, message: Message::Beacon(..) } => costs.decode(self.own(*from)),
+            Input::Received { from, message: Message::Beacon(..) } => {
+                nanos(S::decoding(&costs, self.own(*from)))
+            }
             _ => Duration::ZERO,
         }
     }
 
     /// Signing or evaluating what is sent.
-    pub(crate) fn message<S: Named, E: Legible>(
+    pub(crate) fn message<S: Priced, E: Legible>(
         &self,
         sender: Party,
         message: &MessageOf<S, E>,
@@ -71,11 +73,12 @@ impl Bill<'_> {
         let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
         match message {
             Message::Engine(_, message) => {
-                let partial = E::carried(message).map(|_| costs.evaluate(self.own(sender)));
+                let partial =
+                    E::carried(message).map(|_| nanos(S::evaluating(&costs, self.own(sender))));
                 E::signing(&costs, message) + partial.unwrap_or_default()
             }
             Message::Beacon(_, ::beacon::Message::Partial { .. }) => {
-                costs.evaluate(self.own(sender))
+                nanos(S::evaluating(&costs, self.own(sender)))
             }
             Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => Duration::ZERO,
         }
@@ -86,7 +89,7 @@ impl Bill<'_> {
         E::working(&costs, job)
     }
 
-    pub(crate) fn beacon<S: Named>(&self, job: &::beacon::Job<S>) -> Duration {
+    pub(crate) fn beacon<S: Priced>(&self, job: &::beacon::Job<S>) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return self.flat(2) };
         let access = self.shape.access();
         let work = |parties: &BTreeSet<Party>| {
@@ -97,39 +100,42 @@ impl Bill<'_> {
         // What was worked through ahead was paid for then.
         let left = &parties - job.prepared();
         match job.work() {
-            ::beacon::Work::Foresee(_) => costs.foresee(work(&parties)),
-            ::beacon::Work::Prepare(_) => costs.add(work(&left)),
-            _ => costs.combine(work(&left)),
+            ::beacon::Work::Foresee(_) => nanos(S::foreseeing(&costs, work(&parties))),
+            ::beacon::Work::Prepare(_) => nanos(S::adding(&costs, work(&left))),
+            _ => nanos(S::combining(&costs, work(&left))),
         }
     }
 
-    pub(crate) fn keygen<S: Named>(&self, party: Party, job: &keygen::Job<S>) -> Duration {
+    pub(crate) fn keygen<S: Priced>(&self, party: Party, job: &keygen::Job<S>) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return self.flat(10) };
         let (holders, shares) = self.holders();
         let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         match job {
             keygen::Job::Dealings(protocol::Job::Deal { .. }) => {
-                costs.deal(self.work(holders, shares))
+                nanos(S::dealing(&costs, self.work(holders, shares)))
             }
             keygen::Job::Dealings(protocol::Job::Judge { claims, .. }) => {
                 let many = u32::try_from(claims.len()).unwrap_or(u32::MAX);
-                costs.judge(self.work(holders, shares)) * many
+                nanos(S::judging(&costs, self.work(holders, shares))) * many
             }
             keygen::Job::Dealings(protocol::Job::Sum { counted }) => {
                 let many = count(protocol::Collect::places(&**counted).len());
-                costs.sum(many, self.work(holders, shares))
+                nanos(S::summing(&costs, many, self.work(holders, shares)))
             }
             keygen::Job::Open { key } => {
-                costs.open(count(S::dealers(&key.sum).len()), self.own(party))
+                nanos(S::opening(&costs, count(S::dealers(&key.sum).len()), self.own(party)))
             }
             keygen::Job::Admit { transactions, .. } => {
                 let many = count(transactions.len());
                 // On average a key has its share of the shares.
-                costs.admit(self.work(many, (shares * many).div_ceil(holders.max(1))))
+                nanos(S::admitting(
+                    &costs,
+                    self.work(many, (shares * many).div_ceil(holders.max(1))),
+                ))
             }
             keygen::Job::HandOver { job: protocol::Job::Deal { places, .. }, .. } => {
                 let many = u32::try_from(places.len()).unwrap_or(u32::MAX);
-                costs.deal(self.work(holders, shares)) * many
+                nanos(S::dealing(&costs, self.work(holders, shares))) * many
             }
             keygen::Job::Dealings(_) | keygen::Job::HandOver { .. } | keygen::Job::Fix { .. } => {
                 Duration::ZERO
@@ -159,7 +165,6 @@ impl Bill<'_> {
             Prices::Measured { cores, .. } => cores.get().into(),
         };
         Work {
-            scheme: self.scheme,
             parties,
             shares,
             paths: 1 + u64::from(self.shape.threshold(SharePath::Fast).is_some()),
@@ -172,4 +177,8 @@ impl Bill<'_> {
     fn own(&self, party: Party) -> Work {
         self.work(1, self.shape.access().weight(party).into())
     }
+}
+
+const fn nanos(count: u64) -> Duration {
+    Duration::from_nanos(count)
 }

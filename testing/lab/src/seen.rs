@@ -2,6 +2,7 @@
 //!
 //! Checkers read these notes and nothing else, so that no verdict rests on a beacon's own state.
 
+use crate::priced::Priced;
 use std::sync::Arc;
 
 use ::beacon::{Path, Reveal, Slot, Value};
@@ -9,13 +10,12 @@ use crypto_core::access::Party;
 use crypto_core::context::EpochId;
 
 use crate::legible::Act;
-use registry::Named;
 use validator::scheme::{AdmittedKeys, PerPath};
 use validator::{Event, HaltError};
 
 /// Something that was reported or has left.
 #[derive(Clone, Debug)]
-pub enum Seen<S: Named> {
+pub enum Seen<S: Priced> {
     /// An epoch's keys suffice at the party; values follow from `first` on.
     Ready {
         /// The epoch that the keys are for.
@@ -47,7 +47,7 @@ pub enum Seen<S: Named> {
     Shown(EpochId, Slot),
 }
 
-impl<S: Named> Seen<S> {
+impl<S: Priced> Seen<S> {
     /// What a party tells.
     pub(crate) fn told(event: Event<S>) -> Option<Self> {
         Some(match event {

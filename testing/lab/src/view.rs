@@ -14,6 +14,7 @@
 //! That a quorum of one round is for one block is agreement, which is checked separately. Votes are
 //! counted in [`super::finality`]; other engines than Jolteon are handled in `campaign::account`.
 
+use crate::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::beacon::{Path, Slot};
@@ -24,7 +25,6 @@ use super::check::{Trial, Violation};
 use super::committee::Seen;
 use super::finality::Finality;
 use crate::legible::Act;
-use registry::Named;
 use validator::setup::Setup;
 
 /// Who has done what by now, the faulty among them.
@@ -44,7 +44,7 @@ impl<'a> Secrecy<'a> {
         Self { setup, base, faulty, finality, released: BTreeMap::new() }
     }
 
-    pub(crate) fn check<S: Named>(&mut self, trial: &Trial<'_, S>) -> Result<(), Violation> {
+    pub(crate) fn check<S: Priced>(&mut self, trial: &Trial<'_, S>) -> Result<(), Violation> {
         self.look_at_shares().map_err(Violation::Secrecy)?;
         // What a step notes comes when it ends, and steps of other parties may lie in between.
         let mut notes: Vec<&Note<Seen<S>>> = trial.notes.iter().collect();
@@ -59,7 +59,7 @@ impl<'a> Secrecy<'a> {
         Ok(())
     }
 
-    fn take<S: Named>(&mut self, party: Party, seen: &Seen<S>) -> Result<(), String> {
+    fn take<S: Priced>(&mut self, party: Party, seen: &Seen<S>) -> Result<(), String> {
         let own = self.setup.context.epoch;
         let on_engine = |slot: Slot| Slot::new(slot.get().saturating_sub(self.base));
         let ballot = match *seen {

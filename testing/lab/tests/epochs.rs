@@ -16,6 +16,7 @@
     reason = "tests fail by panicking"
 )]
 
+use lab::priced::Priced;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -33,7 +34,7 @@ use lab::machine::MessageOf;
 use protocol::Instant;
 use pvss_dkg::protocol as dkg;
 use registry::scheme::Name;
-use registry::{Jolteon, Malachite, Named};
+use registry::{Jolteon, Malachite};
 use sim::{Blocked, Disk, Network, Note, Partition, Seat, Simulation, Stop, Window};
 use validator::Message;
 use validator::keygen::{Job, Verdict};
@@ -53,7 +54,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const VALUES: u64 = 3;
 
 /// Keys, and what key generation computes, are the same in every run.
-trait Lab: Named {
+trait Lab: Priced {
     fn ground() -> Arc<Ground<Self>>;
 }
 
@@ -71,7 +72,7 @@ impl Lab for Wvuf {
     }
 }
 
-fn found<S: Named>() -> Arc<Ground<S>> {
+fn found<S: Priced>() -> Arc<Ground<S>> {
     Arc::new(Ground::new(&plan(0), 1).unwrap())
 }
 
@@ -80,7 +81,7 @@ fn plan(epoch: usize) -> Plan {
     Plan::new(stakes, Algorithm::Fast, Ratio::new(84, 100).unwrap()).unwrap()
 }
 
-fn rota<S: Named>(ground: &Ground<S>) -> Setup {
+fn rota<S: Priced>(ground: &Ground<S>) -> Setup {
     let mut setup = ground.setup().clone();
     setup.timeout = Duration::from_millis(600);
     let identities = ground.identities().iter().map(|identity| &**identity);
@@ -112,7 +113,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn see<S: Named>(&mut self, note: &Note<Seen<S>>) {
+    fn see<S: Priced>(&mut self, note: &Note<Seen<S>>) {
         match &note.event {
             Seen::Ready { epoch, first, .. } => drop(self.first.insert(*epoch, *first)),
             Seen::Revealed(reveal) => {

@@ -4,6 +4,7 @@
 //! keys and no slot had a value. Executions continue from the disks of that run, like a chain that was
 //! switched off. So the keys are real, and thousands of executions share their cost.
 
+use crate::priced::Priced;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +19,6 @@ use crate::failure::Failure;
 use crate::legible::Act;
 use crate::machine::RecordOf;
 use crate::stakes::StakeTable;
-use registry::Named;
 use validator::scheme::Fixed;
 use validator::setup::{Algorithm, Plan};
 
@@ -57,7 +57,7 @@ pub(super) struct Layout {
 }
 
 /// A committee with its keys.
-pub(super) struct Board<S: Named> {
+pub(super) struct Board<S: Priced> {
     pub(super) algorithm: Algorithm,
     pub(super) ground: Arc<Ground<S>>,
     /// The key that was generated.
@@ -109,7 +109,7 @@ impl Layout {
     }
 }
 
-impl<S: Named> Board<S> {
+impl<S: Priced> Board<S> {
     /// Generates the keys.
     pub(super) fn new(layout: &Layout, handover: bool) -> Result<Self, Failure> {
         let later: &[Plan] = if handover { std::slice::from_ref(&layout.plan) } else { &[] };

@@ -1,5 +1,6 @@
 //! The keys of a committee that were dealt before an execution begins.
 
+use crate::priced::Priced;
 use std::collections::BTreeMap;
 
 use ::beacon::{Path, Paths, Scheme, Sharing, Slot};
@@ -7,7 +8,6 @@ use crypto_core::access::Party;
 
 use super::board::Board;
 use crate::failure::Failure;
-use registry::Named;
 use validator::setup::Algorithm;
 
 /// What parties evaluate with.
@@ -18,7 +18,7 @@ pub(super) struct Hand<S: Scheme> {
     pub(super) paths: Box<dyn Fn(Party) -> Option<Paths<S>> + Send + Sync>,
 }
 
-impl<S: Named> Hand<S> {
+impl<S: Priced> Hand<S> {
     /// The keys that a board's key generation gave, with everybody admitted.
     pub(super) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
         let (ground, key) = (&board.ground, &board.key);
@@ -83,7 +83,7 @@ mod tests {
     const SLOT: Slot = Slot::new(1);
 
     /// What a beacon of party `me` wants to have checked when the slot is final and it hears this.
-    fn jobs<S: Forge + Named>(
+    fn jobs<S: Forge + Priced>(
         board: &Board<S>,
         me: Party,
         heard: &[(Party, Message<S>)],
@@ -116,7 +116,7 @@ mod tests {
         jobs
     }
 
-    fn what_was_checked_before_changes_no_verdict<S: Forge + Named>() {
+    fn what_was_checked_before_changes_no_verdict<S: Forge + Priced>() {
         let stakes = vec![Stake::new(1); 4];
         let layout = Layout::new(stakes, Algorithm::Slow, Ratio::FIVE_SIXTHS).unwrap();
         let board = Board::<S>::new(&layout, false).unwrap();

@@ -41,6 +41,7 @@ mod tally;
 mod validators;
 mod vice;
 
+use crate::priced::Priced;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -65,7 +66,7 @@ use super::check::Violation;
 use super::committee::Knowledge;
 use crate::failure::Failure;
 use crate::stakes::StakeTable;
-use registry::{Named, engine};
+use registry::engine;
 
 /// One in so many executions has a real function.
 const REAL: u64 = 50;
@@ -143,7 +144,7 @@ struct Hall<'a> {
 }
 
 /// Keys that were generated.
-struct Real<S: Forge + Named> {
+struct Real<S: Forge + Priced> {
     board: Board<S>,
     table: Table<S>,
 }
@@ -155,7 +156,7 @@ struct Player {
     wvuf: BTreeMap<usize, Knowledge<Wvuf>>,
 }
 
-impl<S: Forge + Named> Real<S> {
+impl<S: Forge + Priced> Real<S> {
     fn new(layout: &Layout, handover: bool) -> Result<Self, Failure> {
         let board = Board::new(layout, handover)?;
         let table = Table::of_board(&board)?;

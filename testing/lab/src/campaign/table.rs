@@ -1,5 +1,6 @@
 //! The keys and engines with which an execution in the arena is played.
 
+use crate::priced::Priced;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,7 +27,6 @@ use crate::lives::Lives;
 use crate::seating::Seating;
 use engine::{Engine, Past};
 use registry::Listed;
-use registry::Named;
 use validator::setup::{self, Identity, Setup};
 
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
@@ -58,7 +58,7 @@ impl Table<Ideal> {
     }
 }
 
-impl<S: Forge + Named> Table<S> {
+impl<S: Forge + Priced> Table<S> {
     /// What a key generation gave.
     pub(super) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
         let identities = board.ground.identities().iter().cloned();

@@ -1,6 +1,7 @@
 //! Whole validators on Jolteon, with real keys. Key generation ran before, and an execution continues
 //! from its disks.
 
+use crate::priced::Priced;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,14 +17,13 @@ use crate::check::Trial;
 use crate::committee::{Knowledge, Prices, Seen, ValidatorHost};
 use crate::failure::Failure;
 use crate::seating::Seating;
-use registry::Named;
 use validator::setup::{Algorithm, FIRST, Setup};
 use validator::{Input, Message, Validator};
 
 /// Rounds double their time while they fail, so that a party may be far behind.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(300), events: 2_000_000 };
 
-impl<S: Forge + Named> Playable for ValidatorHost<S> {
+impl<S: Forge + Priced> Playable for ValidatorHost<S> {
     type Scheme = S;
 
     fn seating(&self) -> &Seating {
@@ -55,7 +55,7 @@ impl<S: Forge + Named> Playable for ValidatorHost<S> {
 }
 
 /// Plays one execution. What is known of the board's values goes in and comes out.
-pub(super) fn play<S: Forge + Named>(
+pub(super) fn play<S: Forge + Priced>(
     seed: u64,
     draw: &Draw,
     board: &Board<S>,
@@ -64,7 +64,7 @@ pub(super) fn play<S: Forge + Named>(
     play_as(seed, draw, board, (board.ground.setup().clone(), knowledge))
 }
 
-fn play_as<S: Forge + Named>(
+fn play_as<S: Forge + Priced>(
     seed: u64,
     draw: &Draw,
     board: &Board<S>,

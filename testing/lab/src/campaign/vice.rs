@@ -17,6 +17,7 @@
 //! each consistent with what its half of the world saw. `Twins` and `Forget` are not rules: they are
 //! set up in `execution`.
 
+use crate::priced::Priced;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -34,7 +35,6 @@ use super::tally::{Kind, Tally};
 use crate::legible::Legible;
 use crate::machine::MessageOf;
 use crypto_core::context::EpochId;
-use registry::Named;
 use validator::Message;
 use validator::setup::FIRST;
 
@@ -92,7 +92,7 @@ pub(super) trait Mail<S: Scheme>: Clone + 'static {
     fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self>;
 }
 
-impl<S: Named> Mail<S> for Arc<MessageOf<S>> {
+impl<S: Priced> Mail<S> for Arc<MessageOf<S>> {
     fn beacon(&self) -> Option<&::beacon::Message<S>> {
         match &**self {
             Message::Beacon(_, message) => Some(message),

@@ -20,12 +20,12 @@
 mod profile;
 mod trace;
 
+use crate::priced::Priced;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::machine::MessageOf;
-use registry::Named;
 use sim::rule::{self, Letter};
 use sim::{Network, Seat};
 use validator::Message;
@@ -80,7 +80,7 @@ pub struct Delays {
 ///
 /// # Errors
 /// If the committee cannot be made, or if parties disagree or do not finish.
-pub fn delays<S: Named, E: Subject>(
+pub fn delays<S: Priced, E: Subject>(
     plan: &Plan,
     fast: Ratio,
     seed: u64,
@@ -111,8 +111,8 @@ pub fn delays<S: Named, E: Subject>(
 ///
 /// # Errors
 /// If the committee cannot be made, or if parties disagree or do not finish.
-pub fn weights<S: Named, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<Row>, Failure> {
-    let machine = Machine { costs: order.costs, cores: order.cores, scheme: S::NAME };
+pub fn weights<S: Priced, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<Row>, Failure> {
+    let machine = Machine::of::<S>(order.costs, order.cores);
     let ground = Ground::<S>::new(&trace::one_each(plan)?, order.seed);
     let ground = Arc::new(ground.map_err(Failure::bad_input)?);
     ground.deal();
@@ -144,7 +144,7 @@ fn spare(stakes: &[Stake]) -> Vec<Seat> {
 }
 
 /// Mean wait in message delays: links of one delay, and nothing else takes time.
-fn wait_in_delays<S: Named, E: Subject>(
+fn wait_in_delays<S: Priced, E: Subject>(
     ground: &Arc<Ground<S>>,
     algorithm: Algorithm,
     late: &[Seat],

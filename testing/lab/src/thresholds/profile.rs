@@ -24,8 +24,8 @@ use weighted_rounding::Ratio;
 
 use super::trace::Trace;
 use crate::costs::{Costs, Work};
+use crate::priced::Priced;
 use crate::waits::Waits;
-use registry::scheme::Name;
 
 /// Weights and thresholds. They are in stake if they are exact.
 #[derive(Clone, Debug)]
@@ -50,18 +50,25 @@ pub(super) enum Compute {
     Ahead(Machine),
 }
 
-/// A party's machine, and what it computes.
+/// A party's machine, and what a scheme's work takes on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Machine {
-    pub(super) costs: Costs,
-    pub(super) cores: NonZeroU32,
-    pub(super) scheme: Name,
+    costs: Costs,
+    cores: NonZeroU32,
+    decode: fn(&Costs, Work) -> u64,
+    add: fn(&Costs, Work) -> u64,
+    combine: fn(&Costs, Work) -> u64,
 }
 
 impl Machine {
-    fn work(&self, parties: u64, shares: u64) -> Work {
+    pub(super) fn of<S: Priced>(costs: Costs, cores: NonZeroU32) -> Self {
+        Self { costs, cores, decode: S::decoding, add: S::adding, combine: S::combining }
+    }
+
+    fn takes(&self, price: fn(&Costs, Work) -> u64, (parties, shares): (u64, u64)) -> Duration {
         let cores = self.cores.get().into();
-        Work { scheme: self.scheme, parties, shares, paths: 2, heaviest: 0, cores }
+        let work = Work { parties, shares, paths: 2, heaviest: 0, cores };
+        Duration::from_nanos(price(&self.costs, work))
     }
 }
 
@@ -123,14 +130,14 @@ fn complete(arrivals: &[(Instant, u128)], threshold: u128, compute: Compute) -> 
     };
     let (mut decoded, mut added) = (Instant::START, Instant::START);
     for (at, weight) in arrivals {
-        let own = machine.work(1, shares(*weight));
-        decoded = decoded.max(*at) + machine.costs.decode(own);
-        added = added.max(decoded) + machine.costs.add(own);
+        let own = (1, shares(*weight));
+        decoded = decoded.max(*at) + machine.takes(machine.decode, own);
+        added = added.max(decoded) + machine.takes(machine.add, own);
     }
     let many = u64::try_from(arrivals.len()).unwrap_or(u64::MAX);
-    let behind: Duration = machine.costs.combine(machine.work(many, shares(got)));
+    let combining = |of| machine.takes(machine.combine, of);
     Some(match compute {
-        Compute::Ahead(_) => added + machine.costs.combine(machine.work(0, 0)),
-        _ => decoded + behind,
+        Compute::Ahead(_) => added + combining((0, 0)),
+        _ => decoded + combining((many, shares(got))),
     })
 }

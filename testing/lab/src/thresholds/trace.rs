@@ -3,6 +3,7 @@
 //! Engine, links and beacon are real, and only the links take time. Every party holds one share, so
 //! every party sends a partial on either path. The time of its arrival does not depend on weights.
 
+use crate::priced::Priced;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,7 +19,6 @@ use crate::committee::{Seen, Subject};
 use crate::failure::Failure;
 use crate::latency::{Experiment, PATIENCE};
 use crate::legible::partial_in;
-use registry::Named;
 use validator::Message;
 use validator::setup::{Algorithm, Plan};
 
@@ -45,7 +45,7 @@ pub(super) fn one_each(plan: &Plan) -> Result<Plan, Failure> {
 
 impl Trace {
     /// Runs the experiment until every party has so many values.
-    pub(super) fn record<S: Named, E: Subject>(
+    pub(super) fn record<S: Priced, E: Subject>(
         experiment: &Experiment<S>,
     ) -> Result<Self, Failure> {
         let mut simulation = experiment.stage::<E>(Algorithm::Fast)?;

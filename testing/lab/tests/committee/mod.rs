@@ -5,6 +5,7 @@
 //! is computed once for all tests; what differs from seed to seed is where the parties sit and every
 //! delay. What must hold of every run is in `lab::check`.
 
+use lab::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -17,7 +18,6 @@ use crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use lab::check::{Trial, Violation};
 pub(crate) use lab::committee::{Ground, Knowledge, Prices, Seen, Tamper, ValidatorHost};
 use protocol::Instant;
-use registry::Named;
 use sim::{Disk, GLOBAL, Geography, Jitter, Network, Note, Placement, Seat, Simulation};
 use validator::setup::{Algorithm, Plan};
 use weighted_rounding::{Ratio, Stake};
@@ -32,7 +32,7 @@ pub(crate) use lab::machine::MessageOf;
 pub(crate) use validator::Message;
 
 /// A scheme that is tested.
-pub(crate) trait Lab: Named {
+pub(crate) trait Lab: Priced {
     /// The committee that follows an algorithm.
     fn ground(algorithm: Algorithm) -> Arc<Ground<Self>>;
 
@@ -79,7 +79,7 @@ impl Lab for Wvuf {
     }
 }
 
-fn found<S: Named>(algorithm: Algorithm) -> Arc<Ground<S>> {
+fn found<S: Priced>(algorithm: Algorithm) -> Arc<Ground<S>> {
     Arc::new(Ground::new(&plan(algorithm), 1).expect("the plan fits together"))
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn plan(algorithm: Algorithm) -> Plan {
 }
 
 /// Path and slot, if the message is a partial.
-pub(crate) fn partial_of<S: Named>(message: &MessageOf<S>) -> Option<(Path, Slot)> {
+pub(crate) fn partial_of<S: Priced>(message: &MessageOf<S>) -> Option<(Path, Slot)> {
     match message {
         Message::Beacon(_, beacon::Message::Partial { path, slot, .. }) => Some((*path, *slot)),
         _ => None,
@@ -160,7 +160,7 @@ impl Scene {
 }
 
 /// A run under way, then over.
-pub(crate) struct Run<S: Named> {
+pub(crate) struct Run<S: Priced> {
     pub(crate) simulation: Simulation<ValidatorHost<S>>,
     pub(crate) label: String,
     pub(crate) faulty: BTreeSet<Seat>,
@@ -175,7 +175,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn see<S: Named>(&mut self, note: &Note<Seen<S>>) {
+    fn see<S: Priced>(&mut self, note: &Note<Seen<S>>) {
         match &note.event {
             Seen::Ready { first, .. } => self.first = Some(*first),
             Seen::Revealed(reveal) => {
@@ -192,7 +192,7 @@ impl Progress {
     }
 }
 
-impl<S: Named> Run<S> {
+impl<S: Priced> Run<S> {
     pub(crate) fn honest(&self) -> impl Iterator<Item = Seat> {
         seats().filter(|seat| !self.faulty.contains(seat))
     }
