@@ -35,7 +35,8 @@
 //! clients of drand see one chain, whatever the committee is. A committee of rounds with another group key is
 //! refused. A fresh key starts another chain, which needs a separate `Epochs`.
 //!
-//! The boundary must be known before anything is said about a slot above it. A later boundary is refused,
+//! The boundary `b` must be known before this party releases for slot `b` or a later one, or reports one of
+//! them as final. A later boundary is refused,
 //! because the slot would have two committees. Messages of peers about an epoch that this party was not
 //! told of yet are dropped, and asked for again once its slots are final. If the epoch is announced a
 //! window ahead, nobody has to wait.

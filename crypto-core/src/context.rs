@@ -1,7 +1,7 @@
 //! The context of a message: chain, epoch, committee and slot.
 //!
 //! Every signature, proof and hash input of the protocols starts with the [`Context`] or [`Session`]
-//! that it was made for. So nothing that was made for one chain, epoch or committee is valid in
+//! that it was made for, except rounds for drand's clients, which only the group key binds to a chain. So nothing that was made for one chain, epoch or committee is valid in
 //! another.
 //!
 //! Views, which are an engine's attempts at a slot, belong to the crate `beacon`. Each scheme has its

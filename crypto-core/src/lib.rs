@@ -9,7 +9,7 @@
 //! | [`entropy`]    | seeds for generators, refused if the source is visibly broken      |
 //! | [`verified`]   | values that passed a check                                         |
 //! | [`access`]     | parties, the share indices that they hold, thresholds              |
-//! | [`context`]    | chain, epoch, committee: every protocol message is bound to them   |
+//! | [`context`]    | chain, epoch, committee: all messages but drand's rounds contain them |
 //! | [`challenge`]  | Fiat–Shamir challenges from a transcript                           |
 //! | [`polynomial`] | evaluation and interpolation, where shares sit                     |
 //! | [`commitment`] | Feldman: a polynomial in the exponent                              |

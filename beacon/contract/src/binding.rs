@@ -3,7 +3,7 @@ use core::num::NonZeroU64;
 
 use protocol::Slot;
 
-/// What the function is evaluated on, in addition to chain and epoch.
+/// What the function is evaluated on. A scheme may add chain and epoch; the guide's first rule lists which do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// The slot alone: for randomness, or a key for ciphertexts to the slot. With threshold BLS the slot is

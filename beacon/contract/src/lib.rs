@@ -9,7 +9,7 @@
 //! | rule | says                                                                | where            |
 //! |------|---------------------------------------------------------------------|------------------|
 //! | 1    | the input is the slot, maybe the value, and never the view           | [`bound_value`]  |
-//! | 2    | early only in the slot's declared view, at most once per slot        | [`objections`]   |
+//! | 2    | early only in the slot's declared view, for one value per slot       | [`objections`]   |
 //! | 3    | never for ancestors that are prefinalized implicitly                 | [`objections`]   |
 //! | 4    | never after a timeout or nullify for that view or a later one        | [`objections`]   |
 //! | 5    | persist, then release; after a crash the same answer, and no other until peers say how much is lost | [`early`], [`lost`], the beacon |

@@ -5,9 +5,9 @@
 //!  engine ───► prefinalized · finalized · abandoned ──────────────────► beacon ─► value
 //!              ◄── transactions, early partials, the next committee ────┘
 //! ```
-//! A participant does not depend on an engine. Its host has one, and tells the participant what the
-//! engine does, in this order: that a vote is about to be cast, that a slot is final, that a view is
-//! given up. The host's engine runs through all epochs and reports every slot, in order, with its final
+//! A participant does not depend on an engine. Its host has one, and tells the participant three things, as
+//! they happen: that a vote is about to be cast, that a slot is final, that a view is about to be given up.
+//! The host's engine runs through all epochs and reports every slot, in order, with its final
 //! block. The participant tells it ahead whose votes count in the next epoch ([`Effect::Prepare`]).
 //! [`Validator`](crate::Validator) is a host whose engine starts again in each epoch.
 //!

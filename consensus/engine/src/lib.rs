@@ -3,15 +3,15 @@
 //! | event of the engine          | Jolteon               | Malachite                                 |
 //! |------------------------------|-----------------------|-------------------------------------------|
 //! | slot, attempt                | round, 0              | height, round                             |
-//! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit in round 0              |
-//! | [`Effect::Finalized`]        | quorum of order votes | commit certificate                        |
+//! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit; only round 0 may release |
+//! | [`Effect::Finalized`]        | quorum of order votes, or certificates of two rounds in a row | commit certificate |
 //! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           |
 //! | the early partial travels    | beside the order vote | in the vote itself, see [`Engine::carry`] |
 //!
 //! An engine does not depend on the beacon, nor the beacon on an engine: a validator passes the events
 //! of one to the other. Every event is reported with its slot and view. The contract decides whether a
-//! partial may leave on it. The other promises of an engine are tested by `prefinal-engine-suite`: the
-//! tests of an engine name its keys, read its messages and list the laws.
+//! partial may leave on it. The other promises of an engine are tested by `prefinal-engine-suite`: an
+//! engine's tests say how its keys are made and how its messages are read, and call `laws!`.
 #![no_std]
 #![forbid(unsafe_code)]
 
