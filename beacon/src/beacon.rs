@@ -91,6 +91,8 @@ pub struct Beacon<S: Scheme> {
     /// Whether the host was told that this party has no shares to release early with.
     told_no_shares: bool,
     stall: Option<stall::Stall>,
+    /// Slots below this one should have been reported: a later slot of the chain is final.
+    later: Slot,
     outputs: VecDeque<Output<S>>,
 }
 
@@ -234,7 +236,9 @@ impl<S: Scheme> Beacon<S> {
             return self.effect(Effect::Refused(Refusal::BeforeFirst { slot, first }));
         }
         if slot > last {
-            return self.effect(Effect::Refused(Refusal::Beyond { slot, last }));
+            self.hear_of_later(slot);
+            let next = self.local;
+            return self.effect(Effect::Refused(Refusal::Beyond { slot, next, last }));
         }
         let known = match self.open.get(&slot).and_then(Open::value) {
             None if slot < self.head => self.history.get_mut(slot).map(|answer| answer.value),
@@ -345,7 +349,7 @@ impl<S: Scheme> Beacon<S> {
     }
 
     fn enter_own(&mut self, lane: Lane, slot: Slot, partial: S::Partial) {
-        // The engine may finalize beyond the window.
+        // Of what the engine prefinalizes or finalizes, which the contract has bounded.
         let kept = self.keeps(slot) || slot >= self.local;
         let open = self.open.get_mut(&slot).filter(|open| kept && open.result.is_none());
         if let (Some(open), Some(committee)) = (open, self.keys.committee(lane.path)) {

@@ -79,7 +79,7 @@ pub enum Paths<S: Scheme> {
 /// | partials of open slots             | `2·(backlog + window + 1)`     | `w` points, or one          |
 /// | notes of when something was sent to it | `answers`                  | a slot and a time           |
 /// | notes of when an output was shown to it | `outputs`                 | a slot and a time           |
-/// | notes that it was caught, accused, asked, shown, answered | 12      | a word                      |
+/// | notes that it was caught, accused, asked, shown, answered | 13      | a word                      |
 ///
 /// There are two partials of a slot, because there are two paths, or one tight path with a prefinalized and a
 /// final value. All parties together have the same bounds, with the total weight in place of `w`. This party

@@ -276,6 +276,7 @@ impl<S: Scheme> Machine for Epochs<S> {
             }
             Input::Finalized { slot, value } => {
                 self.tell_owner(now, slot, event::Input::Finalized { slot, value });
+                self.ended_before(now, slot);
             }
             Input::Abandoned { view } => self.abandoned(now, view),
             Input::Received { from, message: Message { epoch, message } } => {
@@ -513,6 +514,19 @@ impl<S: Scheme> Epochs<S> {
         match owner {
             Some(epoch) => self.tell(now, epoch, input),
             None => self.effect(Effect::Elsewhere { slot }),
+        }
+    }
+
+    /// A slot behind the end of an epoch is final. The epoch's own last slots may be missing.
+    fn ended_before(&mut self, now: Instant, slot: Slot) {
+        for epoch in self.ids() {
+            let term = self.terms.get_mut(&epoch);
+            let ended = term.and_then(|term| Some((term.end.filter(|end| *end <= slot)?, term)));
+            if let Some((end, term)) = ended {
+                term.beacon.hear_of_later(end);
+                term.beacon.watch(now);
+                self.drain(epoch);
+            }
         }
     }
 

@@ -265,10 +265,14 @@ pub enum Refusal {
         first: Slot,
     },
     /// A final slot beyond the window. Nothing of it is kept: report the slots before it, then this one again.
-    #[error("{slot} is final, but {last} is the last slot within the window")]
+    #[error(
+        "{slot} is final, but nothing from {next} on was reported, and {last} is the last slot within the window"
+    )]
     Beyond {
         /// The slot.
         slot: Slot,
+        /// The slot after the highest that was reported: go on here.
+        next: Slot,
         /// The last slot that can be reported now: [`Limits::window`](crate::Limits::window) behind the slot
         /// after the highest final one.
         last: Slot,

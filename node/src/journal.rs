@@ -90,7 +90,7 @@ const fn remedy(trouble: Trouble) -> &'static str {
         Trouble::Foreign => {
             "run the committee that it belongs to, or take another --journal folder"
         }
-        Trouble::Missing | Trouble::Damaged => {
+        Trouble::Missing | Trouble::Lost | Trouble::Damaged => {
             "take another --journal folder: with an older copy of it the party would sign twice"
         }
         Trouble::Other => "nothing that it holds was changed; run the same command again",

@@ -98,7 +98,7 @@ impl<M: Driven> Driver<M> {
 
     /// Call it when this party is about to vote for the value, and enough such votes in this view make the
     /// value final. Gives the message to put into the vote's envelope; the message's record is durable.
-    /// `None` if nothing may leave early; the reason is among the effects.
+    /// `None` if nothing may leave early; the reason is among the effects, once if this party has no shares.
     ///
     /// Call it before the vote is sent. If the journal is in the engine's own log, call it after the vote
     /// is entered there, so that one write makes both durable.

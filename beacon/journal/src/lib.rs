@@ -96,5 +96,5 @@ mod storage;
 pub use crate::journaled::{Journaled, OpenError};
 pub use crate::memory::Memory;
 #[cfg(feature = "redb")]
-pub use crate::redb::Redb;
+pub use crate::redb::{KeyJournal, Redb};
 pub use crate::storage::{Doing, Journal, JournalError, Trouble};

@@ -9,7 +9,7 @@
 //! |-----------|----------|-----------------------------------------|
 //! | `records` | number   | the record                              |
 //! | `owner`   | `()`     | whose journal this is                   |
-//! | `used`    | owner    | journals that were opened under this one |
+//! | `used`    | owner    | nothing: a journal with this owner was opened under this one |
 //!
 //! A party whose journal comes back empty forgets its promises. So creating a journal and opening one are
 //! two functions: a mistyped path is an error, and does not start a party without its records. The journal
@@ -48,6 +48,15 @@ pub struct Redb {
     fresh: Vec<Vec<u8>>,
 }
 
+/// The journal of keys that appear at run time, and whether they may have been used: [`Redb::for_keys`].
+#[derive(Debug)]
+pub enum KeyJournal {
+    /// The keys were never used: their first life begins.
+    New(Redb),
+    /// The keys may have been used, whatever is in the journal: it may be an older copy. A later life begins.
+    Used(Redb),
+}
+
 type Cause = Box<dyn Error + Send + Sync>;
 
 impl Redb {
@@ -66,10 +75,14 @@ impl Redb {
     /// # Errors
     /// If there is none, if it has another owner, if another process has it open, or if it is damaged.
     pub fn open(path: &Path, owner: &str) -> Result<Self, JournalError> {
+        let failed = |cause: Cause| JournalError::storage(Doing::Open, cause);
         let mut builder = Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
-        let database =
-            builder.open(path).map_err(|cause| JournalError::storage(Doing::Open, cause))?;
+        let database = builder.open(path).map_err(|cause| failed(cause.into()))?;
+        // What `create` made has an owner.
+        if read_owner(&database).map_err(failed)?.is_none() {
+            return Err(JournalError::Owner { got: String::new(), expected: owner.to_owned() });
+        }
         Self::within(database, owner)
     }
 
@@ -98,35 +111,39 @@ impl Redb {
     /// the party's identity, once for each set of keys, at the first start with them and at every later one.
     /// `owner` names the keys, best by chain, epoch, party and the digest of the group key.
     ///
-    /// | file | mark | what it means                                      | what happens       |
-    /// |------|------|----------------------------------------------------|--------------------|
-    /// | no   | no   | the keys are new                                   | created, marked    |
-    /// | yes  | no   | a crash before the mark: the keys were never used  | marked             |
-    /// | yes  | yes  | the keys are in use                                | opened             |
-    /// | no   | yes  | the journal is lost, what was released is unknown  | refused            |
+    /// | file | mark | what it means                                     | result             |
+    /// |------|------|---------------------------------------------------|--------------------|
+    /// | no   | no   | the keys are new                                  | [`KeyJournal::New`]  |
+    /// | yes  | no   | a crash before the mark: the keys were never used | [`KeyJournal::New`]  |
+    /// | yes  | yes  | the keys are in use                               | [`KeyJournal::Used`] |
+    /// | no   | yes  | the journal is lost, what was released is unknown | [`JournalError::Lost`] |
     ///
-    /// The mark is durable before the journal is given out. This holds as long as the identity's own journal is
-    /// not put back from an older copy; a journal without records begins the keys' first life.
+    /// A file that has records is never new. The mark is durable before the journal is given out. All this holds
+    /// as long as the identity's own journal is not put back from an older copy.
     ///
     /// # Errors
     /// If the journal was used before and is not there, is of somebody else, in use or damaged, or one of the
     /// two files cannot be written.
-    pub fn for_keys(&self, path: &Path, owner: &str) -> Result<Self, JournalError> {
+    pub fn for_keys(&self, path: &Path, owner: &str) -> Result<KeyJournal, JournalError> {
         let failed = |cause: Cause| JournalError::storage(Doing::Create, cause);
         let is_marked = is_used(&self.database, owner).map_err(failed)?;
         if fs::exists(path).map_err(|cause| failed(cause.into()))? {
             let journal = Self::open(path, owner)?;
-            if !is_marked {
-                mark_used(&self.database, owner).map_err(failed)?;
+            if is_marked {
+                return Ok(KeyJournal::Used(journal));
             }
-            return Ok(journal);
+            // The file may be younger than its folder's last write.
+            sync_folder(path).map_err(failed)?;
+            mark_used(&self.database, owner).map_err(failed)?;
+            let is_empty = journal.next == 0;
+            return Ok(if is_empty { KeyJournal::New(journal) } else { KeyJournal::Used(journal) });
         }
         if is_marked {
             return Err(JournalError::Lost { owner: owner.to_owned() });
         }
         let journal = Self::create(path, owner)?;
         mark_used(&self.database, owner).map_err(failed)?;
-        Ok(journal)
+        Ok(KeyJournal::New(journal))
     }
 
     /// Writes the file under another name first, so that a file with the right name is complete.

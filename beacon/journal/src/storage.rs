@@ -159,7 +159,7 @@ impl JournalError {
     pub fn trouble(&self) -> Trouble {
         match self {
             Self::Owner { .. } => Trouble::Foreign,
-            Self::Lost { .. } => Trouble::Missing,
+            Self::Lost { .. } => Trouble::Lost,
             Self::Record { .. } => Trouble::Damaged,
             Self::Storage { cause, .. } => trouble_of(&**cause),
         }
@@ -171,6 +171,8 @@ impl JournalError {
 pub enum Trouble {
     /// There is no such journal.
     Missing,
+    /// It was there, its keys were used, and it is gone. A new one in its place would forget what was released.
+    Lost,
     /// Another process has it open.
     InUse,
     /// The system does not let this process read or write it.

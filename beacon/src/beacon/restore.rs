@@ -104,6 +104,7 @@ impl<S: Scheme> Beacon<S> {
             accused: BTreeSet::new(),
             told_no_shares: false,
             stall: None,
+            later: first,
             outputs: VecDeque::new(),
         };
         beacon.replay(records);

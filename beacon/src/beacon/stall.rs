@@ -19,7 +19,7 @@ pub(super) struct Stall {
 
 impl<S: Scheme> Beacon<S> {
     /// Tells the host which slot is missing, if it has been missing for long enough.
-    pub(super) fn watch(&mut self, now: Instant) {
+    pub(crate) fn watch(&mut self, now: Instant) {
         let Some(slot) = self.unreported() else {
             self.stall = None;
             return;
@@ -37,8 +37,13 @@ impl<S: Scheme> Beacon<S> {
         self.stall.and_then(|stall| stall.due)
     }
 
+    /// A later slot of the chain is final, and not on record here: beyond the window, or of a later epoch.
+    pub(crate) fn hear_of_later(&mut self, slot: Slot) {
+        self.later = self.later.max(slot);
+    }
+
     fn unreported(&self) -> Option<Slot> {
         let is_final = |slot| self.open.get(&slot).is_some_and(|open| open.finality.is_some());
-        Some(self.head).filter(|head| *head < self.local && !is_final(*head))
+        Some(self.head).filter(|head| *head < self.local.max(self.later) && !is_final(*head))
     }
 }

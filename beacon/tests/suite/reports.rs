@@ -1,9 +1,11 @@
 //! What an engine may report, and what it hears when a report is missing, too early or wrong.
-use beacon::{Beacon, Config, Effect, Fault, Input, Output, Path, Record, Refusal, Withheld};
+use beacon::epochs::{self, Epochs};
+use beacon::{Beacon, Bls, Config, Effect, Fault, Input, Output, Path, Record, Refusal, Withheld};
 use crypto_core::access::Party;
 use protocol::Machine;
 
 use crate::fixture::*;
+use crate::reshared::{BOUNDARIES, Person, config, epoch};
 
 suite! {
     final_slots_are_bounded_by_the_window
@@ -42,9 +44,12 @@ fn final_slots_are_bounded_by_the_window<S: Instance>() {
     let mut beacon = world.beacon(A, &SLOW);
     let last = 1 + window(&world);
     let beyond = step(&mut beacon, ms(0), finalized(last + 1, Some(V)));
-    let refusal = Refusal::Beyond { slot: slot(last + 1), last: slot(last) };
+    let refusal = Refusal::Beyond { slot: slot(last + 1), next: slot(1), last: slot(last) };
     assert_eq!(refused(&beyond), [refusal]);
     assert!(sent(&beyond).is_empty() && records(&beyond).is_empty());
+    // The engine went on without it: the first slot that is missing has a name.
+    let due = ms(0) + world.config(A, &SLOW).limits.retry;
+    assert_eq!(stalled(&step(&mut beacon, due, Input::Tick)), [1]);
     // The last within it is taken, out of turn, and moves the window.
     assert!(!sent(&step(&mut beacon, ms(0), finalized(last, Some(V)))).is_empty());
     let now_within = step(&mut beacon, ms(0), finalized(last + 1, Some(V)));
@@ -145,4 +150,28 @@ fn the_last_final_slot_is_known_before_and_after_a_restart<S: Instance>() {
         assert_eq!(beacon.last_final(), Some(slot(3)));
     }
     assert_eq!(world.restart(A, &SLOW, &kept).last_final(), Some(slot(3)));
+}
+
+/// The next epoch's slots are reported to its own beacon, which knows nothing of the one before.
+#[test]
+fn the_last_slot_of_an_epoch_is_named_if_it_is_missing() {
+    let (who, end) = (Person(1), BOUNDARIES[0]);
+    let first = Config { first: slot(end - 1), ..config(0, who).unwrap() };
+    let mut epochs = Epochs::<Bls>::new([first], &[]).unwrap();
+    epochs.hand_over(config(1, who).unwrap()).unwrap();
+    let mut told = |now, input| {
+        epochs.handle(now, input);
+        let outputs: Vec<_> = std::iter::from_fn(|| epochs.poll()).collect();
+        let stalls = outputs.into_iter().filter_map(|output| match output {
+            epochs::Output::Do(epochs::Effect::Of { epoch, effect: Effect::Stalled { slot } }) => {
+                Some((epoch, slot))
+            }
+            _ => None,
+        });
+        stalls.collect::<Vec<_>>()
+    };
+    let last = |at| epochs::Input::Finalized { slot: slot(at), value: Some(V) };
+    assert_eq!(told(ms(0), last(end)), []);
+    assert_eq!(told(ms(0) + RETRY, epochs::Input::Tick), [(epoch(0), slot(end - 1))]);
+    assert_eq!(told(ms(0) + RETRY + RETRY, epochs::Input::Tick), []);
 }

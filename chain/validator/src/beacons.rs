@@ -110,6 +110,11 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         longest
     }
 
+    /// The highest slot that was reported as final, to the beacons that are here.
+    pub(crate) fn last_final(&self) -> Option<Slot> {
+        self.running.as_ref().and_then(|running| running.stack.last_final())
+    }
+
     /// The first slot that has no value yet. Slot 0 before there is a beacon.
     pub(crate) fn head(&self) -> Slot {
         self.running.as_ref().map_or(Slot::new(0), |running| running.stack.head())

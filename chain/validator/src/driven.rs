@@ -100,7 +100,7 @@ where
     }
 
     fn last_final(&self) -> Option<Slot> {
-        Some(self.last()).filter(|last| *last > Slot::new(0))
+        self.last_final()
     }
 
     /// Nothing may be dropped: the journal is kept whole.

@@ -214,6 +214,14 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.beacons.head()
     }
 
+    /// The highest slot that the engine has reported as final; `None` before the first report. After a restart
+    /// it is the highest on record.
+    #[must_use]
+    pub fn last_final(&self) -> Option<Slot> {
+        let last = self.past.back().map_or(self.last, |past| past.slot);
+        self.beacons.last_final().max(Some(last).filter(|last| *last > Slot::new(0)))
+    }
+
     /// The last slot that is final and known to lie before the next boundary.
     #[must_use]
     pub const fn last(&self) -> Slot {
@@ -465,7 +473,12 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
                 Ok(stack::Effect::Of(OneOf::First(epochs::Effect::Retired { epoch }))) => {
                     self.handovers.retire(epoch);
                 }
-                Ok(effect) => self.outputs.extend(told(effect).map(Output::Do)),
+                Ok(effect) => {
+                    if let Some(gap) = gap(&effect) {
+                        self.halt(gap);
+                    }
+                    self.outputs.extend(told(effect).map(Output::Do));
+                }
                 Err(record) => self.outputs.push_back(record),
             }
         }
@@ -522,6 +535,18 @@ const fn kept(record: stack::Record) -> Record {
     Record::Beacon(channel, epoch, record)
 }
 
+/// A final slot so far ahead that the beacon has refused it. The participant has passed it on and takes no earlier
+/// one any more, so it cannot continue in this life.
+fn gap<S: Keyed, L: Beside>(effect: &stack::Effect<(S, L)>) -> Option<HaltError> {
+    match effect {
+        stack::Effect::Of(OneOf::First(epochs::Effect::Of {
+            effect: ::beacon::Effect::Refused(::beacon::Refusal::Beyond { slot, next, .. }),
+            ..
+        })) => Some(HaltError::Gap { slot: *slot, expected: *next }),
+        _ => None,
+    }
+}
+
 /// The effect of the participant that follows from a beacon's effect, if any.
 fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, L>> {
     let effect = match effect {
@@ -542,8 +567,11 @@ fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, 
         ::beacon::Effect::Accuse { party, fault } => {
             Effect::Tell(Event::Accused { party, fault: fault.to_string() })
         }
-        // A participant has no archive, and refuses slots out of order itself.
-        ::beacon::Effect::Lookup { .. } | ::beacon::Effect::Stalled { .. } => return None,
+        // A participant has no archive.
+        ::beacon::Effect::Lookup { .. } => return None,
+        ::beacon::Effect::Stalled { slot } => Effect::Tell(Event::Refused(format!(
+            "{slot} was not reported, and a later slot is final"
+        ))),
         // Normal: the fast path is off, the slot is not beaconed, a view was given up.
         ::beacon::Effect::Refused(::beacon::Refusal::Withheld(_)) => return None,
         ::beacon::Effect::Refused(refusal) => Effect::Tell(Event::Refused(refusal.to_string())),

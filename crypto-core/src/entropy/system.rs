@@ -6,6 +6,7 @@ use rand_core::SeedableRng;
 
 use super::{ImplausibleRandomness, Seeds};
 use crate::secret::Secret;
+use zeroize::Zeroize;
 
 /// Why the operating system gave no seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,10 +29,11 @@ static SEEDS: Mutex<Seeds> = Mutex::new(Seeds::new());
 pub fn system_seed() -> Result<Secret<[u8; 32]>, SystemError> {
     let mut blocks = [[0; 32]; 2];
     let filled = blocks.iter_mut().try_for_each(|block| getrandom::fill(block));
-    let blocks = Secret::new(blocks);
+    let drawn = Secret::new(blocks);
+    blocks.zeroize();
     filled?;
     let mut seeds = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(seeds.next(&blocks)?)
+    Ok(seeds.next(&drawn)?)
 }
 
 /// The generator to use for every secret, key and dealing: ChaCha20, seeded by [`system_seed`].

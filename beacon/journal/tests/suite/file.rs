@@ -1,7 +1,7 @@
 //! A journal in a file: what is refused, and what survives.
 use std::path::Path;
 
-use journal::{Doing, Journal, JournalError, Redb, Trouble};
+use journal::{Doing, Journal, JournalError, KeyJournal, Redb, Trouble};
 
 const OWNER: &str = "chain 07, epoch 1, party 0";
 
@@ -70,37 +70,67 @@ fn the_journal_of_keys_that_appear_at_run_time_is_created_once() {
     let folder = tempfile::tempdir().unwrap();
     let (home, path) = (folder.path().join("identity"), folder.path().join("keys"));
     let identity = Redb::create(&home, "chain 07, party 0").unwrap();
-    let mut keys = identity.for_keys(&path, KEYS).unwrap();
+    let KeyJournal::New(mut keys) = identity.for_keys(&path, KEYS).unwrap() else {
+        panic!("the keys are new");
+    };
     keys.append(&record(1)).unwrap();
     drop((keys, identity));
 
     let mut identity = Redb::open(&home, "chain 07, party 0").unwrap();
-    assert_eq!(identity.for_keys(&path, KEYS).unwrap().replay().unwrap(), records([1]));
+    let used = |identity: &Redb| match identity.for_keys(&path, KEYS).unwrap() {
+        KeyJournal::Used(mut keys) => keys.replay().unwrap(),
+        KeyJournal::New(_) => panic!("the keys are in use"),
+    };
+    assert_eq!(used(&identity), records([1]));
     let other = identity.for_keys(&path, "chain 07, epoch 4, party 0, key 77d0").unwrap_err();
     assert!(matches!(other, JournalError::Owner { .. }), "{other}");
     // Marks are no records, and stay when records are replaced.
     assert_eq!(identity.replay().unwrap(), records([]));
     identity.replace(&records([2])).unwrap();
-    std::fs::rename(&path, folder.path().join("away")).unwrap();
+    let away = folder.path().join("away");
+    std::fs::rename(&path, &away).unwrap();
     let lost = identity.for_keys(&path, KEYS).unwrap_err();
     assert!(matches!(&lost, JournalError::Lost { owner } if owner == KEYS), "{lost}");
-    assert_eq!(lost.trouble(), Trouble::Missing);
+    assert_eq!(lost.trouble(), Trouble::Lost);
     assert!(!path.exists(), "a refusal makes no file");
-    std::fs::rename(folder.path().join("away"), &path).unwrap();
-    assert_eq!(identity.for_keys(&path, KEYS).unwrap().replay().unwrap(), records([1]));
+    std::fs::rename(&away, &path).unwrap();
+    assert_eq!(used(&identity), records([1]));
+    // A copy from before the first record, put back: the keys are used all the same.
+    std::fs::remove_file(&path).unwrap();
+    drop(Redb::create(&path, KEYS).unwrap());
+    assert_eq!(used(&identity), records([]));
 }
 
-/// A crash between the file and its mark: nothing was said with these keys, so they are new.
+/// A crash between the file and its mark: nothing was said with these keys, so they are new. Where the file has
+/// records somebody used it without a mark.
 #[test]
-fn a_journal_that_was_created_and_not_marked_is_taken() {
-    const KEYS: &str = "chain 07, epoch 3, party 0, key 9a41";
+fn a_journal_that_was_created_and_not_marked_is_new_if_it_is_empty() {
     let folder = tempfile::tempdir().unwrap();
-    let (home, path) = (folder.path().join("identity"), folder.path().join("keys"));
+    let home = folder.path().join("identity");
     let identity = Redb::create(&home, "chain 07, party 0").unwrap();
-    drop(Redb::create(&path, KEYS).unwrap());
-    drop(identity.for_keys(&path, KEYS).unwrap());
-    std::fs::remove_file(&path).unwrap();
-    assert!(matches!(identity.for_keys(&path, KEYS), Err(JournalError::Lost { .. })));
+    for (owner, is_new) in [("new", true), ("used", false)] {
+        let path = folder.path().join(owner);
+        let mut journal = Redb::create(&path, owner).unwrap();
+        if !is_new {
+            journal.append(&record(1)).unwrap();
+        }
+        drop(journal);
+        let got = identity.for_keys(&path, owner).unwrap();
+        assert_eq!(matches!(got, KeyJournal::New(_)), is_new);
+        drop(got);
+        assert!(matches!(identity.for_keys(&path, owner), Ok(KeyJournal::Used(_))));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(identity.for_keys(&path, owner), Err(JournalError::Lost { .. })));
+    }
+}
+
+/// A database that `create` did not make has no owner; it is nobody's journal, and not the next caller's.
+#[test]
+fn a_file_without_an_owner_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    drop(redb::Database::create(&path).unwrap());
+    assert!(matches!(failure(&path), JournalError::Owner { got, .. } if got.is_empty()));
 }
 
 #[test]

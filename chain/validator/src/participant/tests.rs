@@ -276,3 +276,20 @@ fn a_participant_whose_beacon_is_refused_says_why_and_does_nothing_more() {
     participant.handle(Instant::at(Duration::from_secs(3600)), Input::Tick);
     assert!(participant.poll().is_none());
 }
+
+/// It takes no earlier slot behind this one, so it would wait for the missing ones for ever and say nothing.
+#[test]
+fn a_gap_that_the_beacon_refuses_stops_the_participant() {
+    let seats = committee();
+    let (dealings, keys) = transactions(&seats);
+    let mut participant = participant(&seats, Vec::new());
+    finalize(&mut participant, 1, &[dealings, keys].concat());
+    assert_eq!(run_all(&mut participant, &seats).1, Keys::Suffice);
+    let first = participant.newest_beacon().unwrap().first();
+    finalize(&mut participant, first.get(), &[]);
+    assert_eq!(run_all(&mut participant, &seats).1, Keys::Lacking);
+    assert_eq!(participant.last_final(), Some(first));
+    finalize(&mut participant, 1000, &[]);
+    let gap = HaltError::Gap { slot: Slot::new(1000), expected: first.next() };
+    assert_eq!(run_all(&mut participant, &seats).1, Keys::Refused(gap));
+}
