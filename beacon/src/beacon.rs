@@ -1,8 +1,8 @@
 //! The beacon: Algorithms 1, 2 and 3 of `latency-price`, one machine.
 //!
 //! ```text
-//!  prefinalized ─► contract::early ─► persist ─► early partial ┐           ┌─► FIFO ─► reveal
-//!  finalized ────► persist ─► late partial (contract::late) ───┼─► send    │
+//!  prefinalized ─► prefinal_contract::early ─► persist ─► early partial ┐           ┌─► FIFO ─► reveal
+//!  finalized ────► persist ─► late partial (prefinal_contract::late) ───┼─► send    │
 //!  received ─────► shape ─► collector ─► weight suffices ─► check job ─► result
 //! ```
 //! A slot is open from the first event or message about it until it is revealed. It is final once the engine
@@ -33,10 +33,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem::replace;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::context::Context;
-use crypto_core::drand::RoundNumber;
-use protocol::{Instant, Machine, Recipient, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use crate::collector::{Collector, Lane};
 use crate::config::{Keys, Limits, Plan, Secrets};
@@ -46,10 +46,10 @@ use crate::job::{Done, Finding, Job, Subject, Verdict, Work};
 use crate::schemes::{Combined, Contents, LateKey, PartialsError, Scheme};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Record};
-use contract::Binding;
-use contract::Finality;
-use contract::Path;
-use contract::{self, Claim, Release, Standing, Withheld, bound_value};
+use prefinal_contract::Binding;
+use prefinal_contract::Finality;
+use prefinal_contract::Path;
+use prefinal_contract::{self, Claim, Release, Standing, Withheld, bound_value};
 
 pub use self::footprint::Footprint;
 pub use self::foresight::Foresights;
@@ -208,7 +208,7 @@ impl<S: Scheme> Beacon<S> {
         let finality = self.open.get(&slot).and_then(Open::value);
         let claim = Claim { slot, view, value, finality, finished: slot < self.head };
         self.standing.within = Some(self.local.after(self.limits.window));
-        let release = contract::early(self.fast_attempt, &self.standing, &claim)?;
+        let release = prefinal_contract::early(self.fast_attempt, &self.standing, &claim)?;
         if S::Contents::NEEDED && self.subject(slot, Some(value)).is_none() {
             return Err(Withheld::NoContent { slot, value });
         }
@@ -325,7 +325,7 @@ impl<S: Scheme> Beacon<S> {
         };
         let early = open.sent_early.as_ref().filter(|early| early.value == bound);
         let early = early.map(|early| early.partial.clone());
-        let partial = if contract::late(path, early.is_some()) {
+        let partial = if prefinal_contract::late(path, early.is_some()) {
             self.send_own(Lane { path, value: bound }, slot)
         } else {
             // It has left already. A peer that asks gets the same partial.

@@ -17,12 +17,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crypto_core::access::{Party, fewest};
+use prefinal_crypto_core::access::{Party, fewest};
 
 use crate::job::{Done, Held};
 use crate::schemes::{Ahead, Foreseen, Function};
-use contract::Path;
-use protocol::Value;
+use prefinal_contract::Path;
+use prefinal_protocol::Value;
 
 /// The most portions in which expected partials are worked on ahead. Each portion is a job, and one sum of
 /// products over many partials is cheaper than many sums.

@@ -10,22 +10,22 @@
 //! | fast  | at least `f_fin`           | at most the total weight             |
 //! | tight | `f_fin`                    | the same                             |
 //!
-//! Weights for which the thresholds hold come from `weighted_rounding`; rounded stake is hardly ever tight.
-//! The thresholds are checked here in stake, against the quorum that the engine declares ([`Finality`]). Also
-//! checked: both paths have the same parties, the fast threshold is not lower than the slow one, the keys
-//! fit, and partials of one path say nothing about partials of the other.
+//! Weights for which the thresholds hold come from `prefinal_weighted_rounding`; rounded stake is hardly ever
+//! tight. The thresholds are checked here in stake, against the quorum that the engine declares
+//! ([`Finality`]). Also checked: both paths have the same parties, the fast threshold is not lower than the
+//! slow one, the keys fit, and partials of one path say nothing about partials of the other.
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use crypto_core::context::Context;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
 
 use crate::config_error::ConfigError;
 use crate::schemes::{Function, KeyError, LateKey, LateKeys, Scheme, Sharing};
 use crate::switch::{Mode, Schedule};
-use contract::lost::Life;
-use contract::{Binding, Finality, Path};
-use protocol::Slot;
+use prefinal_contract::lost::Life;
+use prefinal_contract::{Binding, Finality, Path};
+use prefinal_protocol::Slot;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Why a configuration is refused: by the scheme, or by the beacon.
-use crypto_core::access::Party;
-use crypto_core::threshold::Purpose;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::threshold::Purpose;
 
-use contract::{Path, ThresholdError};
-use protocol::Slot;
+use prefinal_contract::{Path, ThresholdError};
+use prefinal_protocol::Slot;
 
 /// Why a beacon cannot be made from a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -27,13 +27,14 @@
 //!
 //! An adversary may move from party to party over time. A handover stops it only if nothing of the old epoch
 //! is left to steal. Here the old secrets are wiped. A party that dealt its shares to the next committee
-//! wipes those too, together with the decryption key that they came with (`pvss_dkg::guide`, "Changing the
-//! committee").
+//! wipes those too, together with the decryption key that they came with (`prefinal_pvss_dkg::guide`,
+//! "Changing the committee").
 //!
-//! Slot numbers continue over epochs. If the key was handed over (`pvss_dkg::field::Handover`), the rounds of
-//! threshold BLS continue too, counted from the same slot ([`Binding::Rounds`](crate::Binding::Rounds)). So
-//! clients of drand see one chain, whatever the committee is. A committee of rounds with another group key is
-//! refused. A fresh key starts another chain, which needs a separate `Epochs`.
+//! Slot numbers continue over epochs. If the key was handed over (`prefinal_pvss_dkg::field::Handover`), the
+//! rounds of threshold BLS continue too, counted from the same slot
+//! ([`Binding::Rounds`](crate::Binding::Rounds)). So clients of drand see one chain, whatever the committee
+//! is. A committee of rounds with another group key is refused. A fresh key starts another chain, which needs
+//! a separate `Epochs`.
 //!
 //! The boundary `b` must be known before this party releases for slot `b` or a later one, or reports one of
 //! them as final. A later boundary is refused,
@@ -45,9 +46,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, EpochId};
-use protocol::{Instant, Machine, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, EpochId};
+use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
 use crate::beacon::Beacon;
 use crate::config::Config;
@@ -57,7 +58,7 @@ use crate::job::Verdict;
 use crate::schemes::{Content, Function, LateKey, OtherGroupKey, Scheme};
 use crate::switch::Switch;
 use crate::wire;
-use contract::Path;
+use prefinal_contract::Path;
 
 /// Something that happens to the epochs.
 #[derive(Clone, Debug)]
@@ -122,12 +123,12 @@ pub enum Input<S: Function> {
         /// The last slot that was off.
         last: Slot,
     },
-    /// The time that [`wake_at`](protocol::Machine::wake_at) named has passed.
+    /// The time that [`wake_at`](prefinal_protocol::Machine::wake_at) named has passed.
     Tick,
 }
 
 /// Something that the epochs want done, in this order.
-pub type Output<S> = protocol::Output<Record, Effect<S>>;
+pub type Output<S> = prefinal_protocol::Output<Record, Effect<S>>;
 
 /// Something that the epochs want done, other than storing a record.
 #[derive(Clone, Debug)]

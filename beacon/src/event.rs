@@ -2,16 +2,16 @@
 //!
 //! The driver carries the outputs out in order. A record that is kept must be durable before anything that
 //! follows it leaves. The record may ride in the engine's own log entry for the vote.
-use crypto_core::access::Party;
-use crypto_core::drand::RoundNumber;
-use protocol::{Recipient, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_protocol::{Recipient, Slot, Value, View};
 
 use crate::job::{Job, Verdict};
 use crate::schemes::{Content, ContentError, Function, KeyError, LateKey, Random, ShapeError};
 use crate::switch::{Switch, SwitchError};
 use crate::wire::{Message, Record};
-use contract::Path;
-use contract::Withheld;
+use prefinal_contract::Path;
+use prefinal_contract::Withheld;
 
 /// Something that happens to a beacon.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub enum Input<S: Function> {
     /// before the value is prefinalized. After a restart the host gives the contents of all slots without
     /// output again.
     Content(Content<S>),
-    /// The time that [`wake_at`](protocol::Machine::wake_at) named has passed.
+    /// The time that [`wake_at`](prefinal_protocol::Machine::wake_at) named has passed.
     Tick,
 }
 
@@ -81,7 +81,7 @@ pub enum Input<S: Function> {
 /// |------------|--------------------------|-----------------------------------|
 /// | `Revealed` | (some time)              | losing it repeats the same output |
 /// | all others | anything that follows it | the contract rests on them        |
-pub type Output<S> = protocol::Output<Record, Effect<S>>;
+pub type Output<S> = prefinal_protocol::Output<Record, Effect<S>>;
 
 /// Something that a beacon wants done, other than storing a record.
 #[derive(Clone, Debug)]

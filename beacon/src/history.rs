@@ -3,15 +3,15 @@
 //! A peer that missed a partial asks for it. Each answer is one partial. A peer gets it at most once in a
 //! pause, and for a bounded number of slots. So asking costs the asker more than the answerer, and the
 //! notes of who was answered do not pile up. Only the last few finished slots are answerable. A peer that
-//! missed more has missed an output, and catches up from outputs instead (`beacon::missed`).
+//! missed more has missed an output, and catches up from outputs instead (`prefinal_beacon::missed`).
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use protocol::{Instant, Slot, Value};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Slot, Value};
 
 use crate::schemes::Function;
-use contract::Path;
+use prefinal_contract::Path;
 
 /// A final slot's answer.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@
 //! | `Verify`  | one partial of a party that was caught before   | two pairings               | two pairings          |
 //! | `Open`    | an output that a peer has shown                 | one pairing for each party | two pairings          |
 //!
-//! Two more kinds of work compute ahead, see `beacon::foresight`. Their findings are useful only to the party
-//! that asked. A driver that caches verdicts need not cache these.
+//! Two more kinds of work compute ahead, see `prefinal_beacon::foresight`. Their findings are useful only to
+//! the party that asked. A driver that caches verdicts need not cache these.
 //!
 //! | work      | computes                                        | weighted VUF               | threshold BLS         |
 //! |-----------|-------------------------------------------------|----------------------------|-----------------------|
@@ -24,15 +24,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use borsh::BorshSerialize;
-use crypto_core::access::Party;
-use crypto_core::context::Context;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
 use std::num::NonZeroU64;
 
 use crate::config::Keys;
 use crate::schemes::{Ahead, Combined, Foreseen, Foresight, Function, PartialsError, ShownError};
-use contract::Binding;
-use contract::Path;
-use protocol::{Slot, Value};
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_protocol::{Slot, Value};
 
 /// The input of a slot's evaluation, hashed to the curve once for both paths.
 #[derive(Debug)]

@@ -32,12 +32,12 @@ mod partials;
 
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::context::Context;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
 
 use crate::schemes::{Content, Function, LateKey, Scheme};
-use contract::Path;
-use protocol::Slot;
+use prefinal_contract::Path;
+use prefinal_protocol::Slot;
 
 /// Committees of a scheme with all their secrets.
 ///

@@ -2,7 +2,8 @@
 //!
 //! An engine finalizes one value per slot. A [`Beacon`] follows the engine. It releases this party's partials
 //! under the release contract, collects the partials of the others, and reveals one output per slot, in the
-//! order of the slots. It is a [`protocol::Machine`]: it has no clocks, threads, sockets or randomness.
+//! order of the slots. It is a [`prefinal_protocol::Machine`]: it has no clocks, threads, sockets or
+//! randomness.
 //!
 //! | [`Paths`]     | partials leave on                       | output after finality              |
 //! |---------------|-----------------------------------------|------------------------------------|
@@ -33,7 +34,7 @@
 //!
 //! ```
 //! use beacon::{Beacon, Bls, Effect, Input, Output, Record};
-//! use protocol::{Instant, Machine};
+//! use prefinal_protocol::{Instant, Machine};
 //!
 //! fn drive(beacon: &mut Beacon<Bls>, now: Instant, input: Input<Bls>, log: &mut Vec<Record>) {
 //!     beacon.handle(now, input);
@@ -53,9 +54,9 @@
 //! }
 //! ```
 //!
-//! See also: the functions themselves (`crypto_core::threshold`, `crypto_core::wvuf`), where the shares come
-//! from (`pvss_dkg`), an engine (`jolteon`), and programs that carry outputs out (`sim` in virtual time,
-//! `node` in real time).
+//! See also: the functions themselves (`prefinal_crypto_core::threshold`, `prefinal_crypto_core::wvuf`),
+//! where the shares come from (`prefinal_pvss_dkg`), an engine (`jolteon`), and programs that carry outputs
+//! out (`sim` in virtual time, `node` in real time).
 #![forbid(unsafe_code)]
 
 mod beacon;
@@ -88,9 +89,9 @@ pub use crate::schemes::{
 };
 pub use crate::switch::{Mode, Switch, SwitchError};
 pub use crate::wire::{Message, Record};
-pub use contract;
-pub use contract::lost::{Life, LifeId, Lost};
-pub use contract::{
+pub use prefinal_contract as contract;
+pub use prefinal_contract::lost::{Life, LifeId, Lost};
+pub use prefinal_contract::{
     Amount, Binding, Finality, FinalityError, Path, Quorum, ThresholdError, Withheld,
 };
-pub use protocol::{Slot, Value, View};
+pub use prefinal_protocol::{Slot, Value, View};

@@ -29,8 +29,8 @@
 //! the slow threshold is lower. In each scheme two correct keys can break this in some way.
 //! [`check_paths`](Scheme::check_paths) refuses such keys.
 //!
-//! See also: the equations (`crypto_core::threshold`, `crypto_core::wvuf`), where the shares come from
-//! (`pvss_dkg`), and when a partial may leave (`contract`).
+//! See also: the equations (`prefinal_crypto_core::threshold`, `prefinal_crypto_core::wvuf`), where the
+//! shares come from (`prefinal_pvss_dkg`), and when a partial may leave (`contract`).
 mod bls;
 mod content;
 mod decryption;
@@ -43,15 +43,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::Context;
-use crypto_core::curve::G2Affine;
-use crypto_core::quorum::QuorumError;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::curve::G2Affine;
+use prefinal_crypto_core::quorum::QuorumError;
 
 use crate::config_error::ConfigError;
-use contract::Binding;
-use contract::Path;
-use protocol::{Slot, Value};
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_protocol::{Slot, Value};
 
 pub use self::bls::Bls;
 pub use self::content::{Contained, Content, ContentError, Contents, NoContents};
@@ -65,7 +65,7 @@ pub use self::wvuf::Wvuf;
 
 /// The public side of a function that a committee computes together. It is everything that is needed to
 /// verify. A chain may implement it. The promises of a beacon rest on every line of the implementation;
-/// `beacon::laws` (feature `laws`) tests as much of it as a test can.
+/// `prefinal_beacon::laws` (feature `laws`) tests as much of it as a test can.
 pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     /// The public side of one path: which party holds which shares, and the keys that partials are checked
     /// against.
@@ -281,7 +281,7 @@ impl<S: Scheme> Sharing<S> {
 ///
 /// A certificate is predictable, whoever signs it:
 /// ```compile_fail,E0599
-/// use beacon::{MultiSig, Reveal};
+/// use prefinal_beacon::{MultiSig, Reveal};
 /// fn draw(reveal: &Reveal<MultiSig>) -> [u8; 32] {
 ///     reveal.randomness()
 /// }

@@ -1,8 +1,8 @@
 //! Several schemes side by side, over one stream of events.
 //!
 //! ```
-//! use beacon::stack::{Channel, Effect, OneOf, Stack};
-//! use beacon::{Bls, Decryption, MultiSig, epochs};
+//! use prefinal_beacon::stack::{Channel, Effect, OneOf, Stack};
+//! use prefinal_beacon::{Bls, Decryption, MultiSig, epochs};
 //!
 //! // What the chain has; another channel is another place at the end.
 //! type Ours = (Bls, (MultiSig, (Decryption, ())));
@@ -51,9 +51,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Instant, Machine, Recipient, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Instant, Machine, Recipient, Slot};
 
 use self::envelope::enveloped;
 use crate::epochs::{self, HandoverError};
@@ -92,7 +92,7 @@ pub enum Input<L: Channels> {
 }
 
 /// Something that the beacons want done, in this order.
-pub type Output<L> = protocol::Output<Record, Effect<L>>;
+pub type Output<L> = prefinal_protocol::Output<Record, Effect<L>>;
 
 /// Something that the beacons want done, other than storing a record.
 #[derive(Clone, Debug)]

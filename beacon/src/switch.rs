@@ -28,7 +28,7 @@
 //! for a slot that is off is dropped and is no fault. The record of a switch is durable before anything
 //! that follows from it. The first slot of the fast path ([`Paths`](crate::Paths)) is a switch that the
 //! committee agreed on in advance.
-use protocol::Slot;
+use prefinal_protocol::Slot;
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};

@@ -24,9 +24,9 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::schemes::Function;
 use crate::switch::Switch;
-use contract::Path;
-use contract::lost::LifeId;
-use protocol::{Slot, Value, View};
+use prefinal_contract::Path;
+use prefinal_contract::lost::LifeId;
+use prefinal_protocol::{Slot, Value, View};
 
 /// A message between beacons.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]

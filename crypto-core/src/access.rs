@@ -16,7 +16,7 @@
 //!
 //! [`Points`]: crate::polynomial::Points
 //!
-//! See also: the crate `weighted_rounding` turns stake into weight, and [`crate::polynomial`] has the
+//! See also: the crate `prefinal_weighted_rounding` turns stake into weight, and [`crate::polynomial`] has the
 //! arithmetic on the points.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ use core::ops::Range;
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-pub use protocol::Party;
+pub use prefinal_protocol::Party;
 
 use crate::curve::Scalar;
 use crate::polynomial::Domain;
@@ -38,7 +38,7 @@ use crate::polynomial::Domain;
 /// is the point of the secret.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::access::ShareIndex;
+/// use prefinal_crypto_core::access::ShareIndex;
 /// let index: ShareIndex = 7_u32;
 /// ```
 #[derive(
@@ -79,7 +79,7 @@ impl fmt::Display for ShareIndex {
 /// A value always satisfies `1 ≤ t ≤ n`.
 ///
 /// ```compile_fail,E0277
-/// use crypto_core::access::Threshold;
+/// use prefinal_crypto_core::access::Threshold;
 /// let threshold: Threshold = (3_u32, 5_u32).into();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize)]

@@ -17,7 +17,7 @@
 //! at most `2n` parts hides an error with probability 2⁻¹²⁸. After Law and Matt, "Finding invalid
 //! signatures in pairing-based batches" (2007).
 //!
-//! The equations are in [`bls`](crate::bls), [`wvuf`](crate::wvuf) and the crate `pvss_dkg`. The
+//! The equations are in [`bls`](crate::bls), [`wvuf`](crate::wvuf) and the crate `prefinal_pvss_dkg`. The
 //! coefficients come from [`challenge`](crate::challenge).
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

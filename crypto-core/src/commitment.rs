@@ -11,7 +11,7 @@
 //! committee's threshold. The commitment hides the secret only as far as `g^f(0)` does.
 //!
 //! See also: [`crate::polynomial::Points`] for the evaluation points of the shares, and the crate
-//! `pvss_dkg` for commitments to values instead of coefficients, with the proof of their degree.
+//! `prefinal_pvss_dkg` for commitments to values instead of coefficients, with the proof of their degree.
 mod evaluate;
 
 use alloc::vec::Vec;
@@ -62,8 +62,8 @@ pub enum ShareError {
 /// The sum of two commitments is the commitment to the sum of their polynomials.
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::commitment::Commitment;
-/// use crypto_core::curve::G1;
+/// use prefinal_crypto_core::commitment::Commitment;
+/// use prefinal_crypto_core::curve::G1;
 /// let empty: Commitment<G1> = Commitment { points: vec![] };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

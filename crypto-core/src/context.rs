@@ -4,10 +4,10 @@
 //! that it was made for, except rounds for drand's clients, which only the group key binds to a chain. So nothing that was made for one chain, epoch or committee is valid in
 //! another.
 //!
-//! Views, which are an engine's attempts at a slot, belong to the crate `beacon`. Each scheme has its
+//! Views, which are an engine's attempts at a slot, belong to the crate `prefinal_beacon`. Each scheme has its
 //! own domain tags, which separate purposes.
 use borsh::{BorshDeserialize, BorshSerialize};
-pub use protocol::{ChainId, Context, EpochId, Slot};
+pub use prefinal_protocol::{ChainId, Context, EpochId, Slot};
 use sha2::{Digest, Sha256};
 
 const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-COMMITTEE";
@@ -15,7 +15,7 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-COMMITTEE";
 /// The name of a committee: a hash over its members' keys, stakes, weights and thresholds.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::context::{ChainId, CommitteeId};
+/// use prefinal_crypto_core::context::{ChainId, CommitteeId};
 /// let committee: CommitteeId = ChainId::new([0; 32]);
 /// ```
 #[derive(

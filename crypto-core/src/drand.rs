@@ -119,7 +119,7 @@ impl FromStr for Scheme {
 /// The number of a round, counted from one. drand's round 0 is the genesis, which nobody signs.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::drand::RoundNumber;
+/// use prefinal_crypto_core::drand::RoundNumber;
 /// let round: RoundNumber = 7_u64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

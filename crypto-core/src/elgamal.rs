@@ -39,8 +39,8 @@
 //!
 //! **One secret, one purpose.** Any sender chooses `U`, so `f` must not share a signing key.
 //!
-//! See also: the crate `beacon` for when a party may send a decryption share, the crate `pvss_dkg`
-//! for dealing the key shares, and [`crate::timelock`] for encryption to a signature.
+//! See also: the crate `prefinal_beacon` for when a party may send a decryption share, the crate
+//! `prefinal_pvss_dkg` for dealing the key shares, and [`crate::timelock`] for encryption to a signature.
 mod ciphertext;
 mod committee;
 mod key;

@@ -54,9 +54,9 @@ pub enum ImplausibleRandomness {
 /// one `Seeds` for each source.
 ///
 /// ```
-/// use crypto_core::bls::SecretKey;
-/// use crypto_core::entropy::{ImplausibleRandomness, Seeds};
-/// use crypto_core::secret::Secret;
+/// use prefinal_crypto_core::bls::SecretKey;
+/// use prefinal_crypto_core::entropy::{ImplausibleRandomness, Seeds};
+/// use prefinal_crypto_core::secret::Secret;
 /// use rand_chacha::ChaCha20Rng;
 /// use rand_core::SeedableRng;
 ///

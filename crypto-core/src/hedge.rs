@@ -33,9 +33,9 @@ use crate::secret::Secret;
 /// Collects the data that a draw depends on.
 ///
 /// ```
-/// use crypto_core::curve::Scalar;
-/// use crypto_core::hedge::Hedge;
-/// use crypto_core::secret::Secret;
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::hedge::Hedge;
+/// use prefinal_crypto_core::secret::Secret;
 /// use rand_chacha::ChaCha20Rng;
 /// use rand_core::SeedableRng;
 ///

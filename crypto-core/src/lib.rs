@@ -2,7 +2,7 @@
 //!
 //! | module         | what                                                               |
 //! |----------------|--------------------------------------------------------------------|
-//! | [`curve`]      | scalars, points, pairings, hash to curve: the crate `bls12_381`    |
+//! | [`curve`]      | scalars, points, pairings, hash to curve: the crate `prefinal_bls12_381`    |
 //! | [`generators`] | `h`, `ĝ` and `ḡ`, hashed to the curve                              |
 //! | [`hedge`]      | random draws that do not repeat even if the generator does         |
 //! | [`secret`]     | values that are wiped and never printed                            |
@@ -26,8 +26,8 @@
 //! | [`wire`]       | versioned, canonical encodings of all of these                     |
 //! | [`tags`]       | the domain tag of every hash                                       |
 //!
-//! This crate counts shares. Only certificates count stake; the crate `weighted_rounding` turns stake
-//! into shares. The crate `pvss_dkg` deals the shares out. Nothing here uses a network.
+//! This crate counts shares. Only certificates count stake; the crate `prefinal_weighted_rounding` turns stake
+//! into shares. The crate `prefinal_pvss_dkg` deals the shares out. Nothing here uses a network.
 #![no_std]
 
 extern crate alloc;
@@ -36,7 +36,7 @@ extern crate alloc;
 extern crate std;
 
 #[doc(inline)]
-pub use bls12_381 as curve;
+pub use prefinal_bls12_381 as curve;
 /// The traits of random generators, in the version that functions here take. [`entropy`] says which generator
 /// to use.
 pub use rand_core;

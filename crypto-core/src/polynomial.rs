@@ -14,7 +14,7 @@
 //!
 //! See also: [`crate::sharing`] for two polynomials with one constant, [`crate::commitment`] for a
 //! polynomial in the exponent, [`crate::access`] for which party holds which share, and the crate
-//! `pvss_dkg` for the test that points in the exponent lie on one polynomial.
+//! `prefinal_pvss_dkg` for the test that points in the exponent lie on one polynomial.
 mod coefficients;
 mod consecutive;
 mod differences;
@@ -38,7 +38,7 @@ pub use self::points::{CountError, InterpolationError, Placement, Points};
 /// A secret polynomial, wiped on drop.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::polynomial::Polynomial;
+/// use prefinal_crypto_core::polynomial::Polynomial;
 /// fn twice(f: &Polynomial) -> (Polynomial, Polynomial) {
 ///     (f.clone(), f.clone())
 /// }

@@ -11,16 +11,16 @@ use zeroize::Zeroize;
 /// A value that is wiped on drop and never printed.
 ///
 /// ```compile_fail,E0599
-/// use crypto_core::{curve::Scalar, secret::Secret};
+/// use prefinal_crypto_core::{curve::Scalar, secret::Secret};
 /// let secret = Secret::new(Scalar::ONE);
 /// let copy = secret.clone();
 /// ```
 /// ```compile_fail,E0369
-/// use crypto_core::{curve::Scalar, secret::Secret};
+/// use prefinal_crypto_core::{curve::Scalar, secret::Secret};
 /// assert!(Secret::new(Scalar::ONE) == Secret::new(Scalar::ONE));
 /// ```
 /// ```compile_fail,E0277
-/// use crypto_core::{curve::Scalar, secret::Secret};
+/// use prefinal_crypto_core::{curve::Scalar, secret::Secret};
 /// let bytes = borsh::to_vec(&Secret::new(Scalar::ONE));
 /// ```
 pub struct Secret<T: Zeroize>(T);

@@ -13,7 +13,7 @@
 //! polynomials have the same constant because they are made from one value; no comparison is needed.
 //! The evaluation points are the same for both.
 //!
-//! See also: [`Polynomial::shares`] computes the shares, and the crate `pvss_dkg` encrypts them and
+//! See also: [`Polynomial::shares`] computes the shares, and the crate `prefinal_pvss_dkg` encrypts them and
 //! proves that they are right.
 use core::num::NonZeroU32;
 

@@ -36,9 +36,9 @@
 //! The same parties are usually first in every slot. So [`Ahead`] adds up the partials of an expected
 //! set of parties as they arrive. The result is verified in any case.
 //!
-//! See also: [`commitment`](crate::commitment) and the crate `pvss_dkg` for where shares come from,
+//! See also: [`commitment`](crate::commitment) and the crate `prefinal_pvss_dkg` for where shares come from,
 //! [`polynomial`](crate::polynomial) for the evaluation points, [`bisect`](crate::bisect) for how
-//! culprits are found, and the crate `beacon` for when a party may send its partial.
+//! culprits are found, and the crate `prefinal_beacon` for when a party may send its partial.
 mod combination;
 mod committee;
 pub(crate) mod degree;

@@ -64,8 +64,8 @@ const MAX: usize = 32;
 /// The identity that a ciphertext is encrypted to: `H(m)` of a message that the beacon will sign.
 ///
 /// ```
-/// use crypto_core::bls::{Domain, MinSig, SecretKey};
-/// use crypto_core::timelock::{Identity, encrypt};
+/// use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey};
+/// use prefinal_crypto_core::timelock::{Identity, encrypt};
 /// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
 ///
 /// const ROUND: Domain = Domain::new("example round");
@@ -99,14 +99,14 @@ pub struct DecryptError;
 ///
 /// `N` must be from 16 to 32:
 /// ```compile_fail,E0080
-/// use crypto_core::bls::{MinSig, PublicKey};
-/// use crypto_core::timelock::{Identity, encrypt};
+/// use prefinal_crypto_core::bls::{MinSig, PublicKey};
+/// use prefinal_crypto_core::timelock::{Identity, encrypt};
 /// fn short(key: &PublicKey<MinSig>, round: &Identity<MinSig>, rng: &mut rand_chacha::ChaCha20Rng) {
 ///     encrypt(key, round, &[7; 8], rng);
 /// }
 /// # fn main() {
 /// #     let key = PublicKey::from_bytes(&[]).unwrap();
-/// #     let round = Identity::new(crypto_core::bls::Domain::BASIC, b"");
+/// #     let round = Identity::new(prefinal_crypto_core::bls::Domain::BASIC, b"");
 /// #     short(&key, &round, &mut rand_core::SeedableRng::seed_from_u64(1));
 /// # }
 /// ```

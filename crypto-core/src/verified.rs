@@ -7,11 +7,11 @@ use core::ops::Deref;
 /// A `T` that passed its check. The field is private, so other code cannot make one.
 ///
 /// ```compile_fail,E0423
-/// use crypto_core::verified::Verified;
+/// use prefinal_crypto_core::verified::Verified;
 /// let unchecked = Verified(7_u32);
 /// ```
 /// ```compile_fail,E0624
-/// use crypto_core::verified::Verified;
+/// use prefinal_crypto_core::verified::Verified;
 /// let unchecked = Verified::new(7_u32);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

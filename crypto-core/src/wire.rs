@@ -151,8 +151,8 @@ impl From<Trailing> for WireError {
 /// for no others.
 ///
 /// ```
-/// use crypto_core::bls::min_sig::{Domain, SecretKey, Signature};
-/// use crypto_core::wire::Object;
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, Signature};
+/// use prefinal_crypto_core::wire::Object;
 /// # use rand_core::SeedableRng;
 /// # let key = SecretKey::random(&mut rand_chacha::ChaCha20Rng::seed_from_u64(1));
 /// const EXAMPLE: Domain = Domain::new("example");

@@ -38,8 +38,8 @@
 //! The output has no short public proof. A verifier that did not take part checks it from the
 //! partials, see [`audit`].
 //!
-//! See also the crates `pvss_dkg` (dealing the `aⱼ`), `weighted_rounding` (how many indices a stake
-//! earns) and `beacon` (when a party may send a partial).
+//! See also the crates `prefinal_pvss_dkg` (dealing the `aⱼ`), `prefinal_weighted_rounding` (how many indices
+//! a stake earns) and `beacon` (when a party may send a partial).
 mod admission;
 mod blind;
 mod combination;

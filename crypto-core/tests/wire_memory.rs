@@ -4,8 +4,8 @@
 #[path = "suite/wire/codecs.rs"]
 mod codecs;
 
-use crypto_core::wire::Kind;
 use peak_alloc::PeakAlloc;
+use prefinal_crypto_core::wire::Kind;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

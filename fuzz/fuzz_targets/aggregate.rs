@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::dealings::{Committee, received};
-use pvss_dkg::{Aggregate, deal, verify};
+use prefinal_pvss_dkg::{Aggregate, deal, verify};
 
 static HONEST: LazyLock<(Committee, Vec<u8>)> = LazyLock::new(|| {
     let mut committee = Committee::new();

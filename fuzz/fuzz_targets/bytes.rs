@@ -6,20 +6,20 @@
 
 use std::sync::OnceLock;
 
-use beacon::stack::Envelope;
-use beacon::{Decryption, MultiSig};
+use prefinal_beacon::stack::Envelope;
+use prefinal_beacon::{Decryption, MultiSig};
 use borsh::{BorshDeserialize, BorshSerialize};
-use lab::machine::MessageOf;
-use lab::stakes::StakeTable;
+use prefinal_lab::machine::MessageOf;
+use prefinal_lab::stakes::StakeTable;
 use libfuzzer_sys::fuzz_target;
 use prefinal_node::archive::Entry;
 use prefinal_node::http::takes_gzip;
-use pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};
-use registry::chronicle::Chronicle;
-use registry::scheme::{Bls, Wvuf};
-use validator::setup::{Algorithm, Plan, found};
-use validator::transaction::SignedKeys;
-use weighted_rounding::{Ratio, Stake};
+use prefinal_pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};
+use prefinal_registry::chronicle::Chronicle;
+use prefinal_registry::scheme::{Bls, Wvuf};
+use prefinal_validator::setup::{Algorithm, Plan, found};
+use prefinal_validator::transaction::SignedKeys;
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 fuzz_target!(|data: &[u8]| {
     let Some((decoder, bytes)) = data.split_first() else { return };

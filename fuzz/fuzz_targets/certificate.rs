@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{Domain, MinSig, SecretKey, Signature, aggregate};
-use crypto_core::certificate::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature, aggregate};
+use prefinal_crypto_core::certificate::{
     AssembleError, Certificate, Elector, Electorate, Signers, VotesError,
 };
-use crypto_core::curve::G1;
+use prefinal_crypto_core::curve::G1;
 use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::partials::{Encodings, Sent, wrong};
 use rand_chacha::ChaCha20Rng;

@@ -7,19 +7,19 @@
 use std::num::NonZeroU32;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, min_pk, min_sig};
-use crypto_core::certificate::{Certificate, Signers};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{Affine, G1, G1Affine, G2, Group, PointError, Scalar};
-use crypto_core::drand::{ChainInfo, GroupKey, Round, RoundNumber, Schedule, Scheme};
-use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
-use crypto_core::polynomial::Placement;
-use crypto_core::secret::Secret;
-use crypto_core::wire::{Kind, Object};
-use crypto_core::wvuf::audit::Proof;
-use crypto_core::wvuf::{BlindedKey, EvaluationKey, Partial};
-use crypto_core::{generators, threshold, timelock};
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, min_pk, min_sig};
+use prefinal_crypto_core::certificate::{Certificate, Signers};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{Affine, G1, G1Affine, G2, Group, PointError, Scalar};
+use prefinal_crypto_core::drand::{ChainInfo, GroupKey, Round, RoundNumber, Schedule, Scheme};
+use prefinal_crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wire::{Kind, Object};
+use prefinal_crypto_core::wvuf::audit::Proof;
+use prefinal_crypto_core::wvuf::{BlindedKey, EvaluationKey, Partial};
+use prefinal_crypto_core::{generators, threshold, timelock};
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -72,8 +72,8 @@ objects! {
     ElgamalKey: EncryptionKey;
     MinSigCertificate: Certificate<MinSig>;
     MinPkCertificate: Certificate<MinPk>;
-    TimelockMinSig: timelock::Ciphertext<MinSig, 16>;
-    TimelockMinPk: timelock::Ciphertext<MinPk, 32>;
+    TimelockMinSig: prefinal_timelock::Ciphertext<MinSig, 16>;
+    TimelockMinPk: prefinal_timelock::Ciphertext<MinPk, 32>;
 }
 
 /// What has no wire format of its own.

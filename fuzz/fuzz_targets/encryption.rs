@@ -7,17 +7,17 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{G1, G1Affine, Scalar};
-use crypto_core::elgamal::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{G1, G1Affine, Scalar};
+use prefinal_crypto_core::elgamal::{
     Ciphertext, CombineError, DecryptionCommittee, DecryptionKey, DecryptionShare, Label,
     QuorumError, ValidCiphertext,
 };
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::timelock::{self, Identity};
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::timelock::{self, Identity};
 use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::partials::{Encodings, Sent, altered, wrong};
 use rand_chacha::ChaCha20Rng;
@@ -70,7 +70,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let honest = Encodings { right: decrypt(&ciphertext), elsewhere: decrypt(&other), header: 4 };
     let beacon = SecretKey::random(&mut rng);
     let identity = Identity::<MinSig>::new(ROUND, b"round");
-    let locked = timelock::encrypt(&beacon.public_key(), &identity, PLAINTEXT, &mut rng).to_bytes();
+    let locked = prefinal_timelock::encrypt(&beacon.public_key(), &identity, PLAINTEXT, &mut rng).to_bytes();
     let signature = beacon.sign(ROUND, b"round");
     let own = Secret::new(shares.expose()[access.range(Party::new(0))].to_vec());
     let stored = DecryptionKey::new(&committee, Party::new(0), own).unwrap().to_secret_bytes();
@@ -99,7 +99,7 @@ fn validate(changes: &[(u16, u8)]) {
 fn unlock(changes: &[(u16, u8)]) {
     let World { locked, signature, .. } = &*WORLD;
     let bytes = altered(locked, changes);
-    if let Ok(ciphertext) = timelock::Ciphertext::<MinSig, 16>::from_bytes(&bytes) {
+    if let Ok(ciphertext) = prefinal_timelock::Ciphertext::<MinSig, 16>::from_bytes(&bytes) {
         assert_eq!(ciphertext.to_bytes(), bytes);
         let opened = ciphertext.decrypt(signature).map(|message| *message.expose());
         assert_eq!(opened.ok(), (bytes == *locked).then_some(*PLAINTEXT));

@@ -3,4 +3,4 @@
 //! `cargo +nightly fuzz run field`
 #![no_main]
 
-prefinal_fuzz::fuzz_dealings!(pvss_dkg::field);
+prefinal_fuzz::fuzz_dealings!(prefinal_pvss_dkg::field);

@@ -14,16 +14,16 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ::protocol::{Instant, Machine};
-use crypto_core::access::Party;
-use crypto_core::curve::G1Affine;
-use crypto_core::secret::Secret;
+use ::prefinal_protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::G1Affine;
+use prefinal_crypto_core::secret::Secret;
 use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::dealings::{Committee, received};
-use pvss_dkg::protocol::{
+use prefinal_pvss_dkg::protocol::{
     Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role,
 };
-use pvss_dkg::{Dealing, DecryptionKey, Dkg, field};
+use prefinal_pvss_dkg::{Dealing, DecryptionKey, Dkg, field};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

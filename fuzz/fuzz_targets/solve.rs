@@ -5,8 +5,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use weighted_rounding::verify::{Claim, verify};
-use weighted_rounding::{
+use prefinal_weighted_rounding::verify::{Claim, verify};
+use prefinal_weighted_rounding::{
     Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
 };
 

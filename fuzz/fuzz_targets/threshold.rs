@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::{Domain, MinPk, MinSig, Signature, Variant};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::Scalar;
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, Signature, Variant};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{
     KeyShares, Message, MisuseError, Partial, Purpose, QuorumError, Setup, Signer, SigningCommittee,
 };
 use libfuzzer_sys::fuzz_target;

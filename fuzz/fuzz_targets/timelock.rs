@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use timelock::{Chain, OpenError, decrypt};
+use prefinal_timelock::{Chain, OpenError, decrypt};
 
 /// Made by drand's `tle` for round 1000 of quicknet, binary and armored: `crypto-core/timelock/tests`.
 const BINARY: &[u8] = include_bytes!("../../crypto-core/timelock/tests/files/quicknet-1000.age");

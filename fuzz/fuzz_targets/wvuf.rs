@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G2, G2Affine, Scalar};
-use crypto_core::generators::{g_hat, h};
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::wvuf::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G1Affine, G2, G2Affine, Scalar};
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wvuf::{
     Input, KeyShares, Output, Partial, QuorumError, VufCommittee, blind, combine,
 };
 use libfuzzer_sys::fuzz_target;

@@ -9,13 +9,13 @@
 //! Random bytes never get as far as the equations; honest ones with points in each other's places do.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Config, DecryptionKey, Member, Paths, Purpose, Session, Shape};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Paths, Purpose, Session, Shape};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
+use prefinal_weighted_rounding::{Stake, Weight};
 
 const WEIGHTS: [u32; 3] = [1, 0, 2];
 /// A half of a point of 𝔾₂, or a point of 𝔾₁.

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use arbitrary::Arbitrary;
 use borsh::BorshDeserialize;
-use crypto_core::access::Party;
-use crypto_core::curve::{Affine, Group, Scalar};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::{Affine, Group, Scalar};
 
 /// What one party sends instead of what it should.
 #[derive(Arbitrary, Debug)]

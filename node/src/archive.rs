@@ -12,10 +12,10 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use ::beacon::Slot;
+use ::prefinal_beacon::Slot;
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::bls::min_sig::Signature;
-use journal::{Journal, JournalError, Redb};
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_journal::{Journal, JournalError, Redb};
 
 use crate::journal::ShelfError;
 
@@ -139,8 +139,8 @@ fn encode(entry: &Entry) -> Vec<u8> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use crypto_core::bls::min_sig::SecretKey;
-    use crypto_core::bls::{Domain, MinSig};
+    use prefinal_crypto_core::bls::min_sig::SecretKey;
+    use prefinal_crypto_core::bls::{Domain, MinSig};
     use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
 

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use clap::Args;
+use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
-use weighted_rounding::Stake;
 
-use lab::Failure;
+use prefinal_lab::Failure;
 
 /// How the committee changes while the chain runs.
 #[derive(Args, Clone, Copy, Debug, Default)]

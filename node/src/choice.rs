@@ -2,9 +2,9 @@
 //!
 //! The libraries know no command line.
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use lab::campaign::{EngineName, Function};
-use registry::{engine, scheme};
-use validator::setup::Algorithm;
+use prefinal_lab::campaign::{EngineName, Function};
+use prefinal_registry::{engine, scheme};
+use prefinal_validator::setup::Algorithm;
 
 /// What one of several names stands for.
 pub(crate) trait Choice: Copy + Send + Sync + 'static {

@@ -5,7 +5,7 @@ use clap::Subcommand;
 #[cfg(feature = "timelock")]
 use crate::timelock;
 use crate::{devnet, round, simulate, verify};
-use lab::Failure;
+use prefinal_lab::Failure;
 
 /// What the command can do.
 #[derive(Subcommand)]

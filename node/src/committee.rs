@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use crypto_core::access::Party;
-use lab::place;
-use sim::Placement;
-use weighted_rounding::{Ratio, Weight};
+use prefinal_crypto_core::access::Party;
+use prefinal_lab::place;
+use prefinal_sim::Placement;
+use prefinal_weighted_rounding::{Ratio, Weight};
 
 use crate::changes::{Changes, founding};
 use crate::round;
-use lab::Failure;
-use lab::stakes::StakeTable;
-use validator::setup::{Algorithm, Plan, PlanError};
+use prefinal_lab::Failure;
+use prefinal_lab::stakes::StakeTable;
+use prefinal_validator::setup::{Algorithm, Plan, PlanError};
 
 /// The committee that a command runs.
 #[derive(Args, Clone, Debug)]

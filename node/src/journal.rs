@@ -8,15 +8,15 @@
 //! A devnet's journals grow with every round, a validator's would be shortened.
 //!
 //! Elsewhere: the order of records and effects (`journal`), what a validator makes of its records
-//! ([`validator`]).
+//! ([`prefinal_validator`]).
 
 use std::path::{Path, PathBuf};
 
-use crypto_core::access::Party;
-use journal::{Journal, JournalError, Journaled, OpenError, Redb, Trouble};
+use prefinal_crypto_core::access::Party;
+use prefinal_journal::{Journal, JournalError, Journaled, OpenError, Redb, Trouble};
 
 use crate::archive::Archive;
-use validator::{StartError, Validator};
+use prefinal_validator::{StartError, Validator};
 
 /// A validator behind its journal.
 pub type Kept<S, E> = Journaled<Validator<S, E>, AnyJournal>;

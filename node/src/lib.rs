@@ -14,7 +14,7 @@
 //! | `timelock`    | the command of this name, with the feature of this name             |
 //!
 //! Here are files, sockets, HTTP and the command line, and only `devnet` knows a clock. What
-//! runs is a [`validator`], with a scheme and an engine that [`registry`] knows by name.
+//! runs is a [`prefinal_validator`], with a scheme and an engine that [`prefinal_registry`] knows by name.
 #![forbid(unsafe_code)]
 
 #[macro_use]

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use lab::Failure;
+use prefinal_lab::Failure;
 use prefinal_node::cli::Command;
 use prefinal_node::output;
 

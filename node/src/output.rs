@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use tempfile::NamedTempFile;
 
-use lab::Failure;
+use prefinal_lab::Failure;
 
 /// Why stdout takes no more.
 static CLOSED: OnceLock<io::Error> = OnceLock::new();
@@ -163,7 +163,7 @@ impl Sink {
     ///
     /// # Errors
     /// What the system or the plotting library says, with the name.
-    pub(crate) fn picture(self, picture: &chart::Lines<'_>) -> Result<(), Failure> {
+    pub(crate) fn picture(self, picture: &prefinal_chart::Lines<'_>) -> Result<(), Failure> {
         let svg = picture.svg().map_err(|error| named(self.path(), error))?;
         self.write(svg.as_bytes())
     }

@@ -6,19 +6,19 @@
 //! stdout. A file appears under its name only once it is complete; what went to stdout before an error
 //! is to be thrown away.
 //!
-//! Elsewhere: file format and chains (`timelock`), the encryption (`crypto_core::timelock`).
+//! Elsewhere: file format and chains (`timelock`), the encryption (`prefinal_crypto_core::timelock`).
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ::timelock::{Chain, Format, OpenError, Recipient, Refusal, RoundNumber};
+use ::prefinal_timelock::{Chain, Format, OpenError, Recipient, Refusal, RoundNumber};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 
 use crate::output::{Sink, Stdout, named};
-use lab::Failure;
+use prefinal_lab::Failure;
 
 /// What stands for stdin and stdout.
 const PIPE: &str = "-";
@@ -119,7 +119,7 @@ fn encrypt(options: &Encrypt) -> Result<(), Failure> {
         ));
     }
     options.files.convert(|input, output| {
-        ::timelock::encrypt(&recipient, format, input, output)
+        ::prefinal_timelock::encrypt(&recipient, format, input, output)
             .map_err(|error| named(options.files.input(), error))
     })
 }
@@ -149,7 +149,7 @@ fn decrypt(options: &Decrypt) -> Result<(), Failure> {
     let chain = options.beacon.chain()?;
     let signature = options.signature.as_deref().map(read_signature).transpose()?;
     options.files.convert(|input, output| {
-        ::timelock::decrypt(&chain, signature.as_deref(), input, output).map_err(|error| {
+        ::prefinal_timelock::decrypt(&chain, signature.as_deref(), input, output).map_err(|error| {
             let said = format!("{}: {error}", options.files.input().display());
             match error {
                 OpenError::Altered(_)

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use lab::Failure;
-use registry::chronicle::Chronicle;
+use prefinal_lab::Failure;
+use prefinal_registry::chronicle::Chronicle;
 
 /// What is to be checked.
 #[derive(Args, Debug)]

@@ -1,16 +1,16 @@
 //! How waits are shown: table and plot.
 //!
-//! [`crate::devnet`] measures them in real time, [`lab`] in virtual time.
+//! [`crate::devnet`] measures them in real time, [`prefinal_lab`] in virtual time.
 
 use std::path::Path;
 
 use comfy_table::Table;
-use lab::Failure;
-use lab::waits::{Waits, milliseconds};
+use prefinal_lab::Failure;
+use prefinal_lab::waits::{Waits, milliseconds};
 
 use crate::output::Sink;
 use crate::table;
-use chart::{Axis, Legend, Line, Lines, Scale};
+use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
 /// The summary of each phase or path.
 #[must_use]

@@ -5,7 +5,7 @@
 use std::process::Output;
 
 use assert_cmd::Command;
-use beacon::contract::Rule;
+use prefinal_beacon::contract::Rule;
 
 /// In so many executions the lack of a rule has to show.
 const EXECUTIONS: &str = "200";

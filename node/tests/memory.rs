@@ -7,12 +7,12 @@
 
 use std::ops::ControlFlow;
 
-use jolteon::Jolteon;
 use peak_alloc::PeakAlloc;
+use prefinal_jolteon::Jolteon;
 use prefinal_node::devnet::soak;
-use registry::scheme::Bls;
-use validator::setup::{Algorithm, Plan};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_registry::scheme::Bls;
+use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;

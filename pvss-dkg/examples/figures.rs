@@ -10,16 +10,16 @@ use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "measures; no protocol runs here")]
 use std::time::Instant;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::{
     Accepted, Aggregate, Config, Dealing, DecryptionKey, Member, Paths, Purpose, Session, Shape,
     deal, field, verify, verify_all,
 };
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

@@ -7,8 +7,8 @@ use std::ops::Deref;
 /// [`Aggregate::verify`](crate::Aggregate::verify) and by adding checked values.
 ///
 /// ```compile_fail,E0451
-/// # fn forge(dealing: pvss_dkg::Dealing) -> pvss_dkg::Accepted<pvss_dkg::Dealing> {
-/// pvss_dkg::Accepted { value: dealing, config: [0; 32] }
+/// # fn forge(dealing: prefinal_pvss_dkg::Dealing) -> prefinal_pvss_dkg::Accepted<prefinal_pvss_dkg::Dealing> {
+/// prefinal_pvss_dkg::Accepted { value: dealing, config: [0; 32] }
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,15 +17,15 @@
 //! [digest](Accepted::<Aggregate>::digest) is the one that more than a third of the stake vouches for.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::vartime_add_pairs;
-use crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective};
-use crypto_core::secret::Secret;
-use crypto_core::wvuf::KeyShares;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::vartime_add_pairs;
+use prefinal_crypto_core::curve::{Affine, G1Projective, G2Affine, Group, Projective};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wvuf::KeyShares;
+use prefinal_weighted_rounding::Stake;
 use thiserror::Error;
-use weighted_rounding::Stake;
 
 use crate::accepted::Accepted;
 use crate::config::Config;

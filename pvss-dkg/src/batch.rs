@@ -11,7 +11,7 @@
 //! random weights always have.
 use std::collections::BTreeSet;
 
-use crypto_core::bls::min_sig;
+use prefinal_crypto_core::bls::min_sig;
 
 use crate::accepted::Accepted;
 use crate::config::Config;

@@ -9,12 +9,12 @@
 //! See also [`Shape`]: how stake becomes shares and thresholds.
 use std::ops::Range;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::context::{CommitteeId, Context};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::context::{CommitteeId, Context};
+use prefinal_weighted_rounding::{Ratio, Stake};
 use thiserror::Error;
-use weighted_rounding::{Ratio, Stake};
 
 use crate::key::EncryptionKey;
 use crate::low_degree::LowDegree;
@@ -25,9 +25,9 @@ use crate::shape::{Shape, SharePath};
 /// is the run that makes a key for another purpose.
 ///
 /// ```compile_fail,E0063
-/// use crypto_core::context::{ChainId, Context, EpochId};
+/// use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 /// let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
-/// let session = pvss_dkg::Session { context, attempt: 0 };
+/// let session = prefinal_pvss_dkg::Session { context, attempt: 0 };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -45,7 +45,7 @@ pub struct Member {
     /// Stake that counts towards [`Config::qualify`] when the member deals.
     pub stake: Stake,
     /// Public key that verifies the signature on its dealing.
-    pub signer: crypto_core::verified::Verified<min_sig::PublicKey>,
+    pub signer: prefinal_crypto_core::verified::Verified<min_sig::PublicKey>,
     /// Public key that its shares are encrypted to.
     pub encryption: EncryptionKey,
 }
@@ -56,7 +56,7 @@ pub struct Dealer {
     /// Stake that counts towards [`Config::qualify`].
     pub stake: Stake,
     /// Public key that verifies the signature on its dealing.
-    pub signer: crypto_core::verified::Verified<min_sig::PublicKey>,
+    pub signer: prefinal_crypto_core::verified::Verified<min_sig::PublicKey>,
 }
 
 /// Everything that all parties agree on before the first dealing.

@@ -9,8 +9,8 @@
 //! | sign   | see `proof`                                                                 |
 //!
 //! Everything that is drawn depends on fresh randomness, the dealer's signing key, the configuration
-//! (session, attempt, committee) and what is dealt ([`hedge`](crypto_core::hedge)). So a generator that
-//! continues from a stored seed still deals another secret in another session. The nonces of the proofs
+//! (session, attempt, committee) and what is dealt ([`hedge`](prefinal_crypto_core::hedge)). So a generator
+//! that continues from a stored seed still deals another secret in another session. The nonces of the proofs
 //! depend also on what is proven and on the secret it is proven with.
 //!
 //! `g`, `h` and `ĝ` have tables, so a share costs three table multiplications and one plain one, all of
@@ -18,16 +18,16 @@
 //! spread over the caller's rayon pool. All randomness is drawn before, so the bytes are the same.
 use std::sync::LazyLock;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::curve::hazmat::{FixedBase, multiply_each};
-use crypto_core::curve::{G1, G1Affine, G1Projective, G2, Projective, Scalar};
-use crypto_core::entropy::ImplausibleRandomness;
-use crypto_core::generators::{g_hat, h};
-use crypto_core::hedge::Hedge;
-use crypto_core::polynomial::{Domain, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::sharing;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::curve::hazmat::{FixedBase, multiply_each};
+use prefinal_crypto_core::curve::{G1, G1Affine, G1Projective, G2, Projective, Scalar};
+use prefinal_crypto_core::entropy::ImplausibleRandomness;
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::hedge::Hedge;
+use prefinal_crypto_core::polynomial::{Domain, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing;
 use rand_core::CryptoRng;
 use thiserror::Error;
 

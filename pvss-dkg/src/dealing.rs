@@ -20,10 +20,10 @@
 //! `r` would reveal `C − C' = h^(f − f')` to everybody, for each party and between the paths.
 //!
 //! See also `deal` (how a dealing is made) and `verify` (what makes it valid).
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G2Affine};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine};
 
 use crate::config::Config;
 use crate::opening::Opening;

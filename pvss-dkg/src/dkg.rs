@@ -15,10 +15,10 @@
 //! See also `verify` (the check of a dealing) and `aggregate` (the sum). The order comes from the engine.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::curve::{G1Affine, G1Projective};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective};
+use prefinal_weighted_rounding::Stake;
 use thiserror::Error;
-use weighted_rounding::Stake;
 
 use crate::accepted::Accepted;
 use crate::aggregate::{Aggregate, AggregateError};

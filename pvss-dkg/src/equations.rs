@@ -26,21 +26,21 @@
 //! cheaters that work together. `z` is common, so that the dual words are computed once. A degree that
 //! is too high shows at all but `2³²` of `2²⁵⁵` values of `z`, for each sharing by itself.
 //!
-//! See also `verify` and `aggregate` (what is checked before), and `crypto_core::bisect` (finding the
+//! See also `verify` and `aggregate` (what is checked before), and `prefinal_crypto_core::bisect` (finding the
 //! culprit when the product fails).
 use std::iter;
 use std::ops::Range;
 
-use crypto_core::bisect::Weight;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::{
+use prefinal_crypto_core::bisect::Weight;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::{
     Factor, Gt, check_pairing_product, in_parts, pairing_product, vartime_msm, vartime_msm_128,
     vartime_msm_bytes, vartime_sums,
 };
-use crypto_core::curve::{
+use prefinal_crypto_core::curve::{
     Affine, G1Affine, G1Projective, G2Affine, G2Projective, Group, Projective, Scalar,
 };
-use crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::generators::{g_hat, h};
 
 use crate::config::Config;
 use crate::dealing::{Body, Dealing, Sharing};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 use crate::accepted::Accepted;
 use crate::config::{Config, Member, Session};

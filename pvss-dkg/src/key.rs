@@ -14,7 +14,7 @@
 //! latest.
 //!
 //! The nonce `κ` depends on `dk` and on what is proved, and not only on the generator
-//! ([`hedge`](crypto_core::hedge)). So a generator that repeats itself does not give two registrations
+//! ([`hedge`](prefinal_crypto_core::hedge)). So a generator that repeats itself does not give two registrations
 //! the same `κ`, from whose responses `dk` could be computed.
 //!
 //! **One key, one opening.** Dealings are public for ever, so a decryption key that opens them today
@@ -24,15 +24,15 @@
 //! backup of that disk would still hold the key.
 //!
 //! Differences from the paper: the second half `êk`, which makes dealings smaller by two vectors (see
-//! `verify`). Possession of the signing key is proved in `crypto_core::bls`.
+//! `verify`). Possession of the signing key is proved in `prefinal_crypto_core::bls`.
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::check_pairing_product;
-use crypto_core::curve::{self, G1Affine, G1Projective, G2Affine, Scalar};
-use crypto_core::generators::g_hat;
-use crypto_core::hedge::Hedge;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::check_pairing_product;
+use prefinal_crypto_core::curve::{self, G1Affine, G1Projective, G2Affine, Scalar};
+use prefinal_crypto_core::generators::g_hat;
+use prefinal_crypto_core::hedge::Hedge;
+use prefinal_crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
 
@@ -40,8 +40,8 @@ use thiserror::Error;
 /// wipes it.
 ///
 /// ```compile_fail,E0382
-/// use pvss_dkg::{Config, DecryptionKey, field::Key};
-/// use crypto_core::access::Party;
+/// use prefinal_pvss_dkg::{Config, DecryptionKey, field::Key};
+/// use prefinal_crypto_core::access::Party;
 /// fn twice(key: &Key, config: &Config, me: Party, decryption: DecryptionKey) {
 ///     let _ = key.decrypt(config, me, decryption);
 ///     let _ = key.decrypt(config, me, decryption);

@@ -7,9 +7,9 @@
 //! constant term twice: once for the slow path and once for the fast path.
 //!
 //! ```
-//! use crypto_core::context::{ChainId, Context, EpochId};
-//! use pvss_dkg::{Config, Member, Purpose, Session, Shape};
-//! use weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake};
+//! use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+//! use prefinal_pvss_dkg::{Config, Member, Purpose, Session, Shape};
+//! use prefinal_weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake};
 //!
 //! fn configure(stakes: &[Stake], members: Vec<Member>) -> Result<Config, Box<dyn std::error::Error>> {
 //!     let rounding = Rounding::solve(stakes, &Profile::standard(), Objective::least_total())?;
@@ -19,13 +19,13 @@
 //!     let qualify = Config::more_than(Ratio::ONE_THIRD, stakes.iter().copied())?;
 //!     Ok(Config::new(session, shape, members, qualify)?)
 //! }
-//! # use crypto_core::bls::min_sig;
+//! # use prefinal_crypto_core::bls::min_sig;
 //! # use rand_core::SeedableRng;
 //! # let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! # let stakes = [40, 30, 20, 10].map(Stake::new);
 //! # let members = stakes.map(|stake| {
 //! #     let signer = min_sig::SecretKey::random(rng);
-//! #     let (key, public) = (pvss_dkg::DecryptionKey::random(rng), signer.public_key());
+//! #     let (key, public) = (prefinal_pvss_dkg::DecryptionKey::random(rng), signer.public_key());
 //! #     let encryption = key.register(&signer, rng).verify(&public).unwrap();
 //! #     Member { stake, encryption, signer: public.verify_possession(&signer.prove_possession()).unwrap() }
 //! # });
@@ -55,8 +55,8 @@
 //! | [`guide`]   | what a chain provides, what parties store, what anybody can check           |
 //!
 //! The crate has functions and values only: no clock and no threads. See also: how stake becomes weight
-//! (`weighted_rounding`), and what the shares are used for (`crypto_core::wvuf`,
-//! `crypto_core::threshold`). The order of the dealings comes from the consensus engine.
+//! (`prefinal_weighted_rounding`), and what the shares are used for (`prefinal_crypto_core::wvuf`,
+//! `prefinal_crypto_core::threshold`). The order of the dealings comes from the consensus engine.
 #![forbid(unsafe_code)]
 
 mod aggregate;

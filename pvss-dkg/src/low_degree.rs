@@ -19,10 +19,10 @@
 //! After [SCRAPE](https://eprint.iacr.org/2017/216). Differences from the paper: powers of one
 //! challenge instead of a random dual word, starting from `z¹`. So the tests of several sharings, each
 //! with its own `z`, can be added up: there is no constant that could cancel against another's.
-use crypto_core::access::{Access, ShareIndex, Threshold};
-use crypto_core::curve::Scalar;
-use crypto_core::curve::hazmat::batch_invert;
-use crypto_core::polynomial::{Placement, Points};
+use prefinal_crypto_core::access::{Access, ShareIndex, Threshold};
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::curve::hazmat::batch_invert;
+use prefinal_crypto_core::polynomial::{Placement, Points};
 
 /// The part that all tests of a committee's sharings share: the points and their denominators.
 #[derive(Clone, Debug)]

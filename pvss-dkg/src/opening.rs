@@ -20,13 +20,13 @@
 //! probability 2⁻¹²⁸ per attempt. The dealer's signature covers the proof (`seal`). The proof is
 //! checked with the dealing and does not stay in an aggregate: readers of an aggregate rely on the
 //! parties that ordered the dealings (see `aggregate`).
-use crypto_core::access::Party;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::vartime_msm_128;
-use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
-use crypto_core::generators::g_hat;
-use crypto_core::hedge::Hedge;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::vartime_msm_128;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
+use prefinal_crypto_core::generators::g_hat;
+use prefinal_crypto_core::hedge::Hedge;
+use prefinal_crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 
 use crate::config::Config;

@@ -21,13 +21,13 @@
 //! 2⁻¹²⁸ per attempt of a cheater, the level of the curve itself.
 use std::collections::BTreeSet;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::{vartime_msm, vartime_msm_128};
-use crypto_core::curve::{G1Affine, G1Projective, Scalar};
-use crypto_core::hedge::Hedge;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::{vartime_msm, vartime_msm_128};
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, Scalar};
+use prefinal_crypto_core::hedge::Hedge;
+use prefinal_crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use thiserror::Error;
 

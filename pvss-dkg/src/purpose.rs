@@ -17,7 +17,7 @@
 //! Two keys for one purpose in one epoch are two attempts.
 use std::fmt;
 
-use crypto_core::{elgamal, threshold, wvuf};
+use prefinal_crypto_core::{elgamal, threshold, wvuf};
 use thiserror::Error;
 
 use crate::wire::{DecodeError, Reader};

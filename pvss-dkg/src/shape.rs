@@ -15,9 +15,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::{Access, AccessError, Party, Threshold, ThresholdError};
+use prefinal_crypto_core::access::{Access, AccessError, Party, Threshold, ThresholdError};
+use prefinal_weighted_rounding::{Pair, Ratio, Rounding, Stake, Weight};
 use thiserror::Error;
-use weighted_rounding::{Pair, Ratio, Rounding, Stake, Weight};
 
 /// One of the two sharings of the one secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]

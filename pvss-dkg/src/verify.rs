@@ -30,10 +30,10 @@
 //!   let it stop the epoch.
 use std::collections::BTreeSet;
 
-use crypto_core::access::Party;
-use crypto_core::bisect;
-use crypto_core::bls::min_sig;
-use crypto_core::curve::{G1Affine, G2Affine};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bisect;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine};
 use thiserror::Error;
 
 use crate::accepted::Accepted;

@@ -3,11 +3,11 @@
 //! Dealings and aggregates have no length fields for their points: the configuration says how many
 //! there must be. So the total length is checked before a single point is decompressed, and nothing is
 //! allocated for bytes that are not there. Every value has one encoding.
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::Signature;
-use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
-use crypto_core::secret::Secret;
-use crypto_core::wire::{Trailing, Truncated};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wire::{Trailing, Truncated};
 use thiserror::Error;
 use zeroize::Zeroize;
 
@@ -78,11 +78,11 @@ impl From<Trailing> for DecodeError {
 }
 
 /// Reads the fields of dealings from the front.
-pub(crate) struct Reader<'a>(crypto_core::wire::Reader<'a>);
+pub(crate) struct Reader<'a>(prefinal_crypto_core::wire::Reader<'a>);
 
 impl<'a> Reader<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self(crypto_core::wire::Reader::new(bytes))
+        Self(prefinal_crypto_core::wire::Reader::new(bytes))
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {

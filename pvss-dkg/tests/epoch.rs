@@ -5,21 +5,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crypto_core::access::{Party, ShareIndex};
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::hazmat::check_pairing_product;
-use crypto_core::curve::{G1Affine, G1Projective};
-use crypto_core::generators::{g_hat, h};
-use crypto_core::polynomial::Domain;
-use crypto_core::wvuf::{self, EvaluationKey, Input, Output};
-use pvss_dkg::{
+use prefinal_crypto_core::access::{Party, ShareIndex};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::hazmat::check_pairing_product;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective};
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::polynomial::Domain;
+use prefinal_crypto_core::wvuf::{self, EvaluationKey, Input, Output};
+use prefinal_pvss_dkg::{
     Accepted, Aggregate, Config, ConfigError, Dealing, DecryptionKey, Dkg, KeyRegistration, Member,
     Paths, Progress, Purpose, Session, Shape, SharePath, Shares, deal, verify,
 };
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 const WEIGHTS: [u32; 6] = [2, 0, 5, 1, 0, 4];
 const SLOW: u32 = 5;

@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crypto_core::access::{Access, AccessError, Party, Threshold, ThresholdError};
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{
+use prefinal_crypto_core::access::{Access, AccessError, Party, Threshold, ThresholdError};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::{
     Config, ConfigError, Dealer, DecryptionKey, Member, Paths, Purpose, Session, Shape, ShapeError,
     SharePath,
 };
+use prefinal_weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Stake, Weight};
 
 const STAKES: [u128; 4] = [40, 30, 20, 10];
 

@@ -2,16 +2,16 @@
 //! binary of its own, which runs without and with the feature `parallel`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::{
     Config, Dealing, DecryptionKey, Member, Paths, Purpose, Session, Shape, deal, field, verify,
     verify_all,
 };
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 /// So many that everything splits.
 const PARTIES: u32 = 36;

@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
+use prefinal_weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
 
 /// The digest that every platform and build must get.
 const PINNED: u64 = 0x9316_5b0d_d55e_b1c6;

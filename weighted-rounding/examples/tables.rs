@@ -12,7 +12,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
+use prefinal_weighted_rounding::{Bound, Objective, Profile, Ratio, Rounding, Stake, Weight};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

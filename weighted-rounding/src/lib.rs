@@ -10,7 +10,7 @@
 //! where `X` is the total stake. One weight vector serves all pairs, and each pair has its own `T`.
 //!
 //! ```
-//! use weighted_rounding::{Objective, Profile, Rounding, Stake};
+//! use prefinal_weighted_rounding::{Objective, Profile, Rounding, Stake};
 //!
 //! let stakes: Vec<Stake> = [340, 210, 180, 90, 90, 60, 30].map(Stake::new).to_vec();
 //! let rounding = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total())?;
@@ -37,7 +37,7 @@
 //! The crate uses integers only, without floats, clocks or randomness. So every machine gets the same
 //! answer: on x86-64 and wasm32, in debug and release builds, and also with the feature `parallel`,
 //! which tries offsets on all cores (`examples/digest.rs` checks a fixed digest). Without that
-//! feature the crate has no dependency and does not need `std`. The crate `crypto_core` assigns share
+//! feature the crate has no dependency and does not need `std`. The crate `prefinal_crypto_core` assigns share
 //! indices to weights; the consensus engine knows who holds stake.
 #![no_std]
 #![forbid(unsafe_code)]

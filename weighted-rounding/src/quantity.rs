@@ -6,7 +6,7 @@ use core::fmt;
 /// [`Rounding`](crate::Rounding) relates stake and shares.
 ///
 /// ```compile_fail,E0308
-/// # use weighted_rounding::{Stake, Weight};
+/// # use prefinal_weighted_rounding::{Stake, Weight};
 /// let shares: Weight = Stake::new(7);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,7 +47,7 @@ impl fmt::Display for Stake {
 /// A number of shares: how many a party holds, or how many a threshold needs. Zero is normal.
 ///
 /// ```compile_fail,E0308
-/// # use weighted_rounding::{Stake, Weight};
+/// # use prefinal_weighted_rounding::{Stake, Weight};
 /// let stake: Stake = Weight::new(7);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

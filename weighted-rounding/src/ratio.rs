@@ -12,16 +12,16 @@ use core::str::FromStr;
 /// A fraction in `[0, 1]`, in lowest terms.
 ///
 /// ```
-/// # use weighted_rounding::Ratio;
+/// # use prefinal_weighted_rounding::Ratio;
 /// assert_eq!(Ratio::new(4, 6)?, Ratio::TWO_THIRDS);
 /// assert_eq!("2/3".parse(), Ok(Ratio::TWO_THIRDS));
 /// assert_eq!("0.72".parse(), Ratio::new(18, 25));
 /// assert!(Ratio::new(3, 2).is_err());
-/// # Ok::<(), weighted_rounding::RatioError>(())
+/// # Ok::<(), prefinal_weighted_rounding::RatioError>(())
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use weighted_rounding::Ratio;
+/// # use prefinal_weighted_rounding::Ratio;
 /// let half: Ratio = 0.5.into();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -33,13 +33,13 @@ impl Separation {
     /// of parties times the total weight.
     ///
     /// ```
-    /// # use weighted_rounding::{Separation, Stake, Weight};
+    /// # use prefinal_weighted_rounding::{Separation, Stake, Weight};
     /// let (stakes, weights) = ([3, 2, 2].map(Stake::new), [2, 1, 1].map(Weight::new));
     /// let separation = Separation::new(&stakes, &weights)?;
     /// let two = Weight::new(2);
     /// assert_eq!(separation.least_leaking(two), Some(Stake::new(3)));
     /// assert_eq!(separation.least_sufficient(two), Some(Stake::new(3)));
-    /// # Ok::<(), weighted_rounding::verify::VerifyError>(())
+    /// # Ok::<(), prefinal_weighted_rounding::verify::VerifyError>(())
     /// ```
     ///
     /// # Errors

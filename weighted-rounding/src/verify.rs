@@ -40,13 +40,13 @@ pub struct Claim<'a> {
 /// Checks that every claim holds for all sets of parties.
 ///
 /// ```
-/// # use weighted_rounding::{Pair, Stake, Weight, verify::{Claim, verify}};
+/// # use prefinal_weighted_rounding::{Pair, Stake, Weight, verify::{Claim, verify}};
 /// let stakes = [3, 2, 2].map(Stake::new);
 /// let weights = [1, 1, 1].map(Weight::new);
 /// let slow = Pair::slow();
 /// assert!(verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(2) }]).is_ok());
 /// assert!(verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(3) }]).is_err());
-/// # Ok::<(), weighted_rounding::PairError>(())
+/// # Ok::<(), prefinal_weighted_rounding::PairError>(())
 /// ```
 ///
 /// # Errors

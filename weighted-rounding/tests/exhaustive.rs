@@ -7,12 +7,12 @@
 
 mod subsets;
 
-use proptest::prelude::*;
-use subsets::{feasible, hold, least_sufficient, least_total};
-use weighted_rounding::verify::{Breach, Claim, VerifyError, verify};
-use weighted_rounding::{
+use prefinal_weighted_rounding::verify::{Breach, Claim, VerifyError, verify};
+use prefinal_weighted_rounding::{
     Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
 };
+use proptest::prelude::*;
+use subsets::{feasible, hold, least_sufficient, least_total};
 
 const NODES: u64 = 10_000_000;
 

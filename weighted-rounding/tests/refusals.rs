@@ -1,7 +1,9 @@
 //! Bad input is a typed error each, and its text says what is wrong.
 
-use weighted_rounding::verify::{Claim, MAX_TOTAL, VerifyError, verify};
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight};
+use prefinal_weighted_rounding::verify::{Claim, MAX_TOTAL, VerifyError, verify};
+use prefinal_weighted_rounding::{
+    Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
+};
 
 fn solve(units: &[u128]) -> Result<Rounding, SolveError> {
     let stakes: Vec<Stake> = units.iter().map(|units| Stake::new(*units)).collect();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use weighted_rounding::{
+use prefinal_weighted_rounding::{
     Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
 };
 

@@ -1,7 +1,7 @@
 //! The input of the threshold function. It never contains the view.
 use core::num::NonZeroU64;
 
-use protocol::Slot;
+use prefinal_protocol::Slot;
 
 /// What the function is evaluated on. A scheme may add chain and epoch; the guide's first rule lists which do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,13 +14,13 @@
 //! If weight *is* stake, the threshold is the amount in the table. If stake was rounded to weight,
 //! [`Separation`] says which stake a threshold stands for, over all sets of parties.
 //!
-//! Weights for which this holds come from `weighted_rounding`.
+//! Weights for which this holds come from `prefinal_weighted_rounding`.
 use alloc::sync::Arc;
 use core::fmt;
 
-use protocol::Party;
-use weighted_rounding::verify::VerifyError;
-use weighted_rounding::{Ratio, Rounding, Separation, Stake, Weight};
+use prefinal_protocol::Party;
+use prefinal_weighted_rounding::verify::VerifyError;
+use prefinal_weighted_rounding::{Ratio, Rounding, Separation, Stake, Weight};
 
 use crate::Path;
 
@@ -100,12 +100,12 @@ impl Quorum {
     /// Finality takes *more* than the share `above`. *Less* than the share `faulty_below` may be faulty.
     ///
     /// ```
-    /// # use contract::Quorum;
-    /// # use weighted_rounding::Ratio;
+    /// # use prefinal_contract::Quorum;
+    /// # use prefinal_weighted_rounding::Ratio;
     /// // One round of voting, n ≥ 5f + 1.
     /// let fast = Quorum::new(Ratio::new(4, 5)?, Ratio::new(1, 5)?);
     /// assert_ne!(fast, Quorum::BYZANTINE);
-    /// # Ok::<(), weighted_rounding::RatioError>(())
+    /// # Ok::<(), prefinal_weighted_rounding::RatioError>(())
     /// ```
     #[must_use]
     pub const fn new(above: Ratio, faulty_below: Ratio) -> Self {

@@ -43,7 +43,7 @@ use alloc::string::String;
 use core::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use protocol::{Party, Slot, Value, View};
+use prefinal_protocol::{Party, Slot, Value, View};
 
 pub use crate::binding::Binding;
 pub use crate::finality::{Amount, Finality, FinalityError, Quorum, ThresholdError};

@@ -37,7 +37,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use protocol::{Party, Slot};
+use prefinal_protocol::{Party, Slot};
 
 use crate::Finality;
 
@@ -144,7 +144,7 @@ pub fn recollect(
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use weighted_rounding::Stake;
+    use prefinal_weighted_rounding::Stake;
 
     use super::*;
     use crate::Quorum;

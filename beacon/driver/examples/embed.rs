@@ -13,7 +13,7 @@
 
 mod dealer;
 
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,12 +21,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use beacon::{Beacon, Bls, Effect, Message, Reveal, Slot, Value, View};
-use crypto_core::access::Party;
-use crypto_core::drand::RoundNumber;
-use crypto_core::threshold;
-use driver::{Driver, MessageError, Options, Stopped};
-use journal::{Journal, JournalError};
+use prefinal_beacon::{Beacon, Bls, Effect, Message, Reveal, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_crypto_core::threshold;
+use prefinal_driver::{Driver, MessageError, Options, Stopped};
+use prefinal_journal::{Journal, JournalError};
 use sha2::{Digest, Sha256};
 
 use self::dealer::{Committee, Dealer};
@@ -262,7 +262,7 @@ impl Engine {
 fn read(
     me: Party,
     links: &[Sender<(Party, Wire)>],
-    effects: &driver::Receiver<Effect<Bls>>,
+    effects: &prefinal_driver::Receiver<Effect<Bls>>,
 ) -> Result<Vec<Reveal<Bls>>, Failure> {
     let mut reveals = Vec::new();
     while let Ok(event) = effects.recv_blocking() {
@@ -302,7 +302,7 @@ fn run(options: Options) -> Result<u64, Failure> {
         // Empty here. After a crash it has the votes that this party must not contradict, and the life is a
         // later one.
         let committed = log.committed();
-        let pool = rayon::spawn::<driver::Task>;
+        let pool = rayon::spawn::<prefinal_driver::Task>;
         let config = dealer.config(me)?;
         let (driver, effects) =
             Driver::start(|records| Beacon::new(config, &records), log.clone(), pool, options)?;

@@ -14,13 +14,13 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use beacon::{Beacon, Bls, Effect, Input, Message, Output, Reveal, Slot, Value, View};
-use crypto_core::access::Party;
-use crypto_core::drand::RoundNumber;
-use crypto_core::threshold;
-use driver::{Driver, Options, Receiver, Task};
-use journal::{Journal, Journaled, Memory, Redb};
-use protocol::Machine;
+use prefinal_beacon::{Beacon, Bls, Effect, Input, Message, Output, Reveal, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_crypto_core::threshold;
+use prefinal_driver::{Driver, Options, Receiver, Task};
+use prefinal_journal::{Journal, Journaled, Memory, Redb};
+use prefinal_protocol::Machine;
 
 use self::dealer::Dealer;
 
@@ -105,7 +105,7 @@ fn peers() -> Result<Peers, Failure> {
     for peer in (1..=PARTIES / 3).map(Party::new) {
         let mut beacon = Beacon::new(dealer.config(peer)?, &[])?;
         for number in 1..=SLOTS {
-            beacon.handle(protocol::Instant::START, finalized(number));
+            beacon.handle(prefinal_protocol::Instant::START, finalized(number));
             while let Some(output) = beacon.poll() {
                 if let Output::Do(Effect::Send {
                     message: message @ Message::Partial { .. }, ..
@@ -141,10 +141,10 @@ fn alone(peers: &Peers) -> Result<Vec<Duration>, Failure> {
         let inputs = inputs(peers, number);
         let start = Instant::now();
         for input in inputs {
-            beacon.handle(protocol::Instant::START, input);
+            beacon.handle(prefinal_protocol::Instant::START, input);
             while let Some(output) = beacon.poll() {
                 if let Output::Do(Effect::Check(job)) = output {
-                    beacon.handle(protocol::Instant::START, Input::Checked(job.run()));
+                    beacon.handle(prefinal_protocol::Instant::START, Input::Checked(job.run()));
                 }
             }
         }
@@ -163,10 +163,10 @@ fn journaled(peers: &Peers) -> Result<Vec<Duration>, Failure> {
         let inputs = inputs(peers, number);
         let start = Instant::now();
         for input in inputs {
-            beacon.handle(protocol::Instant::START, input)?;
+            beacon.handle(prefinal_protocol::Instant::START, input)?;
             while let Some(effect) = beacon.poll()? {
                 if let Effect::Check(job) = effect {
-                    beacon.handle(protocol::Instant::START, Input::Checked(job.run()))?;
+                    beacon.handle(prefinal_protocol::Instant::START, Input::Checked(job.run()))?;
                 }
             }
         }
@@ -176,7 +176,7 @@ fn journaled(peers: &Peers) -> Result<Vec<Duration>, Failure> {
     Ok(times)
 }
 
-fn driven(peers: &Peers, pool: impl driver::Pool) -> Result<Vec<Duration>, Failure> {
+fn driven(peers: &Peers, pool: impl prefinal_driver::Pool) -> Result<Vec<Duration>, Failure> {
     let mut dealer = dealer()?;
     let config = dealer.config(ME)?;
     let (driver, effects) = Driver::start(

@@ -10,12 +10,12 @@
 //! how many bytes of each peer may wait.
 use std::collections::BTreeMap;
 
-use ::beacon::stack::{self, Channel, Channels, Stack};
-use ::beacon::{self, Beacon, Effect, Input, Message, Record, Scheme, Slot, Value, View};
+use ::prefinal_beacon::stack::{self, Channel, Channels, Stack};
+use ::prefinal_beacon::{self, Beacon, Effect, Input, Message, Record, Scheme, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Machine, Recipient};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Machine, Recipient};
 
 /// A machine that takes events of an engine and messages of peers, and gives its heavy work to a pool.
 pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
@@ -113,8 +113,8 @@ impl<R: BorshSerialize + BorshDeserialize + Send> Records for R {}
 
 impl<S: Scheme> Driven for Beacon<S> {
     type Message = Message<S>;
-    type Job = beacon::Job<S>;
-    type Verdict = beacon::Verdict<S>;
+    type Job = prefinal_beacon::Job<S>;
+    type Verdict = prefinal_beacon::Verdict<S>;
     type Block = Value;
 
     const SUMMARY: Option<Summary<Self>> = Some(Self::snapshot);
@@ -135,7 +135,7 @@ impl<S: Scheme> Driven for Beacon<S> {
         Input::Received { from, message }
     }
 
-    fn checked(verdict: beacon::Verdict<S>) -> Input<S> {
+    fn checked(verdict: prefinal_beacon::Verdict<S>) -> Input<S> {
         Input::Checked(verdict)
     }
 
@@ -143,14 +143,14 @@ impl<S: Scheme> Driven for Beacon<S> {
         Input::Tick
     }
 
-    fn job(&self, effect: Effect<S>) -> Result<beacon::Job<S>, Effect<S>> {
+    fn job(&self, effect: Effect<S>) -> Result<prefinal_beacon::Job<S>, Effect<S>> {
         match effect {
             Effect::Check(job) => Ok(job),
             other => Err(other),
         }
     }
 
-    fn run(job: &beacon::Job<S>) -> beacon::Verdict<S> {
+    fn run(job: &prefinal_beacon::Job<S>) -> prefinal_beacon::Verdict<S> {
         job.run()
     }
 

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use async_channel::Receiver;
-use beacon::stack::Channel;
-use beacon::{Record, Slot, Value, View};
-use crypto_core::access::Party;
-use journal::{Journal, JournalError, Journaled, OpenError};
+use prefinal_beacon::stack::Channel;
+use prefinal_beacon::{Record, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_journal::{Journal, JournalError, Journaled, OpenError};
 
 use crate::driven::Driven;
 use crate::error::{MessageError, Stopped};
@@ -36,9 +36,9 @@ pub enum StartError<E> {
     },
 }
 
-/// A machine that threads and tasks can call: a [`Beacon`](beacon::Beacon), a
-/// [`Stack`](beacon::stack::Stack), or a machine that also generates keys. Clones are handles of the same
-/// machine. When the last handle is dropped, the machine is dropped and the stream of its effects ends.
+/// A machine that threads and tasks can call: a [`Beacon`](prefinal_beacon::Beacon), a
+/// [`Stack`](prefinal_beacon::stack::Stack), or a machine that also generates keys. Clones are handles of the
+/// same machine. When the last handle is dropped, the machine is dropped and the stream of its effects ends.
 pub struct Driver<M: Driven> {
     shared: Arc<Shared<M>>,
 }
@@ -153,8 +153,8 @@ impl<M: Driven> Driver<M> {
     }
 
     /// Calls a method of the machine that answers at once, for example
-    /// [`Stack::hand_over`](beacon::stack::Stack::hand_over). When this returns, the records that follow
-    /// from the call are durable. `act` must not poll the machine.
+    /// [`Stack::hand_over`](prefinal_beacon::stack::Stack::hand_over). When this returns, the records that
+    /// follow from the call are durable. `act` must not poll the machine.
     ///
     /// # Errors
     /// [`Stopped`]. Whether the call took effect is known only after the restart.
@@ -180,7 +180,7 @@ impl<M: Driven> Driver<M> {
 
     /// If it is time, asks again for missing messages and hands lost jobs to the pool again. If it is not
     /// time, the call costs nothing. Call it at a steady pace, for example ten times in
-    /// [`Limits::retry`](beacon::Limits::retry), or when [`next_tick`](Self::next_tick) says so.
+    /// [`Limits::retry`](prefinal_beacon::Limits::retry), or when [`next_tick`](Self::next_tick) says so.
     ///
     /// # Errors
     /// [`Stopped`], if the driver has stopped.

@@ -1,7 +1,7 @@
 //! Why the driver refuses calls.
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use journal::JournalError;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_journal::JournalError;
 
 /// Why a driver has stopped. It takes no more calls.
 #[derive(Clone, Debug, thiserror::Error)]

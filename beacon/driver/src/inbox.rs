@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
 
 use crate::driven::Driven;
 use crate::error::MessageError;

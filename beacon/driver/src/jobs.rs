@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use protocol::Instant;
+use prefinal_protocol::Instant;
 
 use crate::driven::Driven;
 

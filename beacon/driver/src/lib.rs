@@ -12,11 +12,11 @@
 //! ```
 //! The machine can be any type that implements [`Driven`]:
 //!
-//! | machine                             | what it runs                                       | how the committee changes                  |
-//! |-------------------------------------|----------------------------------------------------|--------------------------------------------|
-//! | [`Beacon`](beacon::Beacon)          | one scheme, one committee                          | it does not change                         |
-//! | [`Stack`](beacon::stack::Stack)     | a list of schemes, epoch after epoch               | [`Driver::change`], with keys that the host makes |
-//! | `Participant`, of `prefinal-validator` | a list of schemes, and it generates the keys of one | by what the chain orders                |
+//! | machine | what it runs | how the committee changes |
+//! |---|---|---|
+//! | [`Beacon`](prefinal_beacon::Beacon) | one scheme, one committee | it does not change |
+//! | [`Stack`](prefinal_beacon::stack::Stack) | a list of schemes, epoch after epoch | [`Driver::change`], with keys that the host makes |
+//! | `Participant`, of `prefinal-validator` | a list of schemes, and it generates the keys of one | by what the chain orders |
 //!
 //! | call                | returns when                                             | never                        |
 //! |---------------------|----------------------------------------------------------|------------------------------|

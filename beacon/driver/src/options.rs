@@ -2,7 +2,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use beacon::Slot;
+use prefinal_beacon::Slot;
 
 /// Limits on memory and time, and where a restart continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time;
 
 use async_channel::Sender;
-use crypto_core::context::EpochId;
-use journal::{Journal, Journaled};
-use protocol::Instant;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_journal::{Journal, Journaled};
+use prefinal_protocol::Instant;
 
 use crate::driven::Driven;
 use crate::error::Stopped;

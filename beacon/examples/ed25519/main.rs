@@ -6,16 +6,16 @@ mod scheme;
 
 use std::error::Error;
 
-use beacon::laws::{Dealt, Sample};
-use beacon::{
+use ed25519_consensus::SigningKey;
+use prefinal_beacon::laws::{Dealt, Sample};
+use prefinal_beacon::{
     Beacon, Binding, Config, Effect, Finality, Input, Life, Limits, Output, Path, Paths, Quorum,
     Sharing, Slot, Value, View,
 };
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
-use ed25519_consensus::SigningKey;
-use protocol::{Instant, Machine};
-use weighted_rounding::Stake;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_protocol::{Instant, Machine};
+use prefinal_weighted_rounding::Stake;
 
 use self::scheme::{Ed25519, Key, Voters};
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn it_keeps_the_laws() {
-        assert_eq!(beacon::laws::check(&Dealer), Ok(()));
+        assert_eq!(prefinal_beacon::laws::check(&Dealer), Ok(()));
     }
 
     #[test]

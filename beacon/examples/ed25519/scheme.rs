@@ -2,14 +2,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use beacon::{
+use ed25519_consensus::{SigningKey, VerificationKey};
+use prefinal_beacon::{
     Binding, Combined, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
     PartialsError, Path, Scheme, ShapeError, Sharing, ShownError, Slot, Statement, Value,
     check_weight,
 };
-use crypto_core::access::Party;
-use crypto_core::context::Context;
-use ed25519_consensus::{SigningKey, VerificationKey};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
 use sha2::{Digest, Sha256};
 
 type Signatures = BTreeMap<Party, [u8; 64]>;

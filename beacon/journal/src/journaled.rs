@@ -9,7 +9,7 @@
 //! machine's summary of its own state. The summary covers everything that the machine did. So it is taken
 //! only when all outputs of the machine have been given out; otherwise a crash could lose an effect.
 use borsh::{BorshDeserialize, BorshSerialize};
-use protocol::{Instant, Machine, Output};
+use prefinal_protocol::{Instant, Machine, Output};
 
 use crate::storage::{Journal, JournalError};
 

@@ -28,7 +28,7 @@
 //! ```
 //! use std::sync::{Arc, Mutex};
 //!
-//! use journal::{Journal, JournalError};
+//! use prefinal_journal::{Journal, JournalError};
 //!
 //! /// An engine's log: entries of several kinds in a batch, one write for all of them.
 //! #[derive(Default)]

@@ -12,7 +12,7 @@ use super::Beacon;
 use crate::event::{Effect, Refusal};
 use crate::job::Subject;
 use crate::schemes::{Contained, Content, ContentError, Contents, Scheme};
-use protocol::{Slot, Value};
+use prefinal_protocol::{Slot, Value};
 
 /// The most contents of one slot that are kept before the slot is final.
 const MOST: usize = 4;

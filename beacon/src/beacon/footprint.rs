@@ -1,12 +1,12 @@
 //! Counts what a beacon keeps, and gives the bound that [`Limits`](crate::Limits) states.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use super::Beacon;
 use super::peers::Kind;
 use crate::schemes::{Scheme, parties};
-use contract::Path;
+use prefinal_contract::Path;
 
 /// How much a beacon keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -32,14 +32,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use super::Beacon;
 use crate::collector::{Expected, Lane};
 use crate::job::{Finding, Job, Work};
 use crate::schemes::{Foresight, Function, Scheme};
-use contract::Path;
-use protocol::Slot;
+use prefinal_contract::Path;
+use prefinal_protocol::Slot;
 
 /// The score of a party that always comes in time approaches this.
 const ALWAYS: u32 = 1 << 16;

@@ -1,12 +1,12 @@
 //! The end of a beacon's epoch, and the state that its successor needs.
-use crypto_core::context::Context;
+use prefinal_crypto_core::context::Context;
 
 use super::Beacon;
 use crate::collector::Lane;
 use crate::schemes::Scheme;
-use contract::Binding;
-use contract::bound_value;
-use protocol::{Slot, View};
+use prefinal_contract::Binding;
+use prefinal_contract::bound_value;
+use prefinal_protocol::{Slot, View};
 
 impl<S: Scheme> Beacon<S> {
     /// Whether this party still has a secret and can evaluate.

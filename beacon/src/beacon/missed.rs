@@ -22,8 +22,8 @@
 //! neither asked for nor shown.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient, Slot};
 
 use super::Beacon;
 use crate::collector::Lane;
@@ -32,8 +32,8 @@ use crate::job::{Job, Work};
 use crate::schemes::{Combined, Scheme, ShownError};
 use crate::switch::Mode;
 use crate::wire::Message;
-use contract::Path;
-use contract::bound_value;
+use prefinal_contract::Path;
+use prefinal_contract::bound_value;
 
 /// Which peers were asked for which outputs, and the result.
 #[derive(Clone, Debug, Default)]

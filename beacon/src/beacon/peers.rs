@@ -1,8 +1,8 @@
 //! The beacon's side towards its peers: their messages, requests to them, and their faults.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient, Slot};
 
 use super::{Beacon, partial_message};
 use crate::collector::{Arrival, Lane};
@@ -11,9 +11,9 @@ use crate::history::Answer;
 use crate::schemes::{Scheme, parties};
 use crate::switch::Mode;
 use crate::wire::Message;
-use contract::Binding;
-use contract::Path;
-use contract::bound_value;
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_contract::bound_value;
 
 /// Kinds of faults of which a party is accused only once. Repeating most of them costs it nothing; and where a
 /// host has confused two parties, every partial of an honest one is false.

@@ -16,16 +16,17 @@
 //! its own lost slots adds the window: slots that it voted for without a release are not on record, and lie
 //! no further.
 //!
-//! See also: why so many peers are enough, and why the window ([`contract::lost`](crate::contract::lost)).
+//! See also: why so many peers are enough, and why the window
+//! ([`prefinal_contract::lost`](crate::contract::lost)).
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient, Slot};
 
 use super::Beacon;
 use crate::schemes::Scheme;
 use crate::wire::Message;
-use contract::lost::{Life, LifeId, Lost, recollect};
+use prefinal_contract::lost::{Life, LifeId, Lost, recollect};
 
 /// The answers of peers in this life.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use protocol::{Instant, Slot};
+use prefinal_protocol::{Instant, Slot};
 
 use super::Beacon;
 use super::foresight::Guesses;
@@ -19,13 +19,13 @@ use crate::config_error::ConfigError;
 use crate::history::{Answer, Given, History, Passed};
 use crate::schemes::Scheme;
 use crate::wire::Record;
-use contract::Binding;
-use contract::Standing;
-use contract::lost::{Life, Lost};
+use prefinal_contract::Binding;
+use prefinal_contract::Standing;
+use prefinal_contract::lost::{Life, Lost};
 
 impl<S: Scheme> Beacon<S> {
     /// Makes a beacon that continues after `records`, oldest first. There are none at the very start. Outputs
-    /// that it has at once can be taken from [`poll`](protocol::Machine::poll).
+    /// that it has at once can be taken from [`poll`](prefinal_protocol::Machine::poll).
     ///
     /// # Errors
     /// If the configuration contradicts itself, or does not fit the records.

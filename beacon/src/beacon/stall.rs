@@ -3,7 +3,7 @@
 //! Outputs come in the order of the slots, so a slot that is never reported final stops all later ones. Slots
 //! may be reported in any order, so one that is missing is not yet a mistake: the host is told when the slot
 //! has been missing for [`Limits::retry`](crate::Limits::retry), once.
-use protocol::{Instant, Slot};
+use prefinal_protocol::{Instant, Slot};
 
 use super::Beacon;
 use crate::event::Effect;

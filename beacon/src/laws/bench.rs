@@ -1,13 +1,13 @@
 //! A sample made ready: all keys admitted, inputs to evaluate, partials that are right and wrong.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 
 use super::Sample;
 use crate::schemes::{Combined, Contained, Contents, Function, Scheme, Sharing, parties};
-use contract::{Binding, Path};
-use protocol::{Slot, Value};
+use prefinal_contract::{Binding, Path};
+use prefinal_protocol::{Slot, Value};
 
 pub(super) type Partials<S> = BTreeMap<Party, <S as Function>::Partial>;
 /// A party with a partial that is not its own.

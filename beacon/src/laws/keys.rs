@@ -1,11 +1,11 @@
 //! Laws of keys: whose they are, on which path, from when on.
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use super::Sample;
 use super::bench::{Bench, CONTEXT, Outcome, ensure, sharing};
 use crate::config_error::ConfigError;
 use crate::schemes::{Contents, Function, LateKeys, Scheme, Sharing, parties};
-use contract::Path;
+use prefinal_contract::Path;
 
 pub(super) fn sample<T: Sample>(sample: &T) -> Outcome {
     let bench = Bench::first(sample)?;

@@ -6,7 +6,7 @@ use super::Sample;
 use super::bench::{Bench, Outcome, Partials, Point, SLOT, ensure, of};
 use super::partials::encoded;
 use crate::schemes::{Combined, Foresight, Function, PartialsError};
-use contract::Path;
+use prefinal_contract::Path;
 
 pub(super) fn quorums<T: Sample>(sample: &T) -> Outcome {
     let mut outputs = Vec::new();
@@ -56,7 +56,7 @@ fn check_combined<T: Sample>(
     bench: &Bench<'_, T>,
     input: &<T::Scheme as Function>::Input,
     right: &<T::Scheme as Function>::Output,
-    wrong: &BTreeSet<crypto_core::access::Party>,
+    wrong: &BTreeSet<prefinal_crypto_core::access::Party>,
     found: Result<Combined<T::Scheme>, PartialsError>,
 ) -> Outcome {
     match found {

@@ -1,14 +1,14 @@
 //! Laws of one party's evaluation: what it is of, of which size, and which are wrong.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 
 use super::Sample;
 use super::bench::{Bench, CONTEXT, Outcome, Partials, Point, SLOT, ensure, of};
 use crate::schemes::{Contents, Function, PartialsError};
-use contract::{Binding, Path};
-use protocol::Value;
+use prefinal_contract::{Binding, Path};
+use prefinal_protocol::Value;
 
 /// The longest content of a partial that is lengthened: each attempt decodes.
 const LONGEST: usize = 512;

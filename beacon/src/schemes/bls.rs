@@ -21,7 +21,8 @@
 //! chain. When it is handed over from epoch to epoch, the count continues. With another `first` under the
 //! same key a slot would be signed as a round that is out already, so `first` is handed over as well. With
 //! values an output is a certificate, under a separate domain. One key signs only one of the two
-//! (`crypto_core::threshold`), so a beacon of rounds cannot be made to certify, nor the other way round.
+//! (`prefinal_crypto_core::threshold`), so a beacon of rounds cannot be made to certify, nor the other way
+//! round.
 //!
 //! Partials are verified late. They are combined as they come, and one equation, two pairings, checks the
 //! result. The single partials are checked only if it fails.
@@ -34,12 +35,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{Domain, MinSig, min_sig};
-use crypto_core::context::Context;
-use crypto_core::drand::Randomness;
-use crypto_core::drand::RoundNumber;
-use crypto_core::threshold::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{Domain, MinSig, min_sig};
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::drand::Randomness;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_crypto_core::threshold::{
     self, Ahead, Combination, Message, Partial, PartialError, Purpose, Signer, SigningCommittee,
 };
 
@@ -48,11 +49,11 @@ use super::{
     Scheme, ShapeError, Sharing, ShownError, Statement, disjoint,
 };
 use crate::config_error::ConfigError;
-use contract::Binding;
-use contract::Path;
-use protocol::{Slot, Value};
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_protocol::{Slot, Value};
 
-/// Threshold BLS of `crypto_core::threshold`, in the variant with small signatures.
+/// Threshold BLS of `prefinal_crypto_core::threshold`, in the variant with small signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bls;
 

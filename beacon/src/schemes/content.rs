@@ -2,10 +2,10 @@
 use std::convert::Infallible;
 use std::fmt::Debug;
 
-use crypto_core::context::Context;
+use prefinal_crypto_core::context::Context;
 
 use super::Function;
-use protocol::{Slot, Value};
+use prefinal_protocol::{Slot, Value};
 
 /// The content of a slot's value that `S` needs beside the value's hash.
 pub trait Contents<S: Function> {

@@ -37,9 +37,9 @@
 //!
 //! A plaintext that does not open, or an entry that is no valid ciphertext, is its author's fault, and part
 //! of the output. Decryption *to a slot* needs no scheme: the randomness of the slot opens the ciphertext
-//! (`crypto_core::timelock`), whoever it was sent to and whether or not it is in a block.
+//! (`prefinal_crypto_core::timelock`), whoever it was sent to and whether or not it is in a block.
 //!
-//! See also: the equations and why they are secure (`crypto_core::elgamal`).
+//! See also: the equations and why they are secure (`prefinal_crypto_core::elgamal`).
 mod batch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,9 +47,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::Context;
-use crypto_core::elgamal::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::elgamal::{
     self, CombineError, DecryptionKey, DecryptionShare, Opened, Opening, Unopenable,
     ValidCiphertext,
 };
@@ -60,11 +60,11 @@ use super::{
     PartialsError, Scheme, ShapeError, Sharing, ShownError, check_weight, disjoint,
 };
 use crate::config_error::ConfigError;
-use contract::Binding;
-use contract::Path;
-use protocol::{Slot, Value};
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_protocol::{Slot, Value};
 
-/// Threshold decryption of `crypto_core::elgamal`.
+/// Threshold decryption of `prefinal_crypto_core::elgamal`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decryption;
 

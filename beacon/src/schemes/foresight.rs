@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use super::{Combined, Function, PartialsError};
 

@@ -2,10 +2,10 @@
 use std::convert::Infallible;
 use std::fmt::Debug;
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use super::Function;
-use contract::Path;
+use prefinal_contract::Path;
 
 /// The keys that make parties of `S` count.
 pub trait LateKeys<S: Function> {

@@ -21,28 +21,28 @@
 //! because the engine's votes count once in a view and these signatures once in a slot. The domain is for
 //! this scheme alone, so that a certificate is no vote even if somebody breaks this rule.
 //!
-//! See also: adding up and naming culprits (`crypto_core::certificate`), and certificates of constant size
-//! ([`Bls`](super::Bls) with [`Binding::Value`]).
+//! See also: adding up and naming culprits (`prefinal_crypto_core::certificate`), and certificates of
+//! constant size ([`Bls`](super::Bls) with [`Binding::Value`]).
 use std::collections::{BTreeMap, BTreeSet};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::bls::{Domain, MinSig, min_sig};
-use crypto_core::certificate::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{Domain, MinSig, min_sig};
+use prefinal_crypto_core::certificate::{
     AssembleError, Certificate, CertificateError, Electorate, Signers, Vote, VotesError,
 };
-use crypto_core::context::Context;
+use prefinal_crypto_core::context::Context;
 
 use super::{
     Combined, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, PartialsError, Scheme,
     ShapeError, Sharing, ShownError,
 };
 use crate::config_error::ConfigError;
-use contract::Binding;
-use contract::Path;
-use protocol::{Slot, Value};
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_protocol::{Slot, Value};
 
-/// Multi-signatures of `crypto_core::certificate`, counted in exact stake.
+/// Multi-signatures of `prefinal_crypto_core::certificate`, counted in exact stake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MultiSig;
 

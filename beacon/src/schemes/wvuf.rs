@@ -2,7 +2,7 @@
 //!
 //! A party sends one point, whatever its weight. In return, a party counts only once its blinded key is
 //! admitted, which may be after the start. And an output is shown by the partials that it was combined from
-//! ([`crypto_core::wvuf::audit`]). There is no equation for the output alone, so partials are verified
+//! ([`prefinal_crypto_core::wvuf::audit`]). There is no equation for the output alone, so partials are verified
 //! before they are combined: one pairing for each, one random linear combination for all.
 //!
 //! The trap: a partial is `H(m)^(1/r)` whatever the shares are. With one blinding `r` for both paths the fast
@@ -11,9 +11,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::context::Context;
-use crypto_core::wvuf::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::wvuf::{
     self, AdmittedKey, Ahead, BlindedKey, Combination, EvaluationKey, Input, InsertError, Output,
     Partial, VufCommittee,
 };
@@ -23,11 +23,11 @@ use super::{
     Random, Scheme, ShapeError, Sharing, ShownError,
 };
 use crate::config_error::ConfigError;
-use contract::Binding;
-use contract::Path;
-use protocol::{Slot, Value};
+use prefinal_contract::Binding;
+use prefinal_contract::Path;
+use prefinal_protocol::{Slot, Value};
 
-/// The weighted VUF of `crypto_core::wvuf`, for outputs with and without values.
+/// The weighted VUF of `prefinal_crypto_core::wvuf`, for outputs with and without values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wvuf;
 

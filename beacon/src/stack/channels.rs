@@ -9,9 +9,9 @@ use std::fmt::{self, Debug};
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Instant, Machine, Recipient, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use super::{Record, StackError};
 use crate::config::Config;
@@ -96,7 +96,7 @@ pub enum Event {
         /// The view that its timeout or nullify is for.
         view: View,
     },
-    /// The time that [`wake_at`](protocol::Machine::wake_at) named has passed.
+    /// The time that [`wake_at`](prefinal_protocol::Machine::wake_at) named has passed.
     Tick,
 }
 
@@ -211,7 +211,7 @@ pub trait Channels: Copy + Debug + Default + Eq + Send + Sync + 'static {
     fn poll(
         epochs: &mut Self::Epochs,
         channel: Channel,
-    ) -> Option<protocol::Output<Record, ChannelOutput<Self>>>;
+    ) -> Option<prefinal_protocol::Output<Record, ChannelOutput<Self>>>;
 
     /// The channels one by one, for reading; `None` for each that is not in use.
     fn each(epochs: &Self::Epochs) -> Vec<Option<&dyn AnyEpochs>>;
@@ -278,7 +278,10 @@ impl Channels for () {
         match input {}
     }
 
-    fn poll((): &mut (), _: Channel) -> Option<protocol::Output<Record, ChannelOutput<()>>> {
+    fn poll(
+        (): &mut (),
+        _: Channel,
+    ) -> Option<prefinal_protocol::Output<Record, ChannelOutput<()>>> {
         None
     }
 
@@ -358,7 +361,7 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
     fn poll(
         (first, rest): &mut Self::Epochs,
         channel: Channel,
-    ) -> Option<protocol::Output<Record, ChannelOutput<Self>>> {
+    ) -> Option<prefinal_protocol::Output<Record, ChannelOutput<Self>>> {
         match first.as_mut().and_then(Machine::poll) {
             Some(output) => Some(output.map(|record| Record { channel, record }, said)),
             None => L::poll(rest, channel.next())

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 
 use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Recipient, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Recipient, Slot};
 
 use super::channels::{Channel, Channels};
 use super::{Effect, Output};

@@ -2,8 +2,8 @@
 //!
 //! The engine's votes travel as partials do: whoever prefinalizes at 0 knows at one delay that the
 //! value is final, if enough others did so too.
-use beacon::Path;
-use crypto_core::access::Party;
+use prefinal_beacon::Path;
+use prefinal_crypto_core::access::Party;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -119,7 +119,7 @@ fn outputs_wait_for_those_before_them<S: Instance>() {
     let parties = world.parties();
     // Nothing of slot 1 arrives until it is asked for again.
     network.passes = Box::new(
-        |_, _, message| !matches!(message, beacon::Message::Partial { slot, path: Path::Fast, .. } if slot.get() == 1),
+        |_, _, message| !matches!(message, prefinal_beacon::Message::Partial { slot, path: Path::Fast, .. } if slot.get() == 1),
     );
     for at in 1..=2 {
         network.all(0, &parties, &prefinalized(at, 0, V));

@@ -1,7 +1,7 @@
 //! Floods: what a peer can make this party keep is bounded by a formula, however long it goes on.
-use beacon::{Effect, Footprint, Input, Limits, Message, Output, Path, Value, Work};
-use crypto_core::access::Party;
-use protocol::Machine;
+use prefinal_beacon::{Effect, Footprint, Input, Limits, Message, Output, Path, Value, Work};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Machine;
 
 use crate::fixture::*;
 
@@ -38,7 +38,7 @@ fn burst<S: Instance>(
     messages
 }
 
-fn check<S: Instance>(world: &World<S>, beacon: &beacon::Beacon<S>, say: &str) {
+fn check<S: Instance>(world: &World<S>, beacon: &prefinal_beacon::Beacon<S>, say: &str) {
     for party in world.parties() {
         let (kept, most) = (beacon.footprint_of(party), beacon.most_of(party));
         assert!(kept.within(&most), "{say}: {party} has {kept:?} of {most:?}");
@@ -193,7 +193,7 @@ fn a_verdict_that_comes_late_is_no_evidence_against_what_came_after_it<S: Instan
     let limits = Limits { backlog: 2, ..SLOW.limits };
     for alone in [false, true] {
         let mut beacon = world.beacon(C, &Profile { limits, ..SLOW });
-        let tell = |beacon: &mut beacon::Beacon<S>, from, at, partial| {
+        let tell = |beacon: &mut prefinal_beacon::Beacon<S>, from, at, partial| {
             let message =
                 Message::Partial { path: Path::Slow, slot: slot(at), value: None, partial };
             raw_step(beacon, ms(0), received(from, message))

@@ -1,12 +1,12 @@
 //! State certificates: exact stake, what an outsider checks, and what is refused.
-use beacon::{
+use prefinal_beacon::{
     Beacon, Binding, Config, ConfigError, Fault, Life, MultiSig, Paths, Sharing, Statement,
 };
-use beacon::{Combined, Finding, Function, Message, Path, Work};
-use crypto_core::access::Party;
-use crypto_core::bls::{MinSig, min_sig};
-use crypto_core::certificate::{CertificateError, Elector, Electorate};
-use crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_beacon::{Combined, Finding, Function, Message, Path, Work};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{MinSig, min_sig};
+use prefinal_crypto_core::certificate::{CertificateError, Elector, Electorate};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -112,7 +112,7 @@ fn a_certificate_convinces_who_has_the_electorate_and_says_one_thing() {
 fn a_signature_for_another_purpose_is_none() {
     let statement = Statement { context: CONTEXT, slot: slot(1), value: V };
     for domain in ["jolteon order vote", "beacon certificate", "threshold certificate"] {
-        let domain = crypto_core::bls::Domain::new(domain);
+        let domain = prefinal_crypto_core::bls::Domain::new(domain);
         let mut beacon = Beacon::new(config(804, A, STAKES[0] + STAKES[1]), &[]).unwrap();
         step(&mut beacon, ms(0), finalized(1, Some(V)));
         let partial = keys(804)[B.index()].sign(domain, &statement.to_bytes());

@@ -1,7 +1,7 @@
 //! One test per rule of the release contract, each with a schedule that leaks or breaks without it.
-use beacon::{Bls, Effect, Message, MultiSig, Output, Path, Record, Refusal};
-use beacon::{Value, Withheld, Wvuf};
-use protocol::Machine;
+use prefinal_beacon::{Bls, Effect, Message, MultiSig, Output, Path, Record, Refusal};
+use prefinal_beacon::{Value, Withheld, Wvuf};
+use prefinal_protocol::Machine;
 
 use crate::fixture::*;
 
@@ -100,7 +100,7 @@ fn rule_2_a_slot_is_released_for_one_value<S: Instance>() {
 /// The guide's sentence on each scheme: what is signed for drand's clients names no chain, all else does.
 #[test]
 fn rule_1_chain_and_epoch_are_in_every_input_but_drands() {
-    use crypto_core::context::{ChainId, Context, EpochId};
+    use prefinal_crypto_core::context::{ChainId, Context, EpochId};
     fn differs<S: Instance>(value: Option<Value>) -> [bool; 2] {
         let here = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(1) };
         let chain = Context { chain: ChainId::new([2; 32]), ..here };
@@ -124,7 +124,8 @@ fn rule_3_an_ancestor_is_not_released<S: Instance>() {
     let world = World::<S>::four(31);
     let mut beacon = world.beacon(A, &BOTH);
     // The vote is cast for slot 2 and implies its parent in slot 1.
-    let implied = beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
+    let implied =
+        prefinal_beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
     let outputs = step(&mut beacon, ms(0), implied);
     assert_eq!(withheld(&outputs), [Withheld::Implicit { slot: slot(1), view: view(2, 0) }]);
     assert!(sent(&outputs).is_empty());

@@ -1,8 +1,8 @@
 //! A crash after every single output of a run: what was durable decides what the next life says.
-use beacon::{
+use prefinal_beacon::{
     Beacon, Effect, Input, Message, Output, Path, Record, Refusal, Reveal, Slot, Value, Withheld,
 };
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use crate::fixture::*;
 
@@ -53,7 +53,7 @@ impl<S: Instance> Effects<S> {
 
     /// Carries outputs out until the limit. `false` if it crashed.
     fn carry_out(&mut self, beacon: &mut Beacon<S>, limit: usize) -> bool {
-        use protocol::Machine;
+        use prefinal_protocol::Machine;
         while let Some(output) = beacon.poll() {
             if self.count == limit {
                 return false;
@@ -93,7 +93,7 @@ fn live<S: Instance>(
     inputs: &[Input<S>],
     limit: usize,
 ) -> (Effects<S>, Option<usize>) {
-    use protocol::Machine;
+    use prefinal_protocol::Machine;
     let mut effects = Effects::after(&[]);
     for (position, input) in inputs.iter().enumerate() {
         beacon.handle(ms(0), input.clone());
@@ -111,7 +111,7 @@ fn resume<S: Instance>(
     log: &[Record],
     inputs: &[Input<S>],
 ) -> Effects<S> {
-    use protocol::Machine;
+    use prefinal_protocol::Machine;
     let mut beacon = world.restart(A, profile, log);
     let mut effects = Effects::after(log);
     effects.carry_out(&mut beacon, usize::MAX);

@@ -1,19 +1,19 @@
 //! Slot decryption: what a block holds is opened when it is final, and by nobody before.
 use std::collections::BTreeMap;
 
-use beacon::{
+use prefinal_beacon::{
     Batch, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decrypting, Decryption,
     DecryptionShares, Effect, Fault, Finality, Function, Input, Life, Message, Output, Path, Paths,
     Record, Refusal, Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
 };
-use crypto_core::access::{Access, Party};
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::{G1Affine, G2, Scalar};
-use crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, EncryptionKey, Label};
-use crypto_core::polynomial::{Placement, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::wire::Object;
+use prefinal_crypto_core::access::{Access, Party};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::curve::{G1Affine, G2, Scalar};
+use prefinal_crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, EncryptionKey, Label};
+use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wire::Object;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -229,7 +229,7 @@ fn below_the_threshold_nothing_is_learnt() {
         let committee = holders.committee(path);
         let leak = Decryption::combine(&committee, &batch, &released).map(|_| ());
         let need = Decryption::threshold(&committee);
-        assert_eq!(leak, Err(beacon::PartialsError::BelowThreshold { got: 2, need }));
+        assert_eq!(leak, Err(prefinal_beacon::PartialsError::BelowThreshold { got: 2, need }));
         // With the shares that the contract held back it would be open.
         for party in [B, C] {
             released.insert(party, holders.shares(party, path, &batch));
@@ -551,7 +551,7 @@ fn what_was_opened_is_shown_to_who_was_absent() {
     let swapped: Vec<_> = shown.iter().rev().copied().collect();
     for wrong in [swapped, shown[..1].to_vec(), vec![shown[0]; 3]] {
         let refused = Decryption::check_shown(&committee, &batch, &wrong);
-        assert_eq!(refused, Err(beacon::ShownError::False));
+        assert_eq!(refused, Err(prefinal_beacon::ShownError::False));
     }
     // Other quorums open the same.
     let others = [B, C, D].map(|party| (party, holders.shares(party, Path::Slow, &batch)));

@@ -2,11 +2,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use beacon::Wvuf;
-use beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Message};
-use beacon::{Effect, Output, PartialsError, Path, Paths, Refusal, Sharing, Work};
-use crypto_core::access::Party;
-use crypto_core::wvuf::AdmittedKey;
+use prefinal_beacon::Wvuf;
+use prefinal_beacon::{Binding, Config, ConfigError, Fault, Finding, Input, KeyError, Message};
+use prefinal_beacon::{Effect, Output, PartialsError, Path, Paths, Refusal, Sharing, Work};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::wvuf::AdmittedKey;
 
 use crate::fixture::*;
 use crate::instances::DealtWvuf;
@@ -143,7 +143,7 @@ fn who_was_caught_is_checked_at_once_from_then_on<S: Instance>() {
     }
     // Once, though both are found.
     assert_eq!(accused(&outputs), [(B, false_partial(1, S::wrong_partial(5)))]);
-    let of_b = |job: &beacon::Job<S>| matches!(job.work(), Work::Verify(B, _));
+    let of_b = |job: &prefinal_beacon::Job<S>| matches!(job.work(), Work::Verify(B, _));
     assert!(jobs(&outputs).iter().any(|job| job.slot() == slot(2) && of_b(job)));
     // A right one is checked too, alone, and counts.
     let outputs =
@@ -193,7 +193,7 @@ fn both_paths_check_at_once_and_the_first_wins<S: Instance>() {
         raw_step(&mut beacon, ms(0), finalized(1, Some(V)));
         let message = world.message(B, Path::Slow, slot(1), None);
         running.extend(jobs(&raw_step(&mut beacon, ms(0), received(B, message))));
-        let paths: Vec<_> = running.iter().map(beacon::Job::path).collect();
+        let paths: Vec<_> = running.iter().map(prefinal_beacon::Job::path).collect();
         assert_eq!(paths, [Path::Fast, Path::Slow]);
         if slow_first {
             running.reverse();
@@ -306,7 +306,7 @@ fn a_partial_of_another_value_is_not_counted<S: Instance>() {
 
 fn a_party_has_room_for_two_values_on_the_tight_path_and_one_elsewhere<S: Instance>() {
     let world = World::<S>::four(308);
-    let values = [0x31, 0x32, 0x33].map(|byte| beacon::Value::new([byte; 32]));
+    let values = [0x31, 0x32, 0x33].map(|byte| prefinal_beacon::Value::new([byte; 32]));
     let cases = [(TIGHT_VALUE, Path::Tight, 2), (BOTH_VALUE, Path::Fast, 1)];
     for (profile, path, room) in cases.into_iter().filter(|(profile, ..)| runs::<S>(profile)) {
         let mut beacon = world.beacon(A, &profile);
@@ -325,7 +325,7 @@ fn a_flood_of_future_slots_and_values_is_bounded_for_each_party<S: Instance>() {
     let mut beacon = world.beacon(A, &TIGHT_VALUE);
     for at in 0..200 {
         for byte in 0..5 {
-            let value = Some(beacon::Value::new([byte; 32]));
+            let value = Some(prefinal_beacon::Value::new([byte; 32]));
             let partial = S::wrong_partial(7);
             let message = Message::Partial { path: Path::Tight, slot: slot(at), value, partial };
             step(&mut beacon, ms(0), received(D, message));
@@ -346,7 +346,7 @@ fn keys_admitted_later_join() {
     let mut config = world.config(A, &SLOW);
     let sharing = world.sharing(Path::Slow, A, Binding::Slot);
     config.paths = Paths::Slow(Sharing { committee: dealt.empty.clone(), ..sharing });
-    let mut beacon = beacon::Beacon::new(config, &[]).unwrap();
+    let mut beacon = prefinal_beacon::Beacon::new(config, &[]).unwrap();
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     for peer in [B, C, D] {
         let message = world.message(peer, Path::Slow, slot(1), None);
@@ -386,7 +386,7 @@ fn one_blinding_for_both_paths_is_refused_without_its_keys() {
             fast: Sharing { committee: empty(Path::Fast), secret: secret(other) },
             fast_from: slot(0),
         };
-        beacon::Beacon::new(config, &[]).map(drop)
+        prefinal_beacon::Beacon::new(config, &[]).map(drop)
     };
     assert_eq!(beacon(Path::Slow), Err(ConfigError::SharedBlinding { party: A }));
     assert_eq!(beacon(Path::Fast), Ok(()));
@@ -408,7 +408,7 @@ fn one_blinding_for_both_paths_is_refused_with_its_keys() {
             Sharing { committee, secret: world.sharing(path, A, Binding::Slot).secret }
         });
         config.paths = Paths::FastAndSlow { slow, fast, fast_from: slot(0) };
-        beacon::Beacon::new(config, &[])
+        prefinal_beacon::Beacon::new(config, &[])
     };
     let verdict = beacon([Some(shared(slow)), Some(shared(fast))]).map(drop);
     assert_eq!(verdict, Err(ConfigError::SharedBlinding { party: B }));
@@ -433,7 +433,7 @@ fn a_late_own_key_of_another_secret_is_noticed() {
     let mut config = world.config(A, &SLOW);
     let secret = world.sharing(Path::Fast, A, Binding::Slot).secret;
     config.paths = Paths::Slow(Sharing { committee: dealt.empty.clone(), secret });
-    let mut beacon = beacon::Beacon::new(config, &[]).unwrap();
+    let mut beacon = prefinal_beacon::Beacon::new(config, &[]).unwrap();
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     for party in [A, B, C, D] {
         let key = dealt.admitted[&party].clone();
@@ -498,7 +498,7 @@ fn configurations_that_contradict_themselves_are_refused<S: Instance>() {
     let sharing = |path: Path, party| world.sharing(path, party, Binding::Slot);
     let refuse = |me, paths| {
         let config = Config { paths, me, ..world.config(A, &SLOW) };
-        beacon::Beacon::new(config, &[]).map(|_| ()).unwrap_err()
+        prefinal_beacon::Beacon::new(config, &[]).map(|_| ()).unwrap_err()
     };
     let fast_from = slot(0);
     let stranger = Party::new(4);

@@ -5,16 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use beacon::{Beacon, Effect, Finality, Finding, Input, Job, Life, Output, PartialsError, Quorum};
-use beacon::{Binding, Config, Limits, Message, Path, Paths, Record, Scheme, Sharing, Slot, Value};
-use beacon::{Verdict, View, Work};
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::Scalar;
-use protocol::{Instant, Machine};
+use prefinal_beacon::{
+    Beacon, Effect, Finality, Finding, Input, Job, Life, Output, PartialsError, Quorum,
+};
+use prefinal_beacon::{
+    Binding, Config, Limits, Message, Path, Paths, Record, Scheme, Sharing, Slot, Value,
+};
+use prefinal_beacon::{Verdict, View, Work};
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_protocol::{Instant, Machine};
+use prefinal_weighted_rounding::{Ratio, Stake};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Ratio, Stake};
 
 pub(crate) use crate::instances::Instance;
 
@@ -323,18 +327,18 @@ pub(crate) fn records<S: Scheme>(outputs: &[Output<S>]) -> Vec<Record> {
 }
 
 /// Work that an output waits for; what is computed ahead is left out.
-pub(crate) fn jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
-    use beacon::Work::{Foresee, Prepare};
-    let ahead = |job: &beacon::Job<S>| matches!(job.work(), Foresee(_) | Prepare(_));
+pub(crate) fn jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<prefinal_beacon::Job<S>> {
+    use prefinal_beacon::Work::{Foresee, Prepare};
+    let ahead = |job: &prefinal_beacon::Job<S>| matches!(job.work(), Foresee(_) | Prepare(_));
     all_jobs(outputs).into_iter().filter(|job| !ahead(job)).collect()
 }
 
 /// Whose partials a job has still to work on.
-pub(crate) fn left<S: Scheme>(job: &beacon::Job<S>) -> BTreeSet<Party> {
+pub(crate) fn left<S: Scheme>(job: &prefinal_beacon::Job<S>) -> BTreeSet<Party> {
     &job.work().parties() - job.prepared()
 }
 
-pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> {
+pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<prefinal_beacon::Job<S>> {
     let jobs = outputs.iter().filter_map(|output| match output {
         Output::Do(Effect::Check(job)) => Some(job.clone()),
         _ => None,
@@ -342,7 +346,7 @@ pub(crate) fn all_jobs<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Job<S>> 
     jobs.collect()
 }
 
-pub(crate) fn reveals<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Reveal<S>> {
+pub(crate) fn reveals<S: Scheme>(outputs: &[Output<S>]) -> Vec<prefinal_beacon::Reveal<S>> {
     let reveals = outputs.iter().filter_map(|output| match output {
         Output::Do(Effect::Reveal(reveal)) => Some((**reveal).clone()),
         _ => None,
@@ -350,7 +354,7 @@ pub(crate) fn reveals<S: Scheme>(outputs: &[Output<S>]) -> Vec<beacon::Reveal<S>
     reveals.collect()
 }
 
-pub(crate) fn accused<S: Scheme>(outputs: &[Output<S>]) -> Vec<(Party, beacon::Fault<S>)> {
+pub(crate) fn accused<S: Scheme>(outputs: &[Output<S>]) -> Vec<(Party, prefinal_beacon::Fault<S>)> {
     let accused = outputs.iter().filter_map(|output| match output {
         Output::Do(Effect::Accuse { party, fault }) => Some((*party, fault.clone())),
         _ => None,

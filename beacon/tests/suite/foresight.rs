@@ -2,12 +2,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use beacon::{
+use prefinal_beacon::{
     Beacon, Binding, Effect, Finding, Foresight, Foresights, Input, Job, Message, Output,
 };
-use beacon::{Path, Verdict, Work};
-use crypto_core::access::Party;
-use protocol::Machine;
+use prefinal_beacon::{Path, Verdict, Work};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Machine;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -33,7 +33,7 @@ const E: Party = Party::new(4);
 const F: Party = Party::new(5);
 const G: Party = Party::new(6);
 
-type Partials<S> = BTreeMap<Party, <S as beacon::Function>::Partial>;
+type Partials<S> = BTreeMap<Party, <S as prefinal_beacon::Function>::Partial>;
 
 /// Seven equal parties: four on the slow path.
 fn seven<S: Instance>() -> World<S> {
@@ -246,7 +246,7 @@ fn a_false_partial_among_those_computed_ahead_is_found<S: Instance>() {
         outputs.extend(step(&mut beacon, ms(3), received(peer, message)));
     }
     assert_eq!(prepared(&outputs), [[A], [B], [C]]);
-    assert!(matches!(accused(&outputs)[..], [(B, beacon::Fault::FalsePartial { .. })]));
+    assert!(matches!(accused(&outputs)[..], [(B, prefinal_beacon::Fault::FalsePartial { .. })]));
     assert!(reveals(&outputs).is_empty());
     let message = world.message(E, Path::Slow, slot(3), None);
     let outputs = step(&mut beacon, ms(3), received(E, message));
@@ -472,7 +472,7 @@ fn what_is_computed_ahead_is_not_printed<S: Instance>() {
     assert!(left(&combine).len() < 4);
     let prepare = all_jobs(&outputs).into_iter().find(|job| matches!(job.work(), Work::Prepare(_)));
     let found = prepare.unwrap().run().finding;
-    let beacon::Finding::Prepared(_, Some(held)) = &found else { panic!("{found:?}") };
+    let prefinal_beacon::Finding::Prepared(_, Some(held)) = &found else { panic!("{found:?}") };
     assert_eq!(format!("{held:?}"), "Held(..)");
     assert!(format!("{combine:?}").contains("ahead: Some(Held(..))"));
 }

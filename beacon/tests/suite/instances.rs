@@ -1,19 +1,19 @@
 //! What a trusted dealer hands out in each scheme, and how its partials go wrong.
 use std::collections::BTreeMap;
 
-use beacon::{Binding, Bls, ConfigError, MultiSig, Reveal, Scheme, Value, Wvuf};
 use borsh::BorshDeserialize;
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::{MinSig, min_sig};
-use crypto_core::certificate::{Certificate, Elector, Electorate, Signers};
-use crypto_core::curve::hazmat::pairing_product;
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
-use crypto_core::drand::RoundNumber;
-use crypto_core::generators::{g_hat, h};
-use crypto_core::polynomial::Placement;
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{self, Setup, Signer};
-use crypto_core::wvuf::{self, AdmittedKey, EvaluationKey, KeyShares, audit, blind};
+use prefinal_beacon::{Binding, Bls, ConfigError, MultiSig, Reveal, Scheme, Value, Wvuf};
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::{MinSig, min_sig};
+use prefinal_crypto_core::certificate::{Certificate, Elector, Electorate, Signers};
+use prefinal_crypto_core::curve::hazmat::pairing_product;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{self, Setup, Signer};
+use prefinal_crypto_core::wvuf::{self, AdmittedKey, EvaluationKey, KeyShares, audit, blind};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -1,11 +1,11 @@
 //! The laws hold of every scheme here, and each can fail: of a function by bookkeeping, broken in one place
 //! at a time, the law that is for it finds it.
-use beacon::laws::{Dealt, Law, Sample, check};
-use beacon::{Batch, Binding, Bls, Content, Decryption, MultiSig, Path, Slot, Wvuf};
-use crypto_core::access::{Access, Party};
-use crypto_core::context::Context;
-use crypto_core::elgamal::Label;
-use crypto_core::wire::Object;
+use prefinal_beacon::laws::{Dealt, Law, Sample, check};
+use prefinal_beacon::{Batch, Binding, Bls, Content, Decryption, MultiSig, Path, Slot, Wvuf};
+use prefinal_crypto_core::access::{Access, Party};
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::elgamal::Label;
+use prefinal_crypto_core::wire::Object;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -20,7 +20,8 @@ struct Instances<S: Instance> {
 }
 
 /// A committee as it is at the start, and what makes its parties count.
-type Late<S> = Option<(<S as beacon::Function>::Committee, Vec<beacon::LateKey<S>>)>;
+type Late<S> =
+    Option<(<S as prefinal_beacon::Function>::Committee, Vec<prefinal_beacon::LateKey<S>>)>;
 
 impl<S: Instance> Sample for Instances<S> {
     type Scheme = S;
@@ -75,7 +76,7 @@ impl Sample for Slots {
     /// As many ciphertexts as a slot may have.
     fn content(
         &self,
-        committee: &beacon::Decrypting,
+        committee: &prefinal_beacon::Decrypting,
         context: &Context,
         slot: Slot,
         number: u8,

@@ -12,15 +12,15 @@
 macro_rules! suite {
     ($($test:ident)* $(; with values: $($valued:ident)*)?) => {
         mod wvuf {
-            $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
-            $($(#[test] fn $valued() { super::$valued::<beacon::Wvuf>(); })*)?
+            $(#[test] fn $test() { super::$test::<prefinal_beacon::Wvuf>(); })*
+            $($(#[test] fn $valued() { super::$valued::<prefinal_beacon::Wvuf>(); })*)?
         }
         mod bls {
-            $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
-            $($(#[test] fn $valued() { super::$valued::<beacon::Bls>(); })*)?
+            $(#[test] fn $test() { super::$test::<prefinal_beacon::Bls>(); })*
+            $($(#[test] fn $valued() { super::$valued::<prefinal_beacon::Bls>(); })*)?
         }
         $(mod multisig {
-            $(#[test] fn $valued() { super::$valued::<beacon::MultiSig>(); })*
+            $(#[test] fn $valued() { super::$valued::<prefinal_beacon::MultiSig>(); })*
         })?
     };
 }

@@ -1,10 +1,12 @@
 //! Outputs that were missed: asked of one peer at a time, believed for their proof only.
 use std::collections::BTreeMap;
 
-use beacon::{Beacon, Effect, Fault, Function, Input, Limits, Message, Mode, Output, Path, Record};
-use beacon::{Switch, Work, Wvuf};
-use crypto_core::access::Party;
-use protocol::{Machine, Recipient};
+use prefinal_beacon::{
+    Beacon, Effect, Fault, Function, Input, Limits, Message, Mode, Output, Path, Record,
+};
+use prefinal_beacon::{Switch, Work, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Machine, Recipient};
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -26,7 +28,7 @@ suite! {
 
 impl<S: Instance> World<S> {
     /// An output with what it is shown by.
-    fn shown(&self, path: Path, at: u64, value: Option<beacon::Value>) -> S::Shown {
+    fn shown(&self, path: Path, at: u64, value: Option<prefinal_beacon::Value>) -> S::Shown {
         let holders = self.parties().into_iter().filter(|party| self.weights[party.index()] > 0);
         let partials: BTreeMap<Party, S::Partial> =
             holders.map(|party| (party, self.partial(party, path, slot(at), value))).collect();
@@ -217,7 +219,7 @@ fn informed<S: Instance>(
 fn slots_shown<S: Instance>(world: &World<S>, outputs: &[Output<S>]) -> Vec<u64> {
     let shown = sent(outputs).into_iter().map(|message| match message {
         Message::Shown { slot, path, shown } => {
-            let committee = S::committee(&world.paths[&path], beacon::Binding::Slot);
+            let committee = S::committee(&world.paths[&path], prefinal_beacon::Binding::Slot);
             let opened = <S as Function>::check_shown(&committee, &input::<S>(slot, None), &shown);
             assert_eq!(opened.unwrap().output, world.output(slot, None));
             slot.get()
@@ -408,9 +410,11 @@ fn without_keys() -> (World<Wvuf>, Beacon<Wvuf>, Vec<Output<Wvuf>>) {
     let world = World::<Wvuf>::new(961, &[1, 1, 1, 0], [2, 3, 3]);
     let dealt = &world.paths[&Path::Slow];
     let mut config = world.config(A, &SLOW);
-    let sharing = world.sharing(Path::Slow, A, beacon::Binding::Slot);
-    config.paths =
-        beacon::Paths::Slow(beacon::Sharing { committee: dealt.empty.clone(), ..sharing });
+    let sharing = world.sharing(Path::Slow, A, prefinal_beacon::Binding::Slot);
+    config.paths = prefinal_beacon::Paths::Slow(prefinal_beacon::Sharing {
+        committee: dealt.empty.clone(),
+        ..sharing
+    });
     let mut beacon = Beacon::new(config, &[]).unwrap();
     step(&mut beacon, ms(0), finalized(1, Some(V)));
     let outputs = step(&mut beacon, ms(500), Input::Tick);
@@ -465,10 +469,10 @@ fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
     let mut stranger = proof(&[B, C]);
     stranger.insert(D, Wvuf::wrong_partial(3));
     for wrong in [proof(&[B]), stranger] {
-        let committee = Wvuf::committee(dealt, beacon::Binding::Slot);
+        let committee = Wvuf::committee(dealt, prefinal_beacon::Binding::Slot);
         let opened =
             <Wvuf as Function>::check_shown(&committee, &input::<Wvuf>(slot(1), None), &wrong);
-        assert_eq!(opened, Err(beacon::ShownError::False));
+        assert_eq!(opened, Err(prefinal_beacon::ShownError::False));
     }
     let outputs = step(&mut beacon, ms(502), of(C, proof(&[B, C])));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));

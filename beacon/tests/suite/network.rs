@@ -6,11 +6,13 @@
 //! reveals in order, nothing released early after giving up.
 use std::collections::{BTreeMap, BTreeSet};
 
-use beacon::{Beacon, Effect, Fault, Input, Message, Output, Path, Record, Reveal, Slot, Value};
-use beacon::{Life, PartialsError, Refusal, View};
-use crypto_core::access::Party;
-use protocol::Recipient;
-use sim::{Table, addressees};
+use prefinal_beacon::{
+    Beacon, Effect, Fault, Input, Message, Output, Path, Record, Reveal, Slot, Value,
+};
+use prefinal_beacon::{Life, PartialsError, Refusal, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Recipient;
+use prefinal_sim::{Table, addressees};
 
 use crate::fixture::{Instance, Profile, World, ms};
 
@@ -271,6 +273,6 @@ impl<'w, S: Instance> Network<'w, S> {
     }
 }
 
-fn millis(at: protocol::Instant) -> u64 {
+fn millis(at: prefinal_protocol::Instant) -> u64 {
     u64::try_from(at.since_start().as_millis()).unwrap()
 }

@@ -1,8 +1,8 @@
 //! Random schedules. Three honest parties, one faulty; the engine says anything that an engine which
 //! agrees on final values may say. `network` checks every step: one early value for a slot, none
 //! after giving up, records first, reveals in order. In the end all honest parties have all outputs.
-use beacon::{Message, Path, Slot, Value};
-use crypto_core::access::Party;
+use prefinal_beacon::{Message, Path, Slot, Value};
+use prefinal_crypto_core::access::Party;
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Runner, RngAlgorithm, RngSeed};
 
@@ -88,7 +88,11 @@ fn play<S: Instance>(
             }
             Act::Imply { slot: at } => {
                 let (slot, view) = (slot(at), view(at + 1, 0));
-                network.at(*time, party, beacon::Input::Prefinalized { slot, view, value: V });
+                network.at(
+                    *time,
+                    party,
+                    prefinal_beacon::Input::Prefinalized { slot, view, value: V },
+                );
             }
             Act::Abandon { slot, attempt } => network.at(*time, party, abandoned(slot, attempt)),
             Act::Finalize { slot } => network.at(*time, party, finalized(slot, truth(slot))),

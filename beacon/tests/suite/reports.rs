@@ -1,8 +1,10 @@
 //! What an engine may report, and what it hears when a report is missing, too early or wrong.
-use beacon::epochs::{self, Epochs};
-use beacon::{Beacon, Bls, Config, Effect, Fault, Input, Output, Path, Record, Refusal, Withheld};
-use crypto_core::access::Party;
-use protocol::Machine;
+use prefinal_beacon::epochs::{self, Epochs};
+use prefinal_beacon::{
+    Beacon, Bls, Config, Effect, Fault, Input, Output, Path, Record, Refusal, Withheld,
+};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Machine;
 
 use crate::fixture::*;
 use crate::reshared::{BOUNDARIES, Person, config, epoch};

@@ -1,9 +1,9 @@
 //! Lost messages: asked for again, answered within bounds.
 use std::time::Duration;
 
-use beacon::{Effect, Input, Message, Output, Path, Record};
-use crypto_core::access::Party;
-use protocol::{Machine, Recipient};
+use prefinal_beacon::{Effect, Input, Message, Output, Path, Record};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Machine, Recipient};
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -139,7 +139,7 @@ fn finished_slots_answer_within_a_bound_and_after_a_restart<S: Instance>() {
         log.extend(records(&step(&mut beacon, ms(0), received(B, message))));
     }
     assert_eq!(beacon.head(), slot(8));
-    let answered = |beacon: &mut beacon::Beacon<S>| -> Vec<u64> {
+    let answered = |beacon: &mut prefinal_beacon::Beacon<S>| -> Vec<u64> {
         (0..10).filter(|at| !step(beacon, ms(1), request(C, *at)).is_empty()).collect()
     };
     assert_eq!(answered(&mut beacon), [4, 5, 6, 7]);
@@ -237,7 +237,7 @@ fn the_log_shrinks_to_a_snapshot<S: Instance>() {
 fn time_does_not_overflow<S: Instance>() {
     let world = World::<S>::four(411);
     let mut beacon = world.beacon(A, &SLOW);
-    let end = protocol::Instant::at(Duration::MAX);
+    let end = prefinal_protocol::Instant::at(Duration::MAX);
     step(&mut beacon, end, finalized(1, Some(V)));
     step(&mut beacon, end, finalized(u64::MAX, Some(V)));
     assert_eq!(beacon.wake_at(), Some(end));
@@ -245,12 +245,12 @@ fn time_does_not_overflow<S: Instance>() {
 
 fn behind_the_backlog_a_peer_is_given_one_evaluation_in_a_pause<S: Instance>() {
     let world = World::<S>::new(412, &[1, 1, 1], [2, 2, 2]);
-    let limits = beacon::Limits { backlog: 2, ..SLOW.limits };
+    let limits = prefinal_beacon::Limits { backlog: 2, ..SLOW.limits };
     let mut beacon = world.beacon(A, &Profile { limits, ..SLOW });
     for at in 1..=5 {
         step(&mut beacon, ms(0), finalized(at, Some(V)));
     }
-    let answered = |beacon: &mut beacon::Beacon<S>, now| -> Vec<u64> {
+    let answered = |beacon: &mut prefinal_beacon::Beacon<S>, now| -> Vec<u64> {
         (1..=5).filter(|at| !sent(&step(beacon, ms(now), request(C, *at))).is_empty()).collect()
     };
     assert_eq!(answered(&mut beacon, 1), [1, 2, 3]);

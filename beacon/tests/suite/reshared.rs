@@ -2,16 +2,18 @@
 //! other weights, other thresholds, the same group key.
 use std::sync::{Arc, OnceLock};
 
-use beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing};
-use crypto_core::access::Party;
-use crypto_core::bls::{MinSig, min_sig};
-use crypto_core::context::{Context, EpochId};
-use crypto_core::threshold::{Signer, SigningCommittee};
-use pvss_dkg::field::{self, Handover, Key, Predecessor};
-use pvss_dkg::{Dealer, DecryptionKey, Dkg, Member, Paths as PerPath, Purpose, Session, Shape};
+use prefinal_beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{MinSig, min_sig};
+use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_crypto_core::threshold::{Signer, SigningCommittee};
+use prefinal_pvss_dkg::field::{self, Handover, Key, Predecessor};
+use prefinal_pvss_dkg::{
+    Dealer, DecryptionKey, Dkg, Member, Paths as PerPath, Purpose, Session, Shape,
+};
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 use crate::fixture::{CONTEXT, RETRY, slot};
 
@@ -45,7 +47,7 @@ pub(crate) const BOUNDARIES: [u64; 2] = [4, 7];
 
 /// An epoch's key with all its secrets.
 pub(crate) struct Term {
-    config: Arc<pvss_dkg::Config>,
+    config: Arc<prefinal_pvss_dkg::Config>,
     key: Key,
     signers: Vec<min_sig::SecretKey>,
     number: u64,
@@ -92,7 +94,8 @@ fn recruit(
 impl Term {
     fn first(plan: &Plan, rng: &mut ChaCha20Rng) -> Self {
         let (signers, members) = recruit(plan.people.len(), 0, rng);
-        let config = pvss_dkg::Config::new(session(0), shape(plan), members, Stake::new(1));
+        let config =
+            prefinal_pvss_dkg::Config::new(session(0), shape(plan), members, Stake::new(1));
         let config = Arc::new(config.unwrap());
         let mut dkg = Dkg::new(config.clone());
         for dealer in 0..2_u32 {
@@ -108,7 +111,7 @@ impl Term {
         let (signers, members) = recruit(plan.people.len(), epoch, rng);
         let dealer = |member: &Member| Dealer { stake: member.stake, signer: member.signer };
         let dealers = self.config.members().iter().map(dealer).collect();
-        let config = pvss_dkg::Config::handover(
+        let config = prefinal_pvss_dkg::Config::handover(
             session(epoch),
             shape(plan),
             members,

@@ -1,12 +1,12 @@
 //! A journal put back from an older copy: what was released since is on no record, and must not be released
 //! for another value. The network's watch remembers over all lives and stops at the first second value.
-use beacon::epochs::{self, Epochs};
-use beacon::{
+use prefinal_beacon::epochs::{self, Epochs};
+use prefinal_beacon::{
     Beacon, Bls, Config, ConfigError, Effect, Input, LifeId, Limits, Lost, Message, Output,
 };
-use beacon::{Path, Slot, Value, Withheld};
-use crypto_core::access::Party;
-use protocol::{Machine, Recipient};
+use prefinal_beacon::{Path, Slot, Value, Withheld};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Machine, Recipient};
 
 use crate::fixture::*;
 use crate::network::Network;
@@ -62,15 +62,15 @@ fn early<S: Instance>(network: &Network<'_, S>, party: Party, start: usize) -> V
 fn released<S: Instance>(network: &Network<'_, S>, party: Party, since: usize) -> Vec<u64> {
     let records = network.logs[&party].iter().skip(since);
     let released = records.filter_map(|record| match record {
-        beacon::Record::Released { slot, .. } => Some(slot.get()),
+        prefinal_beacon::Record::Released { slot, .. } => Some(slot.get()),
         _ => None,
     });
     released.collect()
 }
 
 fn withheld<S: Instance>(network: &Network<'_, S>, party: Party) -> usize {
-    let lost = |refusal: &beacon::Refusal| {
-        matches!(refusal, beacon::Refusal::Withheld(Withheld::Lost { .. }))
+    let lost = |refusal: &prefinal_beacon::Refusal| {
+        matches!(refusal, prefinal_beacon::Refusal::Withheld(Withheld::Lost { .. }))
     };
     network.refusals.iter().filter(|(who, refusal)| *who == party && lost(refusal)).count()
 }
@@ -299,7 +299,7 @@ fn the_last_number_is_no_slot() {
     let shown = |beacon: &mut Beacon<Bls>, at| {
         let outputs = step(beacon, ms(0), finalized(at, Some(V)));
         let refused = outputs.iter().any(|output| {
-            let refusal = beacon::Refusal::LastSlot { slot: slot(at) };
+            let refusal = prefinal_beacon::Refusal::LastSlot { slot: slot(at) };
             matches!(output, Output::Do(Effect::Refused(error)) if *error == refusal)
         });
         (reveals(&outputs).len(), refused)

@@ -3,8 +3,8 @@
 //!
 //! Four parties of equal weight, `D` is faulty. A value is final with three votes of one view, and
 //! three partials give the output.
-use beacon::{Message, PartialsError, Path, Record, Slot, Value};
-use crypto_core::access::Party;
+use prefinal_beacon::{Message, PartialsError, Path, Record, Slot, Value};
+use prefinal_crypto_core::access::Party;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -127,7 +127,7 @@ fn jolteon_union_of_order_vote_and_vote_for_a_child<S: Instance>() {
     network.at(0, A, prefinalized(1, 0, V));
     network.all(50, &[B, C], &abandoned(1, 0));
     // The vote for the child says nothing to the beacon but that it extends round 1.
-    let child = beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
+    let child = prefinal_beacon::Input::Prefinalized { slot: slot(1), view: view(2, 0), value: V };
     network.at(100, B, child);
     network.all(200, &[A, C], &prefinalized(2, 0, W));
     network.run_until(1000);
@@ -152,7 +152,8 @@ fn jolteon_implicit_ancestors<S: Instance>() {
     network.all(50, &[B, C], &abandoned(1, 0));
     network.all(100, &[A, C], &abandoned(2, 0));
     network.at(300, B, prefinalized(3, 0, W));
-    let ancestor = beacon::Input::Prefinalized { slot: slot(1), view: view(3, 0), value: V };
+    let ancestor =
+        prefinal_beacon::Input::Prefinalized { slot: slot(1), view: view(3, 0), value: V };
     network.at(300, B, ancestor);
     network.all(500, &[A, C], &abandoned(3, 0));
     network.all(600, &[A, C], &prefinalized(4, 0, V));

@@ -1,12 +1,14 @@
 //! What one of the schemes promises beside the others, and what it alone can get wrong.
 use std::num::{NonZeroU32, NonZeroU64};
 
-use beacon::{Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing};
-use beacon::{Effect, Function, Output, Scheme, ShapeError, Work, Wvuf};
-use crypto_core::access::{Access, Threshold};
-use crypto_core::curve::{G1Projective, Scalar};
-use crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
-use protocol::Machine;
+use prefinal_beacon::{
+    Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing,
+};
+use prefinal_beacon::{Effect, Function, Output, Scheme, ShapeError, Work, Wvuf};
+use prefinal_crypto_core::access::{Access, Threshold};
+use prefinal_crypto_core::curve::{G1Projective, Scalar};
+use prefinal_crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
+use prefinal_protocol::Machine;
 
 use crate::fixture::*;
 use crate::instances::DealtBls;

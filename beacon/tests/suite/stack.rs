@@ -1,15 +1,15 @@
 //! Randomness, certificates and decryption of one slot, from one vote and in one message.
 use std::collections::{BTreeMap, VecDeque};
 
-use beacon::epochs::{self, Epochs};
-use beacon::stack::{
+use prefinal_beacon::epochs::{self, Epochs};
+use prefinal_beacon::stack::{
     Channel, Channels, Effect, Envelope, Event, Input, OneOf, Output, Record, Stack, StackError,
     records_of,
 };
-use beacon::{Batch, Bls, Config, Decryption, Mode, MultiSig, Path, Switch, View};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Machine, Recipient};
+use prefinal_beacon::{Batch, Bls, Config, Decryption, Mode, MultiSig, Path, Switch, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Machine, Recipient};
 
 use crate::decryption::Holders;
 use crate::fixture::*;
@@ -129,15 +129,15 @@ fn revealed(outputs: &[Output<Ours>]) -> Vec<(Channel, u64)> {
     let slot_of = |output: &Output<Ours>| -> Option<(Channel, u64)> {
         match output {
             Output::Do(Effect::Of(OneOf::First(epochs::Effect::Of {
-                effect: beacon::Effect::Reveal(reveal),
+                effect: prefinal_beacon::Effect::Reveal(reveal),
                 ..
             }))) => Some((RANDOMNESS, reveal.slot.get())),
             Output::Do(Effect::Of(OneOf::Rest(OneOf::First(epochs::Effect::Of {
-                effect: beacon::Effect::Reveal(reveal),
+                effect: prefinal_beacon::Effect::Reveal(reveal),
                 ..
             })))) => Some((CERTIFICATES, reveal.slot.get())),
             Output::Do(Effect::Of(OneOf::Rest(OneOf::Rest(OneOf::First(
-                epochs::Effect::Of { effect: beacon::Effect::Reveal(reveal), .. },
+                epochs::Effect::Of { effect: prefinal_beacon::Effect::Reveal(reveal), .. },
             ))))) => Some((DECRYPTION, reveal.slot.get())),
             _ => None,
         }
@@ -320,7 +320,7 @@ fn a_restart_says_the_same_in_one_envelope() {
 
 /// Whether a later life asks where the others are.
 fn asks(message: &Message) -> bool {
-    use beacon::Message::AskHead;
+    use prefinal_beacon::Message::AskHead;
     matches!(
         message,
         OneOf::First(AskHead { .. })
@@ -331,7 +331,8 @@ fn asks(message: &Message) -> bool {
 
 #[test]
 fn envelopes_have_the_documented_bytes() {
-    let request = |at| OneOf::Rest(OneOf::First(beacon::Message::Request { slot: slot(at) }));
+    let request =
+        |at| OneOf::Rest(OneOf::First(prefinal_beacon::Message::Request { slot: slot(at) }));
     let envelope = Envelope::<Ours>::new(EPOCH, vec![request(3), request(4)]).unwrap();
     let bytes = borsh::to_vec(&envelope).unwrap();
     let one = |at| [vec![1, 1, at], vec![0; 7]].concat();
@@ -354,7 +355,10 @@ fn envelopes_have_the_documented_bytes() {
     assert!(Envelope::<Ours>::new(EPOCH, vec![request(1); 17]).is_none());
     let record = Record {
         channel: DECRYPTION,
-        record: epochs::Record { epoch: EPOCH, record: beacon::Record::Revealed { slot: slot(2) } },
+        record: epochs::Record {
+            epoch: EPOCH,
+            record: prefinal_beacon::Record::Revealed { slot: slot(2) },
+        },
     };
     let bytes = borsh::to_vec(&record).unwrap();
     assert_eq!(bytes, [2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 0, 0, 0]);
@@ -364,7 +368,7 @@ fn envelopes_have_the_documented_bytes() {
 #[test]
 fn a_channel_is_its_place_in_the_list() {
     type Two = (MultiSig, (Bls, ()));
-    let request = beacon::Message::Request { slot: slot(3) };
+    let request = prefinal_beacon::Message::Request { slot: slot(3) };
     let envelope = Envelope::<Two>::new(EPOCH, vec![OneOf::First(request)]).unwrap();
     let mut bytes = borsh::to_vec(&envelope).unwrap();
     assert_eq!(bytes[12..14], [0, 1]);
@@ -381,7 +385,7 @@ fn a_channel_is_its_place_in_the_list() {
 #[test]
 fn records_of_a_channel_that_the_list_lacks_are_refused() {
     type Two = (Bls, (MultiSig, ()));
-    let record = beacon::Record::Finalized { slot: slot(2), value: Some(V) };
+    let record = prefinal_beacon::Record::Finalized { slot: slot(2), value: Some(V) };
     let record = epochs::Record { epoch: EPOCH, record };
     let of = |channel| Record { channel, record };
     let records = [of(RANDOMNESS), of(DECRYPTION)];
@@ -437,7 +441,7 @@ fn a_journal_sees_every_record_with_its_channel_and_epoch() {
         }
     }
     let is_reveal =
-        |record: &Record| matches!(record.record.record, beacon::Record::Revealed { .. });
+        |record: &Record| matches!(record.record.record, prefinal_beacon::Record::Revealed { .. });
     let (reveals, promises): (Vec<_>, Vec<_>) = written.into_iter().partition(is_reveal);
     assert_eq!((noted.as_slice(), kept.as_slice()), (&reveals[..], &promises[..]));
     assert_eq!((kept.len(), noted.len()), (6, 3));

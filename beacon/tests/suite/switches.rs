@@ -1,8 +1,8 @@
 //! The kill switch: a scheme, or its fast path alone, off and on at a slot.
-use beacon::{
+use prefinal_beacon::{
     Effect, Input, Mode, Output, Path, Record, Refusal, Slot, Switch, SwitchError, Withheld,
 };
-use protocol::Machine;
+use prefinal_protocol::Machine;
 
 use crate::fixture::*;
 use crate::network::{DELAY, Network};
@@ -30,7 +30,7 @@ fn switch<S: Instance>(from: u64, mode: Mode) -> Input<S> {
     Input::Switch(Switch { from: slot(from), mode })
 }
 
-fn bound(profile: &Profile) -> Option<beacon::Value> {
+fn bound(profile: &Profile) -> Option<prefinal_beacon::Value> {
     (profile.binding == BOTH_VALUE.binding).then_some(V)
 }
 
@@ -104,13 +104,13 @@ fn partials_of_peers_for_a_slot_that_is_off_are_dropped_and_no_fault<S: Instance
         for peer in [B, C, D] {
             let message = world.message(peer, late, slot(2), bound(&profile));
             outputs.extend(step(&mut beacon, ms(0), received(peer, message)));
-            let request = beacon::Message::Request { slot: slot(2) };
+            let request = prefinal_beacon::Message::Request { slot: slot(2) };
             outputs.extend(step(&mut beacon, ms(0), received(peer, request)));
         }
         assert_eq!(beacon.pending_partials(), 0, "{profile:?}");
         assert!(matches!(outputs[..], [Output::Keep(_)]), "{outputs:?}");
         // It wakes once, for slot 1 is missing.
-        let woken = step(&mut beacon, ms(0) + RETRY, beacon::Input::Tick);
+        let woken = step(&mut beacon, ms(0) + RETRY, prefinal_beacon::Input::Tick);
         assert!(sent(&woken).is_empty(), "nobody is asked for it");
         assert_eq!(beacon.wake_at(), None);
     }
@@ -155,7 +155,7 @@ fn a_result_before_finality_stays_inside<S: Instance>() {
     let outputs = step(&mut beacon, ms(0), finalized(1, Some(V)));
     assert!(sent(&outputs).is_empty());
     assert_eq!(reported(&outputs), [(1, false)]);
-    let request = beacon::Message::Request { slot: slot(1) };
+    let request = prefinal_beacon::Message::Request { slot: slot(1) };
     assert!(step(&mut beacon, ms(0), received(B, request)).is_empty());
 }
 
@@ -252,7 +252,7 @@ fn a_switch_survives_a_crash_and_may_be_told_again<S: Instance>() {
             log.push(Record::Revealed { slot: slot(3) });
             let mut third = world.restart(A, &profile, &log);
             let mut answered = |at| {
-                let request = beacon::Message::Request { slot: slot(at) };
+                let request = prefinal_beacon::Message::Request { slot: slot(at) };
                 sent(&step(&mut third, ms(2), received(B, request))).len()
             };
             assert_eq!([answered(1), answered(2), answered(3)], [0, 0, 1]);
@@ -382,7 +382,7 @@ fn who_was_away_is_told_which_final_slots_were_off<S: Instance>() {
         // Not at the head: in its turn. Nobody gets a partial of it any more.
         log.extend(records(&outputs));
         log.extend(records(&step(&mut beacon, ms(0), was_off(5, 5))));
-        let request = beacon::Message::Request { slot: slot(5) };
+        let request = prefinal_beacon::Message::Request { slot: slot(5) };
         assert!(step(&mut beacon, ms(0), received(B, request)).is_empty());
         for records_of in [log.clone(), beacon.snapshot()] {
             let mut second = world.restart(A, &profile, &records_of);
@@ -433,10 +433,10 @@ fn that_a_slot_was_off_is_known_as_long_as_the_history<S: Instance>() {
     // Nothing is repeated of a slot that was off, finished as it is, nor shown, nor looked up.
     for beacon in [&mut beacon, &mut second] {
         for at in [2, 3] {
-            let request = beacon::Message::Request { slot: slot(at) };
+            let request = prefinal_beacon::Message::Request { slot: slot(at) };
             assert!(step(beacon, ms(2), received(B, request)).is_empty());
         }
-        let show = beacon::Message::Show { first: slot(2), count: 3 };
+        let show = prefinal_beacon::Message::Show { first: slot(2), count: 3 };
         let outputs = step(beacon, ms(2), received(B, show));
         assert!(!outputs.iter().any(|output| matches!(output, Output::Do(Effect::Lookup { .. }))));
         assert_eq!(sent(&outputs).len(), 1);

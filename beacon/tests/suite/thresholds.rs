@@ -1,8 +1,10 @@
 //! Thresholds against finality: what would open before a value is final, or not without the faulty.
 //!
 //! Every refused configuration is sound in all other respects: with the check left out it runs.
-use beacon::{Amount, Beacon, Bls, ConfigError, Finality, MultiSig, Path, Quorum, ThresholdError};
-use weighted_rounding::{Objective, Profile as Pairs, Rounding, Stake, Weight};
+use prefinal_beacon::{
+    Amount, Beacon, Bls, ConfigError, Finality, MultiSig, Path, Quorum, ThresholdError,
+};
+use prefinal_weighted_rounding::{Objective, Profile as Pairs, Rounding, Stake, Weight};
 
 use crate::fixture::*;
 

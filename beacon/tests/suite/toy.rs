@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
-use beacon::laws::{Dealt, Sample};
-use beacon::{
+use borsh::BorshSerialize;
+use prefinal_beacon::laws::{Dealt, Sample};
+use prefinal_beacon::{
     Binding, Combined, ConfigError, Contained, Content, ContentError, Contents, Foresight,
     Function, KeyError, LateKeys, OtherGroupKey, PartialsError, Path, Scheme, ShapeError, Sharing,
     ShownError, Slot, Value, check_weight,
 };
-use borsh::BorshSerialize;
-use crypto_core::access::Party;
-use crypto_core::context::Context;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
 use sha2::{Digest, Sha256};
 
 /// Where it is broken.

@@ -1,5 +1,5 @@
 //! Encodings: pinned lengths, exact, canonical.
-use beacon::{LifeId, Message, Mode, Path, Record, Switch};
+use prefinal_beacon::{LifeId, Message, Mode, Path, Record, Switch};
 
 use crate::fixture::{A, Instance, V, World, slot, view};
 

@@ -1,23 +1,23 @@
 //! Jolteon against Malachite: the same committee in the same places, nothing takes time but the links.
 //!
 //! The whole validator runs on either engine: key generation in blocks, the beacon, real signatures.
-//! What parties would compute over and over is computed once (`lab::committee`); what Malachite checks
+//! What parties would compute over and over is computed once (`prefinal_lab::committee`); what Malachite checks
 //! each party checks for itself, which takes real time and no virtual one: at every height each verifies
 //! three signatures of each other, one by one, so twice the parties take four times as long; and some
 //! heights pass before there are keys.
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use beacon::Wvuf;
-use jolteon::Jolteon;
-use lab::committee::{Ground, Prices};
-use lab::latency::Experiment;
-use lab::stakes::StakeTable;
-use malachite::Malachite;
-use rows::{OURS, Sheet};
-use sim::{GLOBAL, Geography, Jitter, Network, Placement};
-use validator::setup::{Algorithm, Plan};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_beacon::Wvuf;
+use prefinal_jolteon::Jolteon;
+use prefinal_lab::committee::{Ground, Prices};
+use prefinal_lab::latency::Experiment;
+use prefinal_lab::stakes::StakeTable;
+use prefinal_malachite::Malachite;
+use prefinal_rows::{OURS, Sheet};
+use prefinal_sim::{GLOBAL, Geography, Jitter, Network, Placement};
+use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 use crate::{Outcome, put_waits};
 

@@ -12,7 +12,7 @@
 //! | geo::stake    | the wait by the stake from which the fast path reconstructs                  |
 //! | geo::engines  | Jolteon against Malachite, links alone                                      |
 //!
-//! The first three are what `prefinal simulate` runs, in this process by the same code ([`lab`]),
+//! The first three are what `prefinal simulate` runs, in this process by the same code ([`prefinal_lab`]),
 //! and each row names the command. Seeds are fixed; what is not is the cost of the primitives, which
 //! the simulation measures at its start and charges. Waits are virtual time, so a slow machine shows in
 //! that cost alone.
@@ -22,8 +22,8 @@ mod simulate;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::waits::Waits;
-use rows::{OURS, Of, Options, Sheet};
+use prefinal_lab::waits::Waits;
+use prefinal_rows::{OURS, Of, Options, Sheet};
 
 /// How anything here can fail.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -1,20 +1,20 @@
 //! The command's experiments, on the same committees with fixed seeds.
-use lab::priced::Priced;
+use prefinal_lab::priced::Priced;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use beacon::{Bls, Wvuf};
-use jolteon::Jolteon;
-use lab::Costs;
-use lab::committee::{Ground, Prices};
-use lab::latency::Experiment;
-use lab::stakes::StakeTable;
-use lab::thresholds::{self, Delays, Order};
-use rows::{OURS, Sheet};
-use sim::{Jitter, Network};
-use validator::setup::{Algorithm, Plan};
-use weighted_rounding::Ratio;
+use prefinal_beacon::{Bls, Wvuf};
+use prefinal_jolteon::Jolteon;
+use prefinal_lab::Costs;
+use prefinal_lab::committee::{Ground, Prices};
+use prefinal_lab::latency::Experiment;
+use prefinal_lab::stakes::StakeTable;
+use prefinal_lab::thresholds::{self, Delays, Order};
+use prefinal_rows::{OURS, Sheet};
+use prefinal_sim::{Jitter, Network};
+use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_weighted_rounding::Ratio;
 
 use crate::{Outcome, milliseconds, put_waits};
 
@@ -46,7 +46,8 @@ fn plan(parties: Option<usize>) -> Outcome<Plan> {
 
 fn network(plan: &Plan, regions: &[&str]) -> Outcome<Network> {
     let regions: Vec<String> = regions.iter().copied().map(str::to_owned).collect();
-    let placement = lab::place(&regions, plan.parties(), SEED).map_err(|why| why.to_string())?;
+    let placement =
+        prefinal_lab::place(&regions, plan.parties(), SEED).map_err(|why| why.to_string())?;
     Ok(match placement {
         Some(placement) => Network::placed(placement, Jitter::Percent(JITTER)),
         None => Network::constant(Duration::ZERO),

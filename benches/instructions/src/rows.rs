@@ -6,16 +6,16 @@
 use std::hint::black_box;
 
 use crabgrind::callgrind;
-use crypto_core::access::Party;
-use crypto_core::context::Slot;
-use crypto_core::polynomial::{Placement, Points};
-use crypto_core::threshold::Message;
-use crypto_core::wvuf::{Input, combine};
-use fixture::{
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Slot;
+use prefinal_crypto_core::polynomial::{Placement, Points};
+use prefinal_crypto_core::threshold::Message;
+use prefinal_crypto_core::wvuf::{Input, combine};
+use prefinal_fixture::{
     DOMAIN, Dealers, PURPOSE, STAKES, Signing, Weighted, context, qualified, stakes, weights,
 };
-use pvss_dkg::{Dealing, verify};
-use weighted_rounding::{Objective, Profile, Rounding};
+use prefinal_pvss_dkg::{Dealing, verify};
+use prefinal_weighted_rounding::{Objective, Profile, Rounding};
 
 /// Operations on the same inputs.
 pub struct Group {

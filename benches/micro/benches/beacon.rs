@@ -16,11 +16,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use beacon::{Binding, Bls, Path, Paths, Slot, Wvuf};
-use bench::fixture::{context, weights};
-use bench::slots::{Dealt, ME, Running, Side, combine_limit};
-use bench::suite::Suite;
-use crypto_core::access::Party;
+use prefinal_beacon::{Binding, Bls, Path, Paths, Slot, Wvuf};
+use prefinal_bench::fixture::{context, weights};
+use prefinal_bench::slots::{Dealt, ME, Running, Side, combine_limit};
+use prefinal_bench::suite::Suite;
+use prefinal_crypto_core::access::Party;
 
 const TOTAL: u32 = 162;
 const SLOW: u32 = 96;
@@ -49,7 +49,7 @@ fn receive<S: Dealt>(
     let access = &side.access;
     let light = access.parties().find(|party| *party != ME && access.weight(*party) == 1).unwrap();
     let ours = suite.measure_each(
-        &format!("beacon::receive/{label}"),
+        &format!("prefinal_beacon::receive/{label}"),
         || {
             let mut running = running.borrow_mut();
             let slot = running.next(side);
@@ -71,7 +71,7 @@ fn output<S: Dealt>(
     let needed = side.needed();
     let (last, before) = needed.split_last().unwrap();
     let ours = suite.measure_each(
-        &format!("beacon::output/{label}"),
+        &format!("prefinal_beacon::output/{label}"),
         || {
             let mut running = running.borrow_mut();
             let slot = running.next(side);
@@ -89,7 +89,7 @@ fn output<S: Dealt>(
         needed.iter().map(|party| (*party, side.partial(*party, slot))).collect();
     let (_, secrets) = S::deal(&weights(TOTAL), side.t);
     partials.insert(ME, S::evaluate(&secrets[&ME], &input).unwrap());
-    let alone = suite.measure(&format!("beacon::combine/{label}"), || {
+    let alone = suite.measure(&format!("prefinal_beacon::combine/{label}"), || {
         S::combine(&side.committee, &input, &partials).unwrap()
     });
     let limit = combine_limit(suite, side);

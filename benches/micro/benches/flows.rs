@@ -17,14 +17,14 @@
 )]
 use std::sync::Arc;
 
-use beacon::{Bls, Path, Paths, Slot, Wvuf};
-use bench::fixture::{Dealers, weights};
-use bench::keygen::Rehearsal;
-use bench::limit;
-use bench::slots::{Dealt, Running, Side, slot_limit};
-use bench::suite::Suite;
-use pvss_dkg::protocol::Collect;
-use pvss_dkg::{Dealing, Dkg, field};
+use prefinal_beacon::{Bls, Path, Paths, Slot, Wvuf};
+use prefinal_bench::fixture::{Dealers, weights};
+use prefinal_bench::keygen::Rehearsal;
+use prefinal_bench::limit;
+use prefinal_bench::slots::{Dealt, Running, Side, slot_limit};
+use prefinal_bench::suite::Suite;
+use prefinal_pvss_dkg::protocol::Collect;
+use prefinal_pvss_dkg::{Dealing, Dkg, field};
 
 const TOTAL: u32 = 162;
 const SLOW: u32 = 96;
@@ -105,7 +105,7 @@ fn both_paths<S: Dealt>(suite: &mut Suite, label: &str) {
         },
     );
     let mut limit = slot_limit(suite, &fast);
-    limit.push(S::signing(suite, slow.access.weight(bench::slots::ME)));
+    limit.push(S::signing(suite, slow.access.weight(prefinal_bench::slots::ME)));
     for party in slow.others.keys() {
         limit.push(S::decoding(suite, slow.access.weight(*party)));
     }
@@ -136,7 +136,7 @@ fn keygen(suite: &mut Suite) {
     }
 }
 
-fn rehearse<D: pvss_dkg::Dealt + Clone>() -> Rehearsal<Dkg<D>>
+fn rehearse<D: prefinal_pvss_dkg::Dealt + Clone>() -> Rehearsal<Dkg<D>>
 where
     Dkg<D>: Collect<Held = ()>,
 {

@@ -13,14 +13,14 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use bench::fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
-use crypto_core::access::Party;
-use crypto_core::context::Slot;
-use crypto_core::polynomial::Placement;
-use crypto_core::threshold::Message;
-use crypto_core::wvuf::{Input, combine};
 use dhat::{HeapStats, Profiler};
-use rows::{OURS, Options, Sheet};
+use prefinal_bench::fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Slot;
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::threshold::Message;
+use prefinal_crypto_core::wvuf::{Input, combine};
+use prefinal_rows::{OURS, Options, Sheet};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;

@@ -2,12 +2,14 @@
 #![expect(clippy::indexing_slicing, reason = "a bench that cannot be set up must not give figures")]
 use std::hint::black_box;
 
-use bench::limit;
-use bench::suite::Suite;
-use crypto_core::curve::hazmat::{
+use prefinal_bench::limit;
+use prefinal_bench::suite::Suite;
+use prefinal_crypto_core::curve::hazmat::{
     MillerLoop, hash_to_g1, hash_to_g2, vartime_add_pairs, vartime_msm, vartime_msm_128,
 };
-use crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag};
+use prefinal_crypto_core::curve::{
+    Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag,
+};
 use rand_core::Rng;
 
 /// Our face on blst costs nothing that can be measured.
@@ -23,9 +25,9 @@ fn main() {
     suite.finish();
 }
 
-/// blst has these in C alone, which only `crypto_core` calls, so there is no limit beside them.
+/// blst has these in C alone, which only `prefinal_crypto_core` calls, so there is no limit beside them.
 fn scalars(suite: &mut Suite) {
-    let mut rng = bench::fixture::rng();
+    let mut rng = prefinal_bench::fixture::rng();
     let (a, b) = (Scalar::random(&mut rng), Scalar::random(&mut rng));
     let ours = suite.measure("scalar::multiply", || black_box(a) * black_box(b));
     suite.row(&ours, &[], None);
@@ -34,7 +36,7 @@ fn scalars(suite: &mut Suite) {
 }
 
 fn points(suite: &mut Suite) {
-    let scalar = Scalar::random(&mut bench::fixture::rng());
+    let scalar = Scalar::random(&mut prefinal_bench::fixture::rng());
     let (p, q) = (G1Affine::generator(), G2Affine::generator());
     let ours = suite.measure("curve::multiply/G1", || (black_box(p) * scalar).to_affine());
     let multiply_g1 = limit::multiply_g1(suite);
@@ -78,7 +80,7 @@ fn pairings(suite: &mut Suite) {
 fn sums(suite: &mut Suite) {
     let most = if suite.is_quick() { 667 } else { 10_000 };
     let (ps, qs) = (random::<G1>(most), random::<G2>(most));
-    let mut rng = bench::fixture::rng();
+    let mut rng = prefinal_bench::fixture::rng();
     let wide: Vec<Scalar> = (0..most).map(|_| Scalar::random(&mut rng)).collect();
     let half: Vec<u128> =
         (0..most).map(|_| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).collect();
@@ -125,7 +127,7 @@ fn additions(suite: &mut Suite, (ps, qs): (&[G1Affine], &[G2Affine])) {
 }
 
 fn random<G: Group>(count: usize) -> Vec<Affine<G>> {
-    let mut rng = bench::fixture::rng();
+    let mut rng = prefinal_bench::fixture::rng();
     let g = Affine::<G>::generator();
     let points: Vec<_> = (0..count).map(|_| g * Scalar::random(&mut rng)).collect();
     Projective::batch_to_affine(&points)

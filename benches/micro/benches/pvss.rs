@@ -26,13 +26,13 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use bench::fixture::{Dealers, rng, weights};
-use bench::limit;
-use bench::suite::Suite;
-use crypto_core::access::Party;
-use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
-use pvss_dkg::{Accepted, Aggregate, Config, Dealing, field, verify, verify_all};
-use weighted_rounding::Stake;
+use prefinal_bench::fixture::{Dealers, rng, weights};
+use prefinal_bench::limit;
+use prefinal_bench::suite::Suite;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
+use prefinal_pvss_dkg::{Accepted, Aggregate, Config, Dealing, field, verify, verify_all};
+use prefinal_weighted_rounding::Stake;
 
 /// Dealings that are checked together.
 const BATCH: u32 = 16;

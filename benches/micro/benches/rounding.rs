@@ -10,9 +10,9 @@
 use std::fs;
 use std::path::Path;
 
-use bench::fixture::stakes;
-use bench::suite::Suite;
-use weighted_rounding::{Bound, Objective, Profile, Rounding};
+use prefinal_bench::fixture::stakes;
+use prefinal_bench::suite::Suite;
+use prefinal_weighted_rounding::{Bound, Objective, Profile, Rounding};
 
 /// With the number of parties. From the first of the large ones on, only in full runs.
 const TABLES: [(&str, usize); 13] = [

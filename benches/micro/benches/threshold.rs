@@ -17,12 +17,12 @@
 )]
 use std::hint::black_box;
 
-use bench::fixture::{DOMAIN, PURPOSE, Signing, qualified};
-use bench::limit;
-use bench::suite::Suite;
-use crypto_core::access::Party;
-use crypto_core::polynomial::{Placement, Points};
-use crypto_core::threshold::Message;
+use prefinal_bench::fixture::{DOMAIN, PURPOSE, Signing, qualified};
+use prefinal_bench::limit;
+use prefinal_bench::suite::Suite;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::polynomial::{Placement, Points};
+use prefinal_crypto_core::threshold::Message;
 
 fn main() {
     let mut suite = Suite::new("micro", "threshold");
@@ -42,7 +42,7 @@ fn main() {
     suite.finish();
 }
 
-fn message() -> Message<crypto_core::bls::MinSig> {
+fn message() -> Message<prefinal_crypto_core::bls::MinSig> {
     Message::new(DOMAIN, b"message")
 }
 

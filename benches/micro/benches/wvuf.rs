@@ -19,11 +19,11 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use bench::fixture::{Weighted, context, qualified, weights};
-use bench::limit;
-use bench::suite::Suite;
-use crypto_core::context::Slot;
-use crypto_core::wvuf::{Combination, Input, combine};
+use prefinal_bench::fixture::{Weighted, context, qualified, weights};
+use prefinal_bench::limit;
+use prefinal_bench::suite::Suite;
+use prefinal_crypto_core::context::Slot;
+use prefinal_crypto_core::wvuf::{Combination, Input, combine};
 
 fn main() {
     let mut suite = Suite::new("micro", "wvuf");

@@ -1,11 +1,11 @@
-//! [`rows::Clock`] as criterion wants it.
+//! [`prefinal_rows::Clock`] as criterion wants it.
 //!
 //! Every row is about one thread, so it is the thread's own clock; with the feature `parallel` it is
 //! the wall's, and the machine has to be idle.
 use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
-use rows::Clock;
+use prefinal_rows::Clock;
 
 /// For `Criterion::with_measurement`.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hint::black_box;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::wvuf::{self, BlindedKey, blind};
-use protocol::{Instant, Machine};
-use pvss_dkg::protocol::{Collect, Effect, Input, Keygen, Keys, Output, Position, Ready, Role};
-use pvss_dkg::{Dealing, Dkg, SharePath};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::wvuf::{self, BlindedKey, blind};
+use prefinal_protocol::{Instant, Machine};
+use prefinal_pvss_dkg::protocol::{
+    Collect, Effect, Input, Keygen, Keys, Output, Position, Ready, Role,
+};
+use prefinal_pvss_dkg::{Dealing, Dkg, SharePath};
 
 use crate::fixture::{Dealers, rng};
 

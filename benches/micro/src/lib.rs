@@ -36,4 +36,4 @@ pub mod limit;
 pub mod slots;
 pub mod suite;
 
-pub use fixture;
+pub use prefinal_fixture as fixture;

@@ -2,14 +2,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use beacon::{
+use prefinal_beacon::{
     Beacon, Binding, Bls, Config, Effect, Finality, Input, Life, Limits, Message, Output, Path,
     Paths, Quorum, Scheme, Sharing, Slot, Value, View, Wvuf,
 };
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::polynomial::Placement;
-use protocol::{Instant, Machine};
-use weighted_rounding::Stake;
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_protocol::{Instant, Machine};
+use prefinal_weighted_rounding::Stake;
 
 use crate::fixture::{Signing, Weighted, context, qualified};
 use crate::limit;

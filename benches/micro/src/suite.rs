@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use criterion::{BatchSize, Bencher, Criterion};
-use rows::{Clock, LIMIT, Meter, OURS, Options, Sheet};
+use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet};
 use serde_json::Value;
 
 use crate::clock::ThreadTime;
@@ -167,7 +167,7 @@ impl Suite {
         }
         println!("{table}");
         if let Some(file) = &self.options.csv {
-            rows::write(file, self.sheet.rows()).unwrap();
+            prefinal_rows::write(file, self.sheet.rows()).unwrap();
         }
     }
 }

@@ -5,7 +5,7 @@
 //! comparison, with a figure of ours of its own.
 use std::collections::BTreeMap;
 
-use rows::Row;
+use prefinal_rows::Row;
 
 /// One figure of a comparison.
 #[derive(Clone, Debug, PartialEq)]

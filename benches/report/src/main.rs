@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use report::compare::{Comparison, comparisons};
-use report::machine::Machine;
-use report::{page, pictures, readme};
-use rows::Row;
+use prefinal_report::compare::{Comparison, comparisons};
+use prefinal_report::machine::Machine;
+use prefinal_report::{page, pictures, readme};
+use prefinal_rows::Row;
 
 /// Makes a report of measured figures.
 #[derive(Parser)]
@@ -43,8 +43,9 @@ fn run(options: &Options) -> Outcome<()> {
         fs::create_dir_all(folder)?;
         return Ok(Machine::here(samples).write(folder)?);
     }
-    let machine = Machine::read(folder)
-        .map_err(|error| format!("{}: {error}", folder.join(report::machine::FILE).display()))?;
+    let machine = Machine::read(folder).map_err(|error| {
+        format!("{}: {error}", folder.join(prefinal_report::machine::FILE).display())
+    })?;
     let comparisons = comparisons(&rows_of(folder)?)?;
     let pictures = pictures::draw(&comparisons, folder)?;
     let file = folder.join("report.md");
@@ -63,7 +64,7 @@ fn rows_of(folder: &Path) -> Outcome<Vec<Row>> {
     files.sort();
     let mut all = Vec::new();
     for file in &files {
-        all.extend(rows::read(file)?);
+        all.extend(prefinal_rows::read(file)?);
     }
     if all.is_empty() {
         return Err(format!("{}: no figures", folder.display()).into());

@@ -2,7 +2,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use chart::{Axis, Bar, Bars, DrawError, Legend, Line, Lines, Scale, ends};
+use prefinal_chart::{Axis, Bar, Bars, DrawError, Legend, Line, Lines, Scale, ends};
 
 use crate::compare::Comparison;
 use crate::growth;

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use report::compare::{Comparison, Contradiction, comparisons};
-use report::machine::Machine;
-use report::readme::{self, BEGIN, Choice, END, ReadmeError};
-use report::{page, pictures};
-use rows::Row;
+use prefinal_report::compare::{Comparison, Contradiction, comparisons};
+use prefinal_report::machine::Machine;
+use prefinal_report::readme::{self, BEGIN, Choice, END, ReadmeError};
+use prefinal_report::{page, pictures};
+use prefinal_rows::Row;
 
 const FILES: [&str; 4] = ["geo.csv", "micro.csv", "peers.csv", "scale.csv"];
 
@@ -17,7 +17,7 @@ fn small() -> PathBuf {
 }
 
 fn all() -> Vec<Row> {
-    FILES.iter().flat_map(|file| rows::read(&small().join(file)).unwrap()).collect()
+    FILES.iter().flat_map(|file| prefinal_rows::read(&small().join(file)).unwrap()).collect()
 }
 
 fn compared() -> Vec<Comparison> {

@@ -19,7 +19,7 @@
 //! process, so they may be divided by each other; others may not.
 //!
 //! ```
-//! use rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
+//! use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
 //!
 //! let options = Options { csv: None, quick: true };
 //! let meter = Meter::new(&options, Clock::Thread);
@@ -31,7 +31,7 @@
 //!     .time(ADDER, meter.least(|| (0..1000).fold(0, |sum, term: u64| sum + term)))
 //!     .time(LIMIT, meter.least(|| 1000_u64 * 999 / 2));
 //! sheet.finish(&options)?;
-//! # Ok::<(), rows::RowsError>(())
+//! # Ok::<(), prefinal_rows::RowsError>(())
 //! ```
 //!
 //! Elsewhere: what becomes of the files (`benches/report`), who writes them all (`cargo xtask bench`).

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use peak_alloc::PeakAlloc;
-use rows::{Clock, Meter, OURS, Options, RowsError, Sheet};
+use prefinal_rows::{Clock, Meter, OURS, Options, RowsError, Sheet};
 
 use crate::COMMAND;
 

@@ -28,7 +28,7 @@ mod signing;
 
 use std::process::ExitCode;
 
-use rows::Options;
+use prefinal_rows::Options;
 
 use crate::gauge::Gauge;
 

@@ -1,6 +1,6 @@
 //! Stake to weights: over parties, and over the weight that is allowed.
-use fixture::stakes;
-use weighted_rounding::{Objective, Profile, Rounding, Stake, Weight};
+use prefinal_fixture::stakes;
+use prefinal_weighted_rounding::{Objective, Profile, Rounding, Stake, Weight};
 
 use crate::gauge::Gauge;
 
@@ -24,7 +24,7 @@ pub(crate) fn solve(gauge: &mut Gauge) {
 /// The fast path that needs least stake, for the validators of one chain.
 pub(crate) fn within(gauge: &mut Gauge) {
     let profile = Profile::standard();
-    let stakes = stakes(fixture::STAKES);
+    let stakes = stakes(prefinal_fixture::STAKES);
     let least = Rounding::solve(&stakes, &profile, Objective::least_total()).unwrap().total().get();
     for allowed in gauge.sizes().into_iter().filter(|allowed| *allowed >= least) {
         let case = format!("W={allowed}, n={}", stakes.len());

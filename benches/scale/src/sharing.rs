@@ -1,7 +1,7 @@
 //! Dealing and its verification, two paths, four shares for each party.
-use crypto_core::access::Party;
-use fixture::{Dealers, rng};
-use pvss_dkg::{Dealing, field, verify};
+use prefinal_crypto_core::access::Party;
+use prefinal_fixture::{Dealers, rng};
+use prefinal_pvss_dkg::{Dealing, field, verify};
 
 use crate::gauge::Gauge;
 

@@ -1,11 +1,11 @@
 //! What one slot takes: partials checked and combined.
 use std::collections::BTreeMap;
 
-use crypto_core::context::Slot;
-use crypto_core::polynomial::Placement;
-use crypto_core::threshold::Message;
-use crypto_core::wvuf::{Input, combine};
-use fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
+use prefinal_crypto_core::context::Slot;
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::threshold::Message;
+use prefinal_crypto_core::wvuf::{Input, combine};
+use prefinal_fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
 
 use crate::gauge::Gauge;
 

@@ -1,5 +1,5 @@
 //! Errors of a beacon's configuration and of what it shows.
-use beacon::{
+use prefinal_beacon::{
     ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, PartialsError, ShapeError,
     ShownError, ThresholdError, Unopened, Unusable,
 };

@@ -1,11 +1,11 @@
 //! Errors of dealings, of keys made from them, and of their evidence.
-use pvss_dkg::field::{
+use prefinal_pvss_dkg::field::{
     self, AddError, HandoverError, LargeChunkError, StoredSharesError, TooLarge,
 };
-use pvss_dkg::protocol::{
+use prefinal_pvss_dkg::protocol::{
     EpochKeyError, EvidenceError, Fault, Misdeed, NotCounted, RecordError, RecoverError,
 };
-use pvss_dkg::{
+use prefinal_pvss_dkg::{
     AggregateError, ConfigError, DealError, DealingError, DecodeError, DecryptError, DkgError,
     KeyError, NotOpened, OtherPurpose, ProofError, PurposeError, ShapeError, SharingError,
 };

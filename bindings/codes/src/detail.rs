@@ -1,8 +1,8 @@
 //! What programs learn of an error.
 use core::num::NonZeroU32;
 
-use crypto_core::access::{Party, ShareIndex};
-use weighted_rounding::{Stake, Weight};
+use prefinal_crypto_core::access::{Party, ShareIndex};
+use prefinal_weighted_rounding::{Stake, Weight};
 
 /// An error that bindings raise.
 pub trait Coded {

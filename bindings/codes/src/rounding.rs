@@ -1,6 +1,6 @@
-//! Errors of `weighted_rounding`.
-use weighted_rounding::verify::{Breach, Counterexample, VerifyError};
-use weighted_rounding::{PairError, ProfileError, RatioError, SolveError};
+//! Errors of `prefinal_weighted_rounding`.
+use prefinal_weighted_rounding::verify::{Breach, Counterexample, VerifyError};
+use prefinal_weighted_rounding::{PairError, ProfileError, RatioError, SolveError};
 
 use crate::detail::{Coded, Detail, code};
 

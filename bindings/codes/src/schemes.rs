@@ -1,15 +1,15 @@
 //! Errors of threshold signatures, of the weighted VUF and of decryption.
-use crypto_core::commitment::{CommitmentError, ShareError};
-use crypto_core::elgamal::{
+use prefinal_crypto_core::commitment::{CommitmentError, ShareError};
+use prefinal_crypto_core::elgamal::{
     self, CombineError, EncryptError, InvalidCiphertext, KeyError, KeySharesError, LabelError,
     OtherKey, PlaintextError, StoredKeyError, Unopenable, WrongOpening,
 };
-use crypto_core::polynomial::{CountError, InterpolationError};
-use crypto_core::quorum::QuorumError;
-use crypto_core::threshold::{self, KeyShareError, PurposeError};
-use crypto_core::timelock::DecryptError;
-use crypto_core::wvuf::audit::AuditError;
-use crypto_core::wvuf::{self, AdmitError, CombinationError, InsertError, SharedBlinding};
+use prefinal_crypto_core::polynomial::{CountError, InterpolationError};
+use prefinal_crypto_core::quorum::QuorumError;
+use prefinal_crypto_core::threshold::{self, KeyShareError, PurposeError};
+use prefinal_crypto_core::timelock::DecryptError;
+use prefinal_crypto_core::wvuf::audit::AuditError;
+use prefinal_crypto_core::wvuf::{self, AdmitError, CombinationError, InsertError, SharedBlinding};
 
 use crate::detail::{Coded, Detail, code};
 

@@ -1,15 +1,15 @@
 //! Errors of bytes, of single and aggregate signatures, of certificates and of drand's rounds.
-use crypto_core::access::{AccessError, ThresholdError};
-use crypto_core::bls::{Culprits, DomainError, KeyPathError, SeedError, SignatureError};
-use crypto_core::certificate::{
+use prefinal_crypto_core::access::{AccessError, ThresholdError};
+use prefinal_crypto_core::bls::{Culprits, DomainError, KeyPathError, SeedError, SignatureError};
+use prefinal_crypto_core::certificate::{
     AssembleError, CertificateError, ElectorateError, Stranger, VotesError,
 };
-use crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
-use crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
-use crypto_core::entropy::ImplausibleRandomness;
+use prefinal_crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
+use prefinal_crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
+use prefinal_crypto_core::entropy::ImplausibleRandomness;
 #[cfg(feature = "system")]
-use crypto_core::entropy::SystemError;
-use crypto_core::wire::{Trailing, Truncated, WireError};
+use prefinal_crypto_core::entropy::SystemError;
+use prefinal_crypto_core::wire::{Trailing, Truncated, WireError};
 
 use crate::detail::{Coded, Detail, code};
 

@@ -1,5 +1,5 @@
 //! Errors of age files that open with a round.
-use timelock::{ChainError, OpenError, Refusal};
+use prefinal_timelock::{ChainError, OpenError, Refusal};
 
 use crate::detail::{Coded, Detail, code};
 

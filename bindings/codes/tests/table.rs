@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use codes::{CODES, Coded};
+use prefinal_codes::{CODES, Coded};
 
 /// What the bindings raise themselves: about arguments that no type of ours was made of, and about
 /// themselves.
@@ -135,19 +135,20 @@ fn the_document_is_the_table() {
 
 #[test]
 fn fields_say_how_much_and_who() {
-    let stakes = [3_u128, 2, 2].map(weighted_rounding::Stake::new);
-    let weights = [1; 3].map(weighted_rounding::Weight::new);
-    let slow = weighted_rounding::Pair::slow();
-    let claim = weighted_rounding::verify::Claim {
+    let stakes = [3_u128, 2, 2].map(prefinal_weighted_rounding::Stake::new);
+    let weights = [1; 3].map(prefinal_weighted_rounding::Weight::new);
+    let slow = prefinal_weighted_rounding::Pair::slow();
+    let claim = prefinal_weighted_rounding::verify::Claim {
         pair: &slow,
-        threshold: weighted_rounding::Weight::new(3),
+        threshold: prefinal_weighted_rounding::Weight::new(3),
     };
-    let error = weighted_rounding::verify::verify(&stakes, &weights, &[claim]).unwrap_err();
+    let error =
+        prefinal_weighted_rounding::verify::verify(&stakes, &weights, &[claim]).unwrap_err();
     let detail = error.detail();
     assert_eq!((detail.code, error.code()), ("rounding-stalls", "rounding-stalls"));
     assert_eq!((detail.need, detail.got), (Some(3), Some(2)));
     assert_eq!(detail.culprits, [0, 1]);
 
-    let error = crypto_core::curve::G1Affine::from_bytes(&[0; 47]).unwrap_err().detail();
+    let error = prefinal_crypto_core::curve::G1Affine::from_bytes(&[0; 47]).unwrap_err().detail();
     assert_eq!((error.code, error.need, error.got), ("wrong-length", Some(48), Some(47)));
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 
-use crypto_core::bls::{self, min_pk, min_sig};
-use crypto_core::curve::DecodeError;
-use crypto_core::secret::Secret;
-use crypto_core::verified::Verified;
+use prefinal_crypto_core::bls::{self, min_pk, min_sig};
+use prefinal_crypto_core::curve::DecodeError;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::verified::Verified;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -1,10 +1,10 @@
 //! Quorums of exact stake in one signature.
 //!
 //! For min-sig, the variant of this workspace's protocols.
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::certificate::{self, Elector};
-use crypto_core::wire::Object;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::certificate::{self, Elector};
+use prefinal_crypto_core::wire::Object;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

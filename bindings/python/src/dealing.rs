@@ -1,14 +1,14 @@
 //! Dealings, and the key that they add up to.
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::curve::Scalar;
-use crypto_core::elgamal;
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{self, KeyShares};
-use crypto_core::wvuf;
-use pvss_dkg::{Accepted, Aggregate, Config, Paths, Purpose, SharePath, field};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::elgamal;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{self, KeyShares};
+use prefinal_crypto_core::wvuf;
+use prefinal_pvss_dkg::{Accepted, Aggregate, Config, Paths, Purpose, SharePath, field};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -38,7 +38,7 @@ impl<F, G> Kind<F, G> {
 }
 
 /// A dealing, whether it is verified or not.
-type Either<'a> = Kind<&'a field::Dealing, &'a pvss_dkg::Dealing>;
+type Either<'a> = Kind<&'a field::Dealing, &'a prefinal_pvss_dkg::Dealing>;
 
 impl Either<'_> {
     fn dealer(&self) -> u32 {
@@ -56,7 +56,7 @@ impl Either<'_> {
 /// What one party deals to all. Nothing is checked.
 #[pyclass(frozen, module = "prefinal", from_py_object)]
 #[derive(Clone)]
-pub(crate) struct Dealing(pub(crate) Kind<field::Dealing, pvss_dkg::Dealing>);
+pub(crate) struct Dealing(pub(crate) Kind<field::Dealing, prefinal_pvss_dkg::Dealing>);
 
 impl Dealing {
     pub(crate) fn verify(self, config: &Config) -> Result<VerifiedDealing, Refusal> {
@@ -66,7 +66,8 @@ impl Dealing {
                 Kind::Field(Arc::new(checked))
             }
             Kind::Group(one) => {
-                let checked = pvss_dkg::verify(config, one).map_err(|error| Refusal::of(&error))?;
+                let checked =
+                    prefinal_pvss_dkg::verify(config, one).map_err(|error| Refusal::of(&error))?;
                 Kind::Group(Arc::new(checked))
             }
         }))
@@ -122,7 +123,7 @@ impl Dealing {
 #[pyclass(frozen, module = "prefinal", from_py_object)]
 #[derive(Clone)]
 pub(crate) struct VerifiedDealing(
-    pub(crate) Kind<Arc<Accepted<field::Dealing>>, Arc<Accepted<pvss_dkg::Dealing>>>,
+    pub(crate) Kind<Arc<Accepted<field::Dealing>>, Arc<Accepted<prefinal_pvss_dkg::Dealing>>>,
 );
 
 impl VerifiedDealing {

@@ -3,10 +3,10 @@
 //!
 //! A ciphertext carries a label that its maker and the committee agree on: chain, epoch and slot
 //! (`slot_label`). When the label's time has come is the committee's to know.
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::elgamal::{self, Label, ValidCiphertext};
-use crypto_core::secret::Secret;
-use crypto_core::wire::Object;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::elgamal::{self, Label, ValidCiphertext};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wire::Object;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

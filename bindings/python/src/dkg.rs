@@ -4,12 +4,14 @@
 //! the weighted VUF. Who orders dealings and tells parties of them is the caller's engine.
 use std::sync::Arc;
 
-use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{Aggregate, Config, Member, Paths, Purpose, Session, Shape, SharePath, field};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::{
+    Aggregate, Config, Member, Paths, Purpose, Session, Shape, SharePath, field,
+};
+use prefinal_weighted_rounding::{Ratio, Stake, Weight};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use weighted_rounding::{Ratio, Stake, Weight};
 
 use crate::bls::{Either, ProvenKey, SecretKey, item};
 use crate::dealing::{Dealing, DkgKey, Kind, VerifiedDealing};
@@ -195,7 +197,7 @@ impl DkgConfig {
         let (dealer, field, mut rng) = (party(dealer)?, is_field(kind)?, generator(seed)?);
         let dealing = py.detach(|| match field {
             true => field::deal(config, dealer, signer, &mut rng).map(Kind::Field),
-            false => pvss_dkg::deal(config, dealer, signer, &mut rng).map(Kind::Group),
+            false => prefinal_pvss_dkg::deal(config, dealer, signer, &mut rng).map(Kind::Group),
         });
         dealing.map(Dealing).map_err(|error| refused(&error))
     }
@@ -206,7 +208,7 @@ impl DkgConfig {
         let data = bytes(data)?;
         let read = match is_field(kind)? {
             true => field::Dealing::from_bytes(&self.0, &data).map(Kind::Field),
-            false => pvss_dkg::Dealing::from_bytes(&self.0, &data).map(Kind::Group),
+            false => prefinal_pvss_dkg::Dealing::from_bytes(&self.0, &data).map(Kind::Group),
         };
         read.map(Dealing).map_err(|error| refused(&error))
     }

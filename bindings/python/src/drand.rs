@@ -1,7 +1,9 @@
 //! Rounds of beacons: drand's four schemes, the last of which is ours.
 use std::num::NonZeroU32;
 
-use crypto_core::drand::{self, Randomness, Round, RoundNumber, RoundsError, Schedule, Scheme};
+use prefinal_crypto_core::drand::{
+    self, Randomness, Round, RoundNumber, RoundsError, Schedule, Scheme,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};

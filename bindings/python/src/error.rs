@@ -4,7 +4,7 @@
 //! so that no class has to know the errors of Rust.
 use std::fmt::Display;
 
-use codes::{Coded, Detail};
+use prefinal_codes::{Coded, Detail};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 

@@ -2,12 +2,12 @@
 //!
 //! Iterables may raise, change their length or never end, so they are read item by item up to a limit,
 //! with a look at signals now and then. What they raise comes through as it is.
-use crypto_core::access::{Access, Party};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::{Access, Party};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_weighted_rounding::Stake;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyString};
-use weighted_rounding::Stake;
 
 use crate::error::{argument, wrong_type};
 

@@ -93,6 +93,6 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("CODES", codes::CODES.to_vec())
+        module.add("CODES", prefinal_codes::CODES.to_vec())
     }
 }

@@ -1,11 +1,11 @@
 //! Signatures of many: their sum, and many at once.
 use std::collections::BTreeSet;
 
-use codes::Coded;
-use crypto_core::bls::{
+use prefinal_codes::Coded;
+use prefinal_crypto_core::bls::{
     self, AggregateKey, Claim, Culprits, MinPk, MinSig, Signed, Variant, min_pk, min_sig,
 };
-use crypto_core::verified::Verified;
+use prefinal_crypto_core::verified::Verified;
 use pyo3::prelude::*;
 
 use crate::bls::Either::{self, MinPk as Pk, MinSig as Sig};

@@ -1,6 +1,6 @@
 //! The system's randomness, or a seed of the caller's, for what must come out the same again.
-use crypto_core::entropy;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::entropy;
+use prefinal_crypto_core::secret::Secret;
 use pyo3::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;

@@ -3,10 +3,10 @@ use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use borsh::BorshDeserialize;
-use codes::Coded;
-use crypto_core::curve::DecodeError;
-use crypto_core::secret::Secret;
-use pvss_dkg::{DecryptionKey, EncryptionKey, KeyRegistration, NotOpened};
+use prefinal_codes::Coded;
+use prefinal_crypto_core::curve::DecodeError;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_pvss_dkg::{DecryptionKey, EncryptionKey, KeyRegistration, NotOpened};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -44,7 +44,7 @@ impl RecipientKey {
 }
 
 fn used_up() -> Refusal {
-    Refusal::of(&pvss_dkg::field::DecryptError::UsedUp)
+    Refusal::of(&prefinal_pvss_dkg::field::DecryptError::UsedUp)
 }
 
 #[pymethods]
@@ -113,7 +113,7 @@ impl Registration {
             return Err(refused(&DecodeError::Length { expected, got }));
         }
         let read = KeyRegistration::try_from_slice(&data);
-        let wrong = pvss_dkg::DecodeError::Element { what: "registration", at: 0 };
+        let wrong = prefinal_pvss_dkg::DecodeError::Element { what: "registration", at: 0 };
         read.map(Self).map_err(|_| refused(&wrong))
     }
 

@@ -1,9 +1,9 @@
 //! Stake to weight. Results go over as plain numbers; `prefinal.rounding` makes dataclasses of them.
-use pyo3::prelude::*;
-use weighted_rounding::verify::{Claim, verify as check};
-use weighted_rounding::{
+use prefinal_weighted_rounding::verify::{Claim, verify as check};
+use prefinal_weighted_rounding::{
     Bound as Proven, Guarantee, Objective, Pair, Profile, Ratio, Rounding, Weight,
 };
+use pyo3::prelude::*;
 
 use crate::error::refused;
 use crate::input::{number, stakes, weights};

@@ -1,7 +1,7 @@
 //! Who holds how many shares: what committees of every kind begin with.
 use std::collections::BTreeMap;
 
-use crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::access::{Access, Party, Threshold};
 use pyo3::prelude::*;
 
 use crate::error::refused;

@@ -6,13 +6,13 @@
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
-use lab::Failure;
-use lab::observe::{Charge, Event, Order, observe};
+use prefinal_lab::Failure;
+use prefinal_lab::observe::{Charge, Event, Order, observe};
+use prefinal_registry::scheme::Name;
+use prefinal_validator::setup::Algorithm;
+use prefinal_weighted_rounding::Ratio;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use registry::scheme::Name;
-use validator::setup::Algorithm;
-use weighted_rounding::Ratio;
 
 use crate::error::argument;
 use crate::input::{number, stakes};

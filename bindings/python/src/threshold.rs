@@ -4,13 +4,13 @@
 //! messages of one domain, and signs nothing else.
 use std::collections::BTreeMap;
 
-use crypto_core::bls::MinSig;
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{G2Affine, Scalar};
-use crypto_core::polynomial::{Placement, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{self, KeyShares, Message, Purpose, Setup};
-use crypto_core::wire::Object;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{G2Affine, Scalar};
+use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{self, KeyShares, Message, Purpose, Setup};
+use prefinal_crypto_core::wire::Object;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

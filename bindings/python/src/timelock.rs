@@ -2,12 +2,12 @@
 //!
 //! For keys of 16, 24 or 32 bytes, as age's are; what they encrypt is the caller's. The bytes are those
 //! of drand's own code. Left out: age files (`prefinal timelock`, the command).
-use codes::Detail;
-use crypto_core::bls::{MinPk, MinSig, PublicKey, Signature, Variant};
-use crypto_core::curve::DecodeError;
-use crypto_core::drand::{GroupKey, RoundNumber};
-use crypto_core::secret::Secret;
-use crypto_core::timelock::{Ciphertext, Identity, encrypt};
+use prefinal_codes::Detail;
+use prefinal_crypto_core::bls::{MinPk, MinSig, PublicKey, Signature, Variant};
+use prefinal_crypto_core::curve::DecodeError;
+use prefinal_crypto_core::drand::{GroupKey, RoundNumber};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::timelock::{Ciphertext, Identity, encrypt};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rand_chacha::ChaCha20Rng;

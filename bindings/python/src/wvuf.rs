@@ -2,14 +2,14 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
-use crypto_core::generators::{g_hat, h};
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::wire::Object;
-use crypto_core::wvuf::{self, Input, KeyShares, Output};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::wire::Object;
+use prefinal_crypto_core::wvuf::{self, Input, KeyShares, Output};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -295,7 +295,7 @@ impl EvaluationKey {
         let data = secret(data)?;
         let array: Result<[u8; 32], _> = data.expose().as_slice().try_into();
         let (expected, got) = (32, data.expose().len());
-        let length = crypto_core::curve::DecodeError::Length { expected, got };
+        let length = prefinal_crypto_core::curve::DecodeError::Length { expected, got };
         let array = Secret::new(array.map_err(|_| refused(&length))?);
         let key = wvuf::EvaluationKey::from_secret_bytes(&array);
         key.map(Self).map_err(|error| refused(&error))

@@ -1,9 +1,9 @@
 //! Rounds of a beacon, ours or one of drand's four schemes; encryption to a round.
 use core::num::NonZeroU32;
 
-use crypto_core::bls::{PublicKey, Signature, Variant};
-use crypto_core::drand::{ChainInfo, GroupKey, Round, RoundNumber, Schedule, Scheme};
-use crypto_core::timelock::{Ciphertext, Identity, encrypt};
+use prefinal_crypto_core::bls::{PublicKey, Signature, Variant};
+use prefinal_crypto_core::drand::{ChainInfo, GroupKey, Round, RoundNumber, Schedule, Scheme};
+use prefinal_crypto_core::timelock::{Ciphertext, Identity, encrypt};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

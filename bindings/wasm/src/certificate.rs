@@ -1,9 +1,9 @@
 //! Quorums of stake.
 #[cfg(feature = "full")]
-use crypto_core::bls::MinPk;
-use crypto_core::bls::{MinSig, ProofOfPossession, PublicKey, Variant};
-use crypto_core::certificate::{Certificate, Elector, Electorate};
-use crypto_core::wire::Object;
+use prefinal_crypto_core::bls::MinPk;
+use prefinal_crypto_core::bls::{MinSig, ProofOfPossession, PublicKey, Variant};
+use prefinal_crypto_core::certificate::{Certificate, Elector, Electorate};
+use prefinal_crypto_core::wire::Object;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -1,13 +1,13 @@
 //! Dealings and their sum.
-use crypto_core::bls::min_sig::{ProofOfPossession, PublicKey};
-use crypto_core::context::{ChainId, Context, EpochId};
-use pvss_dkg::{
+use prefinal_crypto_core::bls::min_sig::{ProofOfPossession, PublicKey};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::{
     Accepted, Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Paths, Purpose,
     Session, Shape, SharePath,
 };
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use weighted_rounding::{Stake, Weight};
+use prefinal_weighted_rounding::{Stake, Weight};
 
 use crate::error::{raise, raise_code};
 use crate::fields::Fields;
@@ -72,8 +72,8 @@ impl RawConfig {
     /// Says which check fails first.
     pub fn verify_dealing(&self, bytes: &[u8]) -> Result<u32, JsValue> {
         let dealing = Dealing::from_bytes(&self.0, bytes).map_err(raise)?;
-        let dealing = pvss_dkg::verify(&self.0, dealing).map_err(raise)?;
-        Ok(pvss_dkg::Dealt::dealer(&*dealing).get())
+        let dealing = prefinal_pvss_dkg::verify(&self.0, dealing).map_err(raise)?;
+        Ok(prefinal_pvss_dkg::Dealt::dealer(&*dealing).get())
     }
 }
 

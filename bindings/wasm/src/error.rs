@@ -1,7 +1,7 @@
 //! Errors, as JavaScript's `PrefinalError`.
 use core::fmt::Display;
 
-use codes::{Coded, Detail};
+use prefinal_codes::{Coded, Detail};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

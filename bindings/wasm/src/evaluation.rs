@@ -2,12 +2,12 @@
 //! the keys that the parties published for the epoch.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::wire::Object;
-use crypto_core::wvuf::BlindedKey;
-use crypto_core::wvuf::audit::{Audit, Proof, keys};
-use pvss_dkg::protocol::{EpochKey, Group};
-use pvss_dkg::{Purpose, SharePath};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::wire::Object;
+use prefinal_crypto_core::wvuf::BlindedKey;
+use prefinal_crypto_core::wvuf::audit::{Audit, Proof, keys};
+use prefinal_pvss_dkg::protocol::{EpochKey, Group};
+use prefinal_pvss_dkg::{Purpose, SharePath};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

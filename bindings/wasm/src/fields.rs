@@ -1,5 +1,5 @@
 //! Lists, as JavaScript lays them out.
-use crypto_core::wire::{Reader, Truncated};
+use prefinal_crypto_core::wire::{Reader, Truncated};
 use wasm_bindgen::JsValue;
 
 use crate::error::raise_code;

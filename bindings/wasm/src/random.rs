@@ -7,9 +7,9 @@
 use core::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
-use crypto_core::challenge::Transcript;
-use crypto_core::entropy::Seeds;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::entropy::Seeds;
+use prefinal_crypto_core::secret::Secret;
 use rand_core::{TryCryptoRng, TryRng};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;

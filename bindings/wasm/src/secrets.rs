@@ -4,13 +4,13 @@
 //! bytes is a copy that nobody wipes.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{MinPk, MinSig, SecretKey};
-use crypto_core::secret::Secret;
-use pvss_dkg::{Aggregate, Dealing, DecryptionKey, deal, verify};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{MinPk, MinSig, SecretKey};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_pvss_dkg::{Aggregate, Dealing, DecryptionKey, deal, verify};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use weighted_rounding::{Objective, Profile, Rounding, Weight};
+use prefinal_weighted_rounding::{Objective, Profile, Rounding, Weight};
 
 use crate::dealing::RawConfig;
 use crate::error::{raise, raise_code};

@@ -1,7 +1,7 @@
 //! Signatures under a domain, of one key or a committee's: the same to who verifies.
 use std::sync::Mutex;
 
-use crypto_core::bls::{Domain, MinPk, MinSig, PublicKey, Signature, Variant};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, PublicKey, Signature, Variant};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

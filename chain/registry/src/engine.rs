@@ -4,14 +4,14 @@
 //! [`engine_type!`](crate::engine_type).
 use std::fmt;
 
-use ::jolteon::Jolteon;
-use crypto_core::bls::min_sig;
-use crypto_core::verified::Verified;
-use engine::{Launch, Member, Past};
-use malachite::Malachite;
+use ::prefinal_jolteon::Jolteon;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::verified::Verified;
+use prefinal_engine::{Launch, Member, Past};
+use prefinal_malachite::Malachite;
 
-use validator::StartError;
-use validator::setup::{Identity, Setup};
+use prefinal_validator::StartError;
+use prefinal_validator::setup::{Identity, Setup};
 
 /// The engine that a committee runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +80,7 @@ pub trait Listed: Launch {
         identity: &Identity,
         records: Vec<Self::Record>,
     ) -> Result<(Self, Past), StartError> {
-        let config = engine::Config {
+        let config = prefinal_engine::Config {
             context: setup.context,
             me: identity.me,
             members: Self::members(setup)?,
@@ -111,17 +111,17 @@ impl Listed for Jolteon {
 impl Listed for Malachite {
     const OUTRUNS_JOBS: bool = true;
 
-    fn members(setup: &Setup) -> Result<Vec<Member<malachite::PublicKey>>, StartError> {
+    fn members(setup: &Setup) -> Result<Vec<Member<prefinal_malachite::PublicKey>>, StartError> {
         let members = setup.members.iter().zip(&setup.ed25519);
         let member = |(member, key): (&Member<_>, &[u8; 32])| {
-            let key = malachite::PublicKey::from_bytes(*key);
+            let key = prefinal_malachite::PublicKey::from_bytes(*key);
             let key = key.map_err(|error| StartError::Engine(error.to_string()))?;
             Ok(Member { key, stake: member.stake })
         };
         members.map(member).collect()
     }
 
-    fn key(identity: &Identity) -> Result<malachite::SecretKey, StartError> {
-        Ok(malachite::SecretKey::from_seed(*identity.ed25519().expose()))
+    fn key(identity: &Identity) -> Result<prefinal_malachite::SecretKey, StartError> {
+        Ok(prefinal_malachite::SecretKey::from_seed(*identity.ed25519().expose()))
     }
 }

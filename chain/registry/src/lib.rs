@@ -14,9 +14,9 @@ pub mod chronicle;
 pub mod engine;
 pub mod scheme;
 
-pub use ::beacon::{Bls, Wvuf};
-pub use jolteon::Jolteon;
-pub use malachite::Malachite;
+pub use ::prefinal_beacon::{Bls, Wvuf};
+pub use prefinal_jolteon::Jolteon;
+pub use prefinal_malachite::Malachite;
 
 pub use crate::engine::Listed;
 pub use crate::scheme::Named;
@@ -25,8 +25,8 @@ pub use crate::scheme::Named;
 /// [`Named`], `$E` is [`Listed`]. This macro and [`engine_type!`] are the only place that lists them.
 ///
 /// ```
-/// use registry::{engine, scheme, types};
-/// fn run<S: registry::Named, E: registry::Listed>(slots: u64) -> String {
+/// use prefinal_registry::{engine, scheme, types};
+/// fn run<S: prefinal_registry::Named, E: prefinal_registry::Listed>(slots: u64) -> String {
 ///     format!("{slots} slots of {} outrun jobs: {}", S::NAME, E::OUTRUNS_JOBS)
 /// }
 /// let (scheme, engine) = (scheme::Name::Bls, engine::Name::Malachite);
@@ -50,8 +50,8 @@ macro_rules! types {
 /// The same as [`types!`], for code that is generic over engines only.
 ///
 /// ```
-/// use registry::{engine, engine_type};
-/// fn quorum<E: registry::Listed>() -> String {
+/// use prefinal_registry::{engine, engine_type};
+/// fn quorum<E: prefinal_registry::Listed>() -> String {
 ///     format!("{:?}", E::QUORUM)
 /// }
 /// let each = engine::Name::ALL.iter().map(|name| engine_type!(name, E => quorum::<E>()));

@@ -4,10 +4,10 @@
 //! implementation of [`Named`], and a line in [`types!`](crate::types).
 use std::fmt;
 
-use ::beacon::Reveal;
-pub use ::beacon::{Bls, Wvuf};
-use crypto_core::context::Context;
-use validator::scheme::{Keyed, PerPath};
+use ::prefinal_beacon::Reveal;
+pub use ::prefinal_beacon::{Bls, Wvuf};
+use prefinal_crypto_core::context::Context;
+use prefinal_validator::scheme::{Keyed, PerPath};
 
 use crate::chronicle::{Chronicle, Evaluations, Rounds};
 

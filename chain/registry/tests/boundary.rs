@@ -9,16 +9,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient, Slot};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient, Slot};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
-use engine::{Block, Effect, Input, Pace, Work};
-use validator::setup::{Algorithm, Plan, found};
-use validator::term::Term;
-use validator::vouch::{Committee, Vouchers};
+use prefinal_engine::{Block, Effect, Input, Pace, Work};
+use prefinal_validator::setup::{Algorithm, Plan, found};
+use prefinal_validator::term::Term;
+use prefinal_validator::vouch::{Committee, Vouchers};
 
-use registry::{Jolteon, Listed, Malachite};
+use prefinal_registry::{Jolteon, Listed, Malachite};
 
 const LAGGARD: Party = Party::new(3);
 /// The first slot of the next epoch.
@@ -53,7 +53,7 @@ impl<E: Listed> Island<E> {
         let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE).unwrap();
         let (mut setup, identities) = found(&plan, 1).unwrap();
         setup.pace = Pace { pause: Duration::from_millis(50), ..Pace::NONE };
-        let term = |identity: &validator::setup::Identity| {
+        let term = |identity: &prefinal_validator::setup::Identity| {
             let (engine, _) = E::begin(&setup, identity, Vec::new()).unwrap();
             (identity.me, Term::new(engine, Slot::new(1)))
         };

@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::beacon::epochs::{self, Epochs};
-use ::beacon::stack::{
+use ::prefinal_beacon::epochs::{self, Epochs};
+use ::prefinal_beacon::stack::{
     self, Channel, Channels, Envelope, Event, Input, OneOf, Output, Stack, records_of,
 };
-use ::beacon::{Beacon, Config, Life, Limits, Path, Paths, Sharing, Slot, Value, View};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::Quorum;
-use protocol::{Instant, Machine};
+use ::prefinal_beacon::{Beacon, Config, Life, Limits, Path, Paths, Sharing, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Quorum;
+use prefinal_protocol::{Instant, Machine};
 
 use crate::beside::{Basis, Beside};
 use crate::early::Early;
@@ -152,7 +152,8 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
     /// Notes what an engine released in an earlier life, for all channels, because their partials leave
     /// together.
     pub(crate) fn remember(&mut self, epoch: EpochId, slot: Slot, value: Value) {
-        let record = epochs::Record { epoch, record: ::beacon::Record::Released { slot, value } };
+        let record =
+            epochs::Record { epoch, record: ::prefinal_beacon::Record::Released { slot, value } };
         let channels = (0..).map(Channel::new).take(<(S, L)>::COUNT);
         self.records.extend(channels.map(|channel| stack::Record { channel, record }));
     }

@@ -2,13 +2,13 @@
 //!
 //! Their keys are known with the set-up of an epoch, so nobody deals them. These channels begin with
 //! the first value of the first epoch, and are handed over at every change of epoch.
-use ::beacon::epochs::Epochs;
-use ::beacon::stack::{Channel, Channels, OneOf, Record};
-use ::beacon::{Binding, Config, Finality, Life, Limits, MultiSig, Paths, Sharing};
-use crypto_core::certificate::{Elector, Electorate};
-use engine::Quorum;
-use protocol::Slot;
-use weighted_rounding::Stake;
+use ::prefinal_beacon::epochs::Epochs;
+use ::prefinal_beacon::stack::{Channel, Channels, OneOf, Record};
+use ::prefinal_beacon::{Binding, Config, Finality, Life, Limits, MultiSig, Paths, Sharing};
+use prefinal_crypto_core::certificate::{Elector, Electorate};
+use prefinal_engine::Quorum;
+use prefinal_protocol::Slot;
+use prefinal_weighted_rounding::Stake;
 
 use crate::event::HaltError;
 use crate::setup::{Identity, Setup};

@@ -1,16 +1,16 @@
-//! A participant behind callbacks ([`driver::Driver`]), for engines that run on threads or tasks.
+//! A participant behind callbacks ([`prefinal_driver::Driver`]), for engines that run on threads or tasks.
 //!
 //! A party has the same number in all epochs.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::beacon::stack::{Channel, Envelope};
-use ::beacon::{Slot, Value, View};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use driver::{Driven, Summary};
-use engine::Block;
-use protocol::Recipient;
+use ::prefinal_beacon::stack::{Channel, Envelope};
+use ::prefinal_beacon::{Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_driver::{Driven, Summary};
+use prefinal_engine::Block;
+use prefinal_protocol::Recipient;
 
 use crate::beside::Beside;
 use crate::participant::{Effect, Input, Job, Participant, Record, Verdict};
@@ -112,7 +112,7 @@ where
         self.halted().map(ToString::to_string)
     }
 
-    fn beacon_record(record: &mut Record) -> Option<(Channel, &mut ::beacon::Record)> {
+    fn beacon_record(record: &mut Record) -> Option<(Channel, &mut ::prefinal_beacon::Record)> {
         match record {
             Record::Beacon(channel, _, record) => Some((*channel, record)),
             Record::Keygen(..) | Record::Abandoned(_) | Record::Ordered { .. } => None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use borsh::BorshSerialize;
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 /// Messages of one peer that may wait: two votes, or two paths, of as many slots as a beacon looks ahead.
 pub(crate) const MESSAGES: usize = 128;

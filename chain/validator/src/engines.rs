@@ -5,10 +5,10 @@
 //! their engine, a bounded number for each peer.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::{Engine, Input, Output, Pace, Past};
-use protocol::{Instant, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::{Engine, Input, Output, Pace, Past};
+use prefinal_protocol::{Instant, Slot};
 
 use crate::early::Early;
 use crate::event::StartError;

@@ -1,11 +1,11 @@
 //! Events for observers, and the reasons why a validator cannot start or continue.
 use std::sync::Arc;
 
-use ::beacon::stack::StackError;
-use ::beacon::{ConfigError, FinalityError, Slot, Value, epochs};
-use crypto_core::access::Party;
-use crypto_core::certificate::ElectorateError;
-use crypto_core::context::EpochId;
+use ::prefinal_beacon::stack::StackError;
+use ::prefinal_beacon::{ConfigError, FinalityError, Slot, Value, epochs};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::certificate::ElectorateError;
+use prefinal_crypto_core::context::EpochId;
 
 use crate::keygen::{KeygenError, Progress};
 use crate::scheme::{AdmittedKeys, Keyed, PerPath};
@@ -41,7 +41,7 @@ pub enum Event<S: Keyed> {
         block: Option<Value>,
     },
     /// A slot has its value.
-    Revealed(Box<::beacon::Reveal<S>>),
+    Revealed(Box<::prefinal_beacon::Reveal<S>>),
     /// A peer did wrong; the fault is described in words.
     Accused {
         /// The peer, by its number in every epoch.

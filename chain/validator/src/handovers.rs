@@ -20,11 +20,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::Block;
-use protocol::Slot;
-use pvss_dkg::protocol::Record;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Block;
+use prefinal_protocol::Slot;
+use prefinal_pvss_dkg::protocol::Record;
 
 use crate::keygen::{self, Boundary, Epoch, Keygen, KeygenError, Verdict};
 use crate::scheme::{Fixed, Keyed};

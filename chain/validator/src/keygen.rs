@@ -14,7 +14,7 @@
 //! deals on shares of the previous key, `t` of which make the same key again. With the weighted VUF it
 //! makes a fresh key. Shares of the previous key are wiped when this party has opened those of the next.
 //!
-//! [`pvss_dkg::protocol`] collects the dealings and shows who dealt falsely. Its argument for one key
+//! [`prefinal_pvss_dkg::protocol`] collects the dealings and shows who dealt falsely. Its argument for one key
 //! for everybody holds for published keys too: they are judged in their order, and keys that were
 //! ordered before the secret was fixed count for nobody. Transactions are judged one batch at a time,
 //! as jobs. A verdict that returns late changes when this party knows the result, not the result.
@@ -26,12 +26,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::protocol::{Instant, Machine};
-use crypto_core::access::Party;
-use pvss_dkg::field::HandoverError;
-use pvss_dkg::protocol::{self, Collect, Ignored, Input, Keys, Place, Position, Record, Role};
+use ::prefinal_protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
+use prefinal_pvss_dkg::field::HandoverError;
+use prefinal_pvss_dkg::protocol::{
+    self, Collect, Ignored, Input, Keys, Place, Position, Record, Role,
+};
+use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
-use weighted_rounding::Stake;
 
 use crate::scheme::{Admissions, AdmittedKeys, Before, Fixed, Key, Keyed, Opened, PerPath, Sum};
 use crate::setup::{Identity, Setup};
@@ -127,7 +129,7 @@ pub enum KeygenError {
 }
 
 /// What the key generation wants done or reports, in this order.
-pub type Output<S> = ::protocol::Output<Record, Effect<S>>;
+pub type Output<S> = ::prefinal_protocol::Output<Record, Effect<S>>;
 
 /// What the key generation wants done or reports, except for its records.
 pub enum Effect<S: Keyed> {
@@ -266,7 +268,7 @@ impl<S: Keyed> Keygen<S> {
     /// transactions take no more room than the blocks, which the engine keeps as well.
     fn has_keys_length(&self, transaction: &[u8]) -> bool {
         let shape = self.setup.keygen.shape();
-        let paths = 1 + usize::from(shape.threshold(pvss_dkg::SharePath::Fast).is_some());
+        let paths = 1 + usize::from(shape.threshold(prefinal_pvss_dkg::SharePath::Fast).is_some());
         let party = SignedKeys::claimed_party(transaction);
         let shares = party.map_or(0, |party| shape.access().range(party).len());
         S::keys_bytes(shares, paths) == Some(transaction.len())
@@ -646,8 +648,8 @@ fn may_join(batch: &[Arc<[u8]>], next: &[u8]) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
-    use ::beacon::{Bls, Function, Wvuf};
-    use weighted_rounding::{Ratio, Stake};
+    use ::prefinal_beacon::{Bls, Function, Wvuf};
+    use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::*;
     use crate::setup::{Algorithm, Plan, found};

@@ -9,12 +9,12 @@
 //! The engine announces a prefinalization before it sends its vote, and the beacon is asked in between.
 //! So vote and partial leave in one step, after the records of both are durable, and the fast path
 //! costs no extra message. An engine whose votes have room carries the partial inside the vote
-//! ([`Engine::carry`](engine::Engine::carry)). Then the engine's record of the vote is also the record
+//! ([`Engine::carry`](prefinal_engine::Engine::carry)). Then the engine's record of the vote is also the record
 //! of the release, so no crash can come between the two.
 //!
 //! [`Validator`] has its own engine, a new one in each epoch. A chain that already has an engine takes
 //! [`Participant`]: the same without the engine. If the chain runs on threads or tasks, the participant
-//! sits behind the callbacks of [`driver::Driver`].
+//! sits behind the callbacks of [`prefinal_driver::Driver`].
 //!
 //! | module          | what                                                            |
 //! |-----------------|-----------------------------------------------------------------|

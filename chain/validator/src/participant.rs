@@ -12,19 +12,19 @@
 //! [`Validator`](crate::Validator) is a host whose engine starts again in each epoch.
 //!
 //! ```no_run
-//! use driver::{Driver, Options, Task};
-//! use engine::Quorum;
-//! use validator::participant::{Effect, Host, Participant};
-//! use validator::scheme::Bls;
+//! use prefinal_driver::{Driver, Options, Task};
+//! use prefinal_engine::Quorum;
+//! use prefinal_validator::participant::{Effect, Host, Participant};
+//! use prefinal_validator::scheme::Bls;
 //! # use std::{error::Error, sync::Arc};
-//! # use validator::setup::{Identity, Setup};
+//! # use prefinal_validator::setup::{Identity, Setup};
 //!
-//! # fn run(setup: &Arc<Setup>, me: &Arc<Identity>, life: beacon::Life) -> Result<(), Box<dyn Error>> {
+//! # fn run(setup: &Arc<Setup>, me: &Arc<Identity>, life: prefinal_beacon::Life) -> Result<(), Box<dyn Error>> {
 //! // More than two thirds of the stake make a value final; votes of a slot's first attempt release.
 //! let host = Host::new(Quorum::BYZANTINE, Some(0));
 //! let make = |records| Participant::<Bls>::new(setup, me, life, records, host);
 //! // A chain takes a file, or its engine's log.
-//! let journal = journal::Memory::new();
+//! let journal = prefinal_journal::Memory::new();
 //! let pool = |task: Task| drop(std::thread::spawn(task));
 //! let (driver, effects) = Driver::start(make, journal, pool, Options::default())?;
 //! // The engine calls `on_prefinalize`, `on_finalize` and `on_view_abandoned` on a clone of the driver,
@@ -49,12 +49,12 @@ mod words;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::stack::{self, OneOf};
-use ::beacon::{Beacon, Life, Slot, Value, View, epochs};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::{Block, Past};
-use protocol::{Instant, Machine};
+use ::prefinal_beacon::stack::{self, OneOf};
+use ::prefinal_beacon::{Beacon, Life, Slot, Value, View, epochs};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::{Block, Past};
+use prefinal_protocol::{Instant, Machine};
 
 use crate::beacons::{Beacons, Origin};
 use crate::beside::Beside;
@@ -540,7 +540,12 @@ const fn kept(record: stack::Record) -> Record {
 fn gap<S: Keyed, L: Beside>(effect: &stack::Effect<(S, L)>) -> Option<HaltError> {
     match effect {
         stack::Effect::Of(OneOf::First(epochs::Effect::Of {
-            effect: ::beacon::Effect::Refused(::beacon::Refusal::Beyond { slot, next, .. }),
+            effect:
+                ::prefinal_beacon::Effect::Refused(::prefinal_beacon::Refusal::Beyond {
+                    slot,
+                    next,
+                    ..
+                }),
             ..
         })) => Some(HaltError::Gap { slot: *slot, expected: *next }),
         _ => None,
@@ -559,22 +564,26 @@ fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, 
     };
     Some(match effect {
         // The stack handles these.
-        ::beacon::Effect::Send { .. } | ::beacon::Effect::Check(_) => return None,
-        ::beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
-        ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
+        ::prefinal_beacon::Effect::Send { .. } | ::prefinal_beacon::Effect::Check(_) => {
+            return None;
+        }
+        ::prefinal_beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
+        ::prefinal_beacon::Effect::Skipped { slot } | ::prefinal_beacon::Effect::Off { slot } => {
             Effect::Tell(Event::Skipped(slot))
         }
-        ::beacon::Effect::Accuse { party, fault } => {
+        ::prefinal_beacon::Effect::Accuse { party, fault } => {
             Effect::Tell(Event::Accused { party, fault: fault.to_string() })
         }
         // A participant has no archive.
-        ::beacon::Effect::Lookup { .. } => return None,
-        ::beacon::Effect::Stalled { slot } => Effect::Tell(Event::Refused(format!(
+        ::prefinal_beacon::Effect::Lookup { .. } => return None,
+        ::prefinal_beacon::Effect::Stalled { slot } => Effect::Tell(Event::Refused(format!(
             "{slot} was not reported, and a later slot is final"
         ))),
         // Normal: the fast path is off, the slot is not beaconed, a view was given up.
-        ::beacon::Effect::Refused(::beacon::Refusal::Withheld(_)) => return None,
-        ::beacon::Effect::Refused(refusal) => Effect::Tell(Event::Refused(refusal.to_string())),
+        ::prefinal_beacon::Effect::Refused(::prefinal_beacon::Refusal::Withheld(_)) => return None,
+        ::prefinal_beacon::Effect::Refused(refusal) => {
+            Effect::Tell(Event::Refused(refusal.to_string()))
+        }
     })
 }
 

@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use engine::Block;
-use protocol::Slot;
+use prefinal_engine::Block;
+use prefinal_protocol::Slot;
 
 use crate::setup::{Identity, Plan, PlanError, Setup, Succession};
 

@@ -12,14 +12,14 @@ mod wvuf;
 
 use std::sync::Arc;
 
-use ::beacon::{Binding, LateKey, Random, Scheme, Slot};
-pub use ::beacon::{Bls, Wvuf};
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::{PublicKey, Signature};
-use pvss_dkg::Config;
-pub use pvss_dkg::Paths as PerPath;
-use pvss_dkg::field::HandoverError;
-use pvss_dkg::protocol::{Collect, EpochKey};
+use ::prefinal_beacon::{Binding, LateKey, Random, Scheme, Slot};
+pub use ::prefinal_beacon::{Bls, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
+use prefinal_pvss_dkg::Config;
+pub use prefinal_pvss_dkg::Paths as PerPath;
+use prefinal_pvss_dkg::field::HandoverError;
+use prefinal_pvss_dkg::protocol::{Collect, EpochKey};
 
 use crate::setup::{Identity, Setup};
 

@@ -6,28 +6,30 @@
 //! The secrets of a demonstration are drawn from its seed, so that a run can be repeated. A chain would
 //! draw them from the operating system and give only registrations to its peers.
 //!
-//! See also `weighted_rounding` (rounding) and `pvss_dkg` (what dealers prove).
+//! See also `prefinal_weighted_rounding` (rounding) and `prefinal_pvss_dkg` (what dealers prove).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use beacon::{Finality, FinalityError, Quorum};
-use crypto_core::access::Party;
-use crypto_core::bls::{SignatureError, min_sig};
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::secret::Secret;
-use crypto_core::verified::Verified;
 use ed25519_consensus::SigningKey;
-use engine::{Block, Pace};
-use protocol::Slot;
-use pvss_dkg::{
+use prefinal_beacon::{Finality, FinalityError, Quorum};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{SignatureError, min_sig};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::verified::Verified;
+use prefinal_engine::{Block, Pace};
+use prefinal_protocol::Slot;
+use prefinal_pvss_dkg::{
     ConfigError, Dealer, DecryptionKey, EncryptionKey, KeyError, KeyRegistration, Purpose, Session,
     Shape, ShapeError,
+};
+use prefinal_weighted_rounding::{
+    Objective, PairError, Profile, Ratio, Rounding, SolveError, Stake,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
-use weighted_rounding::{Objective, PairError, Profile, Ratio, Rounding, SolveError, Stake};
 
 /// Slots between the block that completes the keys and the first slot with a value. In this time
 /// parties open their shares and check the others' keys.
@@ -158,14 +160,14 @@ pub struct Setup {
     /// The chain and the epoch that the key is for.
     pub context: Context,
     /// The parties as the engine counts them.
-    pub members: Vec<engine::Member<Verified<min_sig::PublicKey>>>,
+    pub members: Vec<prefinal_engine::Member<Verified<min_sig::PublicKey>>>,
     /// Ed25519 public keys of the same members, for an engine that uses such keys.
     pub ed25519: Vec<[u8; 32]>,
     /// Keys with which the same members sign certificates. They differ from the keys for votes, because
     /// a slot may have more than one vote.
     pub certifiers: Vec<Verified<min_sig::PublicKey>>,
     /// Configuration of the key generation.
-    pub keygen: Arc<pvss_dkg::Config>,
+    pub keygen: Arc<prefinal_pvss_dkg::Config>,
     /// The algorithm that runs.
     pub choice: Algorithm,
     /// Number of slots that use the slow path only, counted from the chain's first slot with a value.
@@ -209,7 +211,7 @@ impl Setup {
     pub fn with_shape(&self, shape: Shape) -> Result<Self, ConfigError> {
         let before = &self.keygen;
         let (session, members) = (*before.session(), before.members().to_vec());
-        let config = pvss_dkg::Config::new(session, shape, members, before.qualify())?;
+        let config = prefinal_pvss_dkg::Config::new(session, shape, members, before.qualify())?;
         Ok(Self { keygen: Arc::new(config), ..self.clone() })
     }
 
@@ -235,7 +237,7 @@ impl Setup {
             let encryption = registration.verify(member.signer.get());
             let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
             let (stake, signer) = (*stake, member.signer);
-            recipients.push(pvss_dkg::Member { stake, signer, encryption });
+            recipients.push(prefinal_pvss_dkg::Member { stake, signer, encryption });
         }
         let epoch = self.context.epoch.next();
         let context = Context { epoch, ..self.context };
@@ -245,11 +247,13 @@ impl Setup {
             .map(|member| Dealer { stake: member.stake, signer: member.signer })
             .collect();
         let stakes = dealers.iter().map(|dealer| dealer.stake);
-        let qualify = pvss_dkg::Config::more_than(Ratio::ONE_THIRD, stakes)?;
+        let qualify = prefinal_pvss_dkg::Config::more_than(Ratio::ONE_THIRD, stakes)?;
         let shape = plan.shape.clone();
-        let keygen = pvss_dkg::Config::handover(session, shape, recipients, dealers, qualify)?;
+        let keygen =
+            prefinal_pvss_dkg::Config::handover(session, shape, recipients, dealers, qualify)?;
         let members = self.members.iter().zip(&plan.stakes);
-        let members = members.map(|(member, stake)| engine::Member { stake: *stake, ..*member });
+        let members =
+            members.map(|(member, stake)| prefinal_engine::Member { stake: *stake, ..*member });
         Ok(Self {
             context,
             members: members.collect(),
@@ -356,8 +360,8 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
         let (identity, registration) = draw(me, seed);
         let (signer, encryption) = admit(me, &registration)?;
         certifiers.push(registration.certifier.verify(me)?);
-        members.push(engine::Member { key: signer, stake: *stake });
-        recipients.push(pvss_dkg::Member { stake: *stake, signer, encryption });
+        members.push(prefinal_engine::Member { key: signer, stake: *stake });
+        recipients.push(prefinal_pvss_dkg::Member { stake: *stake, signer, encryption });
         identities.push(identity);
     }
     let chain = ChainId::new(
@@ -365,8 +369,9 @@ pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError
     );
     let context = Context { chain, epoch: FIRST };
     let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
-    let qualify = pvss_dkg::Config::more_than(Ratio::ONE_THIRD, plan.stakes.iter().copied())?;
-    let keygen = pvss_dkg::Config::new(session, plan.shape.clone(), recipients, qualify)?;
+    let qualify =
+        prefinal_pvss_dkg::Config::more_than(Ratio::ONE_THIRD, plan.stakes.iter().copied())?;
+    let keygen = prefinal_pvss_dkg::Config::new(session, plan.shape.clone(), recipients, qualify)?;
     let setup = Setup {
         context,
         members,
@@ -430,8 +435,8 @@ fn rng(tag: &[u8], parts: &[&[u8]]) -> ChaCha20Rng {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
-    use pvss_dkg::Config;
-    use pvss_dkg::protocol::Collect;
+    use prefinal_pvss_dkg::Config;
+    use prefinal_pvss_dkg::protocol::Collect;
     use rand_core::Rng;
 
     use super::*;
@@ -455,10 +460,10 @@ mod tests {
 
     #[test]
     fn a_party_draws_for_each_purpose_from_another_stream() {
-        let draws = Purpose::ALL.map(drawn::<beacon::Bls>);
-        let more = Purpose::ALL.map(drawn::<beacon::Wvuf>);
+        let draws = Purpose::ALL.map(drawn::<prefinal_beacon::Bls>);
+        let more = Purpose::ALL.map(drawn::<prefinal_beacon::Wvuf>);
         let all: std::collections::BTreeSet<_> = draws.iter().chain(&more).collect();
         assert_eq!(all.len(), 6);
-        assert_eq!(draws, Purpose::ALL.map(drawn::<beacon::Bls>));
+        assert_eq!(draws, Purpose::ALL.map(drawn::<prefinal_beacon::Bls>));
     }
 }

@@ -24,8 +24,8 @@
 //! ([`crate::vouch`]).
 use std::collections::VecDeque;
 
-use engine::{Effect, Engine, Input, Output};
-use protocol::{Instant, Recipient, Slot, View};
+use prefinal_engine::{Effect, Engine, Input, Output};
+use prefinal_protocol::{Instant, Recipient, Slot, View};
 
 /// An engine with its place in the chain's numbering of slots.
 pub struct Term<E: Engine> {
@@ -183,8 +183,8 @@ impl<E: Engine> Term<E> {
 mod tests {
     use std::convert::Infallible;
 
-    use engine::{Block, Quorum};
-    use protocol::{Party, Value};
+    use prefinal_engine::{Block, Quorum};
+    use prefinal_protocol::{Party, Value};
 
     use super::*;
 

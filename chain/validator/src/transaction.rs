@@ -1,7 +1,7 @@
 //! The transactions of the key generation: dealings and, for the weighted VUF, blinded keys.
 //!
 //! Blinded keys are signed, so their publisher is known before any point is decoded. The proof that
-//! each key carries shows that nobody else made it (`crypto_core::wvuf`). A dealing is in an envelope
+//! each key carries shows that nobody else made it (`prefinal_crypto_core::wvuf`). A dealing is in an envelope
 //! that its dealer signed.
 //!
 //! ```text
@@ -11,10 +11,10 @@
 //! key generation takes its own and ignores the others.
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::EpochId;
-use crypto_core::wvuf::BlindedKey;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_crypto_core::wvuf::BlindedKey;
 
 use crate::setup::{Identity, Setup};
 
@@ -39,7 +39,7 @@ pub struct SignedKeys {
 /// have to be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 0: a dealing of the scheme's kind, in its envelope (`pvss_dkg::protocol`).
+    /// 0: a dealing of the scheme's kind, in its envelope (`prefinal_pvss_dkg::protocol`).
     Dealing,
     /// 1: [`SignedKeys`] in Borsh.
     Keys,

@@ -2,12 +2,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::stack::{Envelope, OneOf};
-use ::beacon::{Beacon, Life, Slot};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::{Block, Engine};
-use protocol::{Instant, Machine, Recipient};
+use ::prefinal_beacon::stack::{Envelope, OneOf};
+use ::prefinal_beacon::{Beacon, Life, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::{Block, Engine};
+use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::early;
 use crate::engines::Engines;
@@ -147,7 +147,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             participant::Effect::Submit { epoch, transaction } => {
                 self.submitted.push((epoch, transaction.clone()));
                 let current = self.engines.current();
-                self.engines.handle(now, current, engine::Input::Submit(transaction));
+                self.engines.handle(now, current, prefinal_engine::Input::Submit(transaction));
             }
             participant::Effect::Ordered { slot, block } => self.ordered(slot, block),
             participant::Effect::Send { to, envelope } => self.send(to, envelope),
@@ -184,7 +184,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             *of >= epoch || of.next() == epoch && Kind::of(one) == Some(Kind::Keys)
         });
         for (_, transaction) in self.submitted.clone() {
-            self.engines.handle(now, epoch, engine::Input::Submit(transaction));
+            self.engines.handle(now, epoch, prefinal_engine::Input::Submit(transaction));
         }
     }
 
@@ -196,30 +196,39 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    fn take_engine_output(&mut self, now: Instant, epoch: EpochId, output: engine::Output<E>) {
+    fn take_engine_output(
+        &mut self,
+        now: Instant,
+        epoch: EpochId,
+        output: prefinal_engine::Output<E>,
+    ) {
         let effect = match output.split(|record| Record::Engine(epoch, record)) {
             Ok(effect) => effect,
             Err(record) => return self.outputs.push_back(record),
         };
         match effect {
-            engine::Effect::Send { to, message } => {
+            prefinal_engine::Effect::Send { to, message } => {
                 self.effect(Effect::Send { to, message: Message::Engine(epoch, message) });
             }
-            engine::Effect::Run(job) => self.effect(Effect::Run(Job::Engine(epoch, job))),
-            engine::Effect::Prefinalized { slot, view, value } => {
+            prefinal_engine::Effect::Run(job) => self.effect(Effect::Run(Job::Engine(epoch, job))),
+            prefinal_engine::Effect::Prefinalized { slot, view, value } => {
                 let input = participant::Input::Prefinalized { slot, view, value };
                 self.participant.handle(now, input);
                 self.carry(now, epoch);
             }
-            engine::Effect::Carried { from, partial } => self.carried(now, epoch, from, &partial),
-            engine::Effect::Finalized { slot, block } => self.finalized(now, epoch, slot, block),
-            engine::Effect::Abandoned { view } => {
+            prefinal_engine::Effect::Carried { from, partial } => {
+                self.carried(now, epoch, from, &partial)
+            }
+            prefinal_engine::Effect::Finalized { slot, block } => {
+                self.finalized(now, epoch, slot, block)
+            }
+            prefinal_engine::Effect::Abandoned { view } => {
                 self.participant.handle(now, participant::Input::Abandoned { view });
             }
-            engine::Effect::Accused { party, fault } => {
+            prefinal_engine::Effect::Accused { party, fault } => {
                 self.note(Event::Accused { party, fault });
             }
-            engine::Effect::Refused(why) => self.note(Event::Refused(why)),
+            prefinal_engine::Effect::Refused(why) => self.note(Event::Refused(why)),
         }
     }
 
@@ -241,7 +250,13 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
-    fn hear(&mut self, now: Instant, from: Party, epoch: EpochId, message: ::beacon::Message<S>) {
+    fn hear(
+        &mut self,
+        now: Instant,
+        from: Party,
+        epoch: EpochId,
+        message: ::prefinal_beacon::Message<S>,
+    ) {
         let envelope = Envelope::one(epoch, OneOf::First(message));
         self.participant.handle(now, participant::Input::Received { from, envelope });
     }
@@ -262,7 +277,11 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         while let Some(output) = self.participant.poll() {
             match output {
                 participant::Output::Keep(
-                    released @ participant::Record::Beacon(_, _, ::beacon::Record::Released { .. }),
+                    released @ participant::Record::Beacon(
+                        _,
+                        _,
+                        ::prefinal_beacon::Record::Released { .. },
+                    ),
                 ) => record = Some(released),
                 participant::Output::Do(participant::Effect::Send {
                     to: Recipient::All,
@@ -283,7 +302,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
 
     /// Whether this is a partial and the engine has put it into its vote.
     fn carries(&mut self, current: EpochId, envelope: &Envelope<(S, ())>) -> bool {
-        let [OneOf::First(message @ ::beacon::Message::Partial { .. })] = envelope.messages()
+        let [OneOf::First(message @ ::prefinal_beacon::Message::Partial { .. })] =
+            envelope.messages()
         else {
             return false;
         };
@@ -351,12 +371,12 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
         match input {
             Input::Start => {
                 let current = self.engines.current();
-                self.engines.handle(now, current, engine::Input::Start);
+                self.engines.handle(now, current, prefinal_engine::Input::Start);
                 self.participant.handle(now, participant::Input::Start);
             }
             Input::Received { from, message } => self.received(now, from, message),
             Input::Checked(Verdict::Engine(epoch, verdict)) => {
-                self.engines.handle(now, epoch, engine::Input::Checked(verdict));
+                self.engines.handle(now, epoch, prefinal_engine::Input::Checked(verdict));
             }
             Input::Checked(Verdict::Participant(verdict)) => {
                 self.participant.handle(now, participant::Input::Checked(verdict));
@@ -389,16 +409,16 @@ const fn kept<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> 
 
 /// Reads the partial of a vote. Points are costly to decode, so a length above that of an honest
 /// party's is refused first.
-fn read_carried<S: ::beacon::Scheme>(
+fn read_carried<S: ::prefinal_beacon::Scheme>(
     bytes: &[u8],
     longest: usize,
-) -> Result<::beacon::Message<S>, String> {
+) -> Result<::prefinal_beacon::Message<S>, String> {
     let got = bytes.len();
     if got > longest {
         return Err(format!("partial of {got} bytes in a vote, at most {longest} are read"));
     }
     match borsh::from_slice(bytes) {
-        Ok(message @ ::beacon::Message::Partial { .. }) => Ok(message),
+        Ok(message @ ::prefinal_beacon::Message::Partial { .. }) => Ok(message),
         Ok(_) => Err("something else than a partial in a vote".to_owned()),
         Err(error) => Err(format!("undecodable partial in a vote: {error}")),
     }
@@ -407,11 +427,11 @@ fn read_carried<S: ::beacon::Scheme>(
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use ::beacon::Wvuf;
-    use crypto_core::bls::min_sig::SecretKey;
-    use engine::{Launch, Past};
-    use jolteon::Jolteon;
-    use weighted_rounding::{Ratio, Stake};
+    use ::prefinal_beacon::Wvuf;
+    use prefinal_crypto_core::bls::min_sig::SecretKey;
+    use prefinal_engine::{Launch, Past};
+    use prefinal_jolteon::Jolteon;
+    use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::*;
     use crate::setup::{Algorithm, Plan, found};
@@ -419,10 +439,10 @@ mod tests {
     fn begin(
         setup: &Setup,
         identity: &Identity,
-        records: Vec<jolteon::Record>,
+        records: Vec<prefinal_jolteon::Record>,
     ) -> Result<(Jolteon, Past), StartError> {
         let signer = identity.signer.to_secret_bytes();
-        let config = engine::Config {
+        let config = prefinal_engine::Config {
             context: setup.context,
             me: identity.me,
             members: setup.members.clone(),
@@ -442,8 +462,8 @@ mod tests {
             Validator::<Wvuf, _>::new(&Arc::new(setup), me, Life::First, Vec::new(), begin);
         let mut validator = validator.unwrap();
         let mut receive = |from, epoch, bytes| {
-            let transaction = jolteon::Transaction::new(vec![0; bytes]);
-            let message = jolteon::Message::Transactions(vec![transaction]);
+            let transaction = prefinal_jolteon::Transaction::new(vec![0; bytes]);
+            let message = prefinal_jolteon::Message::Transactions(vec![transaction]);
             let message = Message::Engine(EpochId::new(epoch), message);
             validator.handle(Instant::START, Input::Received { from: Party::new(from), message });
         };
@@ -463,7 +483,7 @@ mod tests {
         let why = read(&[0xFF; 101], 100).unwrap_err();
         assert!(why.contains("101 bytes") && why.contains("at most 100"), "{why}");
         assert!(read(&[0xFF; 100], 100).unwrap_err().starts_with("undecodable"));
-        let request = ::beacon::Message::<Wvuf>::Request { slot: Slot::new(7) };
+        let request = ::prefinal_beacon::Message::<Wvuf>::Request { slot: Slot::new(7) };
         let request = borsh::to_vec(&request).unwrap();
         assert!(read(&request, 9).unwrap_err().starts_with("something else"));
     }

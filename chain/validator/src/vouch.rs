@@ -1,9 +1,9 @@
 //! What peers say is final, for a party that is behind a boundary.
 //!
-//! When the last slot of an epoch is final at most parties, they leave its engine. A party that is
-//! behind then finds no peers that vote with it. Instead its peers tell it what their engines
-//! finalized. Less stake than [`Quorum::faulty_below`](engine::Quorum) is faulty. So if more stake than
-//! that says the same, an honest party said it, whose engine decided it, and all engines decide the same.
+//! When the last slot of an epoch is final at most parties, they leave its engine. A party that is behind
+//! then finds no peers that vote with it. Instead its peers tell it what their engines finalized. Less stake
+//! than [`Quorum::faulty_below`](prefinal_engine::Quorum) is faulty. So if more stake than that says the
+//! same, an honest party said it, whose engine decided it, and all engines decide the same.
 //!
 //! A party asks for one slot at a time, the next one in order, and keeps the last answer of each peer.
 //! So memory is bounded by one block for each peer.
@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Block, Quorum};
-use protocol::{Instant, Party, Slot};
-use weighted_rounding::Stake;
+use prefinal_engine::{Block, Quorum};
+use prefinal_protocol::{Instant, Party, Slot};
+use prefinal_weighted_rounding::Stake;
 
 use crate::setup::Setup;
 
@@ -234,8 +234,8 @@ fn size(block: Option<&Block>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use protocol::Value;
-    use weighted_rounding::Ratio;
+    use prefinal_protocol::Value;
+    use prefinal_weighted_rounding::Ratio;
 
     use crate::setup::{Algorithm, Plan, found};
 

@@ -1,10 +1,10 @@
 //! The inputs and outputs of a validator.
-use ::beacon::Slot;
+use ::prefinal_beacon::Slot;
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::{Block, Engine, Past, Work};
-use protocol::Recipient;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::{Block, Engine, Past, Work};
+use prefinal_protocol::Recipient;
 
 use crate::event::{Event, StartError};
 use crate::participant;
@@ -17,7 +17,10 @@ pub enum Message<S: Keyed, M> {
     /// A message between engines of this epoch.
     Engine(EpochId, M),
     /// A message between beacons of this epoch.
-    Beacon(EpochId, #[borsh(bound(serialize = "", deserialize = ""))] ::beacon::Message<S>),
+    Beacon(
+        EpochId,
+        #[borsh(bound(serialize = "", deserialize = ""))] ::prefinal_beacon::Message<S>,
+    ),
     /// The sender is behind: it heard of a later epoch, and asks what is final in this slot.
     Ask {
         /// The first slot that is not final at the sender.
@@ -75,7 +78,7 @@ pub enum Input<S: Keyed, E: Engine> {
 }
 
 /// What a validator wants done, in this order. See [`Effect`].
-pub type Output<S, E> = protocol::Output<Record<<E as Engine>::Record>, Effect<S, E>>;
+pub type Output<S, E> = prefinal_protocol::Output<Record<<E as Engine>::Record>, Effect<S, E>>;
 
 /// What a validator wants done, except for its records.
 pub enum Effect<S: Keyed, E: Engine> {

@@ -11,25 +11,25 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use beacon::stack::{Envelope, OneOf};
-use beacon::{Function, Life, MultiSig, Path, Slot, Value, View, epochs};
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::certificate::{Elector, Electorate};
-use crypto_core::context::EpochId;
-use crypto_core::drand::RoundNumber;
-use crypto_core::threshold;
-use driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
-use engine::{Block, Quorum};
-use journal::Memory;
-use protocol::Recipient;
-use validator::Event;
-use validator::keygen::KeygenError;
-use validator::participant::{Effect, Host, Participant, Record};
-use validator::rota::Rota;
-use validator::scheme::{Bls, Keyed, Wvuf};
-use validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_beacon::stack::{Envelope, OneOf};
+use prefinal_beacon::{Function, Life, MultiSig, Path, Slot, Value, View, epochs};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::certificate::{Elector, Electorate};
+use prefinal_crypto_core::context::EpochId;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_crypto_core::threshold;
+use prefinal_driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
+use prefinal_engine::{Block, Quorum};
+use prefinal_journal::Memory;
+use prefinal_protocol::Recipient;
+use prefinal_validator::Event;
+use prefinal_validator::keygen::KeygenError;
+use prefinal_validator::participant::{Effect, Host, Participant, Record};
+use prefinal_validator::rota::Rota;
+use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
+use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// Who has how much stake in each epoch: the last joins, the second leaves.
 const STAKES: [[u128; 5]; 3] = [[30, 30, 20, 20, 0], [25, 30, 20, 0, 25], [25, 0, 25, 25, 25]];
@@ -175,13 +175,15 @@ impl<S: Keyed> Net<S> {
     /// Anyone who knows the epoch's members verifies what a party shows.
     fn certified(&mut self, party: Party, effect: epochs::Effect<MultiSig>) {
         match effect {
-            epochs::Effect::Of { epoch, effect: beacon::Effect::Reveal(reveal) } => {
+            epochs::Effect::Of { epoch, effect: prefinal_beacon::Effect::Reveal(reveal) } => {
                 let electorate = &self.electorates[&epoch];
                 assert_eq!(reveal.output.verify(electorate, &reveal.proof), Ok(()));
                 assert_eq!((reveal.output.slot, reveal.output.value), (reveal.slot, VALUE));
                 self.certified[party.index()].insert(reveal.slot.get());
             }
-            epochs::Effect::Of { effect: beacon::Effect::Accuse { fault, .. }, .. } => {
+            epochs::Effect::Of {
+                effect: prefinal_beacon::Effect::Accuse { fault, .. }, ..
+            } => {
                 panic!("{party}: {fault}")
             }
             _ => {}
@@ -409,7 +411,7 @@ fn a_participant_that_has_halted_stops_its_driver() {
 #[test]
 fn a_stranger_has_no_room() {
     let net = Net::<Bls>::new(None);
-    let request = OneOf::First(beacon::Message::Request { slot: Slot::new(1) });
+    let request = OneOf::First(prefinal_beacon::Message::Request { slot: Slot::new(1) });
     let message = Envelope::one(EpochId::new(0), request);
     let said = net.drivers[0].0.on_message(Party::new(5), message);
     assert!(matches!(said, Err(MessageError::NotMember { members: 5, .. })), "{said:?}");

@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crypto_core::access::Party;
-use pvss_dkg::protocol::Record;
-use validator::keygen::{Boundary, Effect, Job, Keygen, KeygenError, Output, Progress};
-use validator::scheme::{Before, Bls, Keyed, Wvuf};
-use validator::setup::{Algorithm, Identity, Plan, PlanError, Setup, found};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_crypto_core::access::Party;
+use prefinal_pvss_dkg::protocol::Record;
+use prefinal_validator::keygen::{Boundary, Effect, Job, Keygen, KeygenError, Output, Progress};
+use prefinal_validator::scheme::{Before, Bls, Keyed, Wvuf};
+use prefinal_validator::setup::{Algorithm, Identity, Plan, PlanError, Setup, found};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// The last one joins, the second one leaves.
 const STAKES: [[u128; 4]; 2] = [[40, 30, 30, 0], [35, 0, 30, 25]];

@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
 
-use crypto_core::context::EpochId;
-use engine::Block;
-use protocol::{Party, Slot, Value};
-use pvss_dkg::protocol::Record;
-use validator::handovers::Handovers;
-use validator::keygen::{Effect, Job, Output};
-use validator::scheme::{Bls, Keyed, Wvuf};
-use validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
-use validator::transaction::{Kind, SignedKeys};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Block;
+use prefinal_protocol::{Party, Slot, Value};
+use prefinal_pvss_dkg::protocol::Record;
+use prefinal_validator::handovers::Handovers;
+use prefinal_validator::keygen::{Effect, Job, Output};
+use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
+use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
+use prefinal_validator::transaction::{Kind, SignedKeys};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 const STAKES: [[u128; 5]; 3] = [[40, 30, 30, 0, 0], [35, 25, 20, 20, 0], [30, 0, 25, 25, 20]];
 /// Blocks that name the next committee.

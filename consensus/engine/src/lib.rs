@@ -28,9 +28,9 @@ use core::fmt::Debug;
 use core::time::Duration;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-pub use contract::Quorum;
-use protocol::{Context, Instant, Party, Recipient, Slot, Value, View};
-use weighted_rounding::Stake;
+pub use prefinal_contract::Quorum;
+use prefinal_protocol::{Context, Instant, Party, Recipient, Slot, Value, View};
+use prefinal_weighted_rounding::Stake;
 
 pub use crate::pace::Pace;
 
@@ -169,7 +169,7 @@ pub enum Input<E: Engine> {
 }
 
 /// What an engine wants done, in this order. See [`Effect`].
-pub type Output<E> = protocol::Output<<E as Engine>::Record, Effect<E>>;
+pub type Output<E> = prefinal_protocol::Output<<E as Engine>::Record, Effect<E>>;
 
 /// What an engine wants done, except for its records.
 pub enum Effect<E: Engine> {

@@ -1,7 +1,7 @@
 //! When the leader of a round proposes: after a pause in each round, or at a fixed time for each.
 use core::time::Duration;
 
-use protocol::Instant;
+use prefinal_protocol::Instant;
 
 /// When the leader of a round proposes: after a pause in the round, and when the round is due.
 ///

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::vec::Vec;
 
-use ::engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum, Work};
-use crypto_core::bls::min_sig::{PublicKey, SecretKey};
-use crypto_core::verified::Verified;
-use protocol::{Instant, Machine, Slot, Value, View};
+use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum, Work};
+use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
+use prefinal_crypto_core::verified::Verified;
+use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
 use crate::block::{Round, Transaction};
 use crate::config::{Config, ConfigError};
@@ -22,7 +22,7 @@ impl Launch for Jolteon {
     type StartError = ConfigError;
 
     fn start(
-        config: ::engine::Config<Self::PublicKey>,
+        config: ::prefinal_engine::Config<Self::PublicKey>,
         key: SecretKey,
         records: Vec<Record>,
     ) -> Result<(Self, Past), ConfigError> {
@@ -35,7 +35,8 @@ impl Launch for Jolteon {
             }
             promised.apply(record);
         }
-        let ::engine::Config { context, me, members, timeout, pace, max_block_bytes } = config;
+        let ::prefinal_engine::Config { context, me, members, timeout, pace, max_block_bytes } =
+            config;
         let config = Config { timeout, pace, max_block_bytes, ..Config::new(context, me, members) };
         Ok((Self::new(config, key, promised)?, past))
     }

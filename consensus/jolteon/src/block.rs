@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use borsh::io::{Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 

@@ -7,17 +7,17 @@
 //! | TC          | "timeout", round, my QC's round    | a quorum, one statement per QC round  |
 //!
 //! Signatures are BLS multi-signatures with a bitmap of the signers. Stake is counted exactly
-//! (`crypto_core::certificate`). Nobody certifies the genesis block, so it has
+//! (`prefinal_crypto_core::certificate`). Nobody certifies the genesis block, so it has
 //! [`QuorumCertificate::genesis`].
 //!
 //! See also `collector` and `job`, which turn single votes into certificates.
 use std::collections::BTreeMap;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::bls::min_sig::{Domain, Signature};
-use crypto_core::certificate::{self, Signers, Statement};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::bls::min_sig::{Domain, Signature};
+use prefinal_crypto_core::certificate::{self, Signers, Statement};
 use thiserror::Error;
 
 use crate::block::{BlockId, Round};

@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
 
 use crate::block::Round;
 use crate::config::Replicas;

@@ -5,19 +5,19 @@
 //! party. Every signature is on the committee's *context*, a hash of chain, epoch and all members with
 //! their stake. So a statement made in one committee does not count in another.
 //!
-//! Stake tables are in `node`. Stake as weights is in `weighted_rounding`; the engine never rounds.
+//! Stake tables are in `node`. Stake as weights is in `prefinal_weighted_rounding`; the engine never rounds.
 use core::time::Duration;
 
-use ::engine::Pace;
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::bls::min_sig::PublicKey;
-use crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
-use crypto_core::context::Context;
-use crypto_core::verified::Verified;
+use ::prefinal_engine::Pace;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::bls::min_sig::PublicKey;
+use prefinal_crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::verified::Verified;
+use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-use weighted_rounding::Stake;
 
 use crate::block::{BlockId, Round, genesis};
 
@@ -25,7 +25,7 @@ use crate::block::{BlockId, Round, genesis};
 pub const MAX_MEMBERS: usize = 1 << 16;
 
 /// A member. The proof of possession of its key is checked, because keys are added up.
-pub type Member = ::engine::Member<Verified<PublicKey>>;
+pub type Member = ::prefinal_engine::Member<Verified<PublicKey>>;
 
 /// Configuration that an engine is started with.
 #[derive(Clone, Debug)]

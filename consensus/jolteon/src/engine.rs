@@ -17,9 +17,9 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::SecretKey;
-use protocol::{Instant, Machine, Recipient};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::SecretKey;
+use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
@@ -56,7 +56,7 @@ pub enum Input {
 }
 
 /// What the engine wants done, in this order. See [`Effect`].
-pub type Output = protocol::Output<Record, Effect>;
+pub type Output = prefinal_protocol::Output<Record, Effect>;
 
 /// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 //!
 //! See also `receive` and `collector` (who notices), and `job` (where signatures are checked).
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::{Signature, SignatureError};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::{Signature, SignatureError};
 use thiserror::Error;
 
 use crate::block::{BlockId, Round};

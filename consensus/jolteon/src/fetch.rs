@@ -10,8 +10,8 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use protocol::Instant;
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Instant;
 
 use crate::block::{BlockId, Round};
 use crate::tree::Point;

@@ -5,8 +5,8 @@
 //! whose order votes were lost.
 //!
 //! See also `safety` (why these rules are safe) and `tree` (the walk along the chain).
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient};
 
 use crate::block::{Block, BlockId};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};

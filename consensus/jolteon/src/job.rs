@@ -10,15 +10,16 @@
 //! claim. [`Replicas::statement`] and [`Stage::domain`] give what a vote is checked with. A [`Verdict`]
 //! consists of the fingerprint and the result. The engine trusts it.
 //!
-//! See also `collector` and `receive` (when jobs are due), and `crypto_core::certificate` (the equations).
+//! See also `collector` and `receive` (when jobs are due), and `prefinal_crypto_core::certificate` (the
+//! equations).
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use borsh::BorshSerialize;
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::bls::min_sig::{Domain, Signature};
-use crypto_core::certificate::{Signers, Vote, VotesError};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::bls::min_sig::{Domain, Signature};
+use prefinal_crypto_core::certificate::{Signers, Vote, VotesError};
 use sha2::{Digest, Sha256};
 
 use crate::block::{BlockId, Round};

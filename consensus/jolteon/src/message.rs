@@ -16,8 +16,8 @@
 //!
 //! See also `certificate` and `job` (signatures in messages), and `receive` (what messages do).
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
 use thiserror::Error;
 
 use crate::block::{Block, BlockId, PayloadMismatch, Round, Transaction};

@@ -9,8 +9,8 @@
 //! See also `round` for entering and leaving rounds.
 use core::time::Duration;
 
-use ::engine::Pace;
-use protocol::Instant;
+use ::prefinal_engine::Pace;
+use prefinal_protocol::Instant;
 
 use crate::block::Round;
 

@@ -9,7 +9,7 @@
 //! faulty leader may propose whatever it likes.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use crate::block::{Transaction, TransactionId};
 

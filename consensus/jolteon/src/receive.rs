@@ -10,9 +10,9 @@
 //! party's, or a TC that would move this party. An old QC in a timeout proves nothing that matters.
 //!
 //! See also `finality` (what follows from a valid certificate) and `verdict` (from an invalid one).
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::Signature;
-use protocol::{Instant, Recipient};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_protocol::{Instant, Recipient};
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};

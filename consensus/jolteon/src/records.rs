@@ -83,7 +83,7 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use crypto_core::access::Party;
+    use prefinal_crypto_core::access::Party;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 //! one. A party that enters by timeouts tells the new leader, which may not have seen them all.
 //!
 //! See also `safety` (whether a promise may be made) and `pacemaker` (how long a round lasts).
-use protocol::{Instant, Recipient};
+use prefinal_protocol::{Instant, Recipient};
 
 use crate::block::{Block, Round};
 use crate::certificate::{Stage, TIMEOUT, timeout_statement};

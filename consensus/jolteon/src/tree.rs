@@ -199,7 +199,7 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use crypto_core::access::Party;
+    use prefinal_crypto_core::access::Party;
 
     use super::*;
 

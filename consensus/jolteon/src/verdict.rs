@@ -3,9 +3,9 @@
 //! See also `receive` (what was asked) and `job` (how it was computed).
 use std::collections::BTreeSet;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::Signature;
-use protocol::Instant;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_protocol::Instant;
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{MultiSignature, QuorumCertificate, Stage, TimeoutCertificate};

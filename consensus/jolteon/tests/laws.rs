@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
-use crypto_core::bls::min_sig::{PublicKey, SecretKey};
-use crypto_core::verified::Verified;
-use engine_suite::{MessageOf, Sample, Statement};
+use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
+use prefinal_crypto_core::verified::Verified;
+use prefinal_engine_suite::{MessageOf, Sample, Statement};
 use prefinal_jolteon::{BlockId, Fingerprint, Job, Jolteon, Message, Round, Verdict};
-use protocol::{Party, Slot, Value, View};
+use prefinal_protocol::{Party, Slot, Value, View};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -74,4 +74,4 @@ const fn value(block: BlockId) -> Value {
     Value::new(block.to_bytes())
 }
 
-engine_suite::laws!(OrderVotes::default());
+prefinal_engine_suite::laws!(OrderVotes::default());

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum};
+use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum};
 use malachitebft_core_types::LinearTimeouts;
-use protocol::{Instant, Machine, Slot, Value, View};
+use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
 use crate::config::{Config, ConfigError};
 use crate::context::{BlockId, Height};
@@ -23,11 +23,12 @@ impl Launch for Malachite {
     type StartError = ConfigError;
 
     fn start(
-        config: ::engine::Config<PublicKey>,
+        config: ::prefinal_engine::Config<PublicKey>,
         key: SecretKey,
         records: Vec<Record>,
     ) -> Result<(Self, Past), ConfigError> {
-        let ::engine::Config { context, me, members, timeout, pace, max_block_bytes } = config;
+        let ::prefinal_engine::Config { context, me, members, timeout, pace, max_block_bytes } =
+            config;
         let mut log = Log::default();
         let mut released = Vec::new();
         for record in records {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use malachitebft_core_consensus::{self as consensus, PeerId};
 use malachitebft_core_types::ValueResponse;
-use protocol::{Instant, Party, Recipient};
+use prefinal_protocol::{Instant, Party, Recipient};
 
 use crate::context::Height;
 use crate::engine::{Effect, Malachite, Task};

@@ -3,12 +3,12 @@
 //! Malachite counts voting power in 64 bits and multiplies it by three. Stakes that would overflow are
 //! refused here, so that no sum overflows later. A quorum is more than two thirds of the stake, exactly.
 //!
-//! Stake tables are in `node`. Stake as weights is in `weighted_rounding`; the engine never rounds.
+//! Stake tables are in `node`. Stake as weights is in `prefinal_weighted_rounding`; the engine never rounds.
 use core::time::Duration;
 
-use ::engine::Pace;
+use ::prefinal_engine::Pace;
 use malachitebft_core_types::LinearTimeouts;
-use protocol::{Context, Party};
+use prefinal_protocol::{Context, Party};
 use sha2::{Digest, Sha256};
 
 use crate::context::{Address, Validator, ValidatorSet};
@@ -17,7 +17,7 @@ use crate::sign::{PublicKey, SecretKey};
 const COMMITTEE: &[u8] = b"prefinal/malachite/v1/committee";
 
 /// A member. One without stake counts for nothing and never proposes.
-pub type Member = ::engine::Member<PublicKey>;
+pub type Member = ::prefinal_engine::Member<PublicKey>;
 
 /// Configuration that an engine is started with.
 #[derive(Clone, Debug)]
@@ -131,9 +131,9 @@ impl Validators {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use protocol::{ChainId, EpochId};
+    use prefinal_protocol::{ChainId, EpochId};
 
-    use weighted_rounding::Stake;
+    use prefinal_weighted_rounding::Stake;
 
     use super::*;
 

@@ -17,7 +17,7 @@ use malachitebft_core_types::{
     self as malachite, LinearTimeouts, NilOrVal, Round, SignedExtension, ValueId, VoteType,
     VotingPower,
 };
-use protocol::Party;
+use prefinal_protocol::Party;
 use sha2::{Digest, Sha256};
 
 use crate::sign::{Ed25519, PublicKey};

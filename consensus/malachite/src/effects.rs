@@ -12,7 +12,7 @@ use malachitebft_core_types::{
     Timeout, TimeoutKind, Validity, ValueOrigin, ValueResponse, VoteExtensions, VoteType,
 };
 
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 
 use crate::context::{Address, Block, Height, Tendermint, Vote};
 use crate::engine::{self, Malachite, Output, Task};

@@ -20,7 +20,7 @@ use malachitebft_core_consensus::{self as consensus, LocallyProposedValue, Param
 use malachitebft_core_types::{
     Round, SignedMessage, ThresholdParams, Timeout, TimeoutKind, ValuePayload, VoteExtensionPolicy,
 };
-use protocol::{Instant, Machine, Party, Recipient};
+use prefinal_protocol::{Instant, Machine, Party, Recipient};
 
 use crate::catch_up::CatchUp;
 use crate::config::{Config, ConfigError, Validators};
@@ -52,7 +52,7 @@ pub enum Input {
 }
 
 /// What the engine wants done, in this order. See [`Effect`].
-pub type Output = protocol::Output<Record, Effect>;
+pub type Output = prefinal_protocol::Output<Record, Effect>;
 
 /// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 //! the precommits that come after the decision. Signatures are in `effects`, decisions in `catch_up`.
 use malachitebft_core_consensus as consensus;
 use malachitebft_core_types::{NilOrVal, Round, ValidatorSet as _, VoteType};
-use protocol::Party;
+use prefinal_protocol::Party;
 
 use crate::context::{Height, Vote};
 use crate::engine::{Effect, Malachite, Task};

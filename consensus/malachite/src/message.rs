@@ -15,7 +15,7 @@ use malachitebft_core_types::{
     CommitCertificate, ExtendedCommitCertificate, PolkaCertificate, Round, RoundCertificate,
     SignedExtension, SignedMessage, VoteExtensions,
 };
-use protocol::Party;
+use prefinal_protocol::Party;
 
 use crate::context::{Address, Block, Height, Proposal, Tendermint, Vote};
 

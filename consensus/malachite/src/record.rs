@@ -16,7 +16,7 @@ use malachitebft_core_consensus::{Input, ProposedValue};
 use malachitebft_core_types::{
     NilOrVal, PolkaCertificate, Round, Timeout, TimeoutKind, ValueOrigin, VoteType,
 };
-use protocol::Party;
+use prefinal_protocol::Party;
 
 use crate::context::{BlockId, Height, Tendermint, Vote};
 use crate::message::{Decision, SignedProposal, SignedVote};

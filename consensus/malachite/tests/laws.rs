@@ -1,11 +1,11 @@
 //! What every engine must keep.
 
-use engine::Launch;
-use engine_suite::{MessageOf, Sample, Statement};
+use prefinal_engine::Launch;
+use prefinal_engine_suite::{MessageOf, Sample, Statement};
 use prefinal_malachite::{
     Height, Malachite, Message, NilOrVal, PublicKey, Round, SecretKey, VoteType,
 };
-use protocol::{Party, Slot, Value, View};
+use prefinal_protocol::{Party, Slot, Value, View};
 
 struct Tendermint;
 
@@ -49,4 +49,4 @@ fn view(height: Height, round: Round) -> View {
     View::new(Slot::new(height.get()), round.as_u32().unwrap_or(0))
 }
 
-engine_suite::laws!(Tendermint);
+prefinal_engine_suite::laws!(Tendermint);

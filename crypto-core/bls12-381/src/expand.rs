@@ -16,13 +16,13 @@ use sha2::{Digest, Sha256};
 /// an empty tag, because without a tag, hashes for two purposes are the same.
 ///
 /// ```
-/// use bls12_381::{Tag, hazmat::hash_to_g1};
+/// use prefinal_bls12_381::{Tag, hazmat::hash_to_g1};
 /// const VOTE: Tag<'_> = Tag::new(b"EXAMPLE-V1-VOTE_BLS12381G1_XMD:SHA-256_SSWU_RO_");
 /// let point = hash_to_g1(b"message", VOTE);
 /// assert!(Tag::try_from(&b""[..]).is_err());
 /// ```
 /// ```compile_fail,E0080
-/// const NONE: bls12_381::Tag<'_> = bls12_381::Tag::new(b"");
+/// const NONE: prefinal_bls12_381::Tag<'_> = prefinal_bls12_381::Tag::new(b"");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag<'t>(&'t [u8]);
@@ -70,7 +70,7 @@ const LONG_TAG: &[u8] = b"H2C-OVERSIZE-DST-";
 /// compile.
 ///
 /// ```compile_fail,E0080
-/// use bls12_381::{Tag, hazmat::expand_message_xmd};
+/// use prefinal_bls12_381::{Tag, hazmat::expand_message_xmd};
 /// let bytes: [u8; 8161] = expand_message_xmd(b"message", Tag::new(b"tag"));
 /// ```
 #[must_use]

@@ -2,7 +2,7 @@
 //! through this crate.
 //!
 //! ```
-//! use bls12_381::{DecodeError, G1Affine, Scalar};
+//! use prefinal_bls12_381::{DecodeError, G1Affine, Scalar};
 //!
 //! let point = (G1Affine::generator() * Scalar::from_u64(7)).to_affine();
 //! let bytes = point.to_bytes();

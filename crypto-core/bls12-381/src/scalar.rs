@@ -24,7 +24,7 @@ use crate::reveal::{is_periodic, reveal};
 ///
 /// Numbers are not converted to scalars implicitly:
 /// ```compile_fail,E0277
-/// use bls12_381::Scalar;
+/// use prefinal_bls12_381::Scalar;
 /// let scalar: Scalar = 7_u64.into();
 /// ```
 #[derive(Clone, Copy, Eq)]

@@ -1,11 +1,13 @@
 //! With lanes switched off nothing runs in them, and everything gives the same bytes. One test in a binary
 //! of its own, since the switch is the process's.
 #![expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
-use bls12_381::hazmat::{
+use prefinal_bls12_381::hazmat::{
     Factor, FixedBase, lanes, multiply_each, pairing_product, vartime_add_pairs, vartime_msm,
     vartime_sums,
 };
-use bls12_381::{Affine, G1, G1Affine, G2, G2Affine, Group, PointError, Projective, Scalar};
+use prefinal_bls12_381::{
+    Affine, G1, G1Affine, G2, G2Affine, Group, PointError, Projective, Scalar,
+};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

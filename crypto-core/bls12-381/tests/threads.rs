@@ -3,8 +3,10 @@
 //! Runs without and with the feature `parallel`, on both backends, and with
 //! `--features arkworks,ark-ec/parallel`, as somebody else's features might have it.
 #![expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
-use bls12_381::hazmat::{hash_to_g1, hash_to_g2, pairing_product, vartime_msm, vartime_msm_128};
-use bls12_381::{DecodeError, G1Affine, G2Affine, PointError, Projective, Scalar, Tag};
+use prefinal_bls12_381::hazmat::{
+    hash_to_g1, hash_to_g2, pairing_product, vartime_msm, vartime_msm_128,
+};
+use prefinal_bls12_381::{DecodeError, G1Affine, G2Affine, PointError, Projective, Scalar, Tag};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

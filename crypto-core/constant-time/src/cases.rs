@@ -1,20 +1,20 @@
-//! Every path of `crypto_core` that touches a secret.
+//! Every path of `prefinal_crypto_core` that touches a secret.
 use std::hint::black_box;
 
-use crypto_core::access::{Access, Party, ShareIndex, Threshold};
-use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::hazmat::{FixedBase, multiply_each};
-use crypto_core::curve::{Affine, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar};
-use crypto_core::elgamal::{self, DecryptionKey, Label};
-use crypto_core::hedge::Hedge;
-use crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::sharing::Sharing;
-use crypto_core::threshold::{self, Message, Purpose, Setup};
-use crypto_core::timelock::{Identity, encrypt};
-use crypto_core::wvuf::{self, EvaluationKey, Input, KeyShares, blind};
+use prefinal_crypto_core::access::{Access, Party, ShareIndex, Threshold};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::hazmat::{FixedBase, multiply_each};
+use prefinal_crypto_core::curve::{Affine, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar};
+use prefinal_crypto_core::elgamal::{self, DecryptionKey, Label};
+use prefinal_crypto_core::hedge::Hedge;
+use prefinal_crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing::Sharing;
+use prefinal_crypto_core::threshold::{self, Message, Purpose, Setup};
+use prefinal_crypto_core::timelock::{Identity, encrypt};
+use prefinal_crypto_core::wvuf::{self, EvaluationKey, Input, KeyShares, blind};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

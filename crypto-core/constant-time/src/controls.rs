@@ -1,8 +1,8 @@
 //! Operations that leak and must be caught.
 use std::hint::black_box;
 
-use crypto_core::curve::hazmat::vartime_msm;
-use crypto_core::curve::{G1Affine, Scalar};
+use prefinal_crypto_core::curve::hazmat::vartime_msm;
+use prefinal_crypto_core::curve::{G1Affine, Scalar};
 
 use crate::Case;
 use crate::marks::set_up;

@@ -1,6 +1,6 @@
 //! Constant time, tested: no jump and no address may depend on a secret.
 //!
-//! Each case runs one operation of `crypto_core` on secrets. Two checks run the same cases:
+//! Each case runs one operation of `prefinal_crypto_core` on secrets. Two checks run the same cases:
 //!
 //! | check    | how                                                | what it says                     |
 //! |----------|----------------------------------------------------|----------------------------------|

@@ -60,10 +60,10 @@ pub enum KeyPathError {
 /// The position of a key in the tree, like `m/12381/3600/0/0`.
 ///
 /// ```
-/// use crypto_core::bls::KeyPath;
+/// use prefinal_crypto_core::bls::KeyPath;
 /// let path: KeyPath = "m/12381/3600/0/0".parse()?;
 /// assert_eq!(path.indices(), [12381, 3600, 0, 0]);
-/// # Ok::<(), crypto_core::bls::KeyPathError>(())
+/// # Ok::<(), prefinal_crypto_core::bls::KeyPathError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyPath(Vec<u32>);

@@ -50,11 +50,11 @@ pub enum DomainError {
 /// The purpose of a signature. A signature under one domain is never valid under another.
 ///
 /// ```
-/// use crypto_core::bls::Domain;
+/// use prefinal_crypto_core::bls::Domain;
 /// const VOTE: Domain = Domain::new("example vote");
 /// ```
 /// ```compile_fail,E0080
-/// use crypto_core::bls::Domain;
+/// use prefinal_crypto_core::bls::Domain;
 /// const NOTHING: Domain = Domain::new("");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,11 +132,11 @@ impl Domain {
     /// not checked.
     ///
     /// ```
-    /// use crypto_core::bls::Domain;
+    /// use prefinal_crypto_core::bls::Domain;
     /// const SUITE: &str = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_AUG_";
     /// assert!(Domain::named(SUITE).is_err());
     /// let domain = Domain::tag(SUITE)?;
-    /// # Ok::<(), crypto_core::bls::DomainError>(())
+    /// # Ok::<(), prefinal_crypto_core::bls::DomainError>(())
     /// ```
     ///
     /// # Errors

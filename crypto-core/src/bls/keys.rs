@@ -93,7 +93,7 @@ impl SecretKey {
 ///
 /// A key of one variant cannot be used as a key of the other:
 /// ```compile_fail,E0308
-/// use crypto_core::bls::{min_pk, min_sig};
+/// use prefinal_crypto_core::bls::{min_pk, min_sig};
 /// fn mixed(key: min_pk::PublicKey) -> min_sig::PublicKey {
 ///     key
 /// }

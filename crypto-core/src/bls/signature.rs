@@ -80,7 +80,7 @@ impl<V: Variant> Signature<V> {
 /// is not accepted:
 ///
 /// ```compile_fail,E0271
-/// use crypto_core::bls::min_sig::{AggregateKey, PublicKey};
+/// use prefinal_crypto_core::bls::min_sig::{AggregateKey, PublicKey};
 /// fn rogue(keys: &[PublicKey]) {
 ///     let _ = AggregateKey::sum(keys);
 /// }

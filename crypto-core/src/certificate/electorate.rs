@@ -63,8 +63,8 @@ pub enum ElectorateError {
 ///
 /// A key without a verified proof of possession is not accepted:
 /// ```compile_fail,E0308
-/// use crypto_core::bls::{MinSig, min_sig::PublicKey};
-/// use crypto_core::certificate::Elector;
+/// use prefinal_crypto_core::bls::{MinSig, min_sig::PublicKey};
+/// use prefinal_crypto_core::certificate::Elector;
 /// fn rogue(key: PublicKey) -> Elector<MinSig> {
 ///     Elector { key, stake: 1 }
 /// }

@@ -188,7 +188,7 @@ impl EncryptionKey {
 /// ciphertext can be decrypted:
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::elgamal::{Ciphertext, DecryptionKey, DecryptionShare};
+/// use prefinal_crypto_core::elgamal::{Ciphertext, DecryptionKey, DecryptionShare};
 /// fn unchecked(key: &DecryptionKey, ciphertext: &Ciphertext) -> DecryptionShare {
 ///     key.decrypt_share(ciphertext).unwrap()
 /// }

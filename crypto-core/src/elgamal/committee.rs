@@ -213,7 +213,7 @@ impl DecryptionCommittee {
 /// chose; if the same `f` shared a signing key, it would be a partial signature.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::elgamal::DecryptionKey;
+/// use prefinal_crypto_core::elgamal::DecryptionKey;
 /// fn twice(key: &DecryptionKey) -> [DecryptionKey; 2] {
 ///     [key.clone(), key.clone()]
 /// }

@@ -24,8 +24,8 @@ pub enum KeyError {
 /// `Y` is used for encryption, `Ŷ` for checking the result of a decryption.
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::curve::{G1Affine, G2Affine};
-/// use crypto_core::elgamal::EncryptionKey;
+/// use prefinal_crypto_core::curve::{G1Affine, G2Affine};
+/// use prefinal_crypto_core::elgamal::EncryptionKey;
 /// let unchecked = EncryptionKey { y: G1Affine::generator(), y_hat: G2Affine::generator() };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]

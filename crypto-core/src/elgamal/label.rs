@@ -11,7 +11,7 @@ use crate::context::{Context, Slot};
 /// A label: public bytes that a ciphertext is bound to.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::elgamal::Label;
+/// use prefinal_crypto_core::elgamal::Label;
 /// let label: Label = vec![7_u8];
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

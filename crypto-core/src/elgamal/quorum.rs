@@ -71,7 +71,7 @@ pub enum CombineError {
 /// indices in all.
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::elgamal::{DecryptionCommittee, Quorum, ValidCiphertext};
+/// use prefinal_crypto_core::elgamal::{DecryptionCommittee, Quorum, ValidCiphertext};
 /// fn unchecked<'c>(
 ///     committee: &'c DecryptionCommittee,
 ///     ciphertext: &'c ValidCiphertext,

@@ -11,7 +11,7 @@ use crate::curve::{DecodeError, G1Affine};
 /// share is never empty, and no point is the identity.
 ///
 /// ```compile_fail,E0277
-/// use crypto_core::{curve::G1Affine, elgamal::DecryptionShare};
+/// use prefinal_crypto_core::{curve::G1Affine, elgamal::DecryptionShare};
 /// let share: DecryptionShare = vec![G1Affine::generator()].into();
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]

@@ -39,8 +39,8 @@ pub fn system_seed() -> Result<Secret<[u8; 32]>, SystemError> {
 /// The generator to use for every secret, key and dealing: ChaCha20, seeded by [`system_seed`].
 ///
 /// ```
-/// use crypto_core::bls::SecretKey;
-/// use crypto_core::entropy;
+/// use prefinal_crypto_core::bls::SecretKey;
+/// use prefinal_crypto_core::entropy;
 ///
 /// let mut rng = entropy::system()?;
 /// let key = SecretKey::random(&mut rng);

@@ -21,7 +21,7 @@ use crate::secret::Secret;
 /// stays the same.
 ///
 /// ```compile_fail,E0277
-/// use crypto_core::{curve::Scalar, polynomial::Coefficients};
+/// use prefinal_crypto_core::{curve::Scalar, polynomial::Coefficients};
 /// let coefficients: Coefficients = vec![Scalar::ONE].into();
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

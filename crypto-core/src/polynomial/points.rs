@@ -105,11 +105,11 @@ pub enum InterpolationError {
 ///
 /// Other code cannot construct it, so indices stay within the range:
 /// ```compile_fail,E0451
-/// use crypto_core::polynomial::Points;
+/// use prefinal_crypto_core::polynomial::Points;
 /// let points = Points { count: 0, domain: None };
 /// ```
 /// ```compile_fail,E0308
-/// use crypto_core::polynomial::{Placement, Points};
+/// use prefinal_crypto_core::polynomial::{Placement, Points};
 /// let points = Points::new(Placement::Consecutive, 7).unwrap();
 /// let at_secret = points.point(0);
 /// ```

@@ -29,7 +29,7 @@ use super::quorum::QuorumError;
 /// The Lagrange coefficients `λⱼ` of one set of parties. They can be used for any number of messages.
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::threshold::Combination;
+/// use prefinal_crypto_core::threshold::Combination;
 /// let none = Combination { committee: [0; 32], lambda: Default::default() };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,17 +35,17 @@ impl Purpose {
     ///
     /// ```
     /// # use std::collections::BTreeMap;
-    /// # use crypto_core::access::{Access, Party, Threshold};
-    /// # use crypto_core::bls::MinSig;
-    /// # use crypto_core::commitment::Commitment;
-    /// # use crypto_core::curve::Scalar;
-    /// # use crypto_core::polynomial::{Placement, Polynomial};
-    /// # use crypto_core::secret::Secret;
-    /// use crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee};
+    /// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+    /// # use prefinal_crypto_core::bls::MinSig;
+    /// # use prefinal_crypto_core::commitment::Commitment;
+    /// # use prefinal_crypto_core::curve::Scalar;
+    /// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+    /// # use prefinal_crypto_core::secret::Secret;
+    /// use prefinal_crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee};
     /// # use rand_core::SeedableRng;
     /// # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
     ///
-    /// // Dealt by one who is trusted; `pvss_dkg` does without.
+    /// // Dealt by one who is trusted; `prefinal_pvss_dkg` does without.
     /// let access = Access::new(&[2, 1, 2])?;
     /// let threshold = Threshold::new(3, access.total())?;
     /// let secret = Secret::new(Scalar::random(&mut rng));
@@ -111,7 +111,7 @@ pub struct PurposeError {
 /// committees of its purpose.
 ///
 /// ```compile_fail,E0277
-/// use crypto_core::{bls::MinSig, threshold::Message};
+/// use prefinal_crypto_core::{bls::MinSig, threshold::Message};
 /// let message: Message<MinSig> = b"message".into();
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -53,7 +53,7 @@ pub enum PartialError {
 /// decoded partial has at least one point, and no point is the identity.
 ///
 /// ```compile_fail,E0277
-/// use crypto_core::{bls::MinSig, curve::G1Affine, threshold::Partial};
+/// use prefinal_crypto_core::{bls::MinSig, curve::G1Affine, threshold::Partial};
 /// let partial: Partial<MinSig> = vec![G1Affine::generator()].into();
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

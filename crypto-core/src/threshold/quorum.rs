@@ -131,8 +131,8 @@ impl<V: Variant> SigningCommittee<V> {
 /// keys of another. Other code cannot construct it:
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::bls::MinSig;
-/// use crypto_core::threshold::{Message, Quorum, SigningCommittee};
+/// use prefinal_crypto_core::bls::MinSig;
+/// use prefinal_crypto_core::threshold::{Message, Quorum, SigningCommittee};
 /// fn unchecked(
 ///     committee: &SigningCommittee<MinSig>,
 ///     message: Message<MinSig>,

@@ -50,7 +50,7 @@ pub enum KeyShareError {
 /// them. They are not checked yet.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::threshold::KeyShares;
+/// use prefinal_crypto_core::threshold::KeyShares;
 /// fn twice(shares: &KeyShares) -> [KeyShares; 2] {
 ///     [shares.clone(), shares.clone()]
 /// }
@@ -144,8 +144,8 @@ pub(crate) fn shares_from_bytes(
 /// A party that can sign: its shares were checked against the committee's share keys.
 ///
 /// ```compile_fail,E0599
-/// use crypto_core::bls::MinSig;
-/// use crypto_core::threshold::{KeyShares, Message, Partial};
+/// use prefinal_crypto_core::bls::MinSig;
+/// use prefinal_crypto_core::threshold::{KeyShares, Message, Partial};
 /// fn unchecked(shares: &KeyShares, message: &Message<MinSig>) -> Partial<MinSig> {
 ///     shares.partial(message).unwrap()
 /// }

@@ -9,7 +9,7 @@ use crate::curve::{Affine, DecodeError, Group, PointError, Scalar};
 /// of the fields, so it can read any format. It allocates nothing, and no input makes it panic.
 ///
 /// ```
-/// use crypto_core::wire::{Reader, Truncated};
+/// use prefinal_crypto_core::wire::{Reader, Truncated};
 ///
 /// let mut reader = Reader::new(&[0, 0, 1, 2]);
 /// assert_eq!(reader.array().map(u16::from_be_bytes), Ok(0));

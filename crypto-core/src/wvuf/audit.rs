@@ -15,7 +15,7 @@
 //!
 //! [`combine`](super::combine) interpolates over `t` shares. The audit interpolates over all shares
 //! that are given, so it also detects public shares that are not on one polynomial of degree `t − 1`.
-//! It does not check that the `Aⱼ` come from the finalized dealings; the crate `pvss_dkg` does.
+//! It does not check that the `Aⱼ` come from the finalized dealings; the crate `prefinal_pvss_dkg` does.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 

@@ -49,7 +49,7 @@ impl KeyShares {
 /// described in [`wvuf`](super).
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::wvuf::EvaluationKey;
+/// use prefinal_crypto_core::wvuf::EvaluationKey;
 /// fn twice(key: &EvaluationKey) -> [EvaluationKey; 2] {
 ///     [key.clone(), key.clone()]
 /// }

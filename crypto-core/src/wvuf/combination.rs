@@ -41,7 +41,7 @@ pub enum CombinationError {
 /// The bases `Bᵢ` of one set of parties. They can be used for any number of slots.
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::wvuf::Combination;
+/// use prefinal_crypto_core::wvuf::Combination;
 /// let none = Combination { committee: [0; 32], bases: vec![] };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

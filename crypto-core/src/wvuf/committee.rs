@@ -109,7 +109,7 @@ pub enum InsertError {
 /// A blinded key that passed its check, for one party of one committee.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::wvuf::{AdmittedKey, BlindedKey, VufCommittee};
+/// use prefinal_crypto_core::wvuf::{AdmittedKey, BlindedKey, VufCommittee};
 /// fn unchecked(committee: &mut VufCommittee, key: BlindedKey) {
 ///     committee.insert(key);
 /// }

@@ -68,7 +68,7 @@ fn message(context: &Context, slot: Slot, value: Option<[u8; 32]>) -> Vec<u8> {
 /// partial is never the identity.
 ///
 /// ```compile_fail,E0308
-/// use crypto_core::{curve::G2Affine, wvuf::Partial};
+/// use prefinal_crypto_core::{curve::G2Affine, wvuf::Partial};
 /// let partial: Partial = G2Affine::generator();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]

@@ -56,7 +56,7 @@ pub struct NotAdmitted {
 /// Other code cannot construct it:
 ///
 /// ```compile_fail,E0451
-/// use crypto_core::wvuf::{Input, Partial, Quorum, VufCommittee};
+/// use prefinal_crypto_core::wvuf::{Input, Partial, Quorum, VufCommittee};
 /// fn unchecked(committee: &VufCommittee, input: Input) -> Quorum<'_> {
 ///     Quorum { committee, input, partials: Default::default() }
 /// }

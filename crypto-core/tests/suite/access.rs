@@ -4,9 +4,11 @@ use core::fmt::Debug;
 use core::num::NonZeroU32;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::{Access, AccessError, Party, ShareIndex, Threshold, ThresholdError};
-use crypto_core::context::{ChainId, CommitteeId, Context, EpochId, Session};
-use crypto_core::curve::Scalar;
+use prefinal_crypto_core::access::{
+    Access, AccessError, Party, ShareIndex, Threshold, ThresholdError,
+};
+use prefinal_crypto_core::context::{ChainId, CommitteeId, Context, EpochId, Session};
+use prefinal_crypto_core::curve::Scalar;
 
 fn numbers(access: &Access, party: u32) -> Vec<u32> {
     access.indices(Party::new(party)).map(ShareIndex::get).collect()

@@ -8,14 +8,14 @@
 use std::collections::BTreeSet;
 
 use borsh::BorshDeserialize;
-use crypto_core::bls::{
+use prefinal_crypto_core::bls::{
     AggregateKey, Claim, Culprits, Domain, MinPk, MinSig, ProofOfPossession, PublicKey, SecretKey,
     Signature, SignatureError, Signed, Variant, aggregate, verify_aggregate, verify_batch,
     verify_many, verify_multi,
 };
-use crypto_core::curve::{Affine, DecodeError, Group, Projective, Scalar};
-use crypto_core::secret::Secret;
-use crypto_core::verified::Verified;
+use prefinal_crypto_core::curve::{Affine, DecodeError, Group, Projective, Scalar};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::verified::Verified;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;

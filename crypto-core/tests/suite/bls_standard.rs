@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use crypto_core::bls::min_pk::{
+use prefinal_crypto_core::bls::min_pk::{
     AggregateKey, Claim, Domain, PublicKey, SecretKey, Signature, SignatureError, Signed,
     aggregate, verify_aggregate, verify_batch, verify_multi,
 };
-use crypto_core::bls::{KeyPath, KeyPathError, MinPk, MinSig, SeedError};
-use crypto_core::curve::hazmat::hash_to_g2;
-use crypto_core::curve::{DecodeError, Tag};
-use crypto_core::secret::Secret;
-use crypto_core::verified::Verified;
+use prefinal_crypto_core::bls::{KeyPath, KeyPathError, MinPk, MinSig, SeedError};
+use prefinal_crypto_core::curve::hazmat::hash_to_g2;
+use prefinal_crypto_core::curve::{DecodeError, Tag};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::verified::Verified;
 use serde::Deserialize;
 
 const HASH_TAG: &[u8] = b"QUUX-V01-CS02-with-BLS12381G2_XMD:SHA-256_SSWU_RO_";

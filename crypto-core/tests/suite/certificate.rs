@@ -7,16 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::{Access, Party};
-use crypto_core::bls::{
+use prefinal_crypto_core::access::{Access, Party};
+use prefinal_crypto_core::bls::{
     Domain, MinPk, MinSig, PublicKey, SecretKey, Signature, SignatureError, Variant, aggregate,
 };
-use crypto_core::certificate::{
+use prefinal_crypto_core::certificate::{
     AssembleError, Certificate, CertificateError, Elector, Electorate, ElectorateError, Signers,
     Statement, Stranger, Vote, VotesError,
 };
-use crypto_core::curve::Scalar;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::secret::Secret;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

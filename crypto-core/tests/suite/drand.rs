@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crypto_core::bls::{SecretKey, SignatureError, min_pk, min_sig};
-use crypto_core::curve::{DecodeError, Scalar};
-use crypto_core::drand::{
+use prefinal_crypto_core::bls::{SecretKey, SignatureError, min_pk, min_sig};
+use prefinal_crypto_core::curve::{DecodeError, Scalar};
+use prefinal_crypto_core::drand::{
     ChainInfo, Round, RoundError, RoundNumber, RoundsError, Schedule, Scheme, UnknownScheme,
 };
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::secret::Secret;
 use serde::Deserialize;
 
 const MISMATCH: RoundError = RoundError::Signature(SignatureError::Mismatch);
@@ -86,7 +86,9 @@ fn real_rounds_of_all_schemes_verify_and_give_the_published_randomness() {
         let info = chain.info();
         assert_eq!(hex::encode(info.hash()), chain.hash, "{}", chain.name);
         let expected: Vec<_> = chain.rounds.iter().map(|one| one.randomness.clone()).collect();
-        let shown = |randomness: crypto_core::drand::Randomness| hex::encode(randomness.as_bytes());
+        let shown = |randomness: prefinal_crypto_core::drand::Randomness| {
+            hex::encode(randomness.as_bytes())
+        };
         let single: Vec<_> =
             chain.rounds().iter().map(|round| shown(info.verify(round).unwrap())).collect();
         assert_eq!(single, expected, "{}", chain.name);

@@ -10,19 +10,19 @@ mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::{Access, Threshold, ThresholdError};
-use crypto_core::challenge::Transcript;
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::elgamal::{
+use prefinal_crypto_core::access::{Access, Threshold, ThresholdError};
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::elgamal::{
     Ciphertext, CombineError, CommitteeError, DecryptionCommittee, DecryptionKey, DecryptionShare,
     EncryptError, EncryptionKey, InvalidCiphertext, KeyError, KeySharesError, Label, LabelError,
     OtherKey, PlaintextError, QuorumError, ShareError, Unopenable,
 };
-use crypto_core::generators::g_bar;
-use crypto_core::polynomial::{Placement, Polynomial};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::generators::g_bar;
+use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+use prefinal_crypto_core::secret::Secret;
 
 use fixture::{
     Dealt, PLACEMENTS, PLAINTEXT, Parts, T, WEIGHTS, access, label, party, points, rng, share,
@@ -88,7 +88,7 @@ fn one_share_too_few_gives_nothing() {
     let all: Vec<Scalar> = dealt.secrets.values().flatten().copied().collect();
     let at = |count: u64| (1..=count).map(Scalar::from_u64).collect::<Vec<_>>();
     let interpolate = |count: u64| -> Scalar {
-        let lambda = crypto_core::polynomial::lagrange_at_zero(&at(count)).unwrap();
+        let lambda = prefinal_crypto_core::polynomial::lagrange_at_zero(&at(count)).unwrap();
         lambda.iter().zip(&all).map(|(l, s)| *l * *s).sum()
     };
     let y = |x: Scalar| (G1Affine::generator() * x).to_affine();

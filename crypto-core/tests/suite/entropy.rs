@@ -9,12 +9,12 @@ use std::array;
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::elgamal::{self, EncryptError};
-use crypto_core::entropy::{ImplausibleRandomness, Seeds};
-use crypto_core::secret::Secret;
-use crypto_core::timelock::{Identity, encrypt};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::elgamal::{self, EncryptError};
+use prefinal_crypto_core::entropy::{ImplausibleRandomness, Seeds};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::timelock::{Identity, encrypt};
 use rand_core::{TryCryptoRng, TryRng};
 use sha2::{Digest, Sha256};
 
@@ -217,8 +217,8 @@ fn seeds_of_implausible_blocks_are_refused() {
 #[cfg(feature = "system")]
 #[test]
 fn generators_of_the_system_differ_whoever_asks() {
-    use crypto_core::entropy::system;
-    use crypto_core::rand_core::Rng;
+    use prefinal_crypto_core::entropy::system;
+    use prefinal_crypto_core::rand_core::Rng;
 
     let first = || std::array::from_fn::<_, 32, _>(|_| system().unwrap().next_u64());
     let threads: Vec<_> = std::thread::scope(|scope| {

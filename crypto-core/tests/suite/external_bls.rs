@@ -1,12 +1,12 @@
 //! BLS beside an external library: what `external/bls.py` had py_ecc compute.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use crypto_core::bls::{
+use prefinal_crypto_core::bls::{
     AggregateKey, Claim, Domain, MinPk, MinSig, PublicKey, SecretKey, Signature, Variant,
     aggregate, verify_aggregate, verify_multi,
 };
-use crypto_core::secret::Secret;
-use crypto_core::verified::Verified;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::verified::Verified;
 use serde::Deserialize;
 
 const OWN: Domain = Domain::new("external test");

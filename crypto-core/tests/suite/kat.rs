@@ -20,7 +20,7 @@ mod wvuf;
 
 use std::convert::Infallible;
 
-use crypto_core::curve::{Affine, DecodeError, Group, Scalar};
+use prefinal_crypto_core::curve::{Affine, DecodeError, Group, Scalar};
 use rand_core::{TryCryptoRng, TryRng};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -6,14 +6,14 @@
 )]
 use core::num::NonZeroU32;
 
-use crypto_core::access::{Access, ShareIndex};
-use crypto_core::commitment::{Commitment, CommitmentError, ShareError};
-use crypto_core::curve::hazmat::vartime_msm_bytes;
-use crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
-use crypto_core::polynomial::{
+use prefinal_crypto_core::access::{Access, ShareIndex};
+use prefinal_crypto_core::commitment::{Commitment, CommitmentError, ShareError};
+use prefinal_crypto_core::curve::hazmat::vartime_msm_bytes;
+use prefinal_crypto_core::curve::{Affine, G1, G2, Group, Projective, Scalar};
+use prefinal_crypto_core::polynomial::{
     CountError, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
 };
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::secret::Secret;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;

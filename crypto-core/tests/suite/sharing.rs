@@ -6,13 +6,13 @@
 )]
 use core::num::NonZeroU32;
 
-use crypto_core::access::{Access, ShareIndex, Threshold};
-use crypto_core::curve::Scalar;
-use crypto_core::polynomial::{
+use prefinal_crypto_core::access::{Access, ShareIndex, Threshold};
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::polynomial::{
     Coefficients, Domain, InterpolationError, Placement, Points, Polynomial, lagrange_at_zero,
 };
-use crypto_core::secret::Secret;
-use crypto_core::sharing::Sharing;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing::Sharing;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

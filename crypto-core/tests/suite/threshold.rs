@@ -15,22 +15,22 @@ macro_rules! placed_suite {
     ($($test:ident),* $(,)?) => {
         mod min_sig_consecutive {
             $(#[test] fn $test() {
-                super::$test::<crypto_core::bls::MinSig>(crypto_core::polynomial::Placement::Consecutive);
+                super::$test::<prefinal_crypto_core::bls::MinSig>(prefinal_crypto_core::polynomial::Placement::Consecutive);
             })*
         }
         mod min_sig_roots {
             $(#[test] fn $test() {
-                super::$test::<crypto_core::bls::MinSig>(crypto_core::polynomial::Placement::RootsOfUnity);
+                super::$test::<prefinal_crypto_core::bls::MinSig>(prefinal_crypto_core::polynomial::Placement::RootsOfUnity);
             })*
         }
         mod min_pk_consecutive {
             $(#[test] fn $test() {
-                super::$test::<crypto_core::bls::MinPk>(crypto_core::polynomial::Placement::Consecutive);
+                super::$test::<prefinal_crypto_core::bls::MinPk>(prefinal_crypto_core::polynomial::Placement::Consecutive);
             })*
         }
         mod min_pk_roots {
             $(#[test] fn $test() {
-                super::$test::<crypto_core::bls::MinPk>(crypto_core::polynomial::Placement::RootsOfUnity);
+                super::$test::<prefinal_crypto_core::bls::MinPk>(prefinal_crypto_core::polynomial::Placement::RootsOfUnity);
             })*
         }
     };

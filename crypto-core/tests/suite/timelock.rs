@@ -6,9 +6,9 @@
     reason = "helpers of tests fail as tests do"
 )]
 
-use crypto_core::bls::{Domain, MinPk, MinSig, PublicKey, SecretKey, Signature, Variant};
-use crypto_core::curve::{Affine, DecodeError, Scalar};
-use crypto_core::timelock::{Ciphertext, DecryptError, Identity, encrypt};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, PublicKey, SecretKey, Signature, Variant};
+use prefinal_crypto_core::curve::{Affine, DecodeError, Scalar};
+use prefinal_crypto_core::timelock::{Ciphertext, DecryptError, Identity, encrypt};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde::Deserialize;
@@ -111,7 +111,7 @@ fn only_the_rounds_signature_opens<V: Variant>() {
         beacon.secret.sign(Domain::new("test round 2"), b"7"),
         beacon.secret.sign(Domain::BASIC, b"7"),
         other.secret.sign(ROUND, b"7"),
-        crypto_core::bls::aggregate([&right, &right]).unwrap(),
+        prefinal_crypto_core::bls::aggregate([&right, &right]).unwrap(),
     ];
     for (at, signature) in wrong.iter().enumerate() {
         assert_eq!(ciphertext.decrypt(signature).unwrap_err(), DecryptError, "{at}");

@@ -1,6 +1,6 @@
 //! What must tell two transcripts apart. That they are what the model computes: `kat`.
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, Scalar};
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::{G1Affine, Scalar};
 
 fn fresh() -> Transcript {
     Transcript::new(b"test domain")

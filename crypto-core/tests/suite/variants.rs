@@ -4,10 +4,10 @@
 macro_rules! suite {
     ($($test:ident)*) => {
         mod min_sig {
-            $(#[test] fn $test() { super::$test::<crypto_core::bls::MinSig>(); })*
+            $(#[test] fn $test() { super::$test::<prefinal_crypto_core::bls::MinSig>(); })*
         }
         mod min_pk {
-            $(#[test] fn $test() { super::$test::<crypto_core::bls::MinPk>(); })*
+            $(#[test] fn $test() { super::$test::<prefinal_crypto_core::bls::MinPk>(); })*
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crypto_core::drand::{ChainInfo, GroupKey, RoundNumber, Schedule, Scheme};
+use prefinal_crypto_core::drand::{ChainInfo, GroupKey, RoundNumber, Schedule, Scheme};
 use serde::Deserialize;
 
 /// The `info` that drand's relays serve for quicknet, its default chain.

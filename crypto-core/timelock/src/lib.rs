@@ -13,7 +13,7 @@
 //! | `stanza` | the lines that drand adds to an age file's header  |
 //!
 //! ```
-//! use timelock::{Chain, Format, Recipient, RoundNumber, decrypt, encrypt};
+//! use prefinal_timelock::{Chain, Format, Recipient, RoundNumber, decrypt, encrypt};
 //!
 //! let chain = Chain::quicknet()?;
 //! let recipient = Recipient { chain: chain.clone(), round: RoundNumber::new(1000).unwrap() };
@@ -28,7 +28,7 @@
 //! ```
 //!
 //! This is a separate crate because age depends on a hundred other crates. The encryption to a round
-//! is in `crypto_core::timelock`. The command is in the node, with its feature `timelock`.
+//! is in `prefinal_crypto_core::timelock`. The command is in the node, with its feature `timelock`.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -41,8 +41,8 @@ use age::armor::{ArmoredReader, ArmoredWriter};
 use age::{Decryptor, Encryptor};
 
 pub use chain::{Chain, ChainError};
-pub use crypto_core::drand::RoundNumber;
 pub use header::{MAX_HEADER, MAX_LINES, MAX_STANZAS};
+pub use prefinal_crypto_core::drand::RoundNumber;
 pub use stanza::{Identity, Recipient, Refusal};
 
 /// The format in which a file is written. Both formats can be read.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The arguments are the round and the chain's hash, the body is the file key encrypted to the
-//! round's signature. The encryption is in `crypto_core::timelock`; the crate `age` handles the rest
+//! round's signature. The encryption is in `prefinal_crypto_core::timelock`; the crate `age` handles the rest
 //! of the file.
 
 use std::cell::RefCell;
@@ -16,13 +16,13 @@ use std::io;
 use age::{DecryptError, EncryptError};
 use age_core::format::{FileKey, Stanza};
 use age_core::secrecy::ExposeSecret;
-use crypto_core::bls::{PublicKey, Signature, SignatureError, Variant};
-use crypto_core::curve::DecodeError;
-use crypto_core::drand::{GroupKey, RoundNumber};
-use crypto_core::entropy;
-use crypto_core::rand_core::CryptoRng;
-use crypto_core::secret::Secret;
-use crypto_core::timelock::{self, Ciphertext};
+use prefinal_crypto_core::bls::{PublicKey, Signature, SignatureError, Variant};
+use prefinal_crypto_core::curve::DecodeError;
+use prefinal_crypto_core::drand::{GroupKey, RoundNumber};
+use prefinal_crypto_core::entropy;
+use prefinal_crypto_core::rand_core::CryptoRng;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::timelock::{self, Ciphertext};
 
 use crate::chain::Chain;
 

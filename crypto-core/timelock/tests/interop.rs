@@ -10,9 +10,11 @@ use std::cell::Cell;
 use std::io::{self, Read, Write};
 
 use age::secrecy::SecretString;
-use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
-use crypto_core::secret::Secret;
-use timelock::{Chain, Format, OpenError, Recipient, Refusal, RoundNumber, decrypt, encrypt};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_timelock::{
+    Chain, Format, OpenError, Recipient, Refusal, RoundNumber, decrypt, encrypt,
+};
 
 const SAID: &[u8] = b"The committee of round 1000 has spoken.\n";
 const BYTES: &[u8] = include_bytes!("files/quicknet-1000.age");
@@ -197,7 +199,7 @@ fn refused(stanzas: &str, format: Format) -> (OpenError, usize) {
 /// Parsing a header takes time that grows with its square: 253 KB took two minutes.
 #[test]
 fn a_header_is_read_up_to_a_bound_and_no_further() {
-    let most = timelock::MAX_HEADER;
+    let most = prefinal_timelock::MAX_HEADER;
     // One stanza of many lines; one endless line.
     let line = format!("{}\n", "A".repeat(64));
     let long = format!("-> other\n{}\n", line.repeat(4_000));
@@ -214,12 +216,19 @@ fn a_header_is_read_up_to_a_bound_and_no_further() {
         }
     }
     // Few bytes can be many stanzas.
-    let (error, _) = refused(&"-> a\n\n".repeat(timelock::MAX_STANZAS + 1), Format::Binary);
-    assert!(matches!(error, OpenError::Stanzas { most: timelock::MAX_STANZAS }), "{error}");
+    let (error, _) =
+        refused(&"-> a\n\n".repeat(prefinal_timelock::MAX_STANZAS + 1), Format::Binary);
+    assert!(
+        matches!(error, OpenError::Stanzas { most: prefinal_timelock::MAX_STANZAS }),
+        "{error}"
+    );
     // And many lines.
-    let short = format!("-> a\n{}", "A\n".repeat(timelock::MAX_LINES));
+    let short = format!("-> a\n{}", "A\n".repeat(prefinal_timelock::MAX_LINES));
     let (error, _) = refused(&short, Format::Binary);
-    assert!(matches!(error, OpenError::HeaderLines { most: timelock::MAX_LINES }), "{error}");
+    assert!(
+        matches!(error, OpenError::HeaderLines { most: prefinal_timelock::MAX_LINES }),
+        "{error}"
+    );
 }
 
 /// Else what follows would be searched for its rest, up to the next end of a line.
@@ -233,7 +242,7 @@ fn a_short_last_line_ends_the_header_all_the_same() {
 #[test]
 fn a_header_within_its_bounds_is_read_to_its_end() {
     // The first stanza is right, the others are for nobody; their code fits no longer.
-    let others = "-> a\n\n".repeat(timelock::MAX_STANZAS - 1);
+    let others = "-> a\n\n".repeat(prefinal_timelock::MAX_STANZAS - 1);
     let at = BYTES.windows(4).position(|part| part == b"--- ").unwrap();
     let file = [&BYTES[..at], others.as_bytes(), &BYTES[at..]].concat();
     assert!(matches!(open_1000(&file).unwrap_err(), OpenError::Altered(_)));
@@ -243,9 +252,9 @@ fn a_header_within_its_bounds_is_read_to_its_end() {
         let name = "a".repeat(length - head - "-> \n\n".len());
         [&BYTES[..at], format!("-> {name}\n\n").as_bytes(), &BYTES[at..]].concat()
     };
-    let fits = open_1000(&padded(timelock::MAX_HEADER)).unwrap_err();
+    let fits = open_1000(&padded(prefinal_timelock::MAX_HEADER)).unwrap_err();
     assert!(matches!(fits, OpenError::Altered(_)), "{fits}");
-    let long = open_1000(&padded(timelock::MAX_HEADER + 1)).unwrap_err();
+    let long = open_1000(&padded(prefinal_timelock::MAX_HEADER + 1)).unwrap_err();
     assert!(matches!(long, OpenError::HeaderBytes { .. }), "{long}");
 }
 

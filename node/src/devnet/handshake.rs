@@ -15,14 +15,14 @@
 
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::Context;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::Context;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::link::LinkError;
-use validator::setup::{Identity, Setup};
+use prefinal_validator::setup::{Identity, Setup};
 
 const HELLO: min_sig::Domain = min_sig::Domain::new("node link");
 const MAGIC: [u8; 8] = *b"prefinal";
@@ -60,7 +60,10 @@ impl Hello {
     }
 
     fn sign(&self, identity: &Identity, role: Role) -> [u8; SIGNATURE] {
-        identity.signer.sign::<crypto_core::bls::MinSig>(HELLO, &self.statement(role)).to_bytes()
+        identity
+            .signer
+            .sign::<prefinal_crypto_core::bls::MinSig>(HELLO, &self.statement(role))
+            .to_bytes()
     }
 
     fn verify(&self, setup: &Setup, role: Role, signature: &[u8]) -> Result<(), LinkError> {

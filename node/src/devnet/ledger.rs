@@ -7,22 +7,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 
-use ::beacon::{Path, Reveal, Slot};
-use crypto_core::access::Party;
-use crypto_core::context::{Context, EpochId};
-use protocol::Instant;
+use ::prefinal_beacon::{Path, Reveal, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_protocol::Instant;
 
 use super::party::Noticed;
 use crate::http::{Shown, Way};
 use crate::waits;
-use lab::Failure;
-use lab::waits::{Waits, milliseconds};
-use registry::Named;
-use registry::chronicle::Chronicle;
-use validator::Event;
-use validator::scheme::{AdmittedKeys, PerPath};
-use validator::setup::{Algorithm, FIRST, Plan, Setup};
-use weighted_rounding::Stake;
+use prefinal_lab::Failure;
+use prefinal_lab::waits::{Waits, milliseconds};
+use prefinal_registry::Named;
+use prefinal_registry::chronicle::Chronicle;
+use prefinal_validator::Event;
+use prefinal_validator::scheme::{AdmittedKeys, PerPath};
+use prefinal_validator::setup::{Algorithm, FIRST, Plan, Setup};
+use prefinal_weighted_rounding::Stake;
 
 /// What is known of a slot.
 struct Row<S: Named> {

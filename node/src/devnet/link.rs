@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use borsh::BorshDeserialize;
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Receiver, Sender};
@@ -28,7 +28,7 @@ use tokio::time::Instant as Clock;
 
 use super::frames::Frames;
 use super::handshake;
-use validator::setup::{Identity, Setup};
+use prefinal_validator::setup::{Identity, Setup};
 
 /// What is read of a connection at a time until a frame's length is known. Every pair has two of these.
 const READ: usize = 512;

@@ -8,8 +8,8 @@
 //! With `--http` slots come at their times, and their values are served ([`crate::http`]).
 //!
 //! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what is computed once for
-//! all of them (`frames`, `lab::once`), what the run showed (`ledger`), whether it gets on (`pulse`), what is
-//! served of it (`served`), and a run that only its memory is looked at (`soak`).
+//! all of them (`frames`, `prefinal_lab::once`), what the run showed (`ledger`), whether it gets on
+//! (`pulse`), what is served of it (`served`), and a run that only its memory is looked at (`soak`).
 
 mod frames;
 mod handshake;
@@ -35,13 +35,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::beacon::Life;
+use ::prefinal_beacon::Life;
 use clap::Args;
-use crypto_core::access::Party;
 use indicatif::{ProgressBar, ProgressStyle};
-use journal::Journaled;
+use prefinal_crypto_core::access::Party;
+use prefinal_journal::Journaled;
+use prefinal_sim::Placement;
 use sha2::{Digest, Sha256};
-use sim::Placement;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant as Clock;
@@ -59,16 +59,15 @@ use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, Journals, Shelf};
 use crate::output::{self, Sink};
-use lab::Failure;
-use lab::once::Once;
-use registry;
-use registry::chronicle::Chronicle;
-use registry::{Listed, engine};
-use registry::{Named, scheme};
-use validator::keygen::Progress;
-use validator::rota::Rota;
-use validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
-use validator::{Event, Validator};
+use prefinal_lab::Failure;
+use prefinal_lab::once::Once;
+use prefinal_registry::chronicle::Chronicle;
+use prefinal_registry::{Listed, engine};
+use prefinal_registry::{Named, scheme};
+use prefinal_validator::keygen::Progress;
+use prefinal_validator::rota::Rota;
+use prefinal_validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
+use prefinal_validator::{Event, Validator};
 
 /// How long parties may take to close their journals.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -138,7 +137,7 @@ impl Options {
 /// # Errors
 /// If the input is bad, the parties disagree, a value does not verify, or the committee is stuck.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    registry::types!(options.scheme, options.engine, S, E => run_with::<S, E>(options))
+    prefinal_registry::types!(options.scheme, options.engine, S, E => run_with::<S, E>(options))
 }
 
 fn run_with<S: Named, E: Listed>(options: &Options) -> Result<(), Failure> {
@@ -254,7 +253,7 @@ fn shelf(options: &Options, plan: &Plan, later: &[Plan]) -> Result<Shelf, Failur
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     }
     let shape = &plan.shape;
-    let fast = shape.threshold(pvss_dkg::SharePath::Fast);
+    let fast = shape.threshold(prefinal_pvss_dkg::SharePath::Fast);
     let table = format!("{:?}", (&plan.stakes, shape.weights(), shape.slow(), fast));
     let table = hex::encode(Sha256::digest(table)).chars().take(16).collect::<String>();
     let Options { path, scheme, engine, .. } = options;

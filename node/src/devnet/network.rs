@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use borsh::BorshDeserialize;
-use crypto_core::access::Party;
-use protocol::Recipient;
-use sim::{Placement, Seat};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Recipient;
+use prefinal_sim::{Placement, Seat};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -24,7 +24,7 @@ use tokio::time::Instant as Clock;
 use super::frames::Frames;
 use super::handshake;
 use super::link::{Due, Incoming, Link, Source, frame};
-use validator::setup::{Identity, Setup};
+use prefinal_validator::setup::{Identity, Setup};
 
 /// Frames that wait for a peer, or for this party. A party that is this far behind asks for what it lacks.
 const QUEUE: usize = 4096;

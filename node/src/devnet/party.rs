@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::protocol::Instant;
-use crypto_core::access::Party;
-use journal::JournalError;
+use ::prefinal_protocol::Instant;
+use prefinal_crypto_core::access::Party;
+use prefinal_journal::JournalError;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
@@ -23,14 +23,14 @@ use super::link::Incoming;
 use super::network::Outbox;
 use crate::archive::Archive;
 use crate::journal::{Kept, Shelf, ShelfError};
-use engine::{Engine, Work};
-use lab::once::Once;
-use registry::Listed;
-use registry::Named;
-use validator::keygen::Progress;
-use validator::participant;
-use validator::setup::Identity;
-use validator::{Effect, Event, Input, Job, Message, Verdict};
+use prefinal_engine::{Engine, Work};
+use prefinal_lab::once::Once;
+use prefinal_registry::Listed;
+use prefinal_registry::Named;
+use prefinal_validator::keygen::Progress;
+use prefinal_validator::participant;
+use prefinal_validator::setup::Identity;
+use prefinal_validator::{Effect, Event, Input, Job, Message, Verdict};
 
 /// What a party noticed, and when.
 pub(super) struct Noticed<S: Named> {

@@ -13,13 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
 use tokio::time::Instant as Clock;
 
 use super::party::Noticed;
-use registry::Named;
-use validator::Event;
+use prefinal_registry::Named;
+use prefinal_validator::Event;
 
 /// When a run counts as stuck.
 pub(super) struct Pulse {
@@ -106,10 +106,10 @@ impl Pulse {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use ::beacon::{Bls, Slot, Value};
-    use protocol::Instant;
-    use validator::keygen::Progress;
-    use validator::setup::FIRST;
+    use ::prefinal_beacon::{Bls, Slot, Value};
+    use prefinal_protocol::Instant;
+    use prefinal_validator::keygen::Progress;
+    use prefinal_validator::setup::FIRST;
 
     use super::*;
 

@@ -16,11 +16,11 @@ use super::party::Time;
 use crate::archive::Archive;
 use crate::http::{self, Board, HttpOptions, Server, Shown};
 use crate::journal::Shelf;
-use lab::Failure;
-use registry::{Named, scheme};
-use validator::Event;
-use validator::setup::FIRST;
-use validator::setup::Setup;
+use prefinal_lab::Failure;
+use prefinal_registry::{Named, scheme};
+use prefinal_validator::Event;
+use prefinal_validator::setup::FIRST;
+use prefinal_validator::setup::Setup;
 
 /// What is served; nothing, perhaps.
 pub(super) struct Served {

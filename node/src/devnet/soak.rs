@@ -13,11 +13,11 @@ use super::party::Time;
 use super::{Durable, start};
 use crate::http::{Board, genesis};
 use crate::journal::Shelf;
-use lab::Failure;
-use registry::Listed;
-use registry::Named;
-use validator::Event;
-use validator::setup::{self, Plan};
+use prefinal_lab::Failure;
+use prefinal_registry::Listed;
+use prefinal_registry::Named;
+use prefinal_validator::Event;
+use prefinal_validator::setup::{self, Plan};
 
 /// Runs until `watch`, which is told how many slots all parties have by now, breaks.
 ///

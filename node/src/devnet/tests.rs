@@ -1,25 +1,25 @@
 //! Links between honest parties, and what strangers and liars make of them.
 
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::Bls;
-use ::jolteon::Jolteon;
-use crypto_core::access::Party;
+use ::prefinal_beacon::Bls;
+use ::prefinal_jolteon::Jolteon;
+use prefinal_crypto_core::access::Party;
+use prefinal_weighted_rounding::{Ratio, Stake};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
-use weighted_rounding::{Ratio, Stake};
 
 use super::handshake;
 use super::link::{Incoming, LinkError, MAX_FRAME};
 use super::network::{Outbox, Seats};
 use super::soak;
-use lab::Failure;
-use validator::setup::{self, Algorithm, Identity, Plan, Setup};
+use prefinal_lab::Failure;
+use prefinal_validator::setup::{self, Algorithm, Identity, Plan, Setup};
 
 type Text = Vec<u8>;
 type End = (Outbox, Receiver<Incoming<Text>>);
@@ -247,7 +247,7 @@ async fn who_does_not_read_gets_less_and_holds_nobody_up() {
 async fn a_run_whose_beacons_are_refused_ends_with_the_reason() {
     let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
     let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-    let shape = fixture::of_no_stakes(&plan.shape);
+    let shape = prefinal_fixture::of_no_stakes(&plan.shape);
     let plan = plan.with_shape(shape);
     let run = soak::run::<Bls, Jolteon>(&plan, |_| ControlFlow::Continue(()));
     let ended = timeout(3 * SOON, run).await.expect("in time");

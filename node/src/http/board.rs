@@ -8,15 +8,15 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
-use ::beacon::{Binding, Path, Slot, Value};
-use crypto_core::bls::min_sig::{PublicKey, Signature};
-use crypto_core::drand::{ChainInfo, Randomness, RoundNumber, Schedule, Scheme};
+use ::prefinal_beacon::{Binding, Path, Slot, Value};
+use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
+use prefinal_crypto_core::drand::{ChainInfo, Randomness, RoundNumber, Schedule, Scheme};
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
 use super::rounds::{Encoded, PLACES, Rounds};
-use lab::waits::Waits;
+use prefinal_lab::waits::Waits;
 
 /// Values that are told again to who comes later, and that a follower may lag behind.
 const TOLD: usize = 256;
@@ -153,7 +153,7 @@ impl Board {
     }
 
     /// Says who shares the key, once for all.
-    pub fn describe(&self, config: &pvss_dkg::Config) {
+    pub fn describe(&self, config: &prefinal_pvss_dkg::Config) {
         self.committee.get_or_init(|| super::committee::written(config));
     }
 

@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use pvss_dkg::{Config, SharePath};
+use prefinal_pvss_dkg::{Config, SharePath};
 use serde_json::json;
 
 use super::board::Board;

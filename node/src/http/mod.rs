@@ -1,16 +1,16 @@
 //! Rounds over HTTP, as drand serves them, and the devnet's values as they come.
 //!
 //! Threshold BLS over slots is drand's scheme `bls-unchained-g1-rfc9380` as it stands: the message is
-//! `SHA-256(round)`, the signature in 𝔾₁ under the tag of RFC 9380, the key in 𝔾₂ (`beacon::Bls`). So a
-//! slot's output *is* a round, nothing is signed a second time or under a looser tag for the sake of this
-//! interface, and drand's clients verify our rounds and encrypt to them as they are. A key that signs
-//! rounds signs nothing else (`crypto_core::threshold`).
+//! `SHA-256(round)`, the signature in 𝔾₁ under the tag of RFC 9380, the key in 𝔾₂ (`prefinal_beacon::Bls`).
+//! So a slot's output *is* a round, nothing is signed a second time or under a looser tag for the sake of
+//! this interface, and drand's clients verify our rounds and encrypt to them as they are. A key that signs
+//! rounds signs nothing else (`prefinal_crypto_core::threshold`).
 //!
 //! The committee makes its key in the chain's first slots, which have no value. The first slot that has one
 //! is round 1, which drand's clients take for granted: `round = slot − first + 1`, and this round is what is
-//! signed (`beacon::Binding::Rounds`). Round `r` is due at `genesis + (r − 1) · period`, so the genesis is
-//! when that slot is due; the devnet's leaders keep to it, and the chain's hash names both numbers
-//! ([`crypto_core::drand`]).
+//! signed (`prefinal_beacon::Binding::Rounds`). Round `r` is due at `genesis + (r − 1) · period`, so the
+//! genesis is when that slot is due; the devnet's leaders keep to it, and the chain's hash names both numbers
+//! ([`prefinal_crypto_core::drand`]).
 //!
 //! | path                                                      | answers like                         |
 //! |-----------------------------------------------------------|--------------------------------------|
@@ -53,7 +53,7 @@
 //!
 //! Ours: paths without a hash are not to be kept, since the next devnet at this address is another
 //! chain. Elsewhere: which page there is if none is named (`checkout`), what drand's clients check
-//! ([`crypto_core::drand`]), who signs (`beacon`).
+//! ([`prefinal_crypto_core::drand`]), who signs (`beacon`).
 //!
 //! [`handler/http`]: https://github.com/drand/drand/blob/master/handler/http/server.go
 //! [`http-relay`]: https://github.com/drand/http-relay/blob/main/routes.go
@@ -89,7 +89,7 @@ use self::doors::Doors;
 pub use self::doors::Limits;
 use self::gate::Rates;
 use self::page::Page;
-use lab::Failure;
+use prefinal_lab::Failure;
 
 const LIFE: Duration = Duration::from_secs(3600);
 const HEAD: Duration = Duration::from_secs(10);

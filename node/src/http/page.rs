@@ -21,7 +21,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::content::{Content, codings, takes_gzip};
 use super::drand::{PATHS, no_such_path, plain};
-use lab::Failure;
+use prefinal_lab::Failure;
 
 /// Bytes of all files.
 const MOST: u64 = 16 << 20;

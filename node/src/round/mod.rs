@@ -6,7 +6,7 @@
 //! | `elsewhere` | what the algorithms of other chains give for the slow pair               |
 //! | `plot`      | total weight against the stake that the fast path needs                  |
 //!
-//! Elsewhere: the search and the independent check of its result (`weighted_rounding`).
+//! Elsewhere: the search and the independent check of its result (`prefinal_weighted_rounding`).
 
 mod elsewhere;
 mod plot;
@@ -15,12 +15,12 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
+use prefinal_weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
 
 use crate::output::Sink;
 use elsewhere::Method;
-use lab::Failure;
-use lab::stakes::StakeTable;
+use prefinal_lab::Failure;
+use prefinal_lab::stakes::StakeTable;
 pub use report::guarantees;
 pub(crate) use report::parts_of;
 use report::{Compared, Report};

@@ -5,14 +5,14 @@
 
 use std::path::Path;
 
-use weighted_rounding::{Objective, Profile, Weight};
+use prefinal_weighted_rounding::{Objective, Profile, Weight};
 
 use super::report::parts_of;
 use super::solve;
 use crate::output::Sink;
-use chart::{Axis, Legend, Line, Lines, Scale};
-use lab::Failure;
-use lab::stakes::StakeTable;
+use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
+use prefinal_lab::Failure;
+use prefinal_lab::stakes::StakeTable;
 
 /// Budgets that are tried, each a quarter of an octave above the one before.
 const BUDGETS: u32 = 17;

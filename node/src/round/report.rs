@@ -3,13 +3,13 @@
 //! JSON holds stakes and fractions of stake as strings: they exceed what JavaScript counts.
 
 use comfy_table::Table;
+use prefinal_weighted_rounding::{Bound, Guarantee, Ratio, Rounding, Stake, Weight};
 use serde::Serialize;
-use weighted_rounding::{Bound, Guarantee, Ratio, Rounding, Stake, Weight};
 
 use super::elsewhere::{Method, Outcome};
 use crate::committee::autocrat;
 use crate::table::table;
-use lab::stakes::StakeTable;
+use prefinal_lab::stakes::StakeTable;
 
 /// One table's rounding.
 #[derive(Serialize)]

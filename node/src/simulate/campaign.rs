@@ -6,8 +6,8 @@ use std::time::{Duration, Instant as Clock};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use lab::Failure;
-use lab::campaign::{EngineName, Function, Order, Played, Tally, Watch};
+use prefinal_lab::Failure;
+use prefinal_lab::campaign::{EngineName, Function, Order, Played, Tally, Watch};
 
 use crate::{output, table};
 

@@ -6,30 +6,30 @@
 //! | `campaign`   | thousands of executions under attack                                      |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //!
-//! Here stands what can be asked, and how answers are shown; [`lab`] computes them.
+//! Here stands what can be asked, and how answers are shown; [`prefinal_lab`] computes them.
 
 mod campaign;
 mod thresholds;
 
-use lab::priced::Priced;
+use prefinal_lab::priced::Priced;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use ::beacon::contract::Rule;
+use ::prefinal_beacon::contract::Rule;
 use clap::Args;
-use sim::{Jitter, Network, Placement};
-use weighted_rounding::Ratio;
+use prefinal_sim::{Jitter, Network, Placement};
+use prefinal_weighted_rounding::Ratio;
 
-use lab::campaign::{EngineName, Function, Order};
-use lab::committee::{Ground, Prices, Subject};
-use lab::latency::{Experiment, Outcome};
-use lab::stakes::StakeTable;
-use lab::waits::milliseconds;
-use lab::{Costs, Failure};
-use registry::{engine, scheme};
-use validator::setup::{Algorithm, Plan};
+use prefinal_lab::campaign::{EngineName, Function, Order};
+use prefinal_lab::committee::{Ground, Prices, Subject};
+use prefinal_lab::latency::{Experiment, Outcome};
+use prefinal_lab::stakes::StakeTable;
+use prefinal_lab::waits::milliseconds;
+use prefinal_lab::{Costs, Failure};
+use prefinal_registry::{engine, scheme};
+use prefinal_validator::setup::{Algorithm, Plan};
 
 use crate::changes::Changes;
 use crate::choice::choice;
@@ -161,7 +161,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         }
     };
     let scheme = options.scheme.unwrap_or_default();
-    registry::types!(scheme, engine, S, E => run_on::<S, E>(options))
+    prefinal_registry::types!(scheme, engine, S, E => run_on::<S, E>(options))
 }
 
 fn run_on<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
@@ -230,7 +230,7 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
         say!("with both paths {epoch} began with slot {}", first.get());
     }
     for (name, outcome) in [("slow path only", slow), ("fast path", fast)] {
-        let ::beacon::Foresights { guessed, right } = outcome.foresights;
+        let ::prefinal_beacon::Foresights { guessed, right } = outcome.foresights;
         say!("{name}: who would suffice was foreseen in {right} of {guessed} combinations");
     }
 }

@@ -1,20 +1,20 @@
-//! `prefinal simulate --thresholds`: what `lab::thresholds` measures, as tables, CSV and plots.
+//! `prefinal simulate --thresholds`: what `prefinal_lab::thresholds` measures, as tables, CSV and plots.
 
-use lab::priced::Priced;
+use prefinal_lab::priced::Priced;
 use std::path::Path as File;
 
-use lab::Failure;
-use lab::committee::Subject;
-use lab::thresholds::{self, Delays, Order, Row};
-use lab::waits::{Waits, milliseconds};
-use validator::setup::Algorithm;
+use prefinal_lab::Failure;
+use prefinal_lab::committee::Subject;
+use prefinal_lab::thresholds::{self, Delays, Order, Row};
+use prefinal_lab::waits::{Waits, milliseconds};
+use prefinal_validator::setup::Algorithm;
 
 use super::{Options, costs};
 use crate::output::Sink;
 use crate::round::parts_of;
 use crate::table;
 use crate::waits;
-use chart::{Axis, Legend, Line, Lines, Scale};
+use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
 /// Measures message delays, then waits over the geography, and shows and writes both.
 pub(super) fn run<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {

@@ -2,8 +2,8 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use beacon::Slot;
-use crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
+use prefinal_beacon::Slot;
+use prefinal_crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
 use prefinal_node::http::genesis;
 use serde_json::{Value, json};
 

@@ -28,10 +28,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use beacon::{Path, Slot};
-use crypto_core::bls::min_sig::{SecretKey, Signature};
-use crypto_core::bls::{Domain, MinSig};
-use crypto_core::drand::RoundNumber;
+use prefinal_beacon::{Path, Slot};
+use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
+use prefinal_crypto_core::bls::{Domain, MinSig};
+use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_node::http::{Board, Limits, Server, Shown, Way, genesis};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;

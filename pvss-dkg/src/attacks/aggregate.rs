@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crypto_core::curve::{Affine, G1Affine, G1Projective, G2Affine, Group, Scalar};
-use crypto_core::secret::Secret;
-use weighted_rounding::Stake;
+use prefinal_crypto_core::curve::{Affine, G1Affine, G1Projective, G2Affine, Group, Scalar};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_weighted_rounding::Stake;
 
 use crate::accepted::Accepted;
 use crate::aggregate::{Aggregate, AggregateError, DecryptError};
@@ -136,7 +136,7 @@ fn cancelling_an_own_share_does_not_stop_the_epoch() {
     let value = openings.slow.values.expose()[mine];
     let ephemeral = -sum.slow.ephemerals[mine];
     // `h^f(k)·ek^r = h^f(k)·R^dk`, and `open` subtracts that power.
-    let locked = G1Projective::from(crypto_core::generators::h() * value)
+    let locked = G1Projective::from(prefinal_crypto_core::generators::h() * value)
         - key.open(&G1Affine::identity(), &ephemeral);
     body.slow.ephemerals[mine] = ephemeral;
     body.slow.ciphertexts[mine] = locked.into();
@@ -269,7 +269,7 @@ fn a_contribution_without_knowledge_spoils_the_batch() {
             .iter()
             .map(|one| one.sign(&committee.config, committee.signer(one.dealer.get())))
             .collect();
-        aggregate.signature = crypto_core::bls::min_sig::aggregate(&signatures).unwrap();
+        aggregate.signature = prefinal_crypto_core::bls::min_sig::aggregate(&signatures).unwrap();
     });
     assert_eq!(verdict, Err(AggregateError::Proof(ProofError::Knowledge)));
 }

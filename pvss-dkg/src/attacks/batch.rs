@@ -1,9 +1,9 @@
 //! Dealings in company: the same verdicts as alone, and errors of two that would cancel.
 
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
-use crypto_core::generators::g_hat;
-use crypto_core::polynomial::Polynomial;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
+use prefinal_crypto_core::generators::g_hat;
+use prefinal_crypto_core::polynomial::Polynomial;
+use prefinal_crypto_core::secret::Secret;
 use rand_core::Rng;
 
 use crate::deal::Openings;
@@ -60,7 +60,7 @@ fn too_high(sign: Scalar) -> Vec<Scalar> {
     let mut rng = Committee::new().rng;
     let t = std::num::NonZeroU32::new(SLOW + 1).unwrap();
     let polynomial = Polynomial::random(t, &Secret::new(Scalar::ZERO), &mut rng);
-    let domain = crypto_core::polynomial::Domain::new(WEIGHTS.iter().sum());
+    let domain = prefinal_crypto_core::polynomial::Domain::new(WEIGHTS.iter().sum());
     polynomial.evaluate_over(&domain).expose().iter().map(|value| sign * *value).collect()
 }
 

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
-use crypto_core::polynomial::{Domain, Polynomial};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
+use prefinal_crypto_core::polynomial::{Domain, Polynomial};
+use prefinal_crypto_core::secret::Secret;
 use rand_chacha::ChaCha20Rng;
 
 use crate::config::{Config, Session};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crypto_core::curve::{Affine, G2Projective, Group, Projective, Scalar};
-use crypto_core::generators::g_hat;
-use crypto_core::polynomial::Domain;
+use prefinal_crypto_core::curve::{Affine, G2Projective, Group, Projective, Scalar};
+use prefinal_crypto_core::generators::g_hat;
+use prefinal_crypto_core::polynomial::Domain;
 
 use super::aggregate::add;
 use crate::config::Config;
@@ -75,7 +75,7 @@ fn a_slow_share_is_not_carried_over_to_the_fast_path() {
 
     // As a sharing nothing is wrong with it, and the secret is known to the dealer,
     let signer = committee.signers[party(3).index()].to_secret_bytes();
-    let signer = crypto_core::bls::min_sig::SecretKey::from_secret_bytes(&signer).unwrap();
+    let signer = prefinal_crypto_core::bls::min_sig::SecretKey::from_secret_bytes(&signer).unwrap();
     let dealing = as_dealer(&config, 3, &signer).publish(body, &own, &mut committee.rng);
     let Dealing { contribution, signature, body, .. } = &dealing;
     assert_eq!(check_sharing(&config, &contribution.commitment, body, &[0; 32]), Ok(()));

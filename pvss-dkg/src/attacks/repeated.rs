@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crypto_core::context::ChainId;
-use crypto_core::curve::{Affine, G1Affine, Group, Scalar};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::context::ChainId;
+use prefinal_crypto_core::curve::{Affine, G1Affine, Group, Scalar};
+use prefinal_crypto_core::secret::Secret;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

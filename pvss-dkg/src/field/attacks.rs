@@ -10,12 +10,12 @@ mod mobile;
 
 use std::sync::Arc;
 
-use crypto_core::access::ShareIndex;
-use crypto_core::curve::hazmat::vartime_msm;
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::polynomial::Domain;
-use crypto_core::secret::Secret;
-use crypto_core::sharing::Sharing;
+use prefinal_crypto_core::access::ShareIndex;
+use prefinal_crypto_core::curve::hazmat::vartime_msm;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::polynomial::Domain;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing::Sharing;
 
 use super::chunk::{BITS, CHUNKS};
 use super::chunking::{Bounds, Masked, REPETITIONS, commit, digits};

@@ -1,6 +1,6 @@
 //! A scalar as sixteen numbers of sixteen bits, and back.
-use crypto_core::curve::Scalar;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::secret::Secret;
 
 /// Chunks of a scalar.
 pub(crate) const CHUNKS: usize = 16;

@@ -30,11 +30,11 @@
 //! hashed to the curve.
 use std::sync::LazyLock;
 
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::{FixedBase, hash_to_g1};
-use crypto_core::curve::{G1, G1Affine, Scalar, Tag};
-use crypto_core::entropy::ImplausibleRandomness;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::{FixedBase, hash_to_g1};
+use prefinal_crypto_core::curve::{G1, G1Affine, Scalar, Tag};
+use prefinal_crypto_core::entropy::ImplausibleRandomness;
+use prefinal_crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 

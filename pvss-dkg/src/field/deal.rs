@@ -7,16 +7,16 @@
 use std::iter;
 use std::sync::LazyLock;
 
-use crypto_core::access::{Party, ShareIndex};
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::{FixedBase, in_parts, multiply_each};
-use crypto_core::curve::{G1Affine, G1Projective, G2, G2Affine, Scalar};
-use crypto_core::entropy::ImplausibleRandomness;
-use crypto_core::hedge::Hedge;
-use crypto_core::polynomial::Domain;
-use crypto_core::secret::Secret;
-use crypto_core::sharing;
+use prefinal_crypto_core::access::{Party, ShareIndex};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::{FixedBase, in_parts, multiply_each};
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2, G2Affine, Scalar};
+use prefinal_crypto_core::entropy::ImplausibleRandomness;
+use prefinal_crypto_core::hedge::Hedge;
+use prefinal_crypto_core::polynomial::Domain;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing;
 use rand_core::CryptoRng;
 
 use super::chunk::{BITS, CHUNKS, powers, split};

@@ -15,10 +15,10 @@
 //! In total `3913 + 864·W·p + 848·J + 80·H` bytes for `W` shares on `p` paths, `H` parties that hold
 //! any and `J = p·max w` levels ([`Config::field_dealing_bytes`]). Bytes of any other length are
 //! refused before a point is read.
-use crypto_core::access::{Party, ShareIndex};
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G2Affine};
+use prefinal_crypto_core::access::{Party, ShareIndex};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine};
 
 use super::chunk::CHUNKS;
 use super::layout::Layout;

@@ -5,9 +5,9 @@
 //!
 //! A key opens all dealings that count and is then wiped. A chunk that is slow to open is too large,
 //! and only its dealer can have caused that. The recipient proves it while it still has the key (`large`).
-use crypto_core::access::Party;
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
+use prefinal_crypto_core::secret::Secret;
 use thiserror::Error;
 
 use super::chunk::{CHUNKS, join};

@@ -23,12 +23,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crypto_core::bisect::{self, Weight};
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::{
+use prefinal_crypto_core::bisect::{self, Weight};
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::{
     Gt, check_pairing_product, pairing_product, vartime_msm, vartime_msm_bytes,
 };
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, G2Projective, Projective, Scalar};
+use prefinal_crypto_core::curve::{
+    G1Affine, G1Projective, G2Affine, G2Projective, Projective, Scalar,
+};
 
 use super::chunk::{CHUNKS, powers};
 use super::chunking::{Combiner, MASK_KEY};

@@ -39,12 +39,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crypto_core::access::{Access, Party, ShareIndex, Threshold};
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G2Affine, Scalar};
-use crypto_core::secret::Secret;
-use crypto_core::sharing::Sharing;
+use prefinal_crypto_core::access::{Access, Party, ShareIndex, Threshold};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::{G2Affine, Scalar};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing::Sharing;
 use rand_core::CryptoRng;
 use thiserror::Error;
 

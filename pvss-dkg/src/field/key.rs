@@ -7,10 +7,10 @@
 use std::iter;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::vartime_msm;
-use crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::vartime_msm;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
 
 use super::dealing::Dealing;
 use super::decrypt::{DecryptError, Opened, Shares};

@@ -20,10 +20,10 @@
 //! dealer made. So masks are revealed for verified dealings only.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::curve::hazmat::check_pairing_product;
-use crypto_core::curve::{G1Affine, G1Projective};
-use crypto_core::generators::g_hat;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::hazmat::check_pairing_product;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective};
+use prefinal_crypto_core::generators::g_hat;
 use thiserror::Error;
 
 use super::chunk::CHUNKS;
@@ -189,7 +189,7 @@ fn recipient<'a>(
     config: &'a Config,
     layout: &Layout,
     item: usize,
-) -> Option<(Party, &'a crypto_core::curve::G2Affine)> {
+) -> Option<(Party, &'a prefinal_crypto_core::curve::G2Affine)> {
     let party = layout.holders.iter().find(|holder| holder.items.contains(&item))?.party;
     Some((party, config.member(party)?.encryption.g2()))
 }

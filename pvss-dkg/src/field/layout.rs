@@ -2,8 +2,8 @@
 //!
 //! Shares are listed path by path, `W` each. A party's shares have the levels `0, 1, …` in that order,
 //! so no two of them have the same level.
-use crypto_core::access::Party;
-use crypto_core::curve::G1Affine;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::G1Affine;
 
 use crate::config::Config;
 use crate::shape::SharePath;

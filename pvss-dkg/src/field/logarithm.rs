@@ -39,7 +39,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crypto_core::curve::{G1Affine, G1Projective, Scalar};
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, Scalar};
 
 use super::chunk::BITS;
 use super::chunking::CHALLENGES;

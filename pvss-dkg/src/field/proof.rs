@@ -11,8 +11,8 @@
 //! | 4     | 3 and the responses                             | the verifier's weights, one per equation     |
 //!
 //! See [`sharing`](super::sharing) and [`chunking`](super::chunking) for the statements that they prove.
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
 
 use super::chunk::CHUNKS;
 use super::chunking::REPETITIONS;

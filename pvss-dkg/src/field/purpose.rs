@@ -14,11 +14,11 @@
 //! One key has one [`Purpose`](crate::Purpose), which its session names. The reason: a decryption share
 //! of a point that somebody else chose is a signature share on that point. The key refuses every other
 //! purpose.
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::curve::Scalar;
-use crypto_core::secret::Secret;
-use crypto_core::{elgamal, threshold};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::{elgamal, threshold};
 
 use super::decrypt::Shares;
 use super::key::Key;

@@ -13,9 +13,9 @@
 //!
 //! After Groth 2021/339, section 6.4, with one randomness for each level instead of one in all. If one
 //! share differs, the product over all of them agrees for at most one value of its `x_k`.
-use crypto_core::curve::hazmat::{multiply_each, vartime_msm_128};
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::hazmat::{multiply_each, vartime_msm_128};
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
+use prefinal_crypto_core::secret::Secret;
 use rand_core::CryptoRng;
 
 use super::layout::Layout;

@@ -14,9 +14,9 @@
 //! if the party had never stopped. They open no dealing: the decryption key stays used up. But an
 //! adversary that moves from epoch to epoch looks for such a copy on a disk
 //! ([`Handover`](super::Handover)). So it must be deleted when the next handover has its key.
-use crypto_core::access::Party;
-use crypto_core::curve::{G2Affine, G2Projective, Scalar};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::{G2Affine, G2Projective, Scalar};
+use prefinal_crypto_core::secret::Secret;
 use thiserror::Error;
 
 use super::decrypt::Shares;

@@ -6,9 +6,9 @@
 //! found: then each proof is summed alone.
 use std::collections::BTreeSet;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::curve::{G1Affine, G2Affine};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine};
 use thiserror::Error;
 
 use super::chunk::CHUNKS;

@@ -11,12 +11,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crypto_core::access::{Party, ShareIndex};
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
+use prefinal_crypto_core::access::{Party, ShareIndex};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_weighted_rounding::Stake;
 use rand_core::CryptoRng;
 use thiserror::Error;
-use weighted_rounding::Stake;
 
 use super::epoch::{Element, EpochKey, Field, Group};
 use super::fault::{Evidence, Fault, Misdeed};

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
 use rand_core::CryptoRng;
 
 use super::collect::{Collect, NotCounted, OwnRecord, Place, RecoverError, Sealed};

@@ -12,9 +12,9 @@
 //! The signature is on a [`Statement`], 80 bytes whatever the size of the payload. So no payload is
 //! needed to show that two statements contradict each other, or that a payload has a wrong length. A
 //! message of wrong length takes no more room than its statement while it waits.
-use crypto_core::access::{Party, ShareIndex};
-use crypto_core::bls::min_sig;
-use crypto_core::challenge::Transcript;
+use prefinal_crypto_core::access::{Party, ShareIndex};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::challenge::Transcript;
 
 use super::collect::Place;
 use crate::config::Config;

@@ -23,14 +23,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crypto_core::access::{Access, Threshold};
-use crypto_core::bls::{MinSig, PublicKey};
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine};
-use crypto_core::polynomial::Placement;
-use crypto_core::{elgamal, threshold, wvuf};
+use prefinal_crypto_core::access::{Access, Threshold};
+use prefinal_crypto_core::bls::{MinSig, PublicKey};
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::{elgamal, threshold, wvuf};
+use prefinal_weighted_rounding::Weight;
 use thiserror::Error;
-use weighted_rounding::Weight;
 
 use crate::accepted::Accepted;
 use crate::aggregate::Aggregate;
@@ -72,7 +72,7 @@ impl Element for Field {
 ///
 /// A key of one kind cannot be used as the other:
 /// ```compile_fail,E0599
-/// use pvss_dkg::protocol::{EpochKey, Group};
+/// use prefinal_pvss_dkg::protocol::{EpochKey, Group};
 /// fn sign(key: &EpochKey<Group>) {
 ///     let _ = key.decryption();
 /// }

@@ -19,7 +19,7 @@
 //!
 //! Evidence holds everything that a judge needs except the public set-up, which is a collector without
 //! dealings. The function that judges dealings also judges evidence.
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 use thiserror::Error;
 
 use super::collect::{Collect, Place};

@@ -4,8 +4,8 @@
 //! does not hold. A driver may run them anywhere and take any time.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
 use rand_core::CryptoRng;
 
 use super::collect::{Collect, OwnRecord, Place, RecoverError};

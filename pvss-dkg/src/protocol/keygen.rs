@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use ::protocol::{Instant, Machine};
-use crypto_core::access::Party;
+use ::prefinal_protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
 
 use super::collect::{Collect, NotCounted, Place, RecoverError};
 use super::envelope::{Statement, split};
@@ -70,7 +70,7 @@ pub enum Input<C: Collect> {
 }
 
 /// What the machine wants done, in this order. See [`Effect`].
-pub type Output<C> = ::protocol::Output<Record, Effect<C>>;
+pub type Output<C> = ::prefinal_protocol::Output<Record, Effect<C>>;
 
 /// What the machine wants done, except for its records.
 pub enum Effect<C: Collect> {

@@ -7,7 +7,7 @@
 //!   a peer's offer ─► Recover ────────────────────────► Open ◄── Sum ◄───────────────────────┘
 //!                                                         └─► ready: EpochKey and own shares
 //! ```
-//! [`Keygen`] is a [`Machine`](::protocol::Machine) for fresh secrets, of group elements
+//! [`Keygen`] is a [`Machine`](::prefinal_protocol::Machine) for fresh secrets, of group elements
 //! (`Keygen<Dkg<Dealing>>`) or of field elements (`Keygen<Dkg<field::Dealing>>`). `Keygen<Handover>`
 //! hands a field element over to the next committee. [`FieldDealings`] is either of the last two.
 //!

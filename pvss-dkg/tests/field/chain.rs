@@ -1,7 +1,7 @@
 //! One key through twenty committees.
-use crypto_core::access::Party;
-use crypto_core::threshold::{Message, QuorumError};
-use pvss_dkg::SharePath;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::threshold::{Message, QuorumError};
+use prefinal_pvss_dkg::SharePath;
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
 

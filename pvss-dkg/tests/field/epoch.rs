@@ -1,15 +1,17 @@
 //! An epoch with all its secrets, fresh or handed over.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{Domain, MinSig, min_sig};
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::threshold::{Message, Purpose, Signer, SigningCommittee};
-use pvss_dkg::field::{self, Handover, Key, Predecessor};
-use pvss_dkg::{Config, Dealer, DecryptionKey, Dkg, Member, Paths, Session, Shape, SharePath};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{Domain, MinSig, min_sig};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::threshold::{Message, Purpose, Signer, SigningCommittee};
+use prefinal_pvss_dkg::field::{self, Handover, Key, Predecessor};
+use prefinal_pvss_dkg::{
+    Config, Dealer, DecryptionKey, Dkg, Member, Paths, Session, Shape, SharePath,
+};
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 pub(crate) const DOMAIN: Domain = Domain::new("field test");
 
@@ -36,7 +38,7 @@ fn shape(plan: &Plan) -> Shape {
     Shape::new(&weights, Paths { slow, fast }).unwrap()
 }
 
-fn session(epoch: u64, purpose: pvss_dkg::Purpose) -> Session {
+fn session(epoch: u64, purpose: prefinal_pvss_dkg::Purpose) -> Session {
     let context = Context { chain: ChainId::new([2; 32]), epoch: EpochId::new(epoch) };
     Session { context, attempt: 0, purpose }
 }
@@ -69,10 +71,10 @@ fn people(count: usize, seed: u64, rng: &mut ChaCha20Rng) -> People {
 impl Epoch {
     /// The first two parties deal.
     pub(crate) fn first(plan: &Plan, seed: u64) -> Self {
-        Self::made_for(pvss_dkg::Purpose::Certificates, plan, seed)
+        Self::made_for(prefinal_pvss_dkg::Purpose::Certificates, plan, seed)
     }
 
-    pub(crate) fn made_for(purpose: pvss_dkg::Purpose, plan: &Plan, seed: u64) -> Self {
+    pub(crate) fn made_for(purpose: prefinal_pvss_dkg::Purpose, plan: &Plan, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let People { signers, members } = people(plan.weights.len(), seed, &mut rng);
         let session = session(0, purpose);

@@ -1,12 +1,12 @@
 //! What a key is for: from dealings to a signature that its public key verifies, and to a plaintext.
-use crypto_core::access::Party;
-use crypto_core::bls::{MinSig, PublicKey};
-use crypto_core::context::Slot;
-use crypto_core::elgamal::Label;
-use crypto_core::threshold::{self, KeyShareError};
-use pvss_dkg::field::{Handover, HandoverError, Predecessor};
-use pvss_dkg::{Config, Dealer, OtherPurpose, Purpose, PurposeError, Session, SharePath};
-use weighted_rounding::Stake;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{MinSig, PublicKey};
+use prefinal_crypto_core::context::Slot;
+use prefinal_crypto_core::elgamal::Label;
+use prefinal_crypto_core::threshold::{self, KeyShareError};
+use prefinal_pvss_dkg::field::{Handover, HandoverError, Predecessor};
+use prefinal_pvss_dkg::{Config, Dealer, OtherPurpose, Purpose, PurposeError, Session, SharePath};
+use prefinal_weighted_rounding::Stake;
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
 
@@ -96,7 +96,7 @@ fn a_key_does_what_it_was_made_for_and_nothing_else() {
 fn a_key_keeps_its_purpose_when_it_is_handed_over() {
     let epoch = Epoch::made_for(Purpose::Decryption, &plan(), 9);
     let (config, others) = (&epoch.config, Epoch::first(&plan(), 10));
-    let dealer = |one: &pvss_dkg::Member| Dealer { stake: one.stake, signer: one.signer };
+    let dealer = |one: &prefinal_pvss_dkg::Member| Dealer { stake: one.stake, signer: one.signer };
     let start = |purpose| {
         let session = Session { purpose, attempt: 1, ..*config.session() };
         let (members, dealers) = (others.config.members().to_vec(), config.members());

@@ -1,13 +1,13 @@
 //! Shares on a disk: read again as they were written, and as nothing else.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::curve::Scalar;
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{KeyShareError, Message};
-use pvss_dkg::field::{Handover, HandoverError, Predecessor, Shares, StoredSharesError};
-use pvss_dkg::protocol::{EpochKey, Field};
-use pvss_dkg::{Config, DecodeError, Purpose, PurposeError, SharePath};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{KeyShareError, Message};
+use prefinal_pvss_dkg::field::{Handover, HandoverError, Predecessor, Shares, StoredSharesError};
+use prefinal_pvss_dkg::protocol::{EpochKey, Field};
+use prefinal_pvss_dkg::{Config, DecodeError, Purpose, PurposeError, SharePath};
 
 use crate::epoch::{DOMAIN, Epoch, Plan};
 
@@ -148,7 +148,10 @@ fn stored_shares_are_handed_over_once() {
 fn next(after: &Epoch, others: &mut Epoch) -> Handover {
     let mut session = *after.config.session();
     session.context.epoch = session.context.epoch.next();
-    let dealer = |one: &pvss_dkg::Member| pvss_dkg::Dealer { stake: one.stake, signer: one.signer };
+    let dealer = |one: &prefinal_pvss_dkg::Member| prefinal_pvss_dkg::Dealer {
+        stake: one.stake,
+        signer: one.signer,
+    };
     let dealers = after.config.members().iter().map(dealer).collect();
     let (shape, members) = (after.config.shape().clone(), others.config.members().to_vec());
     let config = Config::handover(session, shape, members, dealers, others.config.qualify());
@@ -163,6 +166,6 @@ fn stored_shares_keep_the_purpose_of_their_key() {
     let bytes = epoch.open(party).to_secret_bytes();
     let restored = Shares::from_secret_bytes(&key, party, &bytes).unwrap();
     assert!(restored.decryption(party, &key.decryption().unwrap()).is_ok());
-    let messages = crypto_core::threshold::Purpose::Messages(DOMAIN);
+    let messages = prefinal_crypto_core::threshold::Purpose::Messages(DOMAIN);
     assert!(matches!(key.signing(messages), Err(PurposeError::Other(_))));
 }

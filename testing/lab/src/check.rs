@@ -16,16 +16,16 @@ use crate::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ::beacon::{Path, Reveal, Slot, Value, View};
-use crypto_core::access::Party;
-use crypto_core::context::{Context, EpochId};
-use sim::{Note, Seat, check};
+use ::prefinal_beacon::{Path, Reveal, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_sim::{Note, Seat, check};
 
 use super::committee::{Ground, Seen};
 use super::view::Secrecy;
 use crate::legible::Act;
-use validator::scheme::PerPath;
-use validator::setup::{FIRST, Setup};
+use prefinal_validator::scheme::PerPath;
+use prefinal_validator::setup::{FIRST, Setup};
 
 /// A property that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,16 +16,16 @@
 //! [`Prices`] gives the price of work, and [`Seen`] is what is noted of parties.
 
 use crate::priced::Priced;
-use ::beacon::stack::{self, OfEpoch, OneOf};
+use ::prefinal_beacon::stack::{self, OfEpoch, OneOf};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Instant, Recipient};
-use sim::{Host, Seat, Step};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Instant, Recipient};
+use prefinal_sim::{Host, Seat, Step};
 
 pub use super::ground::Ground;
 use super::prices::Bill;
@@ -37,14 +37,14 @@ use crate::legible::{Legible, partial_in};
 use crate::lives::Lives;
 use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
 use crate::seating::Seating;
-use engine::Work;
-use jolteon::Jolteon;
-use registry::Listed;
-use validator::keygen;
-use validator::participant;
-use validator::setup::{FIRST, Identity, Setup};
-use validator::{Effect, Input, Job, Message, Record, Validator, Verdict};
-use validator::{Event, HaltError, StartError};
+use prefinal_engine::Work;
+use prefinal_jolteon::Jolteon;
+use prefinal_registry::Listed;
+use prefinal_validator::keygen;
+use prefinal_validator::participant;
+use prefinal_validator::setup::{FIRST, Identity, Setup};
+use prefinal_validator::{Effect, Input, Job, Message, Record, Validator, Verdict};
+use prefinal_validator::{Event, HaltError, StartError};
 
 /// Changes the result of a Byzantine seat's own key generation.
 pub type Tamper<S> = Box<dyn Fn(&keygen::Job<S>, keygen::Verdict<S>) -> keygen::Verdict<S>>;
@@ -92,7 +92,7 @@ struct Term {
 
 impl Term {
     fn new(setup: Arc<Setup>) -> Result<Self, StartError> {
-        let engine = jolteon::Replicas::new(&setup.context, setup.members.clone());
+        let engine = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
         let engine = engine.map_err(|error| StartError::Engine(error.to_string()))?;
         Ok(Self { context: *engine.context(), setup })
     }
@@ -269,7 +269,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         &mut self,
         from: Party,
         epoch: EpochId,
-        message: &::beacon::Message<S>,
+        message: &::prefinal_beacon::Message<S>,
         step: &mut Step<'_, Self>,
     ) {
         if let Some(Knowledge { partials, .. }) = &mut self.knowledge {

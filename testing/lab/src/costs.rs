@@ -26,11 +26,13 @@ use std::hint::black_box;
 use std::iter::successors;
 use std::time::{Duration, Instant};
 
-use crypto_core::curve::hazmat::{
+use ed25519_consensus::SigningKey;
+use prefinal_crypto_core::curve::hazmat::{
     MillerLoop, hash_to_g1, hash_to_g2, vartime_msm, vartime_msm_128,
 };
-use crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag};
-use ed25519_consensus::SigningKey;
+use prefinal_crypto_core::curve::{
+    Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
-use registry::chronicle::Unverified;
+use prefinal_registry::chronicle::Unverified;
 
 use crate::stakes::StakesError;
-use validator::HaltError;
+use prefinal_validator::HaltError;
 
 /// Why a command fails.
 #[derive(Debug)]

@@ -15,9 +15,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::beacon::{Slot, Value, View};
+use ::prefinal_beacon::{Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 /// A statement that counts towards finality.
 #[derive(Clone, Debug, PartialEq, Eq)]

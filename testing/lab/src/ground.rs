@@ -17,19 +17,19 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::beacon::{Reveal, Slot};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use crypto_core::drand::RoundNumber;
-use pvss_dkg::field::HandoverError;
-use pvss_dkg::protocol;
+use ::prefinal_beacon::{Reveal, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_pvss_dkg::field::HandoverError;
+use prefinal_pvss_dkg::protocol;
 
 use crate::memo::Memo;
 use crate::once::Once;
-use validator::keygen::{self, Job, Verdict};
-use validator::rota::Rota;
-use validator::scheme::{Fixed, Keyed, Opened};
-use validator::setup::{self, Identity, Plan, PlanError, Setup};
+use prefinal_validator::keygen::{self, Job, Verdict};
+use prefinal_validator::rota::Rota;
+use prefinal_validator::scheme::{Fixed, Keyed, Opened};
+use prefinal_validator::setup::{self, Identity, Plan, PlanError, Setup};
 
 /// The keys of all parties, and the results computed so far.
 pub struct Ground<S: Priced> {

@@ -9,16 +9,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Foresights, Path, Slot};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::Instant;
-use sim::{Network, Note, Seat, Simulation, Stop};
+use ::prefinal_beacon::{Foresights, Path, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::Instant;
+use prefinal_sim::{Network, Note, Seat, Simulation, Stop};
 
 use super::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
 use crate::failure::Failure;
 use crate::waits::Waits;
-use validator::setup::{Algorithm, FIRST};
+use prefinal_validator::setup::{Algorithm, FIRST};
 
 /// Virtual time after which a run has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
@@ -97,7 +97,7 @@ impl<S: Priced> Experiment<S> {
         }
         let host = ValidatorHost::<S, E>::new(Arc::clone(&self.ground), setup, self.prices)
             .map_err(Failure::bad_input)?;
-        let mut world = sim::Setup::new(host.seats(), self.seed, self.network.clone());
+        let mut world = prefinal_sim::Setup::new(host.seats(), self.seed, self.network.clone());
         world.cores = self.cores;
         Simulation::new(host, world).map_err(Failure::bad_input)
     }
@@ -172,7 +172,7 @@ impl<S: Priced> Experiment<S> {
         outcome.slot_time = outcome.mean_slot_time();
         for seat in (0..simulation.host().seats()).map(Seat::new) {
             let beacon = simulation.machine(seat).and_then(|machine| machine.beacon());
-            let one = beacon.map(::beacon::Beacon::foresights).unwrap_or_default();
+            let one = beacon.map(::prefinal_beacon::Beacon::foresights).unwrap_or_default();
             outcome.foresights.guessed += one.guessed;
             outcome.foresights.right += one.right;
         }

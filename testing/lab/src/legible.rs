@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ::beacon::{Function, Slot, Value, View};
-use crypto_core::access::Party;
-use engine::Engine;
-use jolteon::Jolteon;
-use malachite::{Malachite, NilOrVal, VoteType};
-use sim::Dice;
+use ::prefinal_beacon::{Function, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_engine::Engine;
+use prefinal_jolteon::Jolteon;
+use prefinal_malachite::{Malachite, NilOrVal, VoteType};
+use prefinal_sim::Dice;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, Cast};
@@ -81,7 +81,7 @@ pub trait Legible: Engine {
 /// The partial in a vote, if there is one.
 pub(crate) fn partial_in<S: Function, E: Legible>(
     message: &E::Message,
-) -> Option<::beacon::Message<S>> {
+) -> Option<::prefinal_beacon::Message<S>> {
     borsh::from_slice(E::carried(message)?).ok()
 }
 
@@ -89,16 +89,16 @@ pub(crate) fn partial_in<S: Function, E: Legible>(
 #[derive(Default)]
 pub struct Judged {
     votes: CheckedVotes,
-    claims: BTreeMap<jolteon::Fingerprint, jolteon::Verdict>,
+    claims: BTreeMap<prefinal_jolteon::Fingerprint, prefinal_jolteon::Verdict>,
 }
 
 impl Legible for Jolteon {
     type Memo = Judged;
 
     /// A party prefinalizes when the promise behind its order vote is durable.
-    fn written(_: Party, record: &jolteon::Record) -> Option<Act> {
+    fn written(_: Party, record: &prefinal_jolteon::Record) -> Option<Act> {
         match record {
-            jolteon::Record::Safety(promises) => {
+            prefinal_jolteon::Record::Safety(promises) => {
                 let round = promises.safety.last_ordered().get();
                 Some(Act::Ballot(Ballot::Promised(round)))
             }
@@ -106,72 +106,77 @@ impl Legible for Jolteon {
         }
     }
 
-    fn sent(message: &jolteon::Message, context: &[u8; 32]) -> Option<Act> {
+    fn sent(message: &prefinal_jolteon::Message, context: &[u8; 32]) -> Option<Act> {
         Some(match message {
-            jolteon::Message::Vote(vote) => {
+            prefinal_jolteon::Message::Vote(vote) => {
                 let block = Value::new(vote.block.to_bytes());
                 Act::Ballot(Ballot::Voted { round: vote.round.get(), block })
             }
-            jolteon::Message::Proposal(proposal) => {
+            prefinal_jolteon::Message::Proposal(proposal) => {
                 let block = Value::new(proposal.block.id(context).to_bytes());
                 let (round, parent) = (proposal.block.round(), proposal.block.parent_round());
                 let (round, parent) = (round.get(), parent.get());
                 Act::Ballot(Ballot::Proposed { round, parent, block })
             }
-            jolteon::Message::Timeout(timeout) => {
+            prefinal_jolteon::Message::Timeout(timeout) => {
                 Act::GaveUp(View::new(Slot::new(timeout.round.get()), 0))
             }
             _ => return None,
         })
     }
 
-    fn see(memo: &mut Judged, from: Party, message: &jolteon::Message) {
+    fn see(memo: &mut Judged, from: Party, message: &prefinal_jolteon::Message) {
         memo.votes.see(from, message);
     }
 
-    fn run(Judged { votes, claims }: &mut Judged, job: &jolteon::Job) -> jolteon::Verdict {
-        if matches!(job.work(), jolteon::Work::Votes { .. }) {
+    fn run(
+        Judged { votes, claims }: &mut Judged,
+        job: &prefinal_jolteon::Job,
+    ) -> prefinal_jolteon::Verdict {
+        if matches!(job.work(), prefinal_jolteon::Work::Votes { .. }) {
             return votes.run(job);
         }
         claims.entry(job.fingerprint()).or_insert_with(|| votes.run(job)).clone()
     }
 
     /// Transactions of random bytes, which no part of a validator reads.
-    fn junk(dice: &mut Dice) -> Option<jolteon::Message> {
+    fn junk(dice: &mut Dice) -> Option<prefinal_jolteon::Message> {
         let junk = (0..8).map(|_| {
             let bytes: Vec<u8> = dice.below(u64::MAX).to_be_bytes().repeat(40);
-            jolteon::Transaction::new(bytes)
+            prefinal_jolteon::Transaction::new(bytes)
         });
-        Some(jolteon::Message::Transactions(junk.collect()))
+        Some(prefinal_jolteon::Message::Transactions(junk.collect()))
     }
 
-    fn kind(message: &jolteon::Message) -> Option<(&'static str, Slot)> {
+    fn kind(message: &prefinal_jolteon::Message) -> Option<(&'static str, Slot)> {
         let (kind, round) = match message {
-            jolteon::Message::Proposal(proposal) => ("proposal", proposal.block.round()),
-            jolteon::Message::Vote(vote) => ("vote", vote.round),
-            jolteon::Message::OrderVote(vote) => ("order-vote", vote.qc.round),
-            jolteon::Message::Timeout(timeout) => ("timeout", timeout.round),
+            prefinal_jolteon::Message::Proposal(proposal) => ("proposal", proposal.block.round()),
+            prefinal_jolteon::Message::Vote(vote) => ("vote", vote.round),
+            prefinal_jolteon::Message::OrderVote(vote) => ("order-vote", vote.qc.round),
+            prefinal_jolteon::Message::Timeout(timeout) => ("timeout", timeout.round),
             _ => return None,
         };
         Some((kind, Slot::new(round.get())))
     }
 
-    fn is_last_vote(message: &jolteon::Message) -> bool {
-        matches!(message, jolteon::Message::OrderVote(_))
+    fn is_last_vote(message: &prefinal_jolteon::Message) -> bool {
+        matches!(message, prefinal_jolteon::Message::OrderVote(_))
     }
 
-    fn signing(costs: &Costs, message: &jolteon::Message) -> Duration {
+    fn signing(costs: &Costs, message: &prefinal_jolteon::Message) -> Duration {
         if message.is_signed() { costs.sign() } else { Duration::ZERO }
     }
 
     /// A signature of 𝔾₁ is in most messages.
-    fn receiving(costs: &Costs, _: &jolteon::Message) -> Duration {
+    fn receiving(costs: &Costs, _: &prefinal_jolteon::Message) -> Duration {
         Duration::from_nanos(costs.g1_decode)
     }
 
-    fn working(costs: &Costs, job: &jolteon::Job) -> Duration {
+    fn working(costs: &Costs, job: &prefinal_jolteon::Job) -> Duration {
         let checks = match job.work() {
-            jolteon::Work::Claims(claims) => u32::try_from(claims.len()).unwrap_or(u32::MAX),
+            prefinal_jolteon::Work::Claims(claims) => {
+                u32::try_from(claims.len()).unwrap_or(u32::MAX)
+            }
             _ => 1,
         };
         costs.check_signature() * checks
@@ -183,24 +188,25 @@ impl Legible for Malachite {
     type Memo = ();
 
     /// Its own precommit, which it counts from then on, whether it leaves or not.
-    fn written(me: Party, record: &malachite::Record) -> Option<Act> {
+    fn written(me: Party, record: &prefinal_malachite::Record) -> Option<Act> {
         match record {
-            malachite::Record::Entry { entry: malachite::Entry::Vote(vote), .. }
-                if vote.message.voter == malachite::Address::new(me) =>
-            {
+            prefinal_malachite::Record::Entry {
+                entry: prefinal_malachite::Entry::Vote(vote),
+                ..
+            } if vote.message.voter == prefinal_malachite::Address::new(me) => {
                 precommit(&vote.message)
             }
             _ => None,
         }
     }
 
-    fn sent(message: &malachite::Message, _: &[u8; 32]) -> Option<Act> {
-        let malachite::Message::Vote(vote) = message else { return None };
+    fn sent(message: &prefinal_malachite::Message, _: &[u8; 32]) -> Option<Act> {
+        let prefinal_malachite::Message::Vote(vote) = message else { return None };
         precommit(&vote.message)
     }
 
-    fn carried(message: &malachite::Message) -> Option<&[u8]> {
-        let malachite::Message::Vote(vote) = message else { return None };
+    fn carried(message: &prefinal_malachite::Message) -> Option<&[u8]> {
+        let prefinal_malachite::Message::Vote(vote) = message else { return None };
         let extension = vote.message.extension.as_ref()?;
         Some(extension.message.as_slice()).filter(|partial| !partial.is_empty())
     }
@@ -209,10 +215,12 @@ impl Legible for Malachite {
         match *job {}
     }
 
-    fn kind(message: &malachite::Message) -> Option<(&'static str, Slot)> {
+    fn kind(message: &prefinal_malachite::Message) -> Option<(&'static str, Slot)> {
         let (kind, height) = match message {
-            malachite::Message::Proposal(proposal) => ("proposal", proposal.message.height),
-            malachite::Message::Vote(vote) => match vote.message.kind {
+            prefinal_malachite::Message::Proposal(proposal) => {
+                ("proposal", proposal.message.height)
+            }
+            prefinal_malachite::Message::Vote(vote) => match vote.message.kind {
                 VoteType::Prevote => ("prevote", vote.message.height),
                 VoteType::Precommit => ("precommit", vote.message.height),
             },
@@ -221,30 +229,30 @@ impl Legible for Malachite {
         Some((kind, Slot::new(height.get())))
     }
 
-    fn is_last_vote(message: &malachite::Message) -> bool {
-        matches!(message, malachite::Message::Vote(vote)
+    fn is_last_vote(message: &prefinal_malachite::Message) -> bool {
+        matches!(message, prefinal_malachite::Message::Vote(vote)
             if vote.message.kind == VoteType::Precommit && vote.message.value != NilOrVal::Nil)
     }
 
-    fn signing(costs: &Costs, message: &malachite::Message) -> Duration {
+    fn signing(costs: &Costs, message: &prefinal_malachite::Message) -> Duration {
         costs.ed25519_sign() * signatures(message)
     }
 
-    fn receiving(costs: &Costs, message: &malachite::Message) -> Duration {
+    fn receiving(costs: &Costs, message: &prefinal_malachite::Message) -> Duration {
         costs.ed25519_verify() * signatures(message)
     }
 }
 
 /// How many signatures of their own make a message: of a vote, and of what it carries.
-fn signatures(message: &malachite::Message) -> u32 {
+fn signatures(message: &prefinal_malachite::Message) -> u32 {
     match message {
-        malachite::Message::Proposal(_) => 1,
-        malachite::Message::Vote(vote) => 1 + u32::from(vote.message.extension.is_some()),
+        prefinal_malachite::Message::Proposal(_) => 1,
+        prefinal_malachite::Message::Vote(vote) => 1 + u32::from(vote.message.extension.is_some()),
         _ => 0,
     }
 }
 
-fn precommit(vote: &malachite::Vote) -> Option<Act> {
+fn precommit(vote: &prefinal_malachite::Vote) -> Option<Act> {
     let view = View::new(Slot::new(vote.height.get()), vote.round.as_u32()?);
     match (vote.kind, vote.value) {
         (VoteType::Precommit, NilOrVal::Val(block)) => {

@@ -19,7 +19,7 @@
 //! | `prices`       | the price of each piece of work; [`costs`]: primitives, measured          |
 //! | [`stakes`]     | stake tables from files                                                   |
 //!
-//! Engine, key generation, beacon and cryptography are the real ones. The network is that of [`sim`],
+//! Engine, key generation, beacon and cryptography are the real ones. The network is that of [`prefinal_sim`],
 //! and cryptography costs what was measured at the start. Nothing here prints or writes.
 #![forbid(unsafe_code)]
 

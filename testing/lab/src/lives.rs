@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ::beacon::Life;
-use sim::Seat;
+use ::prefinal_beacon::Life;
+use prefinal_sim::Seat;
 
 /// Number of lives that each seat had.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,12 @@
 //! The validator's messages, records and jobs, by scheme and engine.
-use engine::Engine;
-use jolteon::Jolteon;
+use prefinal_engine::Engine;
+use prefinal_jolteon::Jolteon;
 
 /// Message between validators.
-pub type MessageOf<S, E = Jolteon> = validator::Message<S, <E as Engine>::Message>;
+pub type MessageOf<S, E = Jolteon> = prefinal_validator::Message<S, <E as Engine>::Message>;
 /// Record that must be durable before anything that follows it leaves.
-pub type RecordOf<E = Jolteon> = validator::Record<<E as Engine>::Record>;
+pub type RecordOf<E = Jolteon> = prefinal_validator::Record<<E as Engine>::Record>;
 /// Job of a validator's engine, key generation or beacon, for a pool of threads.
-pub type JobOf<S, E = Jolteon> = validator::Job<S, <E as Engine>::Job>;
+pub type JobOf<S, E = Jolteon> = prefinal_validator::Job<S, <E as Engine>::Job>;
 /// Verdict of such a job.
-pub type VerdictOf<S, E = Jolteon> = validator::Verdict<S, <E as Engine>::Verdict>;
+pub type VerdictOf<S, E = Jolteon> = prefinal_validator::Verdict<S, <E as Engine>::Verdict>;

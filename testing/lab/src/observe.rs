@@ -14,11 +14,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use ::beacon::Path;
-use ::beacon::{Bls, Wvuf};
-use jolteon::Jolteon;
-use sim::{Jitter, Network};
-use weighted_rounding::{Ratio, Stake};
+pub use ::prefinal_beacon::Path;
+use ::prefinal_beacon::{Bls, Wvuf};
+use prefinal_jolteon::Jolteon;
+use prefinal_sim::{Jitter, Network};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 use super::committee::{Ground, Prices, Seen};
 use super::costs::Costs;
@@ -28,9 +28,9 @@ use crate::finality::Ballot;
 use crate::legible::{Act, Legible};
 use crate::machine::MessageOf;
 use crate::place::place;
-use registry::scheme::Name;
-use validator::Message;
-use validator::setup::{Algorithm, Plan};
+use prefinal_registry::scheme::Name;
+use prefinal_validator::Message;
+use prefinal_validator::setup::{Algorithm, Plan};
 
 /// The costs of cryptography in virtual time.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ type What = (&'static str, u64, Option<Path>);
 
 fn received<S: Priced>(message: &MessageOf<S>) -> Option<What> {
     match message {
-        Message::Beacon(_, ::beacon::Message::Partial { path, slot, .. }) => {
+        Message::Beacon(_, ::prefinal_beacon::Message::Partial { path, slot, .. }) => {
             Some(("partial", slot.get(), Some(*path)))
         }
         Message::Engine(_, message) => {

@@ -18,13 +18,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pvss_dkg::AggregateError;
-use pvss_dkg::protocol::{self, Collect, Judged, Place};
+use prefinal_pvss_dkg::AggregateError;
+use prefinal_pvss_dkg::protocol::{self, Collect, Judged, Place};
 use sha2::{Digest, Sha256};
 
-use validator::keygen::{self, Job, Verdict};
-use validator::scheme::{AdmittedKeys, Fixed, Keyed, Sum};
-use validator::setup::{Identity, Setup};
+use prefinal_validator::keygen::{self, Job, Verdict};
+use prefinal_validator::scheme::{AdmittedKeys, Fixed, Keyed, Sum};
+use prefinal_validator::setup::{Identity, Setup};
 
 use crate::memo::Memo;
 

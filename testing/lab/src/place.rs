@@ -1,5 +1,5 @@
 //! The places of an experiment's parties.
-use sim::{Geography, Placement};
+use prefinal_sim::{Geography, Placement};
 
 use crate::failure::Failure;
 
@@ -11,7 +11,7 @@ pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Pla
     let names: Vec<&str> = regions.iter().map(String::as_str).collect();
     let names = match names.as_slice() {
         ["none"] => return Ok(None),
-        ["all"] => sim::GLOBAL.to_vec(),
+        ["all"] => prefinal_sim::GLOBAL.to_vec(),
         _ => names,
     };
     let geography = Geography::aws().map_err(Failure::bad_input)?;

@@ -4,8 +4,8 @@
 //! scheme runs in the simulator at once: then a wait shows the network alone.
 //!
 //! See also `prices`, which says how much of which work is done when.
-use registry::Named;
-use validator::scheme::{Bls, Wvuf};
+use prefinal_registry::Named;
+use prefinal_validator::scheme::{Bls, Wvuf};
 
 use crate::costs::{Costs, Work};
 

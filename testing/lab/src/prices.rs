@@ -9,16 +9,16 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use pvss_dkg::protocol;
-use pvss_dkg::{Shape, SharePath};
+use prefinal_crypto_core::access::Party;
+use prefinal_pvss_dkg::protocol;
+use prefinal_pvss_dkg::{Shape, SharePath};
 
 use super::costs::{Costs, Work};
 use crate::legible::Legible;
 use crate::machine::MessageOf;
 use crate::priced::Priced;
-use validator::keygen;
-use validator::{Input, Message};
+use prefinal_validator::keygen;
+use prefinal_validator::{Input, Message};
 
 /// The source of prices.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl Bill<'_> {
                     E::carried(message).map(|_| nanos(S::evaluating(&costs, self.own(sender))));
                 E::signing(&costs, message) + partial.unwrap_or_default()
             }
-            Message::Beacon(_, ::beacon::Message::Partial { .. }) => {
+            Message::Beacon(_, ::prefinal_beacon::Message::Partial { .. }) => {
                 nanos(S::evaluating(&costs, self.own(sender)))
             }
             Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => Duration::ZERO,
@@ -89,7 +89,7 @@ impl Bill<'_> {
         E::working(&costs, job)
     }
 
-    pub(crate) fn beacon<S: Priced>(&self, job: &::beacon::Job<S>) -> Duration {
+    pub(crate) fn beacon<S: Priced>(&self, job: &::prefinal_beacon::Job<S>) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return self.flat(2) };
         let access = self.shape.access();
         let work = |parties: &BTreeSet<Party>| {
@@ -100,8 +100,8 @@ impl Bill<'_> {
         // What was worked through ahead was paid for then.
         let left = &parties - job.prepared();
         match job.work() {
-            ::beacon::Work::Foresee(_) => nanos(S::foreseeing(&costs, work(&parties))),
-            ::beacon::Work::Prepare(_) => nanos(S::adding(&costs, work(&left))),
+            ::prefinal_beacon::Work::Foresee(_) => nanos(S::foreseeing(&costs, work(&parties))),
+            ::prefinal_beacon::Work::Prepare(_) => nanos(S::adding(&costs, work(&left))),
             _ => nanos(S::combining(&costs, work(&left))),
         }
     }

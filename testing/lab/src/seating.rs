@@ -1,9 +1,9 @@
 //! The party in each seat. A party with twins has more than one seat.
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use protocol::Recipient;
-use sim::{Host, Seat, Step};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Recipient;
+use prefinal_sim::{Host, Seat, Step};
 
 /// The party of each seat.
 #[derive(Clone)]

@@ -5,13 +5,13 @@
 use crate::priced::Priced;
 use std::sync::Arc;
 
-use ::beacon::{Path, Reveal, Slot, Value};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
+use ::prefinal_beacon::{Path, Reveal, Slot, Value};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
 
 use crate::legible::Act;
-use validator::scheme::{AdmittedKeys, PerPath};
-use validator::{Event, HaltError};
+use prefinal_validator::scheme::{AdmittedKeys, PerPath};
+use prefinal_validator::{Event, HaltError};
 
 /// Something that was reported or has left.
 #[derive(Clone, Debug)]
@@ -66,12 +66,12 @@ impl<S: Priced> Seen<S> {
     }
 
     /// What is seen of the beacon's messages.
-    pub(crate) fn said(epoch: EpochId, message: &::beacon::Message<S>) -> Option<Self> {
+    pub(crate) fn said(epoch: EpochId, message: &::prefinal_beacon::Message<S>) -> Option<Self> {
         match message {
-            ::beacon::Message::Partial { path, slot, .. } => {
+            ::prefinal_beacon::Message::Partial { path, slot, .. } => {
                 Some(Self::Released(epoch, *path, *slot))
             }
-            ::beacon::Message::Shown { slot, .. } => Some(Self::Shown(epoch, *slot)),
+            ::prefinal_beacon::Message::Shown { slot, .. } => Some(Self::Shown(epoch, *slot)),
             _ => None,
         }
     }

@@ -5,13 +5,13 @@
 //! a table is found here and named with file, line and value, so that later code need not check again:
 //! a [`StakeTable`] has at least two holders with stake, and its order is the file's.
 //!
-//! See also `weighted_rounding` (what a stake is) and [`crate::committee`] (the parties).
+//! See also `prefinal_weighted_rounding` (what a stake is) and [`crate::committee`] (the parties).
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use weighted_rounding::Stake;
+use prefinal_weighted_rounding::Stake;
 
 /// The table that `devnet` and `simulate` use when none is named.
 const EMBEDDED: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");

@@ -17,15 +17,15 @@
 use crate::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::beacon::{Path, Slot};
-use crypto_core::access::{Access, Party};
-use sim::Note;
+use ::prefinal_beacon::{Path, Slot};
+use prefinal_crypto_core::access::{Access, Party};
+use prefinal_sim::Note;
 
 use super::check::{Trial, Violation};
 use super::committee::Seen;
 use super::finality::Finality;
 use crate::legible::Act;
-use validator::setup::Setup;
+use prefinal_validator::setup::Setup;
 
 /// Who has done what by now, the faulty among them.
 pub(crate) struct Secrecy<'a> {
@@ -88,7 +88,7 @@ impl<'a> Secrecy<'a> {
     fn look_at_shares(&self) -> Result<(), String> {
         let shape = self.setup.keygen.shape();
         let got = weight(shape.access(), self.faulty.iter());
-        let threshold = shape.threshold(pvss_dkg::SharePath::Slow);
+        let threshold = shape.threshold(prefinal_pvss_dkg::SharePath::Slow);
         let need = threshold.map_or(u32::MAX, |threshold| threshold.t().get());
         if got < need {
             return Ok(());
@@ -101,8 +101,11 @@ impl<'a> Secrecy<'a> {
             return Ok(());
         }
         let shape = self.setup.keygen.shape();
-        let sharing =
-            if path == Path::Fast { pvss_dkg::SharePath::Fast } else { pvss_dkg::SharePath::Slow };
+        let sharing = if path == Path::Fast {
+            prefinal_pvss_dkg::SharePath::Fast
+        } else {
+            prefinal_pvss_dkg::SharePath::Slow
+        };
         let Some(threshold) = shape.threshold(sharing) else { return Ok(()) };
         let honest = self.released.get(&(path, slot)).into_iter().flatten();
         let got = weight(shape.access(), honest.chain(self.faulty));

@@ -16,7 +16,7 @@
     reason = "tests fail by panicking"
 )]
 
-use lab::priced::Priced;
+use prefinal_lab::priced::Priced;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -25,22 +25,22 @@ use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use beacon::{Bls, Path, Slot, Wvuf};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use lab::check::Trial;
-use lab::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
-use lab::machine::MessageOf;
-use protocol::Instant;
-use pvss_dkg::protocol as dkg;
-use registry::scheme::Name;
-use registry::{Jolteon, Malachite};
-use sim::{Blocked, Disk, Network, Note, Partition, Seat, Simulation, Stop, Window};
-use validator::Message;
-use validator::keygen::{Job, Verdict};
-use validator::rota::Rota;
-use validator::setup::{Algorithm, Plan, Setup};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_beacon::{Bls, Path, Slot, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_lab::check::Trial;
+use prefinal_lab::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
+use prefinal_lab::machine::MessageOf;
+use prefinal_protocol::Instant;
+use prefinal_pvss_dkg::protocol as dkg;
+use prefinal_registry::scheme::Name;
+use prefinal_registry::{Jolteon, Malachite};
+use prefinal_sim::{Blocked, Disk, Network, Note, Partition, Seat, Simulation, Stop, Window};
+use prefinal_validator::Message;
+use prefinal_validator::keygen::{Job, Verdict};
+use prefinal_validator::rota::Rota;
+use prefinal_validator::setup::{Algorithm, Plan, Setup};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// Of some 100 in each epoch. Parties 5 and 6 join, 4 and 3 leave.
 const STAKES: [[u128; 7]; 3] =
@@ -97,7 +97,7 @@ fn stage<S: Lab, E: Subject>(network: Network, faulty: &[u32]) -> Run<S, E> {
     let ground = S::ground();
     let setup = rota(&ground);
     let host = ValidatorHost::new(ground, setup, Prices::Flat(Duration::from_millis(1))).unwrap();
-    let simulation = Simulation::new(host, sim::Setup::new(7, 1, network)).unwrap();
+    let simulation = Simulation::new(host, prefinal_sim::Setup::new(7, 1, network)).unwrap();
     Run { simulation, faulty: faulty.iter().copied().map(Party::new).collect() }
 }
 
@@ -295,8 +295,10 @@ fn the_old_have_no_say<S: Lab, E: Subject>() {
     // Party 4 is in the first committee only: its last partial goes on, for slots of others.
     let mut last = None;
     run.simulation.host_mut().slip = Some(Box::new(move |seat, message| {
-        if let (4, Message::Beacon(_, beacon::Message::Partial { path, slot, partial, value })) =
-            (seat.get(), message)
+        if let (
+            4,
+            Message::Beacon(_, prefinal_beacon::Message::Partial { path, slot, partial, value }),
+        ) = (seat.get(), message)
         {
             last = Some((*path, *slot, partial.clone(), *value));
         }
@@ -306,7 +308,7 @@ fn the_old_have_no_say<S: Lab, E: Subject>() {
         let epoch = EpochId::new(u64::from(count.get() % 3));
         (seat.get() == 4).then(|| {
             let slot = slot.after(ahead);
-            Message::Beacon(epoch, beacon::Message::Partial { path, slot, value, partial })
+            Message::Beacon(epoch, prefinal_beacon::Message::Partial { path, slot, value, partial })
         })
     }));
     run.finish([0, 1, 2, 3, 5, 6]);

@@ -18,18 +18,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::protocol::Instant;
-use beacon::{Path, Slot, Wvuf};
+use ::prefinal_protocol::Instant;
 use committee::{Lab, Message, MessageOf, Run, Scene, Seen, partial_of, seats};
-use crypto_core::access::Party;
-use lab::legible::Act;
-use lab::machine::RecordOf;
-use pvss_dkg::protocol;
-use sim::rule::{self, Letter};
-use sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
-use validator::Record;
-use validator::participant::Record as Kept;
-use validator::setup::{Algorithm, FIRST};
+use prefinal_beacon::{Path, Slot, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_lab::legible::Act;
+use prefinal_lab::machine::RecordOf;
+use prefinal_pvss_dkg::protocol;
+use prefinal_sim::rule::{self, Letter};
+use prefinal_sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
+use prefinal_validator::Record;
+use prefinal_validator::participant::Record as Kept;
+use prefinal_validator::setup::{Algorithm, FIRST};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 const SECOND: Duration = Duration::from_secs(1);
@@ -128,20 +128,20 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
         let run = rehearsal::<S>(seed);
         let records = run.simulation.records(crashing);
         let kind = |record: &RecordOf| match record {
-            Record::Engine(_, jolteon::Record::Safety(_)) => 0,
-            Record::Engine(_, jolteon::Record::Block(_)) => 1,
-            Record::Engine(_, jolteon::Record::Finalized { .. }) => 2,
+            Record::Engine(_, prefinal_jolteon::Record::Safety(_)) => 0,
+            Record::Engine(_, prefinal_jolteon::Record::Block(_)) => 1,
+            Record::Engine(_, prefinal_jolteon::Record::Finalized { .. }) => 2,
             Record::Participant(record) => match record {
                 Kept::Ordered { .. } | Kept::Abandoned(_) => 3,
-                Kept::Beacon(_, _, beacon::Record::Released { .. }) => 4,
-                Kept::Beacon(_, _, beacon::Record::Finalized { .. }) => 5,
-                Kept::Beacon(_, _, beacon::Record::Revealed { .. }) => 6,
+                Kept::Beacon(_, _, prefinal_beacon::Record::Released { .. }) => 4,
+                Kept::Beacon(_, _, prefinal_beacon::Record::Finalized { .. }) => 5,
+                Kept::Beacon(_, _, prefinal_beacon::Record::Revealed { .. }) => 6,
                 Kept::Beacon(
                     _,
                     _,
-                    beacon::Record::Abandoned { .. }
-                    | beacon::Record::Switched(_)
-                    | beacon::Record::WasOff { .. },
+                    prefinal_beacon::Record::Abandoned { .. }
+                    | prefinal_beacon::Record::Switched(_)
+                    | prefinal_beacon::Record::WasOff { .. },
                 ) => 7,
                 Kept::Keygen(_, protocol::Record::Dealt { .. }) => 8,
                 Kept::Keygen(..) => 9,
@@ -243,7 +243,7 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
             Seen::Released(_, Path::Fast, slot) => Some(*slot),
             _ => None,
         });
-        let released = |record: &RecordOf| matches!(record, Record::Participant(Kept::Beacon(_, _, beacon::Record::Released { slot: one, .. })) if *one == slot);
+        let released = |record: &RecordOf| matches!(record, Record::Participant(Kept::Beacon(_, _, prefinal_beacon::Record::Released { slot: one, .. })) if *one == slot);
         let records = run.simulation.records(crashing);
         let count = (1..).zip(records).find(|(_, record)| released(record)).unwrap().0;
         let mut scene = scene();
@@ -302,7 +302,10 @@ fn fast_partials_that_are_withheld_from_some_cost_them_a_delay_and_no_value<S: L
 }
 
 fn partial<S: Lab>(path: Path, slot: Slot, partial: S::Partial) -> Arc<MessageOf<S>> {
-    Arc::new(Message::Beacon(FIRST, beacon::Message::Partial { path, slot, value: None, partial }))
+    Arc::new(Message::Beacon(
+        FIRST,
+        prefinal_beacon::Message::Partial { path, slot, value: None, partial },
+    ))
 }
 
 /// What leaves instead of a party's own partial.
@@ -310,7 +313,7 @@ fn lying<S: Lab>(
     mut lie: impl FnMut(Path, Slot, S::Partial) -> Vec<Arc<MessageOf<S>>> + 'static,
 ) -> impl rule::Rule<Arc<MessageOf<S>>> {
     rule::from_fn(move |_, letter: Letter<Arc<MessageOf<S>>>, leaves| match &*letter.message {
-        Message::Beacon(_, beacon::Message::Partial { path, slot, partial, .. }) => {
+        Message::Beacon(_, prefinal_beacon::Message::Partial { path, slot, partial, .. }) => {
             let lies = lie(*path, *slot, partial.clone());
             leaves.extend(lies.into_iter().map(|message| Letter { message, ..letter.clone() }));
         }
@@ -384,23 +387,23 @@ fn messages_may_come_many_times_and_late<S: Lab>() {
 fn flood<S: Lab>(to: Seat, burst: u64) -> Vec<Letter<Arc<MessageOf<S>>>> {
     let letter = |message| Letter { to, message: Arc::new(message), delay: Duration::ZERO };
     let dealing = S::ground(Algorithm::Fast).setup().keygen.dealing_bytes();
-    let transactions: Vec<jolteon::Transaction> = (0..60_u8)
+    let transactions: Vec<prefinal_jolteon::Transaction> = (0..60_u8)
         .map(|one| {
             let mut junk = vec![one % 3; if one % 2 == 0 { 1 + dealing } else { 600 }];
             junk[9] = one;
             junk[10] = u8::try_from(burst).unwrap();
-            jolteon::Transaction::new(junk)
+            prefinal_jolteon::Transaction::new(junk)
         })
         .collect();
     let mut letters =
-        vec![letter(Message::Engine(FIRST, jolteon::Message::Transactions(transactions)))];
+        vec![letter(Message::Engine(FIRST, prefinal_jolteon::Message::Transactions(transactions)))];
     for one in 0..200 {
         let slot = Slot::new(burst + one);
-        let message = beacon::Message::Request { slot };
+        let message = prefinal_beacon::Message::Request { slot };
         letters.push(letter(Message::Beacon(FIRST, message)));
         for path in [Path::Slow, Path::Fast, Path::Tight] {
             let partial = S::junk(1);
-            let message = beacon::Message::Partial { path, slot, value: None, partial };
+            let message = prefinal_beacon::Message::Partial { path, slot, value: None, partial };
             letters.push(letter(Message::Beacon(FIRST, message)));
         }
     }
@@ -523,10 +526,10 @@ use bites::{
 macro_rules! in_each_scheme {
     ($($test:ident)*) => {
         mod bls {
-            $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
+            $(#[test] fn $test() { super::$test::<prefinal_beacon::Bls>(); })*
         }
         mod wvuf {
-            $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
+            $(#[test] fn $test() { super::$test::<prefinal_beacon::Wvuf>(); })*
         }
     };
 }

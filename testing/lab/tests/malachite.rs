@@ -24,18 +24,18 @@ use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use beacon::{Path, Slot, Wvuf};
-use crypto_core::access::Party;
-use lab::committee::{Ground, Prices, Seen, ValidatorHost};
-use lab::machine::{MessageOf, RecordOf};
-use malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
-use protocol::Instant;
-use registry::Listed;
-use sim::rule::{self, Letter};
-use sim::{Disk, Network, Note, Seat, Simulation};
-use validator::participant::Record as Kept;
-use validator::setup::{Algorithm, Plan, Setup};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_beacon::{Path, Slot, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_lab::committee::{Ground, Prices, Seen, ValidatorHost};
+use prefinal_lab::machine::{MessageOf, RecordOf};
+use prefinal_malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
+use prefinal_protocol::Instant;
+use prefinal_registry::Listed;
+use prefinal_sim::rule::{self, Letter};
+use prefinal_sim::{Disk, Network, Note, Seat, Simulation};
+use prefinal_validator::participant::Record as Kept;
+use prefinal_validator::setup::{Algorithm, Plan, Setup};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 type Message = MessageOf<Wvuf, Malachite>;
 type Record = RecordOf<Malachite>;
@@ -70,7 +70,7 @@ fn dealt(algorithm: Algorithm) -> Arc<Ground<Wvuf>> {
 
 fn precommit(message: &Message) -> Option<&SignedVote> {
     match message {
-        Message::Engine(_, malachite::Message::Vote(vote))
+        Message::Engine(_, prefinal_malachite::Message::Vote(vote))
             if vote.message.kind == VoteType::Precommit && vote.message.value != NilOrVal::Nil =>
         {
             Some(vote)
@@ -82,7 +82,7 @@ fn precommit(message: &Message) -> Option<&SignedVote> {
 /// What leaves the faulty seat instead.
 fn tampered(
     setup: &Setup,
-    secret: &malachite::SecretKey,
+    secret: &prefinal_malachite::SecretKey,
     fault: Fault,
     message: &Message,
 ) -> Message {
@@ -93,11 +93,11 @@ fn tampered(
     };
     let Some(mut vote) = precommit(message).cloned() else { return message.clone() };
     let members = Malachite::members(setup).unwrap();
-    let committee = malachite::Validators::new(&setup.context, &members).unwrap();
+    let committee = prefinal_malachite::Validators::new(&setup.context, &members).unwrap();
     let signature = secret.sign_extension(&committee, &vote.message, &bytes).unwrap();
     let extension = vote.message.extension.as_mut().expect("every precommit has one");
     (extension.message, extension.signature) = (bytes, signature);
-    Message::Engine(validator::setup::FIRST, malachite::Message::Vote(vote))
+    Message::Engine(prefinal_validator::setup::FIRST, prefinal_malachite::Message::Vote(vote))
 }
 
 /// What has left and arrived.
@@ -115,7 +115,7 @@ impl Left {
             let at = (seat, vote.message.height.get(), vote.message.round);
             self.precommits.entry(at).or_default().push(vote.clone());
         }
-        if let Message::Beacon(_, beacon::Message::Partial { path, .. }) = message {
+        if let Message::Beacon(_, prefinal_beacon::Message::Partial { path, .. }) = message {
             self.early_on_its_own |= *path != Path::Slow;
         }
     }
@@ -139,7 +139,7 @@ fn stage(algorithm: Algorithm, (seat, fault): (Seat, Fault)) -> Run {
     let left: Rc<RefCell<Left>> = Rc::default();
     let seen = Rc::clone(&left);
     host.watch = Some(Box::new(move |_, _, from, message| seen.borrow_mut().see(from, message)));
-    let world = sim::Setup::new(5, 1, Network::constant(DELAY));
+    let world = prefinal_sim::Setup::new(5, 1, Network::constant(DELAY));
     let mut simulation = Simulation::new(host, world).expect("five seats");
     let tamper = rule::from_fn(move |_, letter: Letter<Arc<Message>>, leaves| {
         let message = Arc::new(tampered(&setup, &secret, fault, &letter.message));
@@ -168,7 +168,7 @@ impl Run {
                 Seen::Revealed(_) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             });
-            assert_eq!(stop, sim::Stop::Watcher, "values in time");
+            assert_eq!(stop, prefinal_sim::Stop::Watcher, "values in time");
         }
         self.check();
     }
@@ -288,7 +288,12 @@ fn after_a_crash_the_same_extension_leaves_and_the_same_values_come() {
     steady.reveal(&steady.seats.clone(), 6);
     let all = steady.simulation.records(crashing);
     let own = |record: &Record| match record {
-        Record::Engine(_, malachite::Record::Entry { entry: malachite::Entry::Vote(vote), .. }) => {
+        Record::Engine(
+            _,
+            prefinal_malachite::Record::Entry {
+                entry: prefinal_malachite::Entry::Vote(vote), ..
+            },
+        ) => {
             let vote = &vote.message;
             let carried =
                 vote.extension.as_ref().is_some_and(|carried| !carried.message.is_empty());
@@ -298,7 +303,10 @@ fn after_a_crash_the_same_extension_leaves_and_the_same_values_come() {
     };
     // The vote is the record of the release; there is no other.
     let separate = |record: &Record| {
-        matches!(record, Record::Participant(Kept::Beacon(_, _, beacon::Record::Released { .. })))
+        matches!(
+            record,
+            Record::Participant(Kept::Beacon(_, _, prefinal_beacon::Record::Released { .. }))
+        )
     };
     assert!(!all.iter().any(separate));
     let votes: Vec<usize> = (0..all.len()).filter(|at| own(&all[*at])).collect();

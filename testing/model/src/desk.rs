@@ -1,6 +1,6 @@
 //! An honest party under the contract: what it remembers, and which of its partials are out.
 //!
-//! Nothing is decided here. [`contract::objections`] decides, and [`Terms`] may be told to be
+//! Nothing is decided here. [`prefinal_contract::objections`] decides, and [`Terms`] may be told to be
 //! deaf to the objections of one rule. The other rules are not objections; leaving them out means:
 //!
 //! | rule  | without it                                                    |
@@ -10,10 +10,10 @@
 //! | 6     | who has the output keeps the slow partial back                |
 //! | 8     | a skipped slot has no input, whatever the binding              |
 //! | 9     | the faulty party's partial counts twice                        |
-use contract::Withheld;
-use contract::lost::Lost;
-use contract::{Claim, Rule, Standing, objections};
-use protocol::{Slot, Value, View};
+use prefinal_contract::Withheld;
+use prefinal_contract::lost::Lost;
+use prefinal_contract::{Claim, Rule, Standing, objections};
+use prefinal_protocol::{Slot, Value, View};
 
 /// Honest parties; one more is faulty.
 pub const HONEST: usize = 3;

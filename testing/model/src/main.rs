@@ -2,12 +2,12 @@
 use std::num::NonZeroUsize;
 
 use clap::{Parser, ValueEnum};
-use contract::Rule;
-use model::desk::Terms;
-use model::jolteon::Jolteon;
-use model::search::{self, Report};
-use model::simplex::Simplex;
-use model::tendermint::Tendermint;
+use prefinal_contract::Rule;
+use prefinal_model::desk::Terms;
+use prefinal_model::jolteon::Jolteon;
+use prefinal_model::search::{self, Report};
+use prefinal_model::simplex::Simplex;
+use prefinal_model::tendermint::Tendermint;
 
 /// Visits every state of an engine under the release contract.
 #[derive(Debug, Parser)]

@@ -17,9 +17,9 @@
 use std::fmt::Display;
 use std::hash::Hash;
 
-use contract::{Binding, Path};
-use contract::{Rule, bound_value, late};
-use protocol::Value;
+use prefinal_contract::{Binding, Path};
+use prefinal_contract::{Rule, bound_value, late};
+use prefinal_protocol::Value;
 use stateright::{Model, Property};
 
 use crate::desk::{At, Desk, HONEST, T_FIN, Terms, Told, hash};

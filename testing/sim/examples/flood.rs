@@ -5,8 +5,10 @@
 use std::error::Error;
 use std::time::Duration;
 
-use protocol::{Instant, Machine, Output, Recipient};
-use sim::{GLOBAL, Geography, Host, Jitter, Network, Placement, Seat, Setup, Simulation, Step};
+use prefinal_protocol::{Instant, Machine, Output, Recipient};
+use prefinal_sim::{
+    GLOBAL, Geography, Host, Jitter, Network, Placement, Seat, Setup, Simulation, Step,
+};
 
 /// Broadcasts its round; on hearing two thirds of the others in it, the next.
 struct Pulse {

@@ -179,7 +179,7 @@ pub fn everywhere<'a, E: 'a, K: Ord + Clone + Debug>(
 
 #[cfg(test)]
 mod tests {
-    use protocol::Instant;
+    use prefinal_protocol::Instant;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::{Machine, Output, Recipient};
+use prefinal_protocol::{Machine, Output, Recipient};
 
 use crate::host::{Effect, Host, InputOf, Seat, Step};
 use crate::network::Fate;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use protocol::{Instant, Machine, Recipient};
+use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::time::{instant, nanos};
 
@@ -11,7 +11,7 @@ use crate::time::{instant, nanos};
 /// with one key) takes two seats, and an observer without a key takes one.
 ///
 /// ```compile_fail,E0277
-/// let seat: sim::Seat = 3_u32.into();
+/// let seat: prefinal_sim::Seat = 3_u32.into();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seat(u32);

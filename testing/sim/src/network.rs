@@ -249,7 +249,7 @@ fn tail(d50: u64, spread: u64, dice: &mut Dice) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use protocol::Instant;
+    use prefinal_protocol::Instant;
 
     use super::*;
     use crate::geography::Geography;

@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use protocol::Instant;
+use prefinal_protocol::Instant;
 
 use crate::dice::Dice;
 use crate::host::Seat;

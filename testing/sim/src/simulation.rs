@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use protocol::{Instant, Recipient};
+use prefinal_protocol::{Instant, Recipient};
 use thiserror::Error;
 
 use crate::dice::Dice;
@@ -139,8 +139,8 @@ pub struct Counters {
 /// ```
 /// use std::time::Duration;
 ///
-/// use protocol::{Instant, Machine, Output, Recipient};
-/// use sim::{Host, Network, Seat, Setup, Simulation, Step, Stop};
+/// use prefinal_protocol::{Instant, Machine, Output, Recipient};
+/// use prefinal_sim::{Host, Network, Seat, Setup, Simulation, Step, Stop};
 ///
 /// /// Greets when it starts; hears what others say.
 /// #[derive(Default)]
@@ -185,7 +185,7 @@ pub struct Counters {
 /// let first = &simulation.notes()[0];
 /// assert_eq!((first.seat, first.event.as_str()), (Seat::new(1), "hello from seat 0"));
 /// assert_eq!(first.at, Instant::at(Duration::from_millis(40)));
-/// # Ok::<(), sim::SetupError>(())
+/// # Ok::<(), prefinal_sim::SetupError>(())
 /// ```
 pub struct Simulation<H: Host> {
     pub(crate) host: H,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use protocol::{Instant, Machine};
+use prefinal_protocol::{Instant, Machine};
 
 use crate::host::{Host, InputOf, RecordOf, Timed};
 use crate::rule::Chain;

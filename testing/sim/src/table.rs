@@ -6,7 +6,7 @@
 //! everything planned for that time has happened. The test carries out the machines' outputs itself.
 use std::collections::BTreeMap;
 
-use protocol::{Instant, Machine, Output, Party, Recipient};
+use prefinal_protocol::{Instant, Machine, Output, Party, Recipient};
 
 use crate::schedule::Schedule;
 use crate::time::{instant, since_start};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::Instant;
+use prefinal_protocol::Instant;
 
 /// Nanoseconds of a duration. It saturates: what lies beyond the end of time never happens.
 pub(crate) fn nanos(span: Duration) -> u64 {

@@ -5,17 +5,17 @@
 mod bracha;
 mod script;
 
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bracha::{Broadcast, Message, Quorums};
-use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
-use sim::rule::{self, Letter};
-use sim::{
+use prefinal_sim::rule::{self, Letter};
+use prefinal_sim::{
     Blocked, Chance, Disk, Host, Leap, Loss, Network, Partition, Seat, Setup, Simulation, Stop,
     Window, check,
 };
+use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
 
 const TO_ALL: Recipient<Seat> = Recipient::All;
 const D: Seat = Seat::new(3);
@@ -41,8 +41,9 @@ fn broadcast(seats: u32, network: Network, quorums: Quorums) -> Simulation<Broad
 }
 
 fn delivered(simulation: &Simulation<Broadcast>) -> Vec<(u128, u32, u32)> {
-    let line =
-        |note: &sim::Note<u32>| (note.at.since_start().as_millis(), note.seat.get(), note.event);
+    let line = |note: &prefinal_sim::Note<u32>| {
+        (note.at.since_start().as_millis(), note.seat.get(), note.event)
+    };
     simulation.notes().iter().map(line).collect()
 }
 
@@ -322,7 +323,7 @@ impl rule::Rule<u32> for Sleepless {
         leaves.push(letter);
     }
 
-    fn wake_at(&self) -> Option<protocol::Instant> {
+    fn wake_at(&self) -> Option<prefinal_protocol::Instant> {
         Some(ms(4))
     }
 }

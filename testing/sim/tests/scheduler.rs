@@ -5,14 +5,14 @@
 mod bracha;
 mod script;
 
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bracha::{Broadcast, Quorums};
+use prefinal_sim::{GLOBAL, Geography, Jitter, Network, Placement, Seat, Setup, Simulation, Stop};
 use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
-use sim::{GLOBAL, Geography, Jitter, Network, Placement, Seat, Setup, Simulation, Stop};
 
 const TO_ALL: Recipient<Seat> = Recipient::All;
 const TO_B: Recipient<Seat> = Recipient::One(B);
@@ -28,7 +28,7 @@ fn give(simulation: &mut Simulation<Stage>, seat: Seat, at: u64, acts: &[Act]) {
 }
 
 /// Fingerprint and notes of one reliable broadcast around the world.
-fn around_the_world(seed: u64) -> (u64, Vec<sim::Note<u32>>) {
+fn around_the_world(seed: u64) -> (u64, Vec<prefinal_sim::Note<u32>>) {
     let aws = Geography::aws().unwrap();
     let placement = Placement::dealt(&aws, 31, &GLOBAL, 9).unwrap();
     let network = Network::placed(placement, Jitter::Tail);
@@ -210,8 +210,8 @@ fn a_set_up_that_cannot_work_is_refused() {
     let mut simulation = stage(2, 1);
     let error = simulation.crash(C, ms(0)).unwrap_err();
     assert_eq!(error.to_string(), "no seat 2 among 2");
-    assert!(simulation.restart(C, ms(0), sim::Disk::Kept).is_err());
+    assert!(simulation.restart(C, ms(0), prefinal_sim::Disk::Kept).is_err());
     assert!(simulation.crash_after_records(C, 1).is_err());
-    assert!(simulation.rule(C, sim::rule::mute()).is_err());
+    assert!(simulation.rule(C, prefinal_sim::rule::mute()).is_err());
     assert!(simulation.input(C, ms(0), Input::Tick).is_err());
 }

@@ -1,6 +1,6 @@
 //! The oracle: all sets of parties, one by one.
 
-use weighted_rounding::{Pair, Ratio, Stake, Weight};
+use prefinal_weighted_rounding::{Pair, Ratio, Stake, Weight};
 
 /// Compares `stake/total` with `ratio` where plain products fit, as they do for small stakes.
 fn share(stake: u128, total: u128, ratio: Ratio) -> std::cmp::Ordering {

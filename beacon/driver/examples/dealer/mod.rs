@@ -1,20 +1,20 @@
-//! A trusted dealer, for examples. `pvss_dkg` generates keys without one.
+//! A trusted dealer, for examples. `prefinal_pvss_dkg` generates keys without one.
 use std::error::Error;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing, Slot};
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::MinSig;
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::Scalar;
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{self, KeyShares, Setup};
+use prefinal_beacon::{Binding, Bls, Config, Finality, Life, Limits, Paths, Quorum, Sharing, Slot};
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{self, KeyShares, Setup};
+use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
 
 pub(crate) type Committee = threshold::SigningCommittee<MinSig>;
 type Failure = Box<dyn Error + Send + Sync>;

@@ -2,8 +2,8 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
-use beacon::{Beacon, Effect, Message, Path};
-use driver::{Driver, MessageError, Options, Pool, Receiver};
+use prefinal_beacon::{Beacon, Effect, Message, Path};
+use prefinal_driver::{Driver, MessageError, Options, Pool, Receiver};
 
 use crate::fixture::*;
 use crate::tools::*;
@@ -25,7 +25,11 @@ fn flood<S: Instance>(number: u64) -> Message<S> {
 fn stalled<S: Instance>(
     world: &World<S>,
     options: Options,
-) -> (driver::Driver<Beacon<S>>, driver::Receiver<beacon::Effect<S>>, Shelf) {
+) -> (
+    prefinal_driver::Driver<Beacon<S>>,
+    prefinal_driver::Receiver<prefinal_beacon::Effect<S>>,
+    Shelf,
+) {
     let shelf = Shelf::default();
     let (driver, effects) = start(world, &Paper::default(), shelf.pool(), options);
     driver.on_finalize(slot(1), Some(V)).unwrap();

@@ -1,6 +1,6 @@
 //! What each callback does.
-use beacon::{Effect, Input, Path, Record, Refusal, Wvuf};
-use driver::{MessageError, Options};
+use prefinal_beacon::{Effect, Input, Path, Record, Refusal, Wvuf};
+use prefinal_driver::{MessageError, Options};
 
 use crate::fixture::*;
 use crate::tools::*;
@@ -63,7 +63,7 @@ fn a_slot_is_revealed_when_its_partials_are_there<S: Instance>() {
 fn a_stranger_is_refused_at_the_door<S: Instance>() {
     let world = World::<S>::four(804);
     let (driver, effects) = start(&world, &Paper::default(), here, Options::default());
-    let stranger = crypto_core::access::Party::new(4);
+    let stranger = prefinal_crypto_core::access::Party::new(4);
     let refused = driver.on_message(stranger, slow(&world, 1)).unwrap_err();
     assert!(matches!(refused, MessageError::NotMember { from, members: 4 } if from == stranger));
     assert!(unread(&effects).is_empty());

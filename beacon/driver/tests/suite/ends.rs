@@ -1,9 +1,9 @@
 //! Shutting down in the middle, journals that fail, readers that leave, and going on afterwards.
 use std::num::NonZeroUsize;
 
-use beacon::{Beacon, Effect, Input, Mode, Path, Slot, Switch};
-use driver::{Driver, MessageError, Options, StartError, Stopped};
-use journal::Redb;
+use prefinal_beacon::{Beacon, Effect, Input, Mode, Path, Slot, Switch};
+use prefinal_driver::{Driver, MessageError, Options, StartError, Stopped};
+use prefinal_journal::Redb;
 
 use crate::fixture::*;
 use crate::tools::*;

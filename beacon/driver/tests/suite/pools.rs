@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
-use driver::{Options, Task};
+use prefinal_driver::{Options, Task};
 
 use crate::fixture::*;
 use crate::tools::*;

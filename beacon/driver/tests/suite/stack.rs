@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use beacon::epochs::{self, Epochs};
-use beacon::stack::{Channel, Effect, Envelope, OneOf, Record, Stack, StackError, records_of};
-use beacon::{Config, Limits, MultiSig, Slot, Wvuf};
-use crypto_core::access::Party;
-use crypto_core::context::{Context, EpochId};
-use driver::{Driver, MessageError, Options, Receiver, StartError};
-use journal::Journal;
-use protocol::Recipient;
+use prefinal_beacon::epochs::{self, Epochs};
+use prefinal_beacon::stack::{
+    Channel, Effect, Envelope, OneOf, Record, Stack, StackError, records_of,
+};
+use prefinal_beacon::{Config, Limits, MultiSig, Slot, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_driver::{Driver, MessageError, Options, Receiver, StartError};
+use prefinal_journal::Journal;
+use prefinal_protocol::Recipient;
 
 use crate::fixture::*;
 use crate::tools::*;
@@ -149,7 +151,7 @@ impl Net {
 
     fn note<S: Instance>(&mut self, party: Party, channel: u8, effect: &epochs::Effect<S>) {
         match effect {
-            epochs::Effect::Of { effect: beacon::Effect::Reveal(reveal), .. } => {
+            epochs::Effect::Of { effect: prefinal_beacon::Effect::Reveal(reveal), .. } => {
                 if channel == 0 {
                     let world = &self.chain.0[usize::from(reveal.slot >= slot(BOUNDARY))].0;
                     let expected = world.output(reveal.slot, None);
@@ -157,7 +159,7 @@ impl Net {
                 }
                 self.shown.entry(party).or_default().insert((channel, reveal.slot.get()));
             }
-            epochs::Effect::Of { effect: beacon::Effect::Refused(_), .. } => {}
+            epochs::Effect::Of { effect: prefinal_beacon::Effect::Refused(_), .. } => {}
             epochs::Effect::Retired { .. } => *self.retired.entry(party).or_default() += 1,
             other => panic!("{party}, channel {channel}: {other:?}"),
         }
@@ -259,7 +261,7 @@ fn a_crash_anywhere_loses_no_channel_and_no_epoch() {
 fn room_is_made_for_the_parties_of_each_epoch() {
     let mut net = Net::new(None);
     let request = |epoch| {
-        let request = OneOf::First(beacon::Message::Request { slot: slot(5) });
+        let request = OneOf::First(prefinal_beacon::Message::Request { slot: slot(5) });
         Envelope::<Ours>::new(epoch, vec![request]).unwrap()
     };
     let said = |net: &Net, from, epoch| net.drivers[&A].0.on_message(from, request(epoch));
@@ -316,7 +318,7 @@ fn what_was_not_read_is_shown_again_in_every_channel() {
     let mut short = Paper::default();
     for record in old.replay().unwrap() {
         let Record { channel, record } = borsh::from_slice(&record).unwrap();
-        let is_final = matches!(record.record, beacon::Record::Finalized { .. });
+        let is_final = matches!(record.record, prefinal_beacon::Record::Finalized { .. });
         if channel.place() == 0 || !is_final {
             short.append(&borsh::to_vec(&Record { channel, record }).unwrap()).unwrap();
         }

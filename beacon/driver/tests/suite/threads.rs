@@ -1,15 +1,15 @@
 //! Committees of drivers whose callbacks come from many threads, or from tasks.
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use beacon::{Beacon, Bls, Effect, Message, Path, Reveal, Wvuf};
-use crypto_core::access::Party;
-use driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
-use journal::Memory;
+use prefinal_beacon::{Beacon, Bls, Effect, Message, Path, Reveal, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
+use prefinal_journal::Memory;
 
 use crate::fixture::*;
 use crate::tools::until;
@@ -18,7 +18,10 @@ const SLOTS: u64 = 12;
 
 type Committee<S> = Vec<(Party, Driver<Beacon<S>>, Receiver<Effect<S>>)>;
 
-fn committee<S: Instance>(world: &World<S>, pool: impl driver::Pool + Clone) -> Committee<S> {
+fn committee<S: Instance>(
+    world: &World<S>,
+    pool: impl prefinal_driver::Pool + Clone,
+) -> Committee<S> {
     let parties = world.parties().into_iter();
     parties
         .map(|me| {
@@ -119,7 +122,7 @@ fn read<S: Instance>(
 }
 
 /// Four threads deliver, four are engines, four read, four are clocks, and the pool has its own.
-fn hammered<S: Instance>(seed: u64, pool: impl driver::Pool + Clone) {
+fn hammered<S: Instance>(seed: u64, pool: impl prefinal_driver::Pool + Clone) {
     let world = World::<S>::four(seed);
     let committee = committee(&world, pool);
     let drivers: Arc<Vec<_>> =

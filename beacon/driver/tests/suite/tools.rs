@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver as Inlet, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use beacon::{Beacon, Config, Effect, Message, Path, Reveal};
-use driver::{Driver, Options, Receiver, Task};
-use journal::{Doing, Journal, JournalError, Memory};
+use prefinal_beacon::{Beacon, Config, Effect, Message, Path, Reveal};
+use prefinal_driver::{Driver, Options, Receiver, Task};
+use prefinal_journal::{Doing, Journal, JournalError, Memory};
 
 use crate::fixture::*;
 
@@ -32,7 +32,7 @@ impl Paper {
         Self { memory: Arc::new(Mutex::new(memory)), fails: Arc::default() }
     }
 
-    pub(crate) fn records(&self) -> Vec<beacon::Record> {
+    pub(crate) fn records(&self) -> Vec<prefinal_beacon::Record> {
         let bytes = self.memory.lock().unwrap().after_crash(0).replay().unwrap();
         bytes.iter().map(|bytes| borsh::from_slice(bytes).unwrap()).collect()
     }
@@ -101,7 +101,7 @@ pub(crate) fn config<S: Instance>(world: &World<S>, journal: &mut impl Journal) 
 pub(crate) fn start<S: Instance>(
     world: &World<S>,
     journal: &Paper,
-    pool: impl driver::Pool,
+    pool: impl prefinal_driver::Pool,
     options: Options,
 ) -> (Driver<Beacon<S>>, Receiver<Effect<S>>) {
     let config = config(world, &mut journal.clone());

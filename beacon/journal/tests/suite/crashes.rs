@@ -2,8 +2,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use beacon::{Input, Path, Value};
-use journal::Memory;
+use prefinal_beacon::{Input, Path, Value};
+use prefinal_journal::Memory;
 use proptest::prelude::*;
 
 use crate::fixture::*;
@@ -117,7 +117,7 @@ fn input<S: Instance>(world: &World<S>, profile: &Profile, finals: &[u8], said: 
                 (Algorithm::FastAndSlow, true) => Path::Fast,
                 _ => Path::Slow,
             };
-            let peer = crypto_core::access::Party::new(u32::from(who));
+            let peer = prefinal_crypto_core::access::Party::new(u32::from(who));
             let value = bound(profile, last(at).unwrap_or(V));
             received(peer, world.message(peer, path, slot(at), value))
         }

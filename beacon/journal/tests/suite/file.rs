@@ -1,7 +1,7 @@
 //! A journal in a file: what is refused, and what survives.
 use std::path::Path;
 
-use journal::{Doing, Journal, JournalError, KeyJournal, Redb, Trouble};
+use prefinal_journal::{Doing, Journal, JournalError, KeyJournal, Redb, Trouble};
 
 const OWNER: &str = "chain 07, epoch 1, party 0";
 

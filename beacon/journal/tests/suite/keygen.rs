@@ -1,16 +1,18 @@
 //! A key generation under a journal: its records are written before its dealing leaves, and never by hand.
 use std::sync::{Arc, Mutex};
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig;
-use crypto_core::context::{ChainId, Context, EpochId};
-use journal::{Journaled, Memory};
-use protocol::Instant;
-use pvss_dkg::protocol::{Effect, Input, Keygen, Keys, Role};
-use pvss_dkg::{Config, Dealing, DecryptionKey, Dkg, Member, Paths, Purpose, Session, Shape};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_journal::{Journaled, Memory};
+use prefinal_protocol::Instant;
+use prefinal_pvss_dkg::protocol::{Effect, Input, Keygen, Keys, Role};
+use prefinal_pvss_dkg::{
+    Config, Dealing, DecryptionKey, Dkg, Member, Paths, Purpose, Session, Shape,
+};
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Stake, Weight};
 
 type Collected = Dkg<Dealing>;
 type Disk = Arc<Mutex<Memory>>;

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use beacon::{Effect, Input, Message};
-use journal::Redb;
+use prefinal_beacon::{Effect, Input, Message};
+use prefinal_journal::Redb;
 
 use crate::fixture::*;
 use crate::lives::Party;
@@ -23,7 +23,7 @@ const OWNER: &str = "party 0 of the killed";
 const SLOTS: u64 = 4000;
 
 /// Which value the engine votes for at a slot: another one in each life, for it forgets.
-fn forgetful(life: u32) -> beacon::Value {
+fn forgetful(life: u32) -> prefinal_beacon::Value {
     if life.is_multiple_of(2) { V } else { W }
 }
 
@@ -34,24 +34,26 @@ fn child<S: Instance>(path: &Path, life: u32) {
     let journal = if path.exists() { Redb::open(path, OWNER) } else { Redb::create(path, OWNER) };
     let mut journaled = party.wake(journal.unwrap());
     let mut out = std::io::stdout().lock();
-    let mut carry_out = |journaled: &mut journal::Journaled<beacon::Beacon<S>, Redb>| {
-        while let Some(effect) = journaled.poll().unwrap() {
-            match effect {
-                Effect::Send {
-                    message: Message::Partial { path, slot, value, partial }, ..
-                } => {
-                    let bytes = borsh::to_vec(&(value, partial)).unwrap();
-                    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                    writeln!(out, "said {path} {} {hex}", slot.get()).unwrap();
-                    out.flush().unwrap();
+    let mut carry_out =
+        |journaled: &mut prefinal_journal::Journaled<prefinal_beacon::Beacon<S>, Redb>| {
+            while let Some(effect) = journaled.poll().unwrap() {
+                match effect {
+                    Effect::Send {
+                        message: Message::Partial { path, slot, value, partial },
+                        ..
+                    } => {
+                        let bytes = borsh::to_vec(&(value, partial)).unwrap();
+                        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                        writeln!(out, "said {path} {} {hex}", slot.get()).unwrap();
+                        out.flush().unwrap();
+                    }
+                    Effect::Check(job) => {
+                        journaled.handle(ms(0), Input::Checked(job.run())).unwrap();
+                    }
+                    _ => {}
                 }
-                Effect::Check(job) => {
-                    journaled.handle(ms(0), Input::Checked(job.run())).unwrap();
-                }
-                _ => {}
             }
-        }
-    };
+        };
     carry_out(&mut journaled);
     for number in journaled.machine().head().get()..SLOTS {
         journaled.handle(ms(0), prefinalized(number, 0, forgetful(life))).unwrap();
@@ -59,7 +61,7 @@ fn child<S: Instance>(path: &Path, life: u32) {
         journaled.handle(ms(0), finalized(number, Some(V))).unwrap();
         carry_out(&mut journaled);
         for peer in [B, C] {
-            let message = world.message(peer, beacon::Path::Slow, slot(number), Some(V));
+            let message = world.message(peer, prefinal_beacon::Path::Slow, slot(number), Some(V));
             journaled.handle(ms(0), received(peer, message)).unwrap();
             carry_out(&mut journaled);
         }

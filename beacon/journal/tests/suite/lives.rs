@@ -3,8 +3,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use beacon::{Beacon, Config, Effect, Input, Message, Path, Record, Reveal, Slot, Value, View};
-use journal::{Doing, Journal, JournalError, Journaled, Memory};
+use prefinal_beacon::{
+    Beacon, Config, Effect, Input, Message, Path, Record, Reveal, Slot, Value, View,
+};
+use prefinal_journal::{Doing, Journal, JournalError, Journaled, Memory};
 
 use crate::fixture::*;
 

@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use beacon::epochs::{self, Epochs};
-use beacon::stack::{self, Channel, Event, OneOf, Stack, records_of};
-use beacon::{Bls, Message, MultiSig, Record, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
-use journal::{Journal, Journaled, Memory};
-use protocol::Machine;
+use prefinal_beacon::epochs::{self, Epochs};
+use prefinal_beacon::stack::{self, Channel, Event, OneOf, Stack, records_of};
+use prefinal_beacon::{Bls, Message, MultiSig, Record, Slot, Value, View};
+use prefinal_journal::{Journal, Journaled, Memory};
+use prefinal_protocol::Machine;
 
 use crate::fixture::*;
 use crate::lives::{Disk, Fuse};
@@ -59,13 +59,13 @@ struct Heard {
 }
 
 impl Heard {
-    fn sent<S: beacon::Scheme>(&mut self, channel: u8, message: &Message<S>) {
+    fn sent<S: prefinal_beacon::Scheme>(&mut self, channel: u8, message: &Message<S>) {
         let Message::Partial { path, slot, .. } = message else { return };
-        if *path != beacon::Path::Slow {
+        if *path != prefinal_beacon::Path::Slow {
             self.early.insert(*slot);
         }
         let bytes = [vec![channel], borsh::to_vec(message).unwrap()].concat();
-        if *path == beacon::Path::Fast {
+        if *path == prefinal_beacon::Path::Fast {
             self.fast.insert(bytes.clone());
         }
         self.partials.insert(bytes);
@@ -91,7 +91,7 @@ where
     let fuse = disk.fuse.clone();
     heard.order.clear();
     let mut told = handed_over;
-    let opened: Result<_, journal::OpenError<std::convert::Infallible>> =
+    let opened: Result<_, prefinal_journal::OpenError<std::convert::Infallible>> =
         Journaled::open(disk, |records| Ok(subject.wake(handed_over, &records)));
     let mut journaled = opened.unwrap();
     let attacks = attacks.iter().map(|at| Act::Tell(T::vote(*at, W)));
@@ -206,7 +206,7 @@ impl TwoEpochs {
             while let Some(output) = peer.poll() {
                 let epochs::Output::Do(epochs::Effect::Of {
                     epoch,
-                    effect: beacon::Effect::Send { message, .. },
+                    effect: prefinal_beacon::Effect::Send { message, .. },
                 }) = output
                 else {
                     continue;
@@ -228,7 +228,7 @@ impl Subject for TwoEpochs {
     fn wake(&self, handed_over: bool, records: &[epochs::Record]) -> Epochs<Bls> {
         let life = life_of(records.len());
         let configs = (0..=usize::from(handed_over)).filter_map(|number| config(number, ME));
-        let configs = configs.map(|config| beacon::Config { life, ..config });
+        let configs = configs.map(|config| prefinal_beacon::Config { life, ..config });
         Epochs::new(configs, records).unwrap()
     }
 
@@ -258,11 +258,11 @@ impl Subject for TwoEpochs {
     fn hear(heard: &mut Heard, effect: epochs::Effect<Bls>) -> Option<epochs::Input<Bls>> {
         let epochs::Effect::Of { epoch, effect } = effect else { return None };
         match effect {
-            beacon::Effect::Send { message, .. } => heard.sent(0, &message),
-            beacon::Effect::Check(job) => {
+            prefinal_beacon::Effect::Send { message, .. } => heard.sent(0, &message),
+            prefinal_beacon::Effect::Check(job) => {
                 return Some(epochs::Input::Checked { epoch, verdict: job.run() });
             }
-            beacon::Effect::Reveal(reveal) => {
+            prefinal_beacon::Effect::Reveal(reveal) => {
                 heard.revealed(0, reveal.slot, reveal.output.to_bytes().to_vec());
             }
             _ => {}
@@ -284,12 +284,16 @@ struct TwoSchemes {
 }
 
 impl TwoSchemes {
-    fn stack(&self, me: crypto_core::access::Party, records: &[stack::Record]) -> Stack<Ours> {
+    fn stack(
+        &self,
+        me: prefinal_crypto_core::access::Party,
+        records: &[stack::Record],
+    ) -> Stack<Ours> {
         let (randomness, certificates) =
             (self.randomness.config(me, &TIGHT), self.certificates.config(me, &TIGHT_VALUE));
         let life = life_of(records.len());
-        let randomness = beacon::Config { life, ..randomness };
-        let certificates = beacon::Config { life, ..certificates };
+        let randomness = prefinal_beacon::Config { life, ..randomness };
+        let certificates = prefinal_beacon::Config { life, ..certificates };
         let own = |place| records_of::<Ours>(records, Channel::new(place)).unwrap();
         let randomness = Epochs::new([randomness], &own(0)).unwrap();
         let certificates = Epochs::new([certificates], &own(1)).unwrap();
@@ -342,11 +346,11 @@ impl Subject for TwoSchemes {
             }
             stack::Effect::Check(job) => return Some(stack::Input::Checked(job.run())),
             stack::Effect::Of(OneOf::First(epochs::Effect::Of {
-                effect: beacon::Effect::Reveal(reveal),
+                effect: prefinal_beacon::Effect::Reveal(reveal),
                 ..
             })) => heard.revealed(0, reveal.slot, reveal.output.to_bytes().to_vec()),
             stack::Effect::Of(OneOf::Rest(OneOf::First(epochs::Effect::Of {
-                effect: beacon::Effect::Reveal(reveal),
+                effect: prefinal_beacon::Effect::Reveal(reveal),
                 ..
             }))) => heard.revealed(1, reveal.slot, reveal.output.to_bytes()),
             stack::Effect::Of(_) => {}

@@ -10,10 +10,10 @@
 macro_rules! suite {
     ($($test:ident)*) => {
         mod wvuf {
-            $(#[test] fn $test() { super::$test::<beacon::Wvuf>(); })*
+            $(#[test] fn $test() { super::$test::<prefinal_beacon::Wvuf>(); })*
         }
         mod bls {
-            $(#[test] fn $test() { super::$test::<beacon::Bls>(); })*
+            $(#[test] fn $test() { super::$test::<prefinal_beacon::Bls>(); })*
         }
     };
 }

@@ -3,8 +3,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use journal::{Doing, Journal, JournalError, Journaled, Memory, OpenError};
-use protocol::{Instant, Machine, Output};
+use prefinal_journal::{Doing, Journal, JournalError, Journaled, Memory, OpenError};
+use prefinal_protocol::{Instant, Machine, Output};
 
 /// Says what it is told to say.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use journal::{Journal, JournalError, Redb};
+use prefinal_journal::{Journal, JournalError, Redb};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;
@@ -132,7 +132,8 @@ fn open(disk: &Disk) -> Result<Redb, JournalError> {
     let mut builder = Builder::new();
     builder.set_check_integrity_on_open(true).set_cache_size(1 << 20);
     let database = builder.create_with_backend(disk.clone());
-    let database = database.map_err(|error| JournalError::storage(journal::Doing::Open, error))?;
+    let database =
+        database.map_err(|error| JournalError::storage(prefinal_journal::Doing::Open, error))?;
     Redb::within(database, OWNER)
 }
 

@@ -15,13 +15,13 @@
 //! the slot. An entry has no plaintext if it is too long, has not the form of a ciphertext, is not valid
 //! under the slot's label, or comes after as many entries as are decrypted. Nobody gives a share for such
 //! an entry.
-use protocol::{Slot, Value};
+use prefinal_protocol::{Slot, Value};
 use std::sync::Arc;
 
-use crypto_core::challenge::Transcript;
-use crypto_core::context::Context;
-use crypto_core::elgamal::{self, Ciphertext, EncryptionKey, Label, ValidCiphertext};
-use crypto_core::wire::Object;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::elgamal::{self, Ciphertext, EncryptionKey, Label, ValidCiphertext};
+use prefinal_crypto_core::wire::Object;
 
 const VALUE_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-VALUE";
 const BATCH_TAG: &[u8] = b"PREFINAL-V1-DECRYPTION-BATCH";
@@ -123,9 +123,9 @@ struct Checked {
 }
 
 impl Batch {
-    /// Takes the ciphertexts out of a block, in the wire format of `crypto_core::wire` and in the block's
-    /// order. Costs four multiplications in 𝔾₁ for each, so do not call it on a thread that others wait
-    /// for.
+    /// Takes the ciphertexts out of a block, in the wire format of `prefinal_crypto_core::wire` and in the
+    /// block's order. Costs four multiplications in 𝔾₁ for each, so do not call it on a thread that others
+    /// wait for.
     #[must_use]
     pub fn new(
         committee: &Decrypting,

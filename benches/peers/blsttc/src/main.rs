@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use blsttc::{PublicKeySet, PublicKeyShare, SecretKeyShare, Signature, SignatureShare};
-use crypto_core::bls::{Domain, MinPk};
-use crypto_core::polynomial::Placement;
-use peers::Contest;
-use peers::dealt::{Case, Dealt};
-use peers::signatures::{Refused, Scheme, compare};
+use prefinal_crypto_core::bls::{Domain, MinPk};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_peers::Contest;
+use prefinal_peers::dealt::{Case, Dealt};
+use prefinal_peers::signatures::{Refused, Scheme, compare};
 
 const MESSAGE: &[u8] = b"message";
 

@@ -1,7 +1,7 @@
 //! One thread's time, the version that a lock file names, the sheet.
 use std::time::Duration;
 
-use rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
+use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
 
 /// An operation that takes longer is run once: its first run is its only sample.
 const ONCE: Duration = Duration::from_millis(1500);

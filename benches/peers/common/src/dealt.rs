@@ -1,12 +1,12 @@
 //! One sharing, as bytes that every library reads.
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::{Domain, Variant};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{Affine, Scalar};
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{KeyShares, Purpose, Setup, Signer, SigningCommittee};
-use fixture::{qualified, rng};
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::{Domain, Variant};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{Affine, Scalar};
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, Signer, SigningCommittee};
+use prefinal_fixture::{qualified, rng};
 
 /// Who signs, and what.
 #[derive(Clone, Copy, Debug)]

@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use blst::{MultiPoint, blst_fp12, min_pk, min_sig};
-use crypto_core::bls::{MinPk, MinSig, Variant};
-use fixture::raw::{points_g1, points_g2, scalars, seed};
+use prefinal_crypto_core::bls::{MinPk, MinSig, Variant};
+use prefinal_fixture::raw::{points_g1, points_g2, scalars, seed};
 
 use crate::contest::Contest;
 

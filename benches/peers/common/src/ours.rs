@@ -1,11 +1,11 @@
 //! This project as a [`Scheme`].
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{Signature, Variant};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::Affine;
-use crypto_core::threshold::{Message, Partial, Quorum, QuorumError};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{Signature, Variant};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::Affine;
+use prefinal_crypto_core::threshold::{Message, Partial, Quorum, QuorumError};
 
 use crate::dealt::Dealt;
 use crate::signatures::{Refused, Scheme};

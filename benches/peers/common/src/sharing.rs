@@ -2,8 +2,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use fixture::Dealers;
-use pvss_dkg::{Dealing, verify};
+use prefinal_fixture::Dealers;
+use prefinal_pvss_dkg::{Dealing, verify};
 
 use crate::contest::Contest;
 

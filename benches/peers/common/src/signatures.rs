@@ -2,8 +2,8 @@
 use std::fmt::Debug;
 use std::hint::black_box;
 
-use crypto_core::access::ShareIndex;
-use crypto_core::polynomial::Placement;
+use prefinal_crypto_core::access::ShareIndex;
+use prefinal_crypto_core::polynomial::Placement;
 
 use crate::contest::{Contest, Times};
 use crate::dealt::Dealt;
@@ -201,7 +201,7 @@ fn share_keys<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer
 
 #[cfg(test)]
 mod tests {
-    use crypto_core::bls::{Domain, MinSig};
+    use prefinal_crypto_core::bls::{Domain, MinSig};
 
     use super::*;
     use crate::dealt::Case;

@@ -15,11 +15,11 @@ use commonware_cryptography::bls12381::primitives::sharing::{ModeVersion, Sharin
 use commonware_cryptography::bls12381::primitives::variant::{MinSig, PartialSignature};
 use commonware_parallel::Sequential;
 use commonware_utils::{Participant, iter::NonEmpty};
-use crypto_core::bls::{self, Domain};
-use crypto_core::polynomial::Placement;
-use peers::Contest;
-use peers::dealt::{Case, Dealt};
-use peers::signatures::{Refused, Scheme, compare};
+use prefinal_crypto_core::bls::{self, Domain};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_peers::Contest;
+use prefinal_peers::dealt::{Case, Dealt};
+use prefinal_peers::signatures::{Refused, Scheme, compare};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -11,7 +11,7 @@ use fastcrypto_tbls::dkg::Party;
 use fastcrypto_tbls::ecies::{PrivateKey, PublicKey};
 use fastcrypto_tbls::nodes::{Node, Nodes};
 use fastcrypto_tbls::random_oracle::RandomOracle;
-use peers::{Contest, Times, sharing};
+use prefinal_peers::{Contest, Times, sharing};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 

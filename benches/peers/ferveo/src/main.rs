@@ -17,7 +17,7 @@ use ark_bls12_381::Bls12_381 as E;
 use ark_std::test_rng;
 use ferveo_nucypher::{DkgParams, PubliclyVerifiableDkg, PubliclyVerifiableSS, Validator};
 use ferveo_nucypher_common::Keypair;
-use peers::{Contest, Times, sharing};
+use prefinal_peers::{Contest, Times, sharing};
 
 fn main() {
     let mut contest = Contest::new("ferveo", "ferveo-nucypher", include_str!("../Cargo.lock"));

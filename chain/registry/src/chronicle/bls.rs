@@ -2,12 +2,12 @@
 //!
 //! A round's signature is the group's signature on `SHA-256(round)`, and its value is
 //! `SHA-256(signature)`. Anybody who has the public key can check it with any client of
-//! `bls-unchained-g1-rfc9380`. Here [`crypto_core::drand`] checks all rounds in one batch.
+//! `bls-unchained-g1-rfc9380`. Here [`prefinal_crypto_core::drand`] checks all rounds in one batch.
 use std::num::NonZeroU32;
 
-use ::beacon::{Bls, Reveal};
-use crypto_core::bls::min_sig::{PublicKey, Signature};
-use crypto_core::drand::{ChainInfo, Round, RoundNumber, RoundsError, Schedule, Scheme};
+use ::prefinal_beacon::{Bls, Reveal};
+use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
+use prefinal_crypto_core::drand::{ChainInfo, Round, RoundNumber, RoundsError, Schedule, Scheme};
 use serde::{Deserialize, Serialize};
 
 use super::{Hex, Kind, Unverified, mismatch};

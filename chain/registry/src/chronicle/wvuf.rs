@@ -4,17 +4,17 @@
 //! holds, per path, the committee that evaluates (weights, threshold, public shares `Aⱼ` and blinded
 //! keys) and, per slot, value and partials. Its key digest shows whose public shares they are.
 //!
-//! Verification is in `crypto_core::wvuf::audit`, which shares no code with what computed the values.
+//! Verification is in `prefinal_crypto_core::wvuf::audit`, which shares no code with what computed the values.
 use std::collections::BTreeMap;
 
-use ::beacon::{Path, Reveal, Wvuf};
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::G2Affine;
-use crypto_core::wvuf::{BlindedKey, Partial, VufCommittee, audit};
+use ::prefinal_beacon::{Path, Reveal, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::G2Affine;
+use prefinal_crypto_core::wvuf::{BlindedKey, Partial, VufCommittee, audit};
+use prefinal_validator::scheme::PerPath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use validator::scheme::PerPath;
 
 use super::{Hex, Kind, Unverified, mismatch};
 

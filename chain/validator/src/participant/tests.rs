@@ -2,11 +2,11 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use ::beacon::stack::Envelope;
-use ::beacon::{ConfigError, Wvuf};
-use engine::Quorum;
-use pvss_dkg::protocol::Job as Dealings;
-use weighted_rounding::{Ratio, Stake};
+use ::prefinal_beacon::stack::Envelope;
+use ::prefinal_beacon::{ConfigError, Wvuf};
+use prefinal_engine::Quorum;
+use prefinal_pvss_dkg::protocol::Job as Dealings;
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 use super::*;
 use crate::early;
@@ -112,7 +112,7 @@ fn a_flood_before_the_keys_takes_nobody_elses_place() {
     let seats = committee();
     let mut participant = participant(&seats, Vec::new());
     let mut receive = |from, slot| {
-        let message = ::beacon::Message::Request { slot: Slot::new(slot) };
+        let message = ::prefinal_beacon::Message::Request { slot: Slot::new(slot) };
         let envelope = Envelope::one(FIRST, OneOf::First(message));
         participant.handle(Instant::START, Input::Received { from: Party::new(from), envelope });
     };
@@ -191,9 +191,9 @@ fn nothing_is_released_early_where_the_next_epoch_may_begin() {
         let (view, value) = (View::new(view, 0), Value::new([7; 32]));
         participant.handle(Instant::START, Input::Prefinalized { slot, view, value });
         let records = run_none(participant);
-        records
-            .iter()
-            .any(|one| matches!(one, Record::Beacon(_, _, ::beacon::Record::Released { .. })))
+        records.iter().any(|one| {
+            matches!(one, Record::Beacon(_, _, ::prefinal_beacon::Record::Released { .. }))
+        })
     };
     // A later view's vote for an earlier slot is a vote of the later view.
     for (slot, view) in [(limit, limit), (last, limit)] {
@@ -223,8 +223,9 @@ fn a_view_that_was_given_up_before_the_first_key_is_on_record() {
         let view = View::new(slot, 0);
         second.handle(Instant::START, Input::Prefinalized { slot, view, value });
         let kept = run_none(&mut second);
-        kept.iter()
-            .any(|one| matches!(one, Record::Beacon(_, _, ::beacon::Record::Released { .. })))
+        kept.iter().any(|one| {
+            matches!(one, Record::Beacon(_, _, ::prefinal_beacon::Record::Released { .. }))
+        })
     };
     let given_up = records.into_iter().filter(|one| matches!(one, Record::Abandoned(_))).collect();
     assert_eq!((released(Vec::new()), released(given_up)), (true, false));
@@ -258,7 +259,7 @@ fn what_the_engine_reports_again_after_a_crash_counts_once() {
 fn a_participant_whose_beacon_is_refused_says_why_and_does_nothing_more() {
     let (setup, identities) = committee();
     let seats = (
-        Arc::new(setup.with_shape(fixture::of_no_stakes(setup.keygen.shape())).unwrap()),
+        Arc::new(setup.with_shape(prefinal_fixture::of_no_stakes(setup.keygen.shape())).unwrap()),
         identities,
     );
     let (dealings, keys) = transactions(&seats);
@@ -268,7 +269,7 @@ fn a_participant_whose_beacon_is_refused_says_why_and_does_nothing_more() {
     let refused = matches!(
         keys,
         Keys::Refused(HaltError::Config(ConfigError::Threshold(
-            ::beacon::ThresholdError::OpensNever { .. }
+            ::prefinal_beacon::ThresholdError::OpensNever { .. }
         )))
     );
     assert!(refused, "{keys:?}");

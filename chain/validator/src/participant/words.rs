@@ -1,13 +1,13 @@
 //! The inputs and outputs of a participant.
 use std::sync::Arc;
 
-use ::beacon::stack::{self, Channel, Envelope};
-use ::beacon::{Slot, Value, View};
+use ::prefinal_beacon::stack::{self, Channel, Envelope};
+use ::prefinal_beacon::{Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use engine::{Block, Quorum};
-use protocol::Recipient;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::{Block, Quorum};
+use prefinal_protocol::Recipient;
 
 use crate::beside::Beside;
 use crate::event::Event;
@@ -19,9 +19,9 @@ use crate::setup::{Identity, Setup};
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Record {
     /// Written by the key generation of an epoch.
-    Keygen(EpochId, pvss_dkg::protocol::Record),
+    Keygen(EpochId, prefinal_pvss_dkg::protocol::Record),
     /// Written by a channel's beacon in an epoch.
-    Beacon(Channel, EpochId, ::beacon::Record),
+    Beacon(Channel, EpochId, ::prefinal_beacon::Record),
     /// A view was given up before there was a beacon that could remember it.
     Abandoned(View),
     /// A slot that was ordered. Recorded are: every slot before there is a beacon to remember it, every
@@ -59,7 +59,7 @@ pub enum Verdict<S: Keyed, L: Beside = ()> {
 pub enum Input<S: Keyed, L: Beside = ()> {
     /// The host is ready.
     Start,
-    /// The engine is about to vote; see [`beacon::Input::Prefinalized`].
+    /// The engine is about to vote; see [`prefinal_beacon::Input::Prefinalized`].
     Prefinalized {
         /// The slot that becomes final if enough parties cast this vote.
         slot: Slot,
@@ -95,7 +95,7 @@ pub enum Input<S: Keyed, L: Beside = ()> {
 }
 
 /// What a participant wants done, in this order. See [`Effect`].
-pub type Output<S, L = ()> = protocol::Output<Record, Effect<S, L>>;
+pub type Output<S, L = ()> = prefinal_protocol::Output<Record, Effect<S, L>>;
 
 /// What a participant wants done, except for its records.
 pub enum Effect<S: Keyed, L: Beside = ()> {

@@ -2,14 +2,14 @@
 //! first committee makes the key, and it is handed over to all later ones.
 use std::sync::Arc;
 
-use ::beacon::{Binding, Bls, Slot};
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::bls::min_sig::{PublicKey, Signature};
-use crypto_core::threshold::SigningCommittee;
-use pvss_dkg::field::{Handover, HandoverError, Key, Shares};
-use pvss_dkg::protocol::{EpochKey, Field, FieldDealings};
-use pvss_dkg::{Config, Dkg};
+use ::prefinal_beacon::{Binding, Bls, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
+use prefinal_crypto_core::threshold::SigningCommittee;
+use prefinal_pvss_dkg::field::{Handover, HandoverError, Key, Shares};
+use prefinal_pvss_dkg::protocol::{EpochKey, Field, FieldDealings};
+use prefinal_pvss_dkg::{Config, Dkg};
 
 use super::{Admissions, Before, Fixed, Keyed, Opened};
 use crate::setup::{Identity, Setup};

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::beacon::Wvuf;
-use crypto_core::access::Party;
-use crypto_core::wvuf::{self, AdmittedKey, BlindedKey};
-use pvss_dkg::field::HandoverError;
-use pvss_dkg::protocol::{EpochKey, Group};
-use pvss_dkg::{Accepted, Aggregate, Config, Dealing, Dkg, Shares};
+use ::prefinal_beacon::Wvuf;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::wvuf::{self, AdmittedKey, BlindedKey};
+use prefinal_pvss_dkg::field::HandoverError;
+use prefinal_pvss_dkg::protocol::{EpochKey, Group};
+use prefinal_pvss_dkg::{Accepted, Aggregate, Config, Dealing, Dkg, Shares};
 
 use super::{Admissions, AdmittedKeys, Before, Fixed, Keyed, Opened, PerPath};
 use crate::setup::{Identity, Setup};

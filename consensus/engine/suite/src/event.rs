@@ -1,8 +1,8 @@
 //! The events of a party that the laws are about.
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use engine::{Block, Past};
-use protocol::{Party, Slot, Value, View};
+use prefinal_engine::{Block, Past};
+use prefinal_protocol::{Party, Slot, Value, View};
 
 use crate::sample::Statement;
 

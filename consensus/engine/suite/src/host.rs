@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use borsh::BorshDeserialize;
-use engine::{Config, Effect, Engine, Input, Launch, Member, Pace, Past};
-use protocol::{ChainId, Context, EpochId, Instant, Machine, Output, Party, Recipient};
-use sim::{EffectOf, InputOf, RecordOf, Seat, Step};
-use weighted_rounding::Stake;
+use prefinal_engine::{Config, Effect, Engine, Input, Launch, Member, Pace, Past};
+use prefinal_protocol::{ChainId, Context, EpochId, Instant, Machine, Output, Party, Recipient};
+use prefinal_sim::{EffectOf, InputOf, RecordOf, Seat, Step};
+use prefinal_weighted_rounding::Stake;
 
 use crate::event::{Carriage, Event, Partial};
 use crate::sample::{JobOf, MessageOf, Sample, VerdictOf};
@@ -214,7 +214,7 @@ impl<'s, S: Sample> Host<'s, S> {
     }
 }
 
-impl<S: Sample> sim::Host for Host<'_, S> {
+impl<S: Sample> prefinal_sim::Host for Host<'_, S> {
     type Machine = Actor<S::Engine>;
     type Message = MessageOf<S>;
     type Job = JobOf<S>;

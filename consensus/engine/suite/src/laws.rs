@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use engine::{Effect, Engine, Input, Launch};
-use protocol::{Instant, Party, Slot};
-use sim::{Blocked, Chance, Loss, Network, Partition, Window};
+use prefinal_engine::{Effect, Engine, Input, Launch};
+use prefinal_protocol::{Instant, Party, Slot};
+use prefinal_sim::{Blocked, Chance, Loss, Network, Partition, Window};
+use prefinal_weighted_rounding::Stake;
 use thiserror::Error;
-use weighted_rounding::Stake;
 
 use crate::noise::Noise;
 use crate::play::{Play, Script};
@@ -203,7 +203,7 @@ pub fn it_goes_on_when_links_heal<S: Sample>(sample: &S) -> Verdict {
         let instant = |millis| Instant::at(ms(millis));
         let loss =
             Loss { window: Window::new(instant(0), instant(1500)), chance: Chance::percent(15) };
-        let half = [0, 1].map(sim::Seat::new);
+        let half = [0, 1].map(prefinal_sim::Seat::new);
         let partition = Partition {
             window: Window::new(instant(1500), instant(3500)),
             groups: vec![BTreeSet::from(half)],

@@ -4,8 +4,8 @@
 //!
 //! ```ignore
 //! struct Mine;
-//! impl engine_suite::Sample for Mine { /* keys, statements */ }
-//! engine_suite::laws!(Mine);
+//! impl prefinal_engine_suite::Sample for Mine { /* keys, statements */ }
+//! prefinal_engine_suite::laws!(Mine);
 //! ```
 //!
 //! A law is a play: a committee in one situation, for example late starts, crashes after any effect,

@@ -1,9 +1,9 @@
 //! Noise: the messages of a faulty party without a plan.
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use protocol::Party;
-use sim::Seat;
-use sim::rule::{Letter, Rule, Scene};
+use prefinal_protocol::Party;
+use prefinal_sim::Seat;
+use prefinal_sim::rule::{Letter, Rule, Scene};
 
 use crate::host::Overheard;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use engine::{Engine, Input};
-use protocol::{Instant, Party, Slot};
-use sim::rule::{self, Rule};
-use sim::{Disk, Network, Seat, Setup, Simulation, Stop};
-use weighted_rounding::Stake;
+use prefinal_engine::{Engine, Input};
+use prefinal_protocol::{Instant, Party, Slot};
+use prefinal_sim::rule::{self, Rule};
+use prefinal_sim::{Disk, Network, Seat, Setup, Simulation, Stop};
+use prefinal_weighted_rounding::Stake;
 
 use crate::event::Event;
 use crate::host::{Committee, Host, Overheard};

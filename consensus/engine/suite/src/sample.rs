@@ -1,7 +1,7 @@
 //! What the suite must know of an engine: its members' keys, and how to read its messages.
 
-use engine::{Engine, Launch, Work};
-use protocol::{Party, Value, View};
+use prefinal_engine::{Engine, Launch, Work};
+use prefinal_protocol::{Party, Value, View};
 
 /// An engine that the suite can test.
 pub trait Sample {

@@ -1,6 +1,6 @@
 //! The violations of laws, each with the slot and the parties.
 
-use protocol::{Party, Slot, Value, View};
+use prefinal_protocol::{Party, Slot, Value, View};
 use thiserror::Error;
 
 use crate::sample::Statement;

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Block, Past};
-use protocol::{Party, Slot, Value, View};
+use prefinal_engine::{Block, Past};
+use prefinal_protocol::{Party, Slot, Value, View};
 
 use crate::event::{Carriage, Event, Partial};
 use crate::host::Committee;

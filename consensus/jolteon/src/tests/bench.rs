@@ -1,9 +1,9 @@
 //! One engine whose peers are whatever a test says, and what to look for in its outputs.
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::Signature;
-use crypto_core::curve::{G1Affine, G1Projective};
-use protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective};
+use prefinal_protocol::{Instant, Machine};
 
 use super::{Forger, config, secret};
 use crate::block::{Block, BlockId};

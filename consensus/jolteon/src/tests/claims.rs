@@ -1,7 +1,7 @@
 //! One engine against proposals and certificates of all kinds.
 
-use crypto_core::access::Party;
-use crypto_core::certificate::CertificateError as Reason;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::certificate::CertificateError as Reason;
 
 use super::bench::{Bench, FOUR, faults, malformed, order_votes, votes};
 use super::{Forger, round};
@@ -139,7 +139,8 @@ fn order_votes_do_not_make_a_certificate_of_votes() {
     let (block, mut qc) = bench.chain(1).remove(0);
     let id = bench.forger.id(&block);
     let signed = [1, 2, 3].map(|party| bench.forger.sign(Stage::Order, party, 1, id));
-    qc.votes.as_mut().unwrap().signature = crypto_core::bls::min_sig::aggregate(&signed).unwrap();
+    qc.votes.as_mut().unwrap().signature =
+        prefinal_crypto_core::bls::min_sig::aggregate(&signed).unwrap();
     let fault = Fault::ForgedCertificate { round: round(1) };
     assert_eq!(faults(&bench.status(&qc)), [(1, fault)]);
 }

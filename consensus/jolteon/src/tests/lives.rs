@@ -1,15 +1,15 @@
 //! One engine through timeouts and restarts.
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::SecretKey;
-use crypto_core::curve::Scalar;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::SecretKey;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::secret::Secret;
 
 use super::bench::{
     Bench, FOUR, faults, finalized, malformed, order_votes, prefinalized, proposals, shifted, votes,
 };
 use super::{Forger, config, context, ms, round, secret};
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 
 use crate::block::{BlockId, Round, Transaction};
 use crate::certificate::{Stage, TIMEOUT, timeout_statement};

@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::{Domain, PublicKey, SecretKey, Signature, aggregate};
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::verified::Verified;
-use protocol::Instant;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::{Domain, PublicKey, SecretKey, Signature, aggregate};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::verified::Verified;
+use prefinal_protocol::Instant;
+use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::Stake;
 
 use crate::block::{Block, BlockId, Round};
 use crate::certificate::{

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use protocol::{Instant, Recipient};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient};
+use prefinal_sim::{Table, addressees};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use sim::{Table, addressees};
 
 use super::{config, secret};
 use crate::block::{Block, BlockId, Round, Transaction};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crypto_core::access::Party;
+use prefinal_crypto_core::access::Party;
 
 use super::net::{Net, constant, lossy};
 use super::{Forger, at, ms, round};

@@ -1,8 +1,8 @@
 //! One engine and blocks for others, transactions, configuration, raw bytes.
 
-use ::engine::Pace;
-use crypto_core::access::Party;
-use protocol::{Machine, Recipient};
+use ::prefinal_engine::Pace;
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Machine, Recipient};
 use sha2::{Digest, Sha256};
 
 use super::bench::{Bench, FOUR, malformed, proposals, votes};

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::{Signature, aggregate};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::{Signature, aggregate};
 
 use super::bench::{
     Bench, FOUR, faults, finalized, malformed, order_votes, prefinalized, shifted, votes,
 };
 use super::{Forger, at, round};
-use protocol::Recipient;
+use prefinal_protocol::Recipient;
 
 use crate::block::{BlockId, Round};
 use crate::certificate::Stage;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use prefinal_malachite::{
     BlockId, Effect, Entry, Log, Message, NilOrVal, Output, Record, Round, SignedVote, VoteType,
 };
-use protocol::{Machine, Party};
+use prefinal_protocol::{Machine, Party};
 
 use crate::net::{Net, Seen, resign_vote};
 

@@ -3,7 +3,7 @@
 use prefinal_malachite::{
     Address, Block, Decision, Height, Input, MAX_EXTENSION, Message, NilOrVal, Round, VoteType,
 };
-use protocol::Party;
+use prefinal_protocol::Party;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Pace;
+use prefinal_engine::Pace;
 use prefinal_malachite::{
     BlockId, Config, Effect, Input, LinearTimeouts, Log, Malachite, Member, Message, Output,
     Proposal, Record, SecretKey, Signature, Validators, Vote,
 };
-use protocol::{ChainId, Context, EpochId, Instant, Party, Recipient};
-use sim::{Table, addressees};
-use weighted_rounding::Stake;
+use prefinal_protocol::{ChainId, Context, EpochId, Instant, Party, Recipient};
+use prefinal_sim::{Table, addressees};
+use prefinal_weighted_rounding::Stake;
 
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use engine::Pace;
+use prefinal_engine::Pace;
 use prefinal_malachite::{Message, NilOrVal, VoteType};
-use protocol::Instant;
+use prefinal_protocol::Instant;
 
 use crate::net::{DELAY, Net, Seen, partial};
 
@@ -84,7 +84,7 @@ fn whoever_decides_has_the_partials_of_a_quorum_already() {
                         stake += STAKES[usize::try_from(me).unwrap()];
                     }
                     Seen::Carried(from, bytes) => {
-                        let party = protocol::Party::new(*from);
+                        let party = prefinal_protocol::Party::new(*from);
                         if *bytes == partial(party, height, blocks[&height]) {
                             stake += STAKES[usize::try_from(*from).unwrap()];
                         }
@@ -122,7 +122,7 @@ fn precommits_after_the_decision_still_hand_over_what_they_carry() {
     let blocks = net.blocks();
     for party in [3, 4] {
         let carried = carried_by(&net, party);
-        let party = protocol::Party::new(party);
+        let party = prefinal_protocol::Party::new(party);
         for height in 1..=2 {
             let expected = partial(party, height, blocks[&height]);
             assert_eq!(carried.iter().filter(|bytes| **bytes == expected).count(), 1, "once");

@@ -1,9 +1,9 @@
 //! Scalars, points, sums of products and pairings against their laws and their naive forms.
-use bls12_381::hazmat::{
+use prefinal_bls12_381::hazmat::{
     FixedBase, Gt, MillerLoop, batch_invert, check_pairing_product, multiply_each, pairing,
     pairing_product, vartime_msm, vartime_msm_128, vartime_msm_bytes,
 };
-use bls12_381::{
+use prefinal_bls12_381::{
     Affine, G1, G1Affine, G1Projective, G2, G2Affine, G2Projective, Group, PairingMismatch,
     Projective, Scalar,
 };

@@ -1,8 +1,8 @@
 //! Encodings: one for each value, and everything else refused with its reason.
 use core::fmt::Debug;
 
-use bls12_381::{Affine, DecodeError, G1, G1Affine, G2, G2Affine, Group, Scalar};
 use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_bls12_381::{Affine, DecodeError, G1, G1Affine, G2, G2Affine, Group, Scalar};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;

@@ -1,6 +1,8 @@
 //! RFC 9380: hash to curve, encode to curve, and the bytes below them.
-use bls12_381::hazmat::{encode_to_g1, encode_to_g2, expand_message_xmd, hash_to_g1, hash_to_g2};
-use bls12_381::{EmptyTag, Tag};
+use prefinal_bls12_381::hazmat::{
+    encode_to_g1, encode_to_g2, expand_message_xmd, hash_to_g1, hash_to_g2,
+};
+use prefinal_bls12_381::{EmptyTag, Tag};
 use serde::Deserialize;
 
 /// `(p − 1)/2`, big-endian: what is above counts as negative.

@@ -11,7 +11,7 @@ mod encodings;
 mod hash;
 mod second_opinion;
 
-use bls12_381::{Affine, Group, Scalar};
+use prefinal_bls12_381::{Affine, Group, Scalar};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -1,16 +1,16 @@
 //! A dealer that everybody trusts, for tests only.
 use std::collections::BTreeMap;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, Scalar};
-use crypto_core::elgamal::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G1Affine, Scalar};
+use prefinal_crypto_core::elgamal::{
     Ciphertext, DecryptionCommittee, DecryptionKey, DecryptionShare, EncryptionKey, Label,
     ValidCiphertext,
 };
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

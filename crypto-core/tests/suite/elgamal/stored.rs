@@ -1,8 +1,8 @@
 //! A decryption key on a disk: read again as it was written, and as nothing else.
-use crypto_core::curve::{DecodeError, Scalar};
-use crypto_core::elgamal::{DecryptionKey, KeySharesError, StoredKeyError};
-use crypto_core::polynomial::Placement;
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::{DecodeError, Scalar};
+use prefinal_crypto_core::elgamal::{DecryptionKey, KeySharesError, StoredKeyError};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::secret::Secret;
 
 use super::fixture::{Dealt, PLACEMENTS, access, party, rng};
 

@@ -1,13 +1,13 @@
 //! BLS in both variants: keys, possession, signatures, sums.
 use std::collections::BTreeMap;
 
-use crypto_core::bls::{
+use prefinal_crypto_core::bls::{
     AggregateKey, Claim, Domain, MinPk, MinSig, ProofOfPossession, PublicKey, SecretKey, Signature,
     SignatureError, Variant, aggregate, verify_aggregate, verify_multi,
 };
-use crypto_core::curve::{Affine, Projective};
-use crypto_core::secret::Secret;
-use crypto_core::verified::Verified;
+use prefinal_crypto_core::curve::{Affine, Projective};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::verified::Verified;
 use serde::Deserialize;
 
 use super::{array, bytes, load};

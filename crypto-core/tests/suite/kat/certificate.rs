@@ -1,10 +1,12 @@
 //! Certificates: bitmaps, exact stake, sums.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Signature, SignatureError, Variant};
-use crypto_core::certificate::{Certificate, CertificateError, Elector, Electorate};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{
+    Domain, MinPk, MinSig, SecretKey, Signature, SignatureError, Variant,
+};
+use prefinal_crypto_core::certificate::{Certificate, CertificateError, Elector, Electorate};
+use prefinal_crypto_core::secret::Secret;
 use serde::Deserialize;
 
 use super::{array, bytes, load};

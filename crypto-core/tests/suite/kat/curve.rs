@@ -1,8 +1,10 @@
 //! Encodings, hashes, pairings, transcripts.
-use crypto_core::challenge::Transcript;
-use crypto_core::curve::hazmat::{check_pairing_product, hash_to_g1, hash_to_g2, pairing_product};
-use crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Scalar, Tag};
-use crypto_core::generators;
+use prefinal_crypto_core::challenge::Transcript;
+use prefinal_crypto_core::curve::hazmat::{
+    check_pairing_product, hash_to_g1, hash_to_g2, pairing_product,
+};
+use prefinal_crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Scalar, Tag};
+use prefinal_crypto_core::generators;
 use serde::Deserialize;
 
 use super::{array, bytes, load, point, reason, scalar};

@@ -2,17 +2,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use crypto_core::access::{Access, Party};
-use crypto_core::commitment::Commitment;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G2, Scalar};
-use crypto_core::elgamal::{
+use prefinal_crypto_core::access::{Access, Party};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G2, Scalar};
+use prefinal_crypto_core::elgamal::{
     Ciphertext, DecryptionCommittee, DecryptionKey, DecryptionShare, Label, QuorumError,
     ShareError, ValidCiphertext,
 };
-use crypto_core::generators;
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::generators;
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
 use serde::Deserialize;
 
 use super::{Replay, array, bytes, load, point};

@@ -2,9 +2,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, Variant};
-use crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, Variant};
+use prefinal_crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
+use prefinal_crypto_core::secret::Secret;
 use serde::Deserialize;
 
 use super::{array, bytes, load};

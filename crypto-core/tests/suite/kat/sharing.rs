@@ -2,11 +2,11 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crypto_core::access::ShareIndex;
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{Affine, G1, G2, Group, Scalar};
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::access::ShareIndex;
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{Affine, G1, G2, Group, Scalar};
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
 use serde::Deserialize;
 
 use super::{Replay, load, points, scalar};

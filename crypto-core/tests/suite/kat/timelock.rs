@@ -1,9 +1,9 @@
 //! Encryption to a round.
 use std::collections::BTreeMap;
 
-use crypto_core::bls::{MinPk, MinSig, PublicKey, Signature, Variant};
-use crypto_core::drand::{RoundNumber, Scheme};
-use crypto_core::timelock::{Ciphertext, DecryptError, Identity, encrypt};
+use prefinal_crypto_core::bls::{MinPk, MinSig, PublicKey, Signature, Variant};
+use prefinal_crypto_core::drand::{RoundNumber, Scheme};
+use prefinal_crypto_core::timelock::{Ciphertext, DecryptError, Identity, encrypt};
 use serde::Deserialize;
 
 use super::{Replay, array, bytes, load};

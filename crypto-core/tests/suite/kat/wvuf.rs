@@ -1,10 +1,10 @@
 //! The weighted VUF: from the shares to the randomness, on both paths.
 use std::collections::BTreeMap;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::G2;
-use crypto_core::wvuf::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::G2;
+use prefinal_crypto_core::wvuf::{
     AdmitError, BlindedKey, EvaluationKey, Input, KeyShares, Partial, PartialError, VufCommittee,
     audit, blind, combine,
 };

@@ -1,11 +1,11 @@
 //! Partials that are wrong, and whom they are wrong for.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::bls::{MinSig, Variant};
-use crypto_core::curve::{Affine, Projective, Scalar};
-use crypto_core::polynomial::Placement;
-use crypto_core::threshold::{MisuseError, Partial, PartialError, QuorumError};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{MinSig, Variant};
+use prefinal_crypto_core::curve::{Affine, Projective, Scalar};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::threshold::{MisuseError, Partial, PartialError, QuorumError};
 
 use super::fixture::{Dealt, HOLDERS, T, forged, message, parties, party, subsets, weight};
 

@@ -2,13 +2,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::bls::{Domain, SecretKey, Variant};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{Affine, Scalar};
-use crypto_core::polynomial::{Placement, Points, Polynomial};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::bls::{Domain, SecretKey, Variant};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{Affine, Scalar};
+use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{
     KeyShares, Message, Partial, Purpose, Setup, Signer, SigningCommittee,
 };
 use rand_chacha::ChaCha20Rng;

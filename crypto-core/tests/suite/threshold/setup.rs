@@ -1,11 +1,11 @@
 //! Committees are made of what fits, and shares are checked before they sign.
-use crypto_core::access::{Access, ShareIndex, Threshold};
-use crypto_core::bls::{Domain, PublicKey, SecretKey, Variant};
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{Affine, Group, Projective, Scalar};
-use crypto_core::polynomial::{Placement, Points};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{
+use prefinal_crypto_core::access::{Access, ShareIndex, Threshold};
+use prefinal_crypto_core::bls::{Domain, PublicKey, SecretKey, Variant};
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{Affine, Group, Projective, Scalar};
+use prefinal_crypto_core::polynomial::{Placement, Points};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{
     CommitteeError, KeyShareError, KeyShares, Partial, Purpose, Setup, Signer, SigningCommittee,
 };
 

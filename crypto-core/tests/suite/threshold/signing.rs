@@ -1,10 +1,10 @@
 //! What a committee signs is what its key signs.
 use std::collections::BTreeSet;
 
-use crypto_core::bls::{Domain, MinPk, MinSig, Signature, Variant};
-use crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
-use crypto_core::polynomial::Placement;
-use crypto_core::threshold::{Message, PartialError, Purpose, PurposeError, QuorumError};
+use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, Signature, Variant};
+use prefinal_crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::threshold::{Message, PartialError, Purpose, PurposeError, QuorumError};
 use sha2::{Digest, Sha256};
 
 use super::fixture::{self, DOMAIN, Dealt, HOLDERS, T, message, party, subsets, weight};
@@ -117,8 +117,8 @@ fn a_key_signs_nothing_but_its_purpose<V: Variant>(placement: Placement) {
 }
 
 fn stored_shares_sign_alike<V: Variant>(placement: Placement) {
-    use crypto_core::secret::Secret;
-    use crypto_core::threshold::KeyShares;
+    use prefinal_crypto_core::secret::Secret;
+    use prefinal_crypto_core::threshold::KeyShares;
     let dealt = Dealt::<V>::new(placement, 6);
     let range = dealt.committee.access().range(party(4));
     let shares = KeyShares::new(party(4), Secret::new(dealt.values[range].to_vec()));

@@ -1,10 +1,10 @@
 //! What can be done to bytes without knowing what they mean.
 use std::collections::BTreeMap;
 
-use crypto_core::bls::{MinPk, MinSig};
-use crypto_core::elgamal::Ciphertext;
-use crypto_core::timelock;
-use crypto_core::wire::{Kind, Object, VERSION, WireError};
+use prefinal_crypto_core::bls::{MinPk, MinSig};
+use prefinal_crypto_core::elgamal::Ciphertext;
+use prefinal_crypto_core::timelock;
+use prefinal_crypto_core::wire::{Kind, Object, VERSION, WireError};
 use proptest::prelude::*;
 
 use super::codecs::{CODECS, codec_of, vector};

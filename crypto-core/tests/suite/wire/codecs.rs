@@ -1,14 +1,14 @@
 //! One line for each kind: reads an object and writes it again.
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::bls::{MinPk, MinSig, min_pk, min_sig};
-use crypto_core::certificate::Certificate;
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{G1, G2};
-use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
-use crypto_core::wire::{Kind, Object, WireError};
-use crypto_core::wvuf::audit::Proof;
-use crypto_core::wvuf::{BlindedKey, Partial};
-use crypto_core::{threshold, timelock};
+use prefinal_crypto_core::bls::{MinPk, MinSig, min_pk, min_sig};
+use prefinal_crypto_core::certificate::Certificate;
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{G1, G2};
+use prefinal_crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
+use prefinal_crypto_core::wire::{Kind, Object, WireError};
+use prefinal_crypto_core::wvuf::audit::Proof;
+use prefinal_crypto_core::wvuf::{BlindedKey, Partial};
+use prefinal_crypto_core::{threshold, timelock};
 use serde::Deserialize;
 
 pub(crate) struct Codec {

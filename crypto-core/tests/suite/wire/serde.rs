@@ -1,16 +1,16 @@
 //! Objects within formats that know nothing of them.
 use std::collections::BTreeMap;
 
-use crypto_core::bls::min_sig::Signature;
-use crypto_core::bls::{MinPk, MinSig, min_pk, min_sig};
-use crypto_core::certificate::Certificate;
-use crypto_core::commitment::Commitment;
-use crypto_core::curve::{G1, G2};
-use crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
-use crypto_core::wire::Object;
-use crypto_core::wvuf::audit::Proof;
-use crypto_core::wvuf::{BlindedKey, Partial};
-use crypto_core::{threshold, timelock};
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::bls::{MinPk, MinSig, min_pk, min_sig};
+use prefinal_crypto_core::certificate::Certificate;
+use prefinal_crypto_core::commitment::Commitment;
+use prefinal_crypto_core::curve::{G1, G2};
+use prefinal_crypto_core::elgamal::{Ciphertext, DecryptionShare, EncryptionKey};
+use prefinal_crypto_core::wire::Object;
+use prefinal_crypto_core::wvuf::audit::Proof;
+use prefinal_crypto_core::wvuf::{BlindedKey, Partial};
+use prefinal_crypto_core::{threshold, timelock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! What the model writes is read and written again, what it refuses is refused for the same reason.
 use std::collections::BTreeSet;
 
-use crypto_core::curve::DecodeError;
-use crypto_core::wire::{self, Kind, WireError};
+use prefinal_crypto_core::curve::DecodeError;
+use prefinal_crypto_core::wire::{self, Kind, WireError};
 
 use super::codecs::{CODECS, codec_of, vector};
 

@@ -1,11 +1,11 @@
 //! The fast path.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crypto_core::access::{Access, Party, ShareIndex, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::wvuf::audit::{self, AuditError};
-use crypto_core::wvuf::{
+use prefinal_crypto_core::access::{Access, Party, ShareIndex, Threshold};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::wvuf::audit::{self, AuditError};
+use prefinal_crypto_core::wvuf::{
     AdmitError, AdmittedKey, BlindedKey, Combination, CombinationError, CommitteeError,
     EvaluationKey, Input, InsertError, KeyShares, NotAdmitted, Partial, PartialError, Quorum,
     QuorumError, SharedBlinding, VufCommittee, blind, combine,
@@ -212,7 +212,7 @@ fn a_stored_key_gives_the_same_partials_after_a_restart() {
     assert_eq!(again, key.evaluate(&input()));
     assert_eq!(dealt.committee.verify(party(2), &input(), &again), Ok(()));
     for bytes in [[0; 32], [0xff; 32]] {
-        let bytes = crypto_core::secret::Secret::new(bytes);
+        let bytes = prefinal_crypto_core::secret::Secret::new(bytes);
         assert!(EvaluationKey::from_secret_bytes(&bytes).is_err());
     }
     assert!(!format!("{key:?}").contains("Scalar"));
@@ -335,10 +335,10 @@ fn partials_whose_errors_cancel_are_both_culprits() {
     let plain: Vec<_> = all
         .iter()
         .map(|(at, partial)| (dealt.committee.keys()[at].pi(), point(partial)))
-        .chain((0..5).map(|_| (-crypto_core::generators::h(), input().point())))
+        .chain((0..5).map(|_| (-prefinal_crypto_core::generators::h(), input().point())))
         .collect();
     assert_eq!(
-        crypto_core::curve::hazmat::check_pairing_product(plain),
+        prefinal_crypto_core::curve::hazmat::check_pairing_product(plain),
         Ok(()),
         "the attack is real"
     );
@@ -454,8 +454,10 @@ fn a_share_or_a_secret_that_everybody_knows_makes_no_committee() {
     assert_eq!(verdict, Err(AuditError::IdentityShare { index: 4 }));
     // f(X) = X, so that f(0) = 0: every output would be 1.
     let points = access.points();
-    let public: Vec<_> =
-        points.iter().map(|x| (crypto_core::generators::g_hat() * x).to_affine()).collect();
+    let public: Vec<_> = points
+        .iter()
+        .map(|x| (prefinal_crypto_core::generators::g_hat() * x).to_affine())
+        .collect();
     assert_eq!(new(2, &public), Err(CommitteeError::GroupIdentity));
     let verdict = audit::keys(&WEIGHTS, 2, &public, &keys).map(|_| ());
     assert_eq!(verdict, Err(AuditError::GroupIdentity));
@@ -475,9 +477,9 @@ fn nobody_publishes_a_copy_of_a_key_and_locks_its_owner_out() {
         let pi = (own.pi() * c).to_affine();
         let shares = &dealt.public[committee.access().range(*at)];
         for (rho, public) in copy.iter().zip(shares) {
-            let terms = [(pi, *public), (-*rho, crypto_core::generators::g_hat())];
+            let terms = [(pi, *public), (-*rho, prefinal_crypto_core::generators::g_hat())];
             assert_eq!(
-                crypto_core::curve::hazmat::check_pairing_product(terms),
+                prefinal_crypto_core::curve::hazmat::check_pairing_product(terms),
                 Ok(()),
                 "it is real"
             );

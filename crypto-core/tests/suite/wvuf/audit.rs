@@ -1,11 +1,11 @@
 //! The slow and plain check agrees with the fast path and catches every change on its own.
 use std::collections::BTreeMap;
 
-use crypto_core::access::Party;
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::wvuf::audit::{self, Audit, AuditError};
-use crypto_core::wvuf::{BlindedKey, Input, KeyShares, Partial, blind, combine};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::wvuf::audit::{self, Audit, AuditError};
+use prefinal_crypto_core::wvuf::{BlindedKey, Input, KeyShares, Partial, blind, combine};
 
 use super::fixture::{Dealt, FAST, SLOW, WEIGHTS, context, input, partials, party, rng};
 

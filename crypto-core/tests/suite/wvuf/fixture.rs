@@ -1,12 +1,12 @@
 //! A dealer that everybody trusts, for tests only.
 use std::collections::BTreeMap;
 
-use crypto_core::access::{Access, Party, Threshold};
-use crypto_core::context::{ChainId, Context, EpochId, Slot};
-use crypto_core::curve::hazmat::{Gt, pairing};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::generators::{g_hat, h};
-use crypto_core::wvuf::{
+use prefinal_crypto_core::access::{Access, Party, Threshold};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+use prefinal_crypto_core::curve::hazmat::{Gt, pairing};
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::wvuf::{
     BlindedKey, EvaluationKey, Input, KeyShares, Partial, VufCommittee, blind,
 };
 use rand_chacha::ChaCha20Rng;

@@ -16,8 +16,8 @@ mod floor;
 mod nearest;
 mod swiper;
 
-use weighted_rounding::verify::{Claim, verify};
-use weighted_rounding::{Pair, Ratio, Stake, Weight};
+use prefinal_weighted_rounding::verify::{Claim, verify};
+use prefinal_weighted_rounding::{Pair, Ratio, Stake, Weight};
 
 /// Above this many parties all but [`Method::Nearest`] take minutes.
 const MAX_PARTIES: usize = 5000;
@@ -114,7 +114,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::stakes::StakeTable;
+    use prefinal_lab::stakes::StakeTable;
     use std::path::Path;
 
     const TABLES: [&str; 10] = [

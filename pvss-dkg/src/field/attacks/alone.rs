@@ -1,7 +1,7 @@
 //! Dealings of which one equation is false and all others hold.
 
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_crypto_core::secret::Secret;
 
 use super::{Cheat, resigned};
 use crate::field::DealingError;

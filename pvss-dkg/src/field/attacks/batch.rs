@@ -1,7 +1,7 @@
 //! Dealings in company: the same verdicts as alone, and errors of two that would cancel.
 
-use crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
-use crypto_core::secret::Secret;
+use prefinal_crypto_core::curve::{G1Affine, G1Projective, G2Affine, Scalar};
+use prefinal_crypto_core::secret::Secret;
 use rand_core::Rng;
 
 use super::{dealt, resigned};

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crypto_core::entropy::ImplausibleRandomness;
+use prefinal_crypto_core::entropy::ImplausibleRandomness;
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::Cheat;

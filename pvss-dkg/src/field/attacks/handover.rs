@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crypto_core::access::ShareIndex;
-use crypto_core::curve::{G2Affine, Scalar};
-use crypto_core::drand::RoundNumber;
-use crypto_core::secret::Secret;
-use crypto_core::sharing::Sharing;
-use crypto_core::threshold::{Message, Purpose};
+use prefinal_crypto_core::access::ShareIndex;
+use prefinal_crypto_core::curve::{G2Affine, Scalar};
+use prefinal_crypto_core::drand::RoundNumber;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::sharing::Sharing;
+use prefinal_crypto_core::threshold::{Message, Purpose};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crypto_core::curve::G1Affine;
+use prefinal_crypto_core::curve::G1Affine;
 
 use super::{Cheat, dealt};
 use crate::accepted::Accepted;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crypto_core::bls::{Domain, MinSig, PublicKey};
-use crypto_core::curve::{G2Affine, Scalar};
-use crypto_core::polynomial::Placement;
-use crypto_core::secret::Secret;
-use crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee as Signers};
+use prefinal_crypto_core::bls::{Domain, MinSig, PublicKey};
+use prefinal_crypto_core::curve::{G2Affine, Scalar};
+use prefinal_crypto_core::polynomial::Placement;
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::{
+    KeyShares, Message, Purpose, Setup, SigningCommittee as Signers,
+};
 
 use super::{Cheat, dealt, decrypted};
 use crate::field::chunk::split;

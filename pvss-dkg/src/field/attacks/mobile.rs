@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crypto_core::access::ShareIndex;
-use crypto_core::curve::{G2Affine, Scalar};
+use prefinal_crypto_core::access::ShareIndex;
+use prefinal_crypto_core::curve::{G2Affine, Scalar};
 
 use super::dealt;
 use crate::config::{Config, Member};
@@ -105,7 +105,7 @@ impl Loot {
         number: usize,
         shares: &Shares,
         epoch: &Epoch,
-        of: crypto_core::access::Party,
+        of: prefinal_crypto_core::access::Party,
     ) {
         let indices = epoch.config.shape().access().indices(of);
         self.shares[number].extend(indices.zip(shares.slow.expose().iter().copied()));

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::protocol::{Instant, Machine, Recipient};
-use crypto_core::bls::min_sig;
+use ::prefinal_protocol::{Instant, Machine, Recipient};
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_sim::{Host, Network, Seat, Setup, Simulation, Step};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sim::{Host, Network, Seat, Setup, Simulation, Step};
 
 use crate::key::DecryptionKey;
 use crate::protocol::{
@@ -85,7 +85,7 @@ pub(super) struct Node<C: Collect> {
     /// The party's next position, and what came too early.
     next: u64,
     early: BTreeMap<u64, Option<Arc<[u8]>>>,
-    acts: VecDeque<::protocol::Output<Record, Act<C>>>,
+    acts: VecDeque<::prefinal_protocol::Output<Record, Act<C>>>,
 }
 
 impl<C: Collect> Node<C> {
@@ -98,7 +98,7 @@ impl<C: Collect> Node<C> {
                 let missed = self.log.iter().enumerate().skip(usize::try_from(first).unwrap());
                 for (position, message) in missed {
                     let message = Message::Ordered(position.try_into().unwrap(), message.clone());
-                    self.acts.push_back(::protocol::Output::Do(Act::Send(
+                    self.acts.push_back(::prefinal_protocol::Output::Do(Act::Send(
                         Recipient::One(from),
                         message,
                     )));
@@ -112,12 +112,12 @@ impl<C: Collect> Node<C> {
         let position = self.log.len().try_into().unwrap();
         self.log.push(message.clone());
         let message = Message::Ordered(position, message);
-        self.acts.push_back(::protocol::Output::Do(Act::Send(Recipient::All, message)));
+        self.acts.push_back(::prefinal_protocol::Output::Do(Act::Send(Recipient::All, message)));
     }
 
     fn follow(&mut self, from: Seat, position: u64, message: Option<Arc<[u8]>>) {
         if position > self.next && self.early.is_empty() {
-            self.acts.push_back(::protocol::Output::Do(Act::Send(
+            self.acts.push_back(::prefinal_protocol::Output::Do(Act::Send(
                 Recipient::One(from),
                 Message::Fetch(self.next),
             )));
@@ -144,7 +144,7 @@ impl<C: Collect> Machine for Node<C> {
             (Told::Start, Some(keygen)) => {
                 keygen.handle(now, Input::Start);
                 // The sequencer is the last seat; everybody else ignores this.
-                self.acts.push_back(::protocol::Output::Do(Act::Send(
+                self.acts.push_back(::prefinal_protocol::Output::Do(Act::Send(
                     Recipient::All,
                     Message::Fetch(self.next),
                 )));
@@ -153,7 +153,7 @@ impl<C: Collect> Machine for Node<C> {
                 self.follow(from, position, message);
             }
             (Told::Say(message), _) => {
-                self.acts.push_back(::protocol::Output::Do(Act::Machine(Effect::Submit(
+                self.acts.push_back(::prefinal_protocol::Output::Do(Act::Machine(Effect::Submit(
                     message.into(),
                 ))));
             }
@@ -169,7 +169,7 @@ impl<C: Collect> Machine for Node<C> {
         }
     }
 
-    fn poll(&mut self) -> Option<::protocol::Output<Record, Act<C>>> {
+    fn poll(&mut self) -> Option<::prefinal_protocol::Output<Record, Act<C>>> {
         self.acts.pop_front()
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use sim::{Seat, Stop};
+use prefinal_crypto_core::access::Party;
+use prefinal_sim::{Seat, Stop};
 
 use super::chain::{Insider, World, ms, simulate};
 use super::kinds::{Case, FieldKind, HandoverKind, rng};

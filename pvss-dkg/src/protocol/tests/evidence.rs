@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ::protocol::{Instant, Machine};
-use crypto_core::access::Party;
+use ::prefinal_protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
 
 use super::faults::{bad_envelopes, envelopes};
 use super::kinds::{Case, Kind, LARGE, rng};
@@ -178,7 +178,7 @@ pub(super) fn encodings<C: Case>(_: Kind<C>) {
 fn epoch_key<C: Case>() {
     let mut simulation = simulate(C::world(1), network());
     one_key(&mut simulation, &[]);
-    let node = simulation.machine(sim::Seat::new(0)).unwrap();
+    let node = simulation.machine(prefinal_sim::Seat::new(0)).unwrap();
     let key = node.keygen.as_ref().unwrap().key().unwrap();
     let bytes = key.to_bytes();
     let (parties, shares) = (key.shape().access().len(), key.shape().access().total());

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crypto_core::access::Party;
-use sim::{Blocked, Disk, Partition, Seat, Simulation, Window};
+use prefinal_crypto_core::access::Party;
+use prefinal_sim::{Blocked, Disk, Partition, Seat, Simulation, Window};
 
 use super::chain::{Insider, Told, World, ms, simulate};
 use super::kinds::{Case, Kind, LARGE, SMALL, rng};
@@ -55,7 +55,7 @@ pub(super) fn bad_envelopes<C: Case>(world: &World<C>) -> Vec<(&'static str, Vec
     let other = blank.next_attempt();
     let foreign = envelopes(&other, LARGE, large, 13);
     let number = place.share.map_or(1, |_| 0);
-    let nowhere = Place { share: crypto_core::access::ShareIndex::new(number), ..place };
+    let nowhere = Place { share: prefinal_crypto_core::access::ShareIndex::new(number), ..place };
     vec![
         ("Length", sealed(place, &[])),
         ("Length", sealed(place, &dealing[1..])),

@@ -4,17 +4,17 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock};
 
-use crypto_core::access::Party;
-use crypto_core::bls::{Domain, min_sig};
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::curve::G2Affine;
-use crypto_core::curve::hazmat::check_pairing_product;
-use crypto_core::generators::{g_hat, h};
-use crypto_core::secret::Secret;
-use crypto_core::threshold::Purpose;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::{Domain, min_sig};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::curve::G2Affine;
+use prefinal_crypto_core::curve::hazmat::check_pairing_product;
+use prefinal_crypto_core::generators::{g_hat, h};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_crypto_core::threshold::Purpose;
+use prefinal_weighted_rounding::{Ratio, Stake};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use weighted_rounding::{Ratio, Stake};
 
 use super::chain::{Insider, World};
 use crate::aggregate::Shares;

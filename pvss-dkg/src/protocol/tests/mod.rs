@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use chain::{Event, World, ms, simulate};
 use kinds::{Case, Kind};
-use sim::{Network, Seat, Simulation, Stop};
+use prefinal_sim::{Network, Seat, Simulation, Stop};
 
 use super::{Abort, Evidence, Fault};
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::protocol::{Instant, Machine};
-use crypto_core::access::Party;
+use ::prefinal_protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ::protocol::{Instant, Machine};
-use crypto_core::access::Party;
+use ::prefinal_protocol::{Instant, Machine};
+use prefinal_crypto_core::access::Party;
 
 use super::faults::envelopes;
 use super::kinds::{Case, Kind, LARGE};

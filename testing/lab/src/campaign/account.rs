@@ -16,9 +16,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::beacon::{Binding, Path, Reveal, Slot, Value};
-use crypto_core::access::Party;
-use sim::{Note, Seat, check};
+use ::prefinal_beacon::{Binding, Path, Reveal, Slot, Value};
+use prefinal_crypto_core::access::Party;
+use prefinal_sim::{Note, Seat, check};
 
 use super::arena::Seen;
 use super::forge::Forge;

@@ -11,11 +11,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::beacon::{Path, Reveal, Scheme, Slot, Value};
-use crypto_core::access::Party;
-use crypto_core::context::EpochId;
-use protocol::{Instant, Machine};
-use sim::{Dice, Host, Note, Seat, Step};
+use ::prefinal_beacon::{Path, Reveal, Scheme, Slot, Value};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_protocol::{Instant, Machine};
+use prefinal_sim::{Dice, Host, Note, Seat, Step};
 
 use super::execution::{Kept, Place, Playable, WORK, Watcher};
 use super::forge::Forge;
@@ -28,7 +28,7 @@ use crate::known::CheckedPartials;
 use crate::legible::{Act, Legible, partial_in};
 use crate::lives::Lives;
 use crate::seating::Seating;
-use engine::{Engine, Past};
+use prefinal_engine::{Engine, Past};
 
 /// What is noted of a run.
 #[derive(Clone, Debug)]
@@ -149,15 +149,15 @@ impl<E: Legible, S: Forge> Arena<E, S> {
     fn note_beacon(
         &mut self,
         from: Party,
-        message: &::beacon::Message<S>,
+        message: &::prefinal_beacon::Message<S>,
         step: &mut Step<'_, Self>,
     ) {
         self.known.see(from, message);
         match message {
-            ::beacon::Message::Partial { path, slot, value, .. } => {
+            ::prefinal_beacon::Message::Partial { path, slot, value, .. } => {
                 step.note(Seen::Released(*path, *slot, *value));
             }
-            ::beacon::Message::Shown { slot, .. } => step.note(Seen::Shown(*slot)),
+            ::prefinal_beacon::Message::Shown { slot, .. } => step.note(Seen::Shown(*slot)),
             _ => {}
         }
     }
@@ -234,17 +234,17 @@ impl<E: Legible, S: Forge> Host for Arena<E, S> {
 /// Work for a lane.
 pub(super) enum Job<E: Engine, S: Scheme> {
     Engine(E::Job),
-    Beacon(::beacon::Job<S>),
+    Beacon(::prefinal_beacon::Job<S>),
 }
 
 /// What came of it.
 pub(super) enum Verdict<E: Engine, S: Scheme> {
     Engine(E::Verdict),
-    Beacon(::beacon::Verdict<S>),
+    Beacon(::prefinal_beacon::Verdict<S>),
 }
 
 impl<E: Legible, S: Forge> Mail<S> for Arc<Post<E, S>> {
-    fn beacon(&self) -> Option<&::beacon::Message<S>> {
+    fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>> {
         match &**self {
             Post::Beacon(message) => Some(message),
             Post::Engine(_) => None,
@@ -252,10 +252,10 @@ impl<E: Legible, S: Forge> Mail<S> for Arc<Post<E, S>> {
     }
 
     fn epoch(&self) -> EpochId {
-        validator::setup::FIRST
+        prefinal_validator::setup::FIRST
     }
 
-    fn from_beacon(_: EpochId, message: ::beacon::Message<S>) -> Self {
+    fn from_beacon(_: EpochId, message: ::prefinal_beacon::Message<S>) -> Self {
         Self::new(Post::Beacon(message))
     }
 

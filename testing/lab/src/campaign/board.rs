@@ -10,17 +10,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::Instant;
-use sim::{Network, Note, Seat, Simulation};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_protocol::Instant;
+use prefinal_sim::{Network, Note, Seat, Simulation};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 use crate::committee::{Ground, Prices, Seen, ValidatorHost};
 use crate::failure::Failure;
 use crate::legible::Act;
 use crate::machine::RecordOf;
 use crate::stakes::StakeTable;
-use validator::scheme::Fixed;
-use validator::setup::{Algorithm, Plan};
+use prefinal_validator::scheme::Fixed;
+use prefinal_validator::setup::{Algorithm, Plan};
 
 /// Keys of all boards are drawn from this; what is played on them, from the execution's seed.
 pub(super) const KEYS: u64 = 1;
@@ -120,7 +120,7 @@ impl<S: Priced> Board<S> {
             ValidatorHost::<S>::new(Arc::clone(&ground), ground.setup().clone(), Prices::FREE)
                 .map_err(Failure::bad_input)?;
         let seats = host.seats();
-        let world = sim::Setup::new(seats, KEYS, Network::constant(DELAY));
+        let world = prefinal_sim::Setup::new(seats, KEYS, Network::constant(DELAY));
         let mut simulation = Simulation::new(host, world).map_err(Failure::bad_input)?;
         let mut ready = 0;
         let stop = simulation.run_watching(Instant::at(PATIENCE), |note| {

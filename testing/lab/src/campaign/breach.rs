@@ -14,8 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::beacon::contract::{Claim, Rule, Standing, objections};
-use ::beacon::{Binding, Limits, Path, Record, Slot, Value, View};
+use ::prefinal_beacon::contract::{Claim, Rule, Standing, objections};
+use ::prefinal_beacon::{Binding, Limits, Path, Record, Slot, Value, View};
 use sha2::{Digest, Sha256};
 
 /// How far ahead partials are kept without rule 9.

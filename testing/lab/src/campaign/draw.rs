@@ -14,13 +14,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use protocol::Instant;
-use sim::{
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Instant;
+use prefinal_sim::{
     Blocked, Chance, Dice, GLOBAL, Geography, Jitter, Leap, Loss, Network, Partition, Placement,
     Seat, Window,
 };
-use weighted_rounding::Stake;
+use prefinal_weighted_rounding::Stake;
 
 use super::execution::ROUND;
 use super::vice::Vice;

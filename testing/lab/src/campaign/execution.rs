@@ -17,10 +17,10 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ::beacon::{Beacon, Footprint, Limits, Scheme, Slot, Value};
-use crypto_core::access::Party;
-use protocol::Instant;
-use sim::{Disk, Host, InputOf, Note, Seat, Simulation, Stop};
+use ::prefinal_beacon::{Beacon, Footprint, Limits, Scheme, Slot, Value};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Instant;
+use prefinal_sim::{Disk, Host, InputOf, Note, Seat, Simulation, Stop};
 
 use super::draw::Draw;
 use super::forge::Forge;
@@ -137,7 +137,8 @@ pub(super) struct Stage<'a, H: Playable> {
 impl<'a, H: Playable> Stage<'a, H> {
     /// Seats everybody and draws what happens.
     pub(super) fn new(seed: u64, draw: &'a Draw, host: H, bounds: Bounds) -> Result<Self, Failure> {
-        let mut world = sim::Setup::new(host.seating().count(), seed, draw.network.clone());
+        let mut world =
+            prefinal_sim::Setup::new(host.seating().count(), seed, draw.network.clone());
         world.cores = NonZeroU32::MIN.saturating_add(3);
         world.most_events = bounds.events;
         let (watcher, first) = (host.watcher(), host.first());
@@ -197,7 +198,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Disks, vices and accidents.
-    fn prepare(&mut self) -> Result<(), sim::UnknownSeat> {
+    fn prepare(&mut self) -> Result<(), prefinal_sim::UnknownSeat> {
         for (party, vices) in &self.draw.vices {
             self.corrupt(*party, vices)?;
         }
@@ -218,7 +219,7 @@ impl<'a, H: Playable> Stage<'a, H> {
         Ok(())
     }
 
-    fn corrupt(&mut self, party: Party, vices: &[Vice]) -> Result<(), sim::UnknownSeat> {
+    fn corrupt(&mut self, party: Party, vices: &[Vice]) -> Result<(), prefinal_sim::UnknownSeat> {
         let seats: Vec<Seat> = self.seating().seats_of(party).collect();
         for (number, seat) in (0_u64..).zip(&seats) {
             let mut halved = false;
@@ -247,7 +248,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Other transactions reach the one twin than the other, so that they propose other blocks.
-    fn tell_apart(&mut self, seat: Seat, number: u64) -> Result<(), sim::UnknownSeat> {
+    fn tell_apart(&mut self, seat: Seat, number: u64) -> Result<(), prefinal_sim::UnknownSeat> {
         let own = self.seating().party(seat);
         let from = Party::new(u32::from(own == Party::new(0)));
         for times in 0..20_u32 {
@@ -259,7 +260,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Lets a seat crash behind the record that is drawn for it next.
-    fn stumble(&mut self, seat: Seat) -> Result<(), sim::UnknownSeat> {
+    fn stumble(&mut self, seat: Seat) -> Result<(), prefinal_sim::UnknownSeat> {
         let next = self.stumbles.iter().find(|(one, ..)| *one == seat);
         match next.copied() {
             Some((_, record, _)) => self.simulation.crash_after_records(seat, record),
@@ -363,7 +364,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Restarts who crashed behind a record, and arms the next such crash.
-    fn raise(&mut self) -> Result<(), sim::UnknownSeat> {
+    fn raise(&mut self) -> Result<(), prefinal_sim::UnknownSeat> {
         let now = self.simulation.now();
         for seat in self.honest() {
             let down = self.simulation.machine(seat).is_none();

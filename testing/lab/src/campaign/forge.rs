@@ -1,7 +1,7 @@
 //! Partials that are wrong but have the right shape.
 
-use ::beacon::{Bls, Random, Scheme, Wvuf};
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use ::prefinal_beacon::{Bls, Random, Scheme, Wvuf};
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
 
 use super::ideal::{Ideal, Token};
 

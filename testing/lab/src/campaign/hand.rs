@@ -3,12 +3,12 @@
 use crate::priced::Priced;
 use std::collections::BTreeMap;
 
-use ::beacon::{Path, Paths, Scheme, Sharing, Slot};
-use crypto_core::access::Party;
+use ::prefinal_beacon::{Path, Paths, Scheme, Sharing, Slot};
+use prefinal_crypto_core::access::Party;
 
 use super::board::Board;
 use crate::failure::Failure;
-use validator::setup::Algorithm;
+use prefinal_validator::setup::Algorithm;
 
 /// What parties evaluate with.
 pub(super) struct Hand<S: Scheme> {
@@ -66,14 +66,14 @@ impl<S: Priced> Hand<S> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use ::beacon::{
+    use ::prefinal_beacon::{
         Beacon, Binding, Bls, Config, Effect, Input, Job, Life, Limits, Message, Value,
     };
-    use ::beacon::{Finding, Output, Work, Wvuf};
-    use engine::Engine;
-    use jolteon::Jolteon;
-    use protocol::{Instant, Machine};
-    use weighted_rounding::{Ratio, Stake};
+    use ::prefinal_beacon::{Finding, Output, Work, Wvuf};
+    use prefinal_engine::Engine;
+    use prefinal_jolteon::Jolteon;
+    use prefinal_protocol::{Instant, Machine};
+    use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::super::board::Layout;
     use super::super::forge::Forge;

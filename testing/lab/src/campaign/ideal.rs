@@ -13,23 +13,23 @@
 //! everything from the threshold on, for every set of parties. A faulty party may change its own tokens
 //! (`shifted`), but never make another party's, because a link authenticates the sender.
 //!
-//! Real functions are `beacon::Bls` and `beacon::Wvuf`; wrong partials are in `forge`.
+//! Real functions are `prefinal_beacon::Bls` and `prefinal_beacon::Wvuf`; wrong partials are in `forge`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ::beacon::{
+use ::prefinal_beacon::{
     Binding, Combined, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
     PartialsError, Path, Paths, Random, Scheme, ShapeError, Sharing, ShownError, Slot, Value,
     check_weight,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use crypto_core::context::Context;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
 use sha2::{Digest, Sha256};
 
 use super::hand::Hand;
-use validator::setup::{Algorithm, Plan};
+use prefinal_validator::setup::{Algorithm, Plan};
 
 /// The function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Ideal {
         let mut committees = BTreeMap::from([holders(late, slow)]);
         committees.extend(
             plan.shape
-                .threshold(pvss_dkg::SharePath::Fast)
+                .threshold(prefinal_pvss_dkg::SharePath::Fast)
                 .map(|fast| holders(Path::Fast, fast.t().get())),
         );
         let dealt = committees.clone();

@@ -7,19 +7,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ::beacon::contract::{Rule, bound_value};
-use ::beacon::{
+use ::prefinal_beacon::contract::{Rule, bound_value};
+use ::prefinal_beacon::{
     Beacon, Binding, Config, ConfigError, Finality, Life, Limits, Path, Paths, Reveal, Scheme,
     Sharing, Slot, Value, View,
 };
-use crypto_core::access::Party;
-use crypto_core::context::Context;
-use protocol::{Instant, Machine, Recipient};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
+use prefinal_protocol::{Instant, Machine, Recipient};
 
 use super::breach::Breach;
 use super::hand::Hand;
 use super::permissive::FIRST;
-use engine::{self, Engine};
+use prefinal_engine::{self, Engine};
 
 /// What all parties agree on.
 #[derive(Clone, Debug)]
@@ -37,20 +37,20 @@ pub(super) struct Terms {
 /// What a party's beacon has said before, and whether that is all.
 pub(super) struct Told {
     pub(super) life: Life,
-    pub(super) records: Vec<::beacon::Record>,
+    pub(super) records: Vec<::prefinal_beacon::Record>,
 }
 
 /// What parties send each other.
 pub(super) enum Post<E: Engine, S: Scheme> {
     Engine(E::Message),
-    Beacon(::beacon::Message<S>),
+    Beacon(::prefinal_beacon::Message<S>),
 }
 
 /// What is on a disk.
 #[derive(Clone, Debug)]
 pub(super) enum Record<R> {
     Engine(R),
-    Beacon(::beacon::Record),
+    Beacon(::prefinal_beacon::Record),
 }
 
 /// What happens to a member.
@@ -58,19 +58,20 @@ pub(super) enum Input<E: Engine, S: Scheme> {
     Start,
     Received(Party, Arc<Post<E, S>>),
     Engine(E::Verdict),
-    Beacon(::beacon::Verdict<S>),
+    Beacon(::prefinal_beacon::Verdict<S>),
     Submit(Vec<u8>),
     Tick,
 }
 
 /// What a member wants done, in this order.
-pub(super) type Output<E, S> = protocol::Output<Record<<E as Engine>::Record>, Effect<E, S>>;
+pub(super) type Output<E, S> =
+    prefinal_protocol::Output<Record<<E as Engine>::Record>, Effect<E, S>>;
 
 /// What a member wants done, its records aside.
 pub(super) enum Effect<E: Engine, S: Scheme> {
     Send(Recipient<Party>, Post<E, S>),
     RunEngine(E::Job),
-    RunBeacon(::beacon::Job<S>),
+    RunBeacon(::prefinal_beacon::Job<S>),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<S>>),
     Skipped(Slot),
@@ -98,13 +99,14 @@ impl<E: Engine, S: Scheme> Member<E, S> {
     pub(super) fn new(
         terms: &Terms,
         (me, hand): (Party, &Hand<S>),
-        (engine, past): (E, engine::Past),
+        (engine, past): (E, prefinal_engine::Past),
         Told { life, mut records }: Told,
         carries: bool,
     ) -> Result<Self, ConfigError> {
-        let gave_up = past.abandoned.map(|view| ::beacon::Record::Abandoned { view });
+        let gave_up = past.abandoned.map(|view| ::prefinal_beacon::Record::Abandoned { view });
         let released = past.released.into_iter();
-        let released = released.map(|(slot, value)| ::beacon::Record::Released { slot, value });
+        let released =
+            released.map(|(slot, value)| ::prefinal_beacon::Record::Released { slot, value });
         records.extend(released.chain(gave_up));
         let Terms { context, declared, without, .. } = *terms;
         let finality = terms.finality.clone();
@@ -141,31 +143,36 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         self.drain_beacon();
     }
 
-    fn take_engine_output(&mut self, now: Instant, output: engine::Output<E>) {
+    fn take_engine_output(&mut self, now: Instant, output: prefinal_engine::Output<E>) {
         let effect = match output.split(Record::Engine) {
             Ok(effect) => effect,
             Err(record) => return self.outputs.push_back(record),
         };
         self.effect(match effect {
-            engine::Effect::Send { to, message } => Effect::Send(to, Post::Engine(message)),
-            engine::Effect::Run(job) => Effect::RunEngine(job),
-            engine::Effect::Prefinalized { slot, view, value } => {
+            prefinal_engine::Effect::Send { to, message } => {
+                Effect::Send(to, Post::Engine(message))
+            }
+            prefinal_engine::Effect::Run(job) => Effect::RunEngine(job),
+            prefinal_engine::Effect::Prefinalized { slot, view, value } => {
                 return self.prefinalized(now, slot, view, value);
             }
-            engine::Effect::Carried { from, partial } => match borsh::from_slice(&partial) {
+            prefinal_engine::Effect::Carried { from, partial } => match borsh::from_slice(&partial)
+            {
                 Ok(message) => {
-                    return self.beacon.handle(now, ::beacon::Input::Received { from, message });
+                    return self
+                        .beacon
+                        .handle(now, ::prefinal_beacon::Input::Received { from, message });
                 }
                 Err(error) => Effect::Accused(from, error.to_string()),
             },
-            engine::Effect::Finalized { slot, block } => {
+            prefinal_engine::Effect::Finalized { slot, block } => {
                 return self.finalized(now, slot, block.map(|block| block.value));
             }
-            engine::Effect::Abandoned { view } => {
-                return self.beacon.handle(now, ::beacon::Input::Abandoned { view });
+            prefinal_engine::Effect::Abandoned { view } => {
+                return self.beacon.handle(now, ::prefinal_beacon::Input::Abandoned { view });
             }
-            engine::Effect::Accused { party, fault } => Effect::Accused(party, fault),
-            engine::Effect::Refused(_) => return,
+            prefinal_engine::Effect::Accused { party, fault } => Effect::Accused(party, fault),
+            prefinal_engine::Effect::Refused(_) => return,
         });
     }
 
@@ -181,7 +188,8 @@ impl<E: Engine, S: Scheme> Member<E, S> {
                 return self.release(slot, bound);
             }
         }
-        self.beacon.handle(now, ::beacon::Input::Prefinalized { slot, view, value: bound });
+        self.beacon
+            .handle(now, ::prefinal_beacon::Input::Prefinalized { slot, view, value: bound });
         self.carry();
     }
 
@@ -192,9 +200,9 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         let Some(bound) = bound_value(self.binding, Some(value)) else { return };
         let input = S::input(&self.context, self.binding, slot, bound);
         let Some(partial) = input.and_then(|input| S::evaluate(secret, &input)) else { return };
-        let record = ::beacon::Record::Released { slot, value };
+        let record = ::prefinal_beacon::Record::Released { slot, value };
         self.remember(&record);
-        let message = ::beacon::Message::Partial { path, slot, value: bound, partial };
+        let message = ::prefinal_beacon::Message::Partial { path, slot, value: bound, partial };
         self.effect(Effect::Send(Recipient::All, Post::Beacon(message)));
     }
 
@@ -206,7 +214,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
             None => Some(value),
         };
         if let Some(value) = told {
-            self.beacon.handle(now, ::beacon::Input::Finalized { slot, value });
+            self.beacon.handle(now, ::prefinal_beacon::Input::Finalized { slot, value });
         }
     }
 
@@ -216,14 +224,17 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         let mut record = None;
         for output in answer {
             match output {
-                ::beacon::Output::Keep(released @ ::beacon::Record::Released { .. }) => {
+                ::prefinal_beacon::Output::Keep(
+                    released @ ::prefinal_beacon::Record::Released { .. },
+                ) => {
                     record = Some(released);
                 }
-                ::beacon::Output::Do(::beacon::Effect::Send {
+                ::prefinal_beacon::Output::Do(::prefinal_beacon::Effect::Send {
                     to: Recipient::All,
-                    message: ::beacon::Message::Partial { path, slot, value, partial },
+                    message: ::prefinal_beacon::Message::Partial { path, slot, value, partial },
                 }) if self.carries => {
-                    let message = ::beacon::Message::Partial { path, slot, value, partial };
+                    let message =
+                        ::prefinal_beacon::Message::Partial { path, slot, value, partial };
                     // Writing into memory does not fail.
                     let bytes = borsh::to_vec(&message).unwrap_or_default();
                     match (self.engine.carry(bytes), record.take()) {
@@ -245,20 +256,20 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         self.keep(record);
     }
 
-    fn remember(&mut self, record: &::beacon::Record) {
+    fn remember(&mut self, record: &::prefinal_beacon::Record) {
         if let Some(breach) = &mut self.breach {
             breach.written(record);
         }
     }
 
-    fn keep(&mut self, record: Option<::beacon::Record>) {
+    fn keep(&mut self, record: Option<::prefinal_beacon::Record>) {
         let Some(record) = record else { return };
         self.remember(&record);
         self.outputs.push_back(Output::Keep(Record::Beacon(record)));
     }
 
-    fn send(&mut self, to: Recipient<Party>, message: ::beacon::Message<S>) {
-        if let (Some(breach), ::beacon::Message::Partial { path, slot, .. }) =
+    fn send(&mut self, to: Recipient<Party>, message: ::prefinal_beacon::Message<S>) {
+        if let (Some(breach), ::prefinal_beacon::Message::Partial { path, slot, .. }) =
             (&self.breach, &message)
             && breach.keeps_back(*path, *slot)
         {
@@ -273,30 +284,31 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         }
     }
 
-    fn take_beacon_output(&mut self, output: ::beacon::Output<S>) {
+    fn take_beacon_output(&mut self, output: ::prefinal_beacon::Output<S>) {
         let effect = match output {
-            ::beacon::Output::Keep(record) | ::beacon::Output::Note(record) => {
+            ::prefinal_beacon::Output::Keep(record) | ::prefinal_beacon::Output::Note(record) => {
                 return self.keep(Some(record));
             }
-            ::beacon::Output::Do(effect) => effect,
+            ::prefinal_beacon::Output::Do(effect) => effect,
         };
         let effect = match effect {
-            ::beacon::Effect::Send { to, message } => return self.send(to, message),
-            ::beacon::Effect::Check(job) => Effect::RunBeacon(job),
-            ::beacon::Effect::Reveal(mut reveal) => {
+            ::prefinal_beacon::Effect::Send { to, message } => return self.send(to, message),
+            ::prefinal_beacon::Effect::Check(job) => Effect::RunBeacon(job),
+            ::prefinal_beacon::Effect::Reveal(mut reveal) => {
                 // As the engine named it.
                 if let Some(value) = self.values.remove(&reveal.slot) {
                     reveal.value = value;
                 }
                 Effect::Revealed(reveal)
             }
-            ::beacon::Effect::Skipped { slot } | ::beacon::Effect::Off { slot } => {
-                Effect::Skipped(slot)
+            ::prefinal_beacon::Effect::Skipped { slot }
+            | ::prefinal_beacon::Effect::Off { slot } => Effect::Skipped(slot),
+            ::prefinal_beacon::Effect::Accuse { party, fault } => {
+                Effect::Accused(party, fault.to_string())
             }
-            ::beacon::Effect::Accuse { party, fault } => Effect::Accused(party, fault.to_string()),
-            ::beacon::Effect::Lookup { .. }
-            | ::beacon::Effect::Stalled { .. }
-            | ::beacon::Effect::Refused(_) => return,
+            ::prefinal_beacon::Effect::Lookup { .. }
+            | ::prefinal_beacon::Effect::Stalled { .. }
+            | ::prefinal_beacon::Effect::Refused(_) => return,
         };
         self.effect(effect);
     }
@@ -320,23 +332,27 @@ impl<E: Engine, S: Scheme> Machine for Member<E, S> {
 
     fn handle(&mut self, now: Instant, input: Input<E, S>) {
         match input {
-            Input::Start => self.engine.handle(now, engine::Input::Start),
+            Input::Start => self.engine.handle(now, prefinal_engine::Input::Start),
             Input::Received(from, post) => match &*post {
                 Post::Engine(message) => {
                     let message = message.clone();
-                    self.engine.handle(now, engine::Input::Received { from, message });
+                    self.engine.handle(now, prefinal_engine::Input::Received { from, message });
                 }
                 Post::Beacon(message) => {
                     let message = message.clone();
-                    self.beacon.handle(now, ::beacon::Input::Received { from, message });
+                    self.beacon.handle(now, ::prefinal_beacon::Input::Received { from, message });
                 }
             },
-            Input::Engine(verdict) => self.engine.handle(now, engine::Input::Checked(verdict)),
-            Input::Beacon(verdict) => self.beacon.handle(now, ::beacon::Input::Checked(verdict)),
-            Input::Submit(bytes) => self.engine.handle(now, engine::Input::Submit(bytes)),
+            Input::Engine(verdict) => {
+                self.engine.handle(now, prefinal_engine::Input::Checked(verdict))
+            }
+            Input::Beacon(verdict) => {
+                self.beacon.handle(now, ::prefinal_beacon::Input::Checked(verdict))
+            }
+            Input::Submit(bytes) => self.engine.handle(now, prefinal_engine::Input::Submit(bytes)),
             Input::Tick => {
-                self.engine.handle(now, engine::Input::Tick);
-                self.beacon.handle(now, ::beacon::Input::Tick);
+                self.engine.handle(now, prefinal_engine::Input::Tick);
+                self.beacon.handle(now, ::prefinal_beacon::Input::Tick);
             }
         }
         self.settle(now);

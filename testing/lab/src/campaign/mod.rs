@@ -50,10 +50,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ::beacon::contract::Rule;
-use ::beacon::{Bls, Wvuf};
-use sim::Dice;
-use weighted_rounding::{Ratio, Stake};
+use ::prefinal_beacon::contract::Rule;
+use ::prefinal_beacon::{Bls, Wvuf};
+use prefinal_sim::Dice;
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 use self::board::{Board, Layout};
 use self::draw::Draw;
@@ -66,7 +66,7 @@ use super::check::Violation;
 use super::committee::Knowledge;
 use crate::failure::Failure;
 use crate::stakes::StakeTable;
-use registry::engine;
+use prefinal_registry::engine;
 
 /// One in so many executions has a real function.
 const REAL: u64 = 50;

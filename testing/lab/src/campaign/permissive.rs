@@ -28,14 +28,14 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::beacon::{Binding, Quorum, Slot, Value, View};
+use ::prefinal_beacon::{Binding, Quorum, Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
-use crypto_core::access::Party;
-use protocol::Instant;
-use sim::{Chance, Dice};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Instant;
+use prefinal_sim::{Chance, Dice};
 
 use crate::finality::{Ballot, Cast, Finality};
-use engine::{Block, Effect, Engine, Input, Output};
+use prefinal_engine::{Block, Effect, Engine, Input, Output};
 
 /// The first slot.
 pub(super) const FIRST: Slot = Slot::new(1);

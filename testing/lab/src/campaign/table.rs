@@ -4,10 +4,10 @@ use crate::priced::Priced;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ::beacon::Binding;
-use ::beacon::contract::Rule;
-use crypto_core::access::Party;
-use engine::Pace;
+use ::prefinal_beacon::Binding;
+use ::prefinal_beacon::contract::Rule;
+use prefinal_crypto_core::access::Party;
+use prefinal_engine::Pace;
 
 use super::EngineName;
 use super::account::Account;
@@ -25,9 +25,9 @@ use crate::known::CheckedPartials;
 use crate::legible::Legible;
 use crate::lives::Lives;
 use crate::seating::Seating;
-use engine::{Engine, Past};
-use registry::Listed;
-use validator::setup::{self, Identity, Setup};
+use prefinal_engine::{Engine, Past};
+use prefinal_registry::Listed;
+use prefinal_validator::setup::{self, Identity, Setup};
 
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(120), events: 500_000 };
@@ -105,7 +105,7 @@ impl<S: Forge> Table<S> {
     pub(super) fn play(&self, game: Game, draw: &Draw, values: bool) -> Result<Played, Failure> {
         let Game { seed, engine, without } = game;
         match engine {
-            EngineName::Listed(name) => registry::engine_type!(name, E => {
+            EngineName::Listed(name) => prefinal_registry::engine_type!(name, E => {
                 let terms = self.terms::<E>(Binding::Slot, E::FAST_ATTEMPT, without)?;
                 self.play_on::<E>(seed, draw, terms, (self.start::<E>(), None))
             }),
@@ -132,7 +132,8 @@ impl<S: Forge> Table<S> {
         terms: Terms,
         (start, world): (Start<E>, Option<Arc<Mutex<World>>>),
     ) -> Result<Played, Failure> {
-        let committee = jolteon::Replicas::new(&self.setup.context, self.setup.members.clone());
+        let committee =
+            prefinal_jolteon::Replicas::new(&self.setup.context, self.setup.members.clone());
         let committee = committee.map_err(Failure::bad_input)?;
         let parties = (0..).map(Party::new).take(self.setup.members.len());
         let host = Arena::<E, S> {
@@ -167,11 +168,11 @@ impl<S: Forge> Table<S> {
 
 #[cfg(test)]
 mod tests {
-    use weighted_rounding::{Ratio, Stake};
+    use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::*;
     use crate::check::{Summary, Violation};
-    use validator::setup::Algorithm;
+    use prefinal_validator::setup::Algorithm;
 
     #[test]
     fn an_execution_that_cannot_end_is_a_violation() {

@@ -5,9 +5,9 @@ use crate::priced::Priced;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crypto_core::access::Party;
-use jolteon::Jolteon;
-use sim::Seat;
+use prefinal_crypto_core::access::Party;
+use prefinal_jolteon::Jolteon;
+use prefinal_sim::Seat;
 
 use super::board::Board;
 use super::draw::Draw;
@@ -17,8 +17,8 @@ use crate::check::Trial;
 use crate::committee::{Knowledge, Prices, Seen, ValidatorHost};
 use crate::failure::Failure;
 use crate::seating::Seating;
-use validator::setup::{Algorithm, FIRST, Setup};
-use validator::{Input, Message, Validator};
+use prefinal_validator::setup::{Algorithm, FIRST, Setup};
+use prefinal_validator::{Input, Message, Validator};
 
 /// Rounds double their time while they fail, so that a party may be far behind.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(300), events: 2_000_000 };
@@ -44,8 +44,8 @@ impl<S: Forge + Priced> Playable for ValidatorHost<S> {
     }
 
     fn whisper(from: Party, bytes: Vec<u8>) -> Input<S, Jolteon> {
-        let transactions = vec![jolteon::Transaction::new(bytes)];
-        let message = Message::Engine(FIRST, jolteon::Message::Transactions(transactions));
+        let transactions = vec![prefinal_jolteon::Transaction::new(bytes)];
+        let message = Message::Engine(FIRST, prefinal_jolteon::Message::Transactions(transactions));
         Input::Received { from, message }
     }
 
@@ -101,14 +101,14 @@ fn play_as<S: Forge + Priced>(
 
 #[cfg(test)]
 mod tests {
-    use ::beacon::Bls;
-    use weighted_rounding::{Ratio, Stake};
+    use ::prefinal_beacon::Bls;
+    use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::super::board::Layout;
     use super::super::vice::Vice;
     use super::*;
     use crate::check::{Summary, Violation};
-    use protocol::Instant;
+    use prefinal_protocol::Instant;
 
     const FOUR: [u128; 4] = [1; 4];
 
@@ -128,7 +128,7 @@ mod tests {
         Draw {
             board: 0,
             vices: vices.collect(),
-            network: sim::Network::constant(Duration::from_millis(40)),
+            network: prefinal_sim::Network::constant(Duration::from_millis(40)),
             lossy: false,
             partitions: 0,
             crashes: Vec::new(),
@@ -169,7 +169,7 @@ mod tests {
         let mut layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let board = Board::<Bls>::new(&layout, false).unwrap();
         let setup = board.ground.setup();
-        let setup = setup.with_shape(fixture::of_no_stakes(setup.keygen.shape())).unwrap();
+        let setup = setup.with_shape(prefinal_fixture::of_no_stakes(setup.keygen.shape())).unwrap();
         let shape = setup.keygen.shape().clone();
         let violation = play_as(1, &draw([]), &board, (setup, Knowledge::default()));
         let violation = violation.unwrap().0.outcome.unwrap_err();

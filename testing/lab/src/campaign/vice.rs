@@ -24,19 +24,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::beacon::{Path, Scheme, Slot, Value};
-use jolteon::Jolteon;
-use protocol::Instant;
-use sim::rule::{Letter, Rule, Scene};
-use sim::{Chance, Dice, Seat};
+use ::prefinal_beacon::{Path, Scheme, Slot, Value};
+use prefinal_jolteon::Jolteon;
+use prefinal_protocol::Instant;
+use prefinal_sim::rule::{Letter, Rule, Scene};
+use prefinal_sim::{Chance, Dice, Seat};
 
 use super::forge::Forge;
 use super::tally::{Kind, Tally};
 use crate::legible::Legible;
 use crate::machine::MessageOf;
-use crypto_core::context::EpochId;
-use validator::Message;
-use validator::setup::FIRST;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_validator::Message;
+use prefinal_validator::setup::FIRST;
 
 /// Letters that a replaying party remembers.
 const REMEMBERED: usize = 256;
@@ -80,20 +80,20 @@ impl Vice {
 /// What parties send each other, as far as a vice looks into it.
 pub(super) trait Mail<S: Scheme>: Clone + 'static {
     /// What a beacon says to others.
-    fn beacon(&self) -> Option<&::beacon::Message<S>>;
+    fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>>;
 
     /// The epoch that it is of.
     fn epoch(&self) -> EpochId;
 
     /// A beacon's message.
-    fn from_beacon(epoch: EpochId, message: ::beacon::Message<S>) -> Self;
+    fn from_beacon(epoch: EpochId, message: ::prefinal_beacon::Message<S>) -> Self;
 
     /// Something for the engine that says nothing; `None` if the engine listens to nobody.
     fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self>;
 }
 
 impl<S: Priced> Mail<S> for Arc<MessageOf<S>> {
-    fn beacon(&self) -> Option<&::beacon::Message<S>> {
+    fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>> {
         match &**self {
             Message::Beacon(_, message) => Some(message),
             Message::Engine(..) | Message::Ask { .. } | Message::Final { .. } => None,
@@ -107,7 +107,7 @@ impl<S: Priced> Mail<S> for Arc<MessageOf<S>> {
         }
     }
 
-    fn from_beacon(epoch: EpochId, message: ::beacon::Message<S>) -> Self {
+    fn from_beacon(epoch: EpochId, message: ::prefinal_beacon::Message<S>) -> Self {
         Self::new(Message::Beacon(epoch, message))
     }
 
@@ -182,8 +182,8 @@ impl<S: Forge, M: Mail<S>> Sinner<S, M> {
                     _ => Slot::new(scene.dice.below(last.get() + 1)),
                 };
                 let (path, partial) = (*path, partial.clone());
-                let (value, request) = (*value, ::beacon::Message::Request { slot });
-                let message = ::beacon::Message::Partial { path, slot, value, partial };
+                let (value, request) = (*value, ::prefinal_beacon::Message::Request { slot });
+                let message = ::prefinal_beacon::Message::Partial { path, slot, value, partial };
                 messages.extend([message, request].map(|one| M::from_beacon(self.epoch, one)));
             }
         }
@@ -211,7 +211,7 @@ impl<S: Forge, M: Mail<S>> Sinner<S, M> {
     /// What is done about any letter; `None` if it does not leave.
     fn pass(&self, scene: &mut Scene<'_>, mut letter: Letter<M>) -> Option<Letter<M>> {
         let beacon = letter.message.beacon();
-        let partial = matches!(beacon, Some(::beacon::Message::Partial { .. }));
+        let partial = matches!(beacon, Some(::prefinal_beacon::Message::Partial { .. }));
         let dropped = match &self.vice {
             Vice::Mute { from } => scene.now >= *from,
             Vice::Withhold { from, all } => from.contains(&letter.to) && (*all || partial),
@@ -242,7 +242,7 @@ impl<S: Forge, M: Mail<S>> Rule<M> for Sinner<S, M> {
         }
         self.epoch = letter.message.epoch();
         let Some(letter) = self.pass(scene, letter) else { return };
-        let Some(::beacon::Message::Partial { path, slot, value, partial }) =
+        let Some(::prefinal_beacon::Message::Partial { path, slot, value, partial }) =
             letter.message.beacon()
         else {
             return leaves.push(letter);
@@ -254,7 +254,7 @@ impl<S: Forge, M: Mail<S>> Rule<M> for Sinner<S, M> {
         }
         self.own.insert(path, (slot, value, partial.clone()));
         for partial in told {
-            let message = ::beacon::Message::Partial { path, slot, value, partial };
+            let message = ::prefinal_beacon::Message::Partial { path, slot, value, partial };
             let message = M::from_beacon(self.epoch, message);
             leaves.push(Letter { message, ..letter.clone() });
         }

@@ -5,9 +5,11 @@
 //! of [`Job::run`]: each carries the proof that its own party asked for.
 use std::collections::BTreeMap;
 
-use ::beacon::{Combined, Finding, Function, Job, Message, PartialsError, Path, Verdict, Work};
-use ::beacon::{Slot, Value};
-use crypto_core::access::Party;
+use ::prefinal_beacon::{
+    Combined, Finding, Function, Job, Message, PartialsError, Path, Verdict, Work,
+};
+use ::prefinal_beacon::{Slot, Value};
+use prefinal_crypto_core::access::Party;
 
 /// Slots that are remembered, times the paths; slots in flight are far fewer.
 const REMEMBERED: usize = 512;

@@ -9,11 +9,11 @@
 //! Verdicts are those of [`Job::run`].
 use std::collections::BTreeMap;
 
-use ::jolteon::{BlockId, Replicas, Round, Stage};
-use ::jolteon::{Claim, Job, Message, Outcome, QuorumCertificate, Verdict, Work};
-use crypto_core::access::Party;
-use crypto_core::bls::min_sig::{Signature, aggregate};
-use crypto_core::certificate::Vote;
+use ::prefinal_jolteon::{BlockId, Replicas, Round, Stage};
+use ::prefinal_jolteon::{Claim, Job, Message, Outcome, QuorumCertificate, Verdict, Work};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::{Signature, aggregate};
+use prefinal_crypto_core::certificate::Vote;
 
 /// Blocks that are remembered, times two stages; in-flight rounds are far fewer.
 const REMEMBERED: usize = 512;
@@ -117,15 +117,15 @@ impl CheckedVotes {
 
 #[cfg(test)]
 mod tests {
-    use ::jolteon::{Config, Effect, Input, Jolteon, Member, Records, Status};
-    use crypto_core::bls::min_sig::SecretKey;
-    use crypto_core::certificate::{Certificate, Signers};
-    use crypto_core::context::{ChainId, Context, EpochId};
-    use crypto_core::curve::{G1Affine, G1Projective};
-    use protocol::{Instant, Machine, Output};
+    use ::prefinal_jolteon::{Config, Effect, Input, Jolteon, Member, Records, Status};
+    use prefinal_crypto_core::bls::min_sig::SecretKey;
+    use prefinal_crypto_core::certificate::{Certificate, Signers};
+    use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+    use prefinal_crypto_core::curve::{G1Affine, G1Projective};
+    use prefinal_protocol::{Instant, Machine, Output};
+    use prefinal_weighted_rounding::Stake;
     use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
-    use weighted_rounding::Stake;
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
 
     fn voted(round: u64, signature: Signature) -> Message {
         let round = Round::new(round);
-        Message::Vote(::jolteon::Vote { round, block: BLOCK, signature })
+        Message::Vote(::prefinal_jolteon::Vote { round, block: BLOCK, signature })
     }
 
     fn certificate(parties: [u32; 3], signature: Signature) -> Message {

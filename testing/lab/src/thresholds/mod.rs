@@ -26,11 +26,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::machine::MessageOf;
-use sim::rule::{self, Letter};
-use sim::{Network, Seat};
-use validator::Message;
-use validator::setup::{Algorithm, Plan};
-use weighted_rounding::{Guarantee, Objective, Profile as Pairs, Ratio, Rounding, Stake, Weight};
+use prefinal_sim::rule::{self, Letter};
+use prefinal_sim::{Network, Seat};
+use prefinal_validator::Message;
+use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_weighted_rounding::{
+    Guarantee, Objective, Profile as Pairs, Ratio, Rounding, Stake, Weight,
+};
 
 pub use self::profile::Profile;
 use self::profile::{Compute, Machine};
@@ -255,9 +257,9 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use ::beacon::Bls;
-    use jolteon::Jolteon;
-    use sim::{GLOBAL, Geography, Jitter, Placement};
+    use ::prefinal_beacon::Bls;
+    use prefinal_jolteon::Jolteon;
+    use prefinal_sim::{GLOBAL, Geography, Jitter, Placement};
 
     use super::*;
 
@@ -314,7 +316,8 @@ mod tests {
     fn runs_whose_beacons_are_refused_fail_with_the_reason() {
         let stakes = STAKES.map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-        let experiment = experiment(&plan.clone().with_shape(fixture::of_no_stakes(&plan.shape)));
+        let experiment =
+            experiment(&plan.clone().with_shape(prefinal_fixture::of_no_stakes(&plan.shape)));
         let run = experiment.run::<Jolteon>(Algorithm::Fast).map(drop);
         let trace = Trace::record::<Bls, Jolteon>(&experiment).map(drop);
         for ended in [run, trace] {

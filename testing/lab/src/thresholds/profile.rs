@@ -18,9 +18,9 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ::beacon::{Path, Slot};
-use protocol::Instant;
-use weighted_rounding::Ratio;
+use ::prefinal_beacon::{Path, Slot};
+use prefinal_protocol::Instant;
+use prefinal_weighted_rounding::Ratio;
 
 use super::trace::Trace;
 use crate::costs::{Costs, Work};

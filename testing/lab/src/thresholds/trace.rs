@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use ::beacon::{Message as Partial, Path, Slot};
-use protocol::Instant;
-use pvss_dkg::{Paths, Shape};
-use sim::Seat;
-use weighted_rounding::Weight;
+use ::prefinal_beacon::{Message as Partial, Path, Slot};
+use prefinal_protocol::Instant;
+use prefinal_pvss_dkg::{Paths, Shape};
+use prefinal_sim::Seat;
+use prefinal_weighted_rounding::Weight;
 
 use crate::committee::{Seen, Subject};
 use crate::failure::Failure;
 use crate::latency::{Experiment, PATIENCE};
 use crate::legible::partial_in;
-use validator::Message;
-use validator::setup::{Algorithm, Plan};
+use prefinal_validator::Message;
+use prefinal_validator::setup::{Algorithm, Plan};
 
 /// When a partial came, by receiver, then sender; none if it never did.
 type Arrivals = BTreeMap<(Path, Slot), Vec<Option<Instant>>>;

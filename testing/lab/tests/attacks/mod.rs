@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::protocol::Instant;
-use beacon::Wvuf;
+use ::prefinal_protocol::Instant;
 use borsh::BorshDeserialize;
-use crypto_core::access::Party;
-use crypto_core::curve::Scalar;
-use crypto_core::wvuf::{self, BlindedKey};
-use pvss_dkg::protocol::{self, Collect, Keys, Verdict as Dealings};
-use pvss_dkg::{Dealing, Dkg};
+use prefinal_beacon::Wvuf;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::Scalar;
+use prefinal_crypto_core::wvuf::{self, BlindedKey};
+use prefinal_pvss_dkg::protocol::{self, Collect, Keys, Verdict as Dealings};
+use prefinal_pvss_dkg::{Dealing, Dkg};
+use prefinal_sim::Seat;
+use prefinal_sim::rule::{self, Letter};
+use prefinal_validator::keygen::{Job, Verdict};
+use prefinal_validator::scheme::Keyed;
+use prefinal_validator::setup::{self, Algorithm, FIRST, Identity};
+use prefinal_validator::transaction::{self, SignedKeys};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use sim::Seat;
-use sim::rule::{self, Letter};
-use validator::keygen::{Job, Verdict};
-use validator::scheme::Keyed;
-use validator::setup::{self, Algorithm, FIRST, Identity};
-use validator::transaction::{self, SignedKeys};
 
 use crate::committee::{self, Ground, Lab, Scene, Seen, plan, seats};
 use crate::{SEEDS, SOME, ms, seat};
@@ -86,8 +86,9 @@ fn a_dealer_of_two_dealings_is_counted_once() {
         let (signer, decryption) = (&identity.signer, &mut None);
         let dealt = deal.run(&mut Keys { signer, decryption, held: &() }, &mut rng);
         let Dealings::Dealt(Ok(other)) = dealt else { panic!("dealing gives a dealing") };
-        let other = jolteon::Transaction::new(transaction::dealing(FIRST, &other[0]));
-        let message = Arc::new(Message::Engine(FIRST, jolteon::Message::Transactions(vec![other])));
+        let other = prefinal_jolteon::Transaction::new(transaction::dealing(FIRST, &other[0]));
+        let message =
+            Arc::new(Message::Engine(FIRST, prefinal_jolteon::Message::Transactions(vec![other])));
         let letters = seats().filter(|to| *to != twice).map(|to| Letter {
             to,
             message: Arc::clone(&message),
@@ -204,7 +205,10 @@ fn nobody_is_pushed_out_by_who_publishes_its_keys_as_its_own_or_for_it() {
         run.simulation.host_mut().tampers.insert(seat(thief.get()), steals);
         // The thief is first.
         let late = rule::delay_when(ms(700), |_, letter: &Letter<Arc<Message>>| {
-            matches!(*letter.message, Message::Engine(_, jolteon::Message::Transactions(_)))
+            matches!(
+                *letter.message,
+                Message::Engine(_, prefinal_jolteon::Message::Transactions(_))
+            )
         });
         run.simulation.rule(seat(victim.get()), late).unwrap();
         run.finish();

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use beacon::{Path, Slot};
-use crypto_core::access::Party;
-use lab::check::Violation;
-use sim::{Note, Seat, rule};
-use validator::setup::{Algorithm, FIRST};
+use prefinal_beacon::{Path, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_lab::check::Violation;
+use prefinal_sim::{Note, Seat, rule};
+use prefinal_validator::setup::{Algorithm, FIRST};
 
 use crate::committee::{Lab, Message, Run, Scene, Seen, party, seats};
 use crate::seat;
@@ -44,12 +44,17 @@ fn leaking<S: Lab>(path: Path) -> Violation {
     let mut run = scene().stage::<S>();
     run.simulation.rule(seat(mute), rule::mute()).unwrap();
     run.simulation.host_mut().slip = Some(Box::new(move |at, message| {
-        let Message::Engine(_, jolteon::Message::Timeout(timeout)) = message else { return None };
+        let Message::Engine(_, prefinal_jolteon::Message::Timeout(timeout)) = message else {
+            return None;
+        };
         let slot = Slot::new(timeout.round.get());
         let keys = keys.get(&at)?;
         let secret = if path == Path::Fast { keys.fast.as_ref()? } else { &keys.slow };
         let partial = S::evaluate(secret, &S::input(&context, binding, slot, None)?)?;
-        Some(Message::Beacon(FIRST, beacon::Message::Partial { path, slot, value: None, partial }))
+        Some(Message::Beacon(
+            FIRST,
+            prefinal_beacon::Message::Partial { path, slot, value: None, partial },
+        ))
     }));
     let waiting: Vec<Seat> = run.honest().collect();
     run.run_until_revealed(&waiting);

@@ -3,24 +3,24 @@
 //! Engine, key generation, beacon and cryptography are the real ones; the simulator supplies links,
 //! crashes and Byzantine rules. Keys are the same in every run, so what the key generation computes
 //! is computed once for all tests; what differs from seed to seed is where the parties sit and every
-//! delay. What must hold of every run is in `lab::check`.
+//! delay. What must hold of every run is in `prefinal_lab::check`.
 
-use lab::priced::Priced;
+use prefinal_lab::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use beacon::{Bls, Path, Reveal, Slot, Wvuf};
-use crypto_core::access::Party;
-use crypto_core::curve::{G1Affine, G2Affine, Scalar};
-use lab::check::{Trial, Violation};
-pub(crate) use lab::committee::{Ground, Knowledge, Prices, Seen, Tamper, ValidatorHost};
-use protocol::Instant;
-use sim::{Disk, GLOBAL, Geography, Jitter, Network, Note, Placement, Seat, Simulation};
-use validator::setup::{Algorithm, Plan};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_beacon::{Bls, Path, Reveal, Slot, Wvuf};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+use prefinal_lab::check::{Trial, Violation};
+pub(crate) use prefinal_lab::committee::{Ground, Knowledge, Prices, Seen, Tamper, ValidatorHost};
+use prefinal_protocol::Instant;
+use prefinal_sim::{Disk, GLOBAL, Geography, Jitter, Network, Note, Placement, Seat, Simulation};
+use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// Of 1000 in all: a quorum is 667, and at most 333 may be faulty.
 const STAKES: [u128; 7] = [310, 240, 150, 110, 90, 60, 40];
@@ -28,8 +28,8 @@ const STAKES: [u128; 7] = [310, 240, 150, 110, 90, 60, 40];
 /// Virtual time after which a run has failed.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-pub(crate) use lab::machine::MessageOf;
-pub(crate) use validator::Message;
+pub(crate) use prefinal_lab::machine::MessageOf;
+pub(crate) use prefinal_validator::Message;
 
 /// A scheme that is tested.
 pub(crate) trait Lab: Priced {
@@ -93,7 +93,9 @@ pub(crate) fn plan(algorithm: Algorithm) -> Plan {
 /// Path and slot, if the message is a partial.
 pub(crate) fn partial_of<S: Priced>(message: &MessageOf<S>) -> Option<(Path, Slot)> {
     match message {
-        Message::Beacon(_, beacon::Message::Partial { path, slot, .. }) => Some((*path, *slot)),
+        Message::Beacon(_, prefinal_beacon::Message::Partial { path, slot, .. }) => {
+            Some((*path, *slot))
+        }
         _ => None,
     }
 }
@@ -151,7 +153,7 @@ impl Scene {
         let host = ValidatorHost::new(ground, setup, Prices::Flat(self.compute));
         let knowledge = (!self.alone).then(Knowledge::default);
         let host = host.expect("the set-up is legal").knowing(knowledge);
-        let mut world = sim::Setup::new(7, self.seed, self.network);
+        let mut world = prefinal_sim::Setup::new(7, self.seed, self.network);
         world.cores = NonZeroU32::new(4).expect("four");
         let simulation = Simulation::new(host, world).expect("seven seats");
         let label = format!("{}, seed {}", self.name, self.seed);

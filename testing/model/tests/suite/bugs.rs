@@ -1,10 +1,10 @@
 //! Engines with a fault: a checker that finds nothing in them would find nothing at all.
-use model::desk::Terms;
-use model::jolteon::{self, Jolteon};
-use model::properties::{AGREEMENT, Engine, TERMINATION};
-use model::search;
-use model::simplex::{self, Simplex};
-use model::tendermint::{self, Tendermint};
+use prefinal_model::desk::Terms;
+use prefinal_model::jolteon::{self, Jolteon};
+use prefinal_model::properties::{AGREEMENT, Engine, TERMINATION};
+use prefinal_model::search;
+use prefinal_model::simplex::{self, Simplex};
+use prefinal_model::tendermint::{self, Tendermint};
 
 fn found<E: Engine + Clone>(case: &str, engine: E, property: &'static str) {
     let report = search::shortest(engine, &[property]);

@@ -3,26 +3,26 @@
 //! Restarts find the whole journal or the oldest copy, and no peer says where it is.
 use std::collections::BTreeSet;
 
-use beacon::{
+use prefinal_beacon::{
     Beacon, Binding, Config, Effect, Finality, Input, Life, Limits, Message, MultiSig, Output,
     Paths, Quorum, Record, Sharing, Slot, Value,
 };
-use contract::Rule;
-use crypto_core::access::Party;
-use crypto_core::bls::MinSig;
-use crypto_core::bls::min_sig::SecretKey;
-use crypto_core::certificate::{Elector, Electorate};
-use crypto_core::context::{ChainId, Context, EpochId};
-use crypto_core::secret::Secret;
-use model::desk::{Desk, HONEST, Journal, Terms, Told, hash, named};
-use model::jolteon::Jolteon;
-use model::properties::Engine;
-use model::simplex::Simplex;
-use model::tendermint::Tendermint;
-use protocol::{Instant, Machine};
+use prefinal_contract::Rule;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::bls::min_sig::SecretKey;
+use prefinal_crypto_core::certificate::{Elector, Electorate};
+use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_crypto_core::secret::Secret;
+use prefinal_model::desk::{Desk, HONEST, Journal, Terms, Told, hash, named};
+use prefinal_model::jolteon::Jolteon;
+use prefinal_model::properties::Engine;
+use prefinal_model::simplex::Simplex;
+use prefinal_model::tendermint::Tendermint;
+use prefinal_protocol::{Instant, Machine};
+use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use weighted_rounding::Stake;
 
 const WALKS: u64 = 200;
 const STEPS: usize = 30;
@@ -160,7 +160,7 @@ const JOURNALS: [Journal; 2] = [Journal::Whole, Journal::PutBack];
 
 #[test]
 fn tendermint() {
-    use model::tendermint::Action::Restart;
+    use prefinal_model::tendermint::Action::Restart;
     for journal in JOURNALS {
         let tempted = Tendermint::new(Terms::without(Rule::OneView), 2);
         walk(&tempted, &Tendermint::new(Terms::with(journal), 2), Restart);
@@ -169,7 +169,7 @@ fn tendermint() {
 
 #[test]
 fn jolteon() {
-    use model::jolteon::Action::Restart;
+    use prefinal_model::jolteon::Action::Restart;
     for journal in JOURNALS {
         let tempted = Jolteon::new(Terms::without(Rule::GivenUp), 3);
         walk(&tempted, &Jolteon::new(Terms::with(journal), 3), Restart);
@@ -178,7 +178,7 @@ fn jolteon() {
 
 #[test]
 fn simplex() {
-    use model::simplex::Action::Restart;
+    use prefinal_model::simplex::Action::Restart;
     for journal in JOURNALS {
         let tempted = Simplex::new(Terms::without(Rule::GivenUp), 3);
         walk(&tempted, &Simplex::new(Terms::with(journal), 3), Restart);

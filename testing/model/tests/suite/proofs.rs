@@ -1,12 +1,12 @@
 //! With the whole contract every property holds in every state.
 use std::num::NonZeroUsize;
 
-use model::desk::{Journal, Terms};
-use model::jolteon::Jolteon;
-use model::properties::Engine;
-use model::search;
-use model::simplex::Simplex;
-use model::tendermint::Tendermint;
+use prefinal_model::desk::{Journal, Terms};
+use prefinal_model::jolteon::Jolteon;
+use prefinal_model::properties::Engine;
+use prefinal_model::search;
+use prefinal_model::simplex::Simplex;
+use prefinal_model::tendermint::Tendermint;
 
 /// A model that visits less than it did has lost something.
 fn holds<E: Engine>(name: &str, engine: E, states: usize) {

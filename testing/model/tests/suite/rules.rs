@@ -14,13 +14,13 @@
 //! | 9          | no leak    | no leak     | no leak     |
 use std::num::NonZeroUsize;
 
-use contract::Rule;
-use model::desk::{Terms, Without};
-use model::jolteon::Jolteon;
-use model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};
-use model::search::{self, Report};
-use model::simplex::Simplex;
-use model::tendermint::Tendermint;
+use prefinal_contract::Rule;
+use prefinal_model::desk::{Terms, Without};
+use prefinal_model::jolteon::Jolteon;
+use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};
+use prefinal_model::search::{self, Report};
+use prefinal_model::simplex::Simplex;
+use prefinal_model::tendermint::Tendermint;
 
 fn breaks(case: &str, report: &Report, property: &str) {
     println!("{case}: {report}");

@@ -1,12 +1,12 @@
 //! The known bad schedules of naive integrations, step by step. With the rule removed each ends in a
 //! violation; with the whole contract the very same steps do not. What they do on the real beacon is in
 //! its own tests of this name.
-use contract::Rule;
-use model::desk::{Terms, Without};
-use model::jolteon::{self, Jolteon};
-use model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
-use model::simplex::{self, Simplex};
-use model::tendermint::{self, Tendermint};
+use prefinal_contract::Rule;
+use prefinal_model::desk::{Terms, Without};
+use prefinal_model::jolteon::{self, Jolteon};
+use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
+use prefinal_model::simplex::{self, Simplex};
+use prefinal_model::tendermint::{self, Tendermint};
 
 const A: usize = 0;
 const B: usize = 1;

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use protocol::{Instant, Machine, Output, Recipient};
-use sim::{Host, Seat, Step};
+use prefinal_protocol::{Instant, Machine, Output, Recipient};
+use prefinal_sim::{Host, Seat, Step};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Message {

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use protocol::{Instant, Machine, Output, Recipient};
-use sim::{Host, Network, Seat, Setup, Simulation, Step};
+use prefinal_protocol::{Instant, Machine, Output, Recipient};
+use prefinal_sim::{Host, Network, Seat, Setup, Simulation, Step};
 
 /// One thing to do, in milliseconds where it takes time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ pub(crate) fn setup(seats: u32) -> Setup {
 
 /// What was noted, as (millisecond, seat, event).
 pub(crate) fn seen(simulation: &Simulation<Stage>) -> Vec<(u128, u32, Event)> {
-    let line = |note: &sim::Note<Event>| {
+    let line = |note: &prefinal_sim::Note<Event>| {
         (note.at.since_start().as_millis(), note.seat.get(), note.event.clone())
     };
     simulation.notes().iter().map(line).collect()

@@ -5,11 +5,13 @@ mod saboteur;
 
 use std::time::Duration;
 
-use engine::Launch;
-use engine_suite::{MessageOf, Play, Sample, Script, Statement, Verdict, Violation, laws};
-use malachite::{Height, Malachite, Message, NilOrVal, PublicKey, Round, SecretKey, VoteType};
-use protocol::{Party, Slot, Value, View};
-use sim::{Seat, rule};
+use prefinal_engine::Launch;
+use prefinal_engine_suite::{MessageOf, Play, Sample, Script, Statement, Verdict, Violation, laws};
+use prefinal_malachite::{
+    Height, Malachite, Message, NilOrVal, PublicKey, Round, SecretKey, VoteType,
+};
+use prefinal_protocol::{Party, Slot, Value, View};
+use prefinal_sim::{Seat, rule};
 
 use crate::saboteur::{Broken, Wrong};
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use engine::{Block, Config, Effect, Engine, Input, Launch, Member, Output, Past, Quorum};
-use protocol::{Instant, Party, Slot, Value, View};
-use weighted_rounding::{Ratio, Stake};
+use prefinal_engine::{Block, Config, Effect, Engine, Input, Launch, Member, Output, Past, Quorum};
+use prefinal_protocol::{Instant, Party, Slot, Value, View};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// The thing that it does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
