@@ -72,8 +72,8 @@ objects! {
     ElgamalKey: EncryptionKey;
     MinSigCertificate: Certificate<MinSig>;
     MinPkCertificate: Certificate<MinPk>;
-    TimelockMinSig: prefinal_timelock::Ciphertext<MinSig, 16>;
-    TimelockMinPk: prefinal_timelock::Ciphertext<MinPk, 32>;
+    TimelockMinSig: timelock::Ciphertext<MinSig, 16>;
+    TimelockMinPk: timelock::Ciphertext<MinPk, 32>;
 }
 
 /// What has no wire format of its own.

@@ -1,10 +1,13 @@
-//! A sequence of committees that is fixed at the start, for demonstrations and experiments where one
-//! seed gives everybody's keys.
+//! A sequence of committees that is fixed at the start: a genesis names the stakes of several epochs, and the
+//! keys that the parties registered for them.
+use std::iter;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use prefinal_engine::Block;
 use prefinal_protocol::Slot;
+
+use prefinal_pvss_dkg::KeyRegistration;
 
 use crate::setup::{Identity, Plan, PlanError, Setup, Succession};
 
@@ -21,6 +24,24 @@ impl Rota {
     /// one verification for each party and epoch.
     ///
     /// # Errors
+    /// The same as [`Setup::next`], of which each epoch's plan and registrations are the arguments.
+    pub fn of(
+        first: Setup,
+        later: impl IntoIterator<Item = (Plan, Vec<KeyRegistration>)>,
+        every: NonZeroU64,
+    ) -> Result<Setup, PlanError> {
+        let mut setups: Vec<Setup> = Vec::new();
+        for (plan, registrations) in later {
+            setups.push(setups.last().unwrap_or(&first).next(&plan, &registrations)?);
+        }
+        let follows = !setups.is_empty();
+        let rota: Arc<dyn Succession> = Arc::new(Self { every, setups });
+        Ok(Setup { succession: follows.then_some(rota), ..first })
+    }
+
+    /// The same for demonstrations and experiments, which have everybody's secrets.
+    ///
+    /// # Errors
     /// If a plan is for another number of parties, or its parts do not fit together.
     pub fn chain<'a>(
         first: Setup,
@@ -28,17 +49,11 @@ impl Rota {
         identities: impl Iterator<Item = &'a Identity> + Clone,
         every: NonZeroU64,
     ) -> Result<Setup, PlanError> {
-        let mut setups: Vec<Setup> = Vec::with_capacity(plans.len());
-        for plan in plans {
-            let before = setups.last().unwrap_or(&first);
-            let epoch = before.context.epoch.next();
-            let registrations: Vec<_> =
-                identities.clone().map(|identity| identity.register(epoch)).collect();
-            setups.push(before.next(plan, &registrations)?);
-        }
-        let follows = !setups.is_empty();
-        let rota: Arc<dyn Succession> = Arc::new(Self { every, setups });
-        Ok(Setup { succession: follows.then_some(rota), ..first })
+        let epochs = iter::successors(Some(first.context.epoch.next()), |epoch| Some(epoch.next()));
+        let later = plans.iter().zip(epochs).map(|(plan, epoch)| {
+            (plan.clone(), identities.clone().map(|identity| identity.register(epoch)).collect())
+        });
+        Self::of(first, later, every)
     }
 }
 

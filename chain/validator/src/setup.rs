@@ -3,11 +3,37 @@
 //! [`Setup`] is public and equal for all; [`Identity`] holds one party's secrets. Consensus counts
 //! stake, and so does the rule who may deal. Shares are counted in weight, which rounding makes from stake.
 //!
-//! The secrets of a demonstration are drawn from its seed, so that a run can be repeated. A chain would
-//! draw them from the operating system and give only registrations to its peers.
+//! A chain's first set-up comes from what each party publishes:
+//!
+//! ```
+//! use prefinal_crypto_core::access::Party;
+//! use prefinal_crypto_core::context::ChainId;
+//! # use prefinal_crypto_core::secret::Secret;
+//! use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup};
+//! use prefinal_weighted_rounding::{Ratio, Stake};
+//!
+//! # let drawn = |party: u8| Secret::new([party + 1; 32]);
+//! // Each party, once: a seed from the operating system, kept secret (`entropy::system_seed`).
+//! let identities: Vec<_> = (0..4_u8)
+//!     .map(|party| Identity::from_seed(Party::new(party.into()), drawn(party)))
+//!     .collect();
+//! // Public, in the genesis: stakes and registrations, in the same order.
+//! let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+//! let registrations: Vec<_> = identities.iter().map(Identity::registration).collect();
+//! // Everybody computes the same from it.
+//! let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)?;
+//! let setup = Setup::new(ChainId::new([7; 32]), &plan, &registrations)?;
+//! # assert_eq!(setup.members.len(), 4);
+//! # Ok::<(), prefinal_validator::setup::PlanError>(())
+//! ```
+//! [`found`] draws the secrets of a whole committee from one number, for demonstrations and tests whose
+//! runs can be repeated.
 //!
 //! See also `prefinal_weighted_rounding` (rounding) and `prefinal_pvss_dkg` (what dealers prove).
 
+mod registration;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +47,8 @@ use prefinal_crypto_core::verified::Verified;
 use prefinal_engine::{Block, Pace};
 use prefinal_protocol::Slot;
 use prefinal_pvss_dkg::{
-    ConfigError, Dealer, DecryptionKey, EncryptionKey, KeyError, KeyRegistration, Purpose, Session,
-    Shape, ShapeError,
+    ConfigError, Dealer, DecryptionKey, KeyError, KeyRegistration, Purpose, Session, Shape,
+    ShapeError,
 };
 use prefinal_weighted_rounding::{
     Objective, PairError, Profile, Ratio, Rounding, SolveError, Stake,
@@ -30,6 +56,8 @@ use prefinal_weighted_rounding::{
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
+
+pub use self::registration::Registration;
 
 /// Slots between the block that completes the keys and the first slot with a value. In this time
 /// parties open their shares and check the others' keys.
@@ -93,6 +121,16 @@ pub enum PlanError {
     /// Members and shares do not fit together for a key generation.
     #[error(transparent)]
     Keygen(#[from] ConfigError),
+    /// Two parties have the same key: one could answer for the other.
+    #[error("{first} and {second} have the same {what} key")]
+    SameKey {
+        /// What the key is for.
+        what: &'static str,
+        /// One of the two.
+        first: Party,
+        /// The other.
+        second: Party,
+    },
     /// A party does not own its encryption key.
     #[error("{party}: {error}")]
     Encryption {
@@ -204,6 +242,58 @@ pub struct Identity {
 }
 
 impl Setup {
+    /// The set-up of a chain's first epoch. The registrations are those of the plan's parties, in the
+    /// same order; everybody who has both computes the same set-up. Slots wait two seconds
+    /// ([`timeout`](Self::timeout)), the committee stays, and blocks have at most a mebibyte. Costs
+    /// seven pairings for each party.
+    ///
+    /// # Errors
+    /// If there are fewer or more registrations than parties, if a proof in one of them does not hold, if two
+    /// parties have a key in common, or if the plan's parts do not fit together.
+    pub fn new(
+        chain: ChainId,
+        plan: &Plan,
+        registrations: &[Registration],
+    ) -> Result<Self, PlanError> {
+        let (got, expected) = (registrations.len(), plan.parties());
+        if got != expected {
+            return Err(PlanError::Parties { what: "registrations", got, expected });
+        }
+        let parties = (0..).map(Party::new).zip(registrations);
+        let admitted = parties.map(|(party, registration)| registration.admit(party));
+        let admitted = admitted.collect::<Result<Vec<_>, _>>()?;
+        distinct("certificate", admitted.iter().map(|one| one.certifier.get().to_bytes()))?;
+        distinct("Ed25519", admitted.iter().map(|one| one.ed25519))?;
+        let both = || admitted.iter().zip(&plan.stakes);
+        let members =
+            both().map(|(one, stake)| prefinal_engine::Member { key: one.signer, stake: *stake });
+        let recipients = both().map(|(one, stake)| prefinal_pvss_dkg::Member {
+            stake: *stake,
+            signer: one.signer,
+            encryption: one.encryption.clone(),
+        });
+        let context = Context { chain, epoch: FIRST };
+        let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+        let qualify =
+            prefinal_pvss_dkg::Config::more_than(Ratio::ONE_THIRD, plan.stakes.iter().copied())?;
+        let shape = plan.shape.clone();
+        let keygen = prefinal_pvss_dkg::Config::new(session, shape, recipients.collect(), qualify)?;
+        Ok(Self {
+            context,
+            members: members.collect(),
+            ed25519: admitted.iter().map(|one| one.ed25519).collect(),
+            certifiers: admitted.iter().map(|one| one.certifier).collect(),
+            keygen: Arc::new(keygen),
+            choice: plan.choice,
+            fast_after: 0,
+            lead: LEAD,
+            timeout: Duration::from_secs(2),
+            pace: Pace::NONE,
+            max_block_bytes: MAX_BLOCK_BYTES,
+            succession: None,
+        })
+    }
+
     /// The same committee with other weights and thresholds.
     ///
     /// # Errors
@@ -283,6 +373,14 @@ impl Identity {
         Self { me, signer, seed }
     }
 
+    /// A party all of whose secrets are drawn from one seed. Draw `seed` from the operating system, once,
+    /// and keep it secret: it is everything that a party must not lose besides its journal.
+    #[must_use]
+    pub fn from_seed(me: Party, seed: Secret<[u8; 32]>) -> Self {
+        let mut rng = rng(b"PREFINAL-V1-NODE-SIGNER", &[seed.expose()]);
+        Self::new(me, min_sig::SecretKey::random(&mut rng), seed)
+    }
+
     /// Randomness of this party for one purpose in one session.
     #[must_use]
     pub fn rng(&self, purpose: &[u8], session: &[u8; 32]) -> ChaCha20Rng {
@@ -323,70 +421,16 @@ impl Identity {
     }
 }
 
-/// Keys with which a party becomes a member.
-struct Registration {
-    signer: Owned,
-    certifier: Owned,
-    encryption: KeyRegistration,
-}
-
-/// A key with the proof that its owner knows the secret key.
-struct Owned {
-    key: min_sig::PublicKey,
-    possession: min_sig::ProofOfPossession,
-}
-
-impl Owned {
-    fn new(secret: &min_sig::SecretKey) -> Self {
-        Self { key: secret.public_key(), possession: secret.prove_possession() }
-    }
-
-    fn verify(&self, party: Party) -> Result<Verified<min_sig::PublicKey>, PlanError> {
-        let verified = self.key.verify_possession(&self.possession);
-        verified.map_err(|error| PlanError::Signing { party, error })
-    }
-}
-
-/// Draws a demonstration's secrets from its seed and makes the committee's set-up.
+/// Draws the secrets of a whole committee from one number and makes its set-up. For demonstrations and
+/// tests: who knows the number knows every secret.
 ///
 /// # Errors
 /// If the plan's parts do not fit together.
 pub fn found(plan: &Plan, seed: u64) -> Result<(Setup, Vec<Identity>), PlanError> {
-    let mut identities = Vec::with_capacity(plan.parties());
-    let mut members = Vec::with_capacity(plan.parties());
-    let mut recipients = Vec::with_capacity(plan.parties());
-    let mut certifiers = Vec::with_capacity(plan.parties());
-    for (me, stake) in (0..).map(Party::new).zip(&plan.stakes) {
-        let (identity, registration) = draw(me, seed);
-        let (signer, encryption) = admit(me, &registration)?;
-        certifiers.push(registration.certifier.verify(me)?);
-        members.push(prefinal_engine::Member { key: signer, stake: *stake });
-        recipients.push(prefinal_pvss_dkg::Member { stake: *stake, signer, encryption });
-        identities.push(identity);
-    }
-    let chain = ChainId::new(
-        Sha256::digest([&b"prefinal devnet "[..], &seed.to_be_bytes()].concat()).into(),
-    );
-    let context = Context { chain, epoch: FIRST };
-    let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
-    let qualify =
-        prefinal_pvss_dkg::Config::more_than(Ratio::ONE_THIRD, plan.stakes.iter().copied())?;
-    let keygen = prefinal_pvss_dkg::Config::new(session, plan.shape.clone(), recipients, qualify)?;
-    let setup = Setup {
-        context,
-        members,
-        ed25519: identities.iter().map(Identity::ed25519_public).collect(),
-        certifiers,
-        keygen: Arc::new(keygen),
-        choice: plan.choice,
-        fast_after: 0,
-        lead: LEAD,
-        timeout: Duration::from_secs(2),
-        pace: Pace::NONE,
-        max_block_bytes: MAX_BLOCK_BYTES,
-        succession: None,
-    };
-    Ok((setup, identities))
+    let parties = (0..).map(Party::new).take(plan.parties());
+    let (identities, registrations): (Vec<_>, Vec<_>) = parties.map(|me| draw(me, seed)).unzip();
+    let chain = Sha256::digest([&b"prefinal devnet "[..], &seed.to_be_bytes()].concat());
+    Ok((Setup::new(ChainId::new(chain.into()), plan, &registrations)?, identities))
 }
 
 fn draw(me: Party, seed: u64) -> (Identity, Registration) {
@@ -395,22 +439,20 @@ fn draw(me: Party, seed: u64) -> (Identity, Registration) {
     let mut drawn = [0; 32];
     rand_core::Rng::fill_bytes(&mut rng, &mut drawn);
     let identity = Identity::new(me, signer, Secret::new(drawn));
-    let registration = Registration {
-        signer: Owned::new(&identity.signer),
-        certifier: Owned::new(&identity.certifier()),
-        encryption: identity.decryption(FIRST).register(&identity.signer, &mut rng),
-    };
+    let encryption = identity.decryption(FIRST).register(&identity.signer, &mut rng);
+    let registration = Registration::of(&identity, encryption);
     (identity, registration)
 }
 
-/// The checks that every party makes before it accepts another one as a member.
-fn admit(
-    party: Party,
-    registration: &Registration,
-) -> Result<(Verified<min_sig::PublicKey>, EncryptionKey), PlanError> {
-    let encryption = registration.encryption.verify(&registration.signer.key);
-    let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
-    Ok((registration.signer.verify(party)?, encryption))
+/// Refuses a list in which two parties have the same key.
+fn distinct<K: Ord>(what: &'static str, keys: impl Iterator<Item = K>) -> Result<(), PlanError> {
+    let mut owners = BTreeMap::new();
+    for (second, key) in (0..).map(Party::new).zip(keys) {
+        if let Some(first) = owners.insert(key, second) {
+            return Err(PlanError::SameKey { what, first, second });
+        }
+    }
+    Ok(())
 }
 
 /// The epoch's number, as long as a session. All zeros for the first epoch.

@@ -1,0 +1,159 @@
+//! What a party publishes to become a member of a chain's first committee.
+//!
+//! Each key comes with a proof that the party knows its secret. Without the proofs a party could
+//! choose its key as a function of the others' keys, and sign or decrypt in their names.
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::verified::Verified;
+use prefinal_pvss_dkg::{EncryptionKey, KeyRegistration};
+
+use super::{FIRST, Identity, PlanError};
+
+/// The public keys of one party, with a proof for each. It holds no secret and does not depend on
+/// the party's number. Make it with [`Identity::registration`] and send it to those who write the genesis.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Registration {
+    signer: Owned,
+    certifier: Owned,
+    encryption: KeyRegistration,
+    ed25519: [u8; 32],
+}
+
+/// A key with the proof that its owner knows the secret key.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+struct Owned {
+    key: min_sig::PublicKey,
+    possession: min_sig::ProofOfPossession,
+}
+
+/// The keys of a registration whose proofs hold.
+pub(super) struct Admitted {
+    pub(super) signer: Verified<min_sig::PublicKey>,
+    pub(super) certifier: Verified<min_sig::PublicKey>,
+    pub(super) encryption: EncryptionKey,
+    pub(super) ed25519: [u8; 32],
+}
+
+impl Registration {
+    pub(super) fn of(identity: &Identity, encryption: KeyRegistration) -> Self {
+        Self {
+            signer: Owned::new(&identity.signer),
+            certifier: Owned::new(&identity.certifier()),
+            encryption,
+            ed25519: identity.ed25519_public(),
+        }
+    }
+
+    /// The checks that every party makes before it accepts another one as a member. Costs seven pairings.
+    pub(super) fn admit(&self, party: Party) -> Result<Admitted, PlanError> {
+        let encryption = self.encryption.verify(&self.signer.key);
+        let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
+        let (signer, certifier) = (self.signer.verify(party)?, self.certifier.verify(party)?);
+        Ok(Admitted { signer, certifier, encryption, ed25519: self.ed25519 })
+    }
+}
+
+impl Identity {
+    /// The registration with which the party becomes a member of a chain's first committee. The same
+    /// bytes each time.
+    #[must_use]
+    pub fn registration(&self) -> Registration {
+        Registration::of(self, self.register(FIRST))
+    }
+}
+
+impl Owned {
+    fn new(secret: &min_sig::SecretKey) -> Self {
+        Self { key: secret.public_key(), possession: secret.prove_possession() }
+    }
+
+    fn verify(&self, party: Party) -> Result<Verified<min_sig::PublicKey>, PlanError> {
+        let verified = self.key.verify_possession(&self.possession);
+        verified.map_err(|error| PlanError::Signing { party, error })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use prefinal_crypto_core::context::ChainId;
+    use prefinal_crypto_core::secret::Secret;
+    use prefinal_weighted_rounding::{Ratio, Stake};
+
+    use super::super::{Algorithm, Plan, Setup};
+    use super::*;
+
+    const CHAIN: ChainId = ChainId::new([3; 32]);
+
+    fn identity(number: u32) -> Identity {
+        let seed = [u8::try_from(number + 1).unwrap(); 32];
+        Identity::from_seed(Party::new(number), Secret::new(seed))
+    }
+
+    fn four() -> (Plan, Vec<Registration>) {
+        let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+        let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        (plan, (0..4).map(|number| identity(number).registration()).collect())
+    }
+
+    fn refusal((plan, registrations): &(Plan, Vec<Registration>)) -> PlanError {
+        Setup::new(CHAIN, plan, registrations).err().unwrap()
+    }
+
+    #[test]
+    fn all_parties_get_the_same_set_up() {
+        let (plan, registrations) = four();
+        let bytes = borsh::to_vec(&registrations).unwrap();
+        let read: Vec<Registration> = borsh::from_slice(&bytes).unwrap();
+        let [one, other] =
+            [registrations, read].map(|from| Setup::new(CHAIN, &plan, &from).unwrap());
+        assert_eq!(one.keygen.digest(), other.keygen.digest());
+        let keys = |setup: &Setup| setup.members.iter().map(|one| one.key).collect::<Vec<_>>();
+        assert_eq!(keys(&one), keys(&other));
+        assert_eq!((&one.certifiers, &one.ed25519), (&other.certifiers, &other.ed25519));
+        assert_eq!(one.context.chain, CHAIN);
+    }
+
+    #[test]
+    fn a_registration_is_the_same_after_a_restart() {
+        assert_eq!(identity(1).registration(), identity(1).registration());
+        assert_ne!(identity(1).registration(), identity(2).registration());
+    }
+
+    #[test]
+    fn foreign_proofs_are_refused() {
+        let mut wrong = four();
+        wrong.1[1].signer.possession = wrong.1[2].signer.possession;
+        // The encryption key's registration is signed by the signer, so that key stays.
+        assert!(matches!(refusal(&wrong), PlanError::Signing { party, .. } if party.get() == 1));
+        let mut wrong = four();
+        wrong.1[1].certifier.possession = wrong.1[2].certifier.possession;
+        assert!(matches!(refusal(&wrong), PlanError::Signing { party, .. } if party.get() == 1));
+        let mut wrong = four();
+        wrong.1[1].encryption = wrong.1[2].encryption.clone();
+        assert!(matches!(refusal(&wrong), PlanError::Encryption { party, .. } if party.get() == 1));
+    }
+
+    #[test]
+    fn a_registration_counts_for_one_party() {
+        let mut twice = four();
+        twice.1[3] = twice.1[0].clone();
+        assert!(matches!(refusal(&twice), PlanError::SameKey { .. }));
+        let mut twice = four();
+        (twice.1[3].signer, twice.1[3].encryption) =
+            (twice.1[0].signer.clone(), twice.1[0].encryption.clone());
+        assert!(matches!(refusal(&twice), PlanError::Keygen(_)));
+        // Votes and dealings under keys of its own, certificates in another's name.
+        let mut twice = four();
+        twice.1[3].certifier = twice.1[0].certifier.clone();
+        assert!(matches!(refusal(&twice), PlanError::SameKey { first, second, .. }
+            if (first.get(), second.get()) == (0, 3)));
+        let mut twice = four();
+        twice.1[3].ed25519 = twice.1[0].ed25519;
+        assert!(matches!(refusal(&twice), PlanError::SameKey { .. }));
+        let mut few = four();
+        few.1.pop();
+        assert!(matches!(refusal(&few), PlanError::Parties { got: 3, expected: 4, .. }));
+    }
+}
