@@ -3,4 +3,4 @@
 //! `cargo +nightly fuzz run dealing`
 #![no_main]
 
-prefinal_fuzz::fuzz_dealings!(pvss_dkg);
+prefinal_fuzz::fuzz_dealings!(prefinal_pvss_dkg);

@@ -70,7 +70,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let honest = Encodings { right: decrypt(&ciphertext), elsewhere: decrypt(&other), header: 4 };
     let beacon = SecretKey::random(&mut rng);
     let identity = Identity::<MinSig>::new(ROUND, b"round");
-    let locked = prefinal_timelock::encrypt(&beacon.public_key(), &identity, PLAINTEXT, &mut rng).to_bytes();
+    let locked = timelock::encrypt(&beacon.public_key(), &identity, PLAINTEXT, &mut rng).to_bytes();
     let signature = beacon.sign(ROUND, b"round");
     let own = Secret::new(shares.expose()[access.range(Party::new(0))].to_vec());
     let stored = DecryptionKey::new(&committee, Party::new(0), own).unwrap().to_secret_bytes();
@@ -99,7 +99,7 @@ fn validate(changes: &[(u16, u8)]) {
 fn unlock(changes: &[(u16, u8)]) {
     let World { locked, signature, .. } = &*WORLD;
     let bytes = altered(locked, changes);
-    if let Ok(ciphertext) = prefinal_timelock::Ciphertext::<MinSig, 16>::from_bytes(&bytes) {
+    if let Ok(ciphertext) = timelock::Ciphertext::<MinSig, 16>::from_bytes(&bytes) {
         assert_eq!(ciphertext.to_bytes(), bytes);
         let opened = ciphertext.decrypt(signature).map(|message| *message.expose());
         assert_eq!(opened.ok(), (bytes == *locked).then_some(*PLAINTEXT));
