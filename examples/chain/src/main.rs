@@ -1,0 +1,267 @@
+//! A chain of six processes with a toy engine, and Prefinal's randomness in it.
+//!
+//! `cargo run --release -p prefinal-example-chain`
+//!
+//! Key generation, values, a party that is killed and comes back, a second committee, and a party that cheats
+//! all the time. Every value is verified with the 96 bytes of the group key.
+//!
+//! `party.rs` is what a chain writes to embed Prefinal. The engine is the simplest one that there is: this
+//! process is a leader whom everybody trusts, and the network as well. It proposes a block, the parties vote, and
+//! a block with more than two thirds of the stake is final.
+mod party;
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::io::BufReader;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prefinal::crypto::bls::{Domain, min_sig};
+use prefinal::crypto::drand::RoundNumber;
+use prefinal::{Block, Failure, Party, Slot, Value};
+
+use self::wire::{Down, Keys, Up};
+
+/// The stakes of both committees: the fourth party leaves, the sixth joins.
+const STAKES: [[u128; 6]; 2] = [[25, 25, 20, 20, 10, 0], [25, 25, 20, 0, 10, 20]];
+/// The slot whose block names the second committee.
+const SECOND_COMMITTEE: NonZeroU64 = NonZeroU64::new(20).unwrap();
+const PACE: Duration = Duration::from_millis(60);
+/// Who is killed behind the third value, and back behind the sixth.
+const KILLED: usize = 2;
+/// Who sends false partials.
+const CHEAT: usize = 4;
+/// Values to see under the second committee.
+const ENOUGH: u64 = 5;
+
+struct Seat {
+    child: Child,
+    pipe: ChildStdin,
+    /// Whether it has said what it needs; before, it gets nothing else.
+    is_ready: bool,
+}
+
+struct Leader {
+    folder: PathBuf,
+    inbox: (Sender<(usize, Up)>, Receiver<(usize, Up)>),
+    seats: Vec<Seat>,
+    keys: BTreeMap<usize, Keys>,
+    mempool: Vec<Vec<u8>>,
+    /// The block of slot `i + 1` at `i`; all but perhaps the last are final.
+    blocks: Vec<Block>,
+    finals: usize,
+    votes: BTreeSet<usize>,
+    committees: BTreeMap<Slot, Vec<u128>>,
+    key: Option<(Slot, min_sig::PublicKey)>,
+    values: BTreeSet<Slot>,
+    accusers: BTreeSet<usize>,
+}
+
+fn main() -> Result<(), Failure> {
+    let mut arguments = env::args().skip(1);
+    if let Some(number) = arguments.next() {
+        let (number, folder) = (number.parse()?, arguments.next().ok_or("no folder")?);
+        return party::run(Party::new(number), Path::new(&folder), number as usize == CHEAT);
+    }
+    let folder = tempfile::tempdir()?;
+    Leader::new(folder.path())?.lead()
+}
+
+impl Leader {
+    fn new(folder: &Path) -> Result<Self, Failure> {
+        let mut leader = Self {
+            folder: folder.to_owned(),
+            inbox: channel(),
+            seats: Vec::new(),
+            keys: BTreeMap::new(),
+            mempool: Vec::new(),
+            blocks: Vec::new(),
+            finals: 0,
+            votes: BTreeSet::new(),
+            committees: BTreeMap::from([(Slot::new(1), STAKES[0].to_vec())]),
+            key: None,
+            values: BTreeSet::new(),
+            accusers: BTreeSet::new(),
+        };
+        for party in 0..STAKES[0].len() {
+            let seat = leader.start(party)?;
+            leader.seats.push(seat);
+        }
+        println!("{} parties draw their keys", leader.seats.len());
+        Ok(leader)
+    }
+
+    fn start(&self, party: usize) -> Result<Seat, Failure> {
+        let folder = self.folder.join(party.to_string());
+        std::fs::create_dir_all(&folder)?;
+        let mut child = Command::new(env::current_exe()?)
+            .arg(party.to_string())
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (pipe, output) = (child.stdin.take(), child.stdout.take());
+        let (pipe, output) = pipe.zip(output).ok_or("no pipes")?;
+        let inbox = self.inbox.0.clone();
+        thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            while let Ok(frame) = wire::read(&mut output) {
+                let _ = inbox.send((party, frame));
+            }
+        });
+        Ok(Seat { child, pipe, is_ready: false })
+    }
+
+    fn lead(mut self) -> Result<(), Failure> {
+        let (mut killed_at, mut next) = (None, Instant::now());
+        loop {
+            if let Ok((from, frame)) =
+                self.inbox.1.recv_timeout(next.saturating_duration_since(Instant::now()))
+            {
+                self.receive(from, frame)?;
+            }
+            let (values, last) = (self.values.len(), self.values.last().copied());
+            let second = self.committees.keys().nth(1);
+            if values >= 3 && killed_at.is_none() {
+                self.seats[KILLED].child.kill()?;
+                self.seats[KILLED].child.wait()?;
+                self.seats[KILLED].is_ready = false;
+                killed_at = Some(values);
+                println!("party {KILLED} is killed");
+            }
+            if killed_at.is_some_and(|at| at < usize::MAX && values >= at + 3) {
+                self.seats[KILLED] = self.start(KILLED)?;
+                killed_at = Some(usize::MAX);
+                println!("party {KILLED} starts again");
+            }
+            if last.zip(second).is_some_and(|(last, first)| last.get() >= first.get() + ENOUGH)
+                && killed_at == Some(usize::MAX)
+                && !self.accusers.is_empty()
+            {
+                println!("{values} values verified, under two committees and one key");
+                self.seats.iter_mut().try_for_each(|seat| seat.child.kill())?;
+                return Ok(());
+            }
+            if Instant::now() >= next && self.keys.len() == self.seats.len() {
+                next = Instant::now() + PACE;
+                if self.finals == self.blocks.len() {
+                    self.propose();
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, from: usize, frame: Up) -> Result<(), Failure> {
+        let party = Party::new(u32::try_from(from)?);
+        match frame {
+            Up::Keys(keys) => {
+                let is_known = self.keys.insert(from, *keys).is_some();
+                if self.keys.len() == self.seats.len() {
+                    let genesis = Down::Genesis(self.keys.values().cloned().collect());
+                    let new = if is_known { from..from + 1 } else { 0..self.seats.len() };
+                    new.for_each(|to| self.send(to, &genesis));
+                }
+            }
+            Up::Ready(last) => {
+                self.seats[from].is_ready = true;
+                let last = last.map_or(0, Slot::get);
+                for (slot, block) in (1..).zip(self.blocks.clone()).filter(|(slot, _)| *slot > last)
+                {
+                    let is_final = slot <= self.finals as u64;
+                    let frame = if is_final { Down::Final } else { Down::Proposal };
+                    self.send(from, &frame(Slot::new(slot), block));
+                }
+            }
+            Up::Vote(slot, partial) => {
+                partial.into_iter().for_each(|message| self.pass(party, None, message));
+                if slot.get() == self.blocks.len() as u64 && self.votes.insert(from) {
+                    self.count(slot);
+                }
+            }
+            Up::Send(to, message) => self.pass(party, to, message),
+            Up::Submit(transaction) => self.mempool.push(transaction),
+            Up::Committee(first, stakes) => {
+                if self.committees.insert(first, stakes).is_none() {
+                    println!("the second committee begins at {first}");
+                }
+            }
+            Up::Key(first, bytes) => {
+                if self.key.is_none() {
+                    let key = min_sig::PublicKey::from_bytes(&bytes)?;
+                    println!("the key has {} bytes, values from {first} on", bytes.len());
+                    self.key = Some((first, key));
+                }
+            }
+            Up::Value(slot, bytes) => self.verify(slot, &bytes)?,
+            Up::Say(line) => {
+                if line.contains("accuses") && self.accusers.insert(from) {
+                    println!("{party} {line}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Anyone can do this who has the key: a value is a round of drand's scheme.
+    fn verify(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
+        let (first, key) = self.key.as_ref().ok_or("a value before the key")?;
+        let round = RoundNumber::new(slot.get() + 1 - first.get()).ok_or("no round")?;
+        let signature = min_sig::Signature::from_bytes(bytes)?;
+        signature.verify(key, Domain::BASIC, &round.message())?;
+        if self.values.insert(slot) {
+            println!("{slot}: {round:?} verified");
+        }
+        Ok(())
+    }
+
+    fn propose(&mut self) {
+        let slot = Slot::new(self.blocks.len() as u64 + 1);
+        let transactions = self.mempool.drain(..).map(Into::into).collect();
+        let mut value = [0; 32];
+        value[..8].copy_from_slice(&slot.get().to_be_bytes());
+        let block = Block { value: Value::new(value), transactions };
+        self.blocks.push(block.clone());
+        self.votes.clear();
+        self.send_all(&Down::Proposal(slot, block));
+    }
+
+    fn count(&mut self, slot: Slot) {
+        let Some((_, stakes)) = self.committees.range(..=slot).next_back() else { return };
+        let voted: u128 = self.votes.iter().map(|party| stakes[*party]).sum();
+        if voted * 3 > stakes.iter().sum::<u128>() * 2 && self.finals < self.blocks.len() {
+            self.finals = self.blocks.len();
+            let block = self.blocks[self.finals - 1].clone();
+            self.send_all(&Down::Final(slot, block));
+        }
+    }
+
+    fn pass(&mut self, from: Party, to: Option<Party>, message: prefinal::Message<prefinal::Bls>) {
+        let frame = Down::Message(from, message);
+        match to {
+            Some(to) => self.send(to.index(), &frame),
+            None => (0..self.seats.len())
+                .filter(|to| *to != from.index())
+                .for_each(|to| self.send_if_ready(to, &frame)),
+        }
+    }
+
+    fn send_all(&mut self, frame: &Down) {
+        (0..self.seats.len()).for_each(|to| self.send_if_ready(to, frame));
+    }
+
+    fn send_if_ready(&mut self, to: usize, frame: &Down) {
+        if self.seats[to].is_ready {
+            self.send(to, frame);
+        }
+    }
+
+    /// A party that is gone hears nothing.
+    fn send(&mut self, to: usize, frame: &Down) {
+        let _ = wire::write(&mut self.seats[to].pipe, frame);
+    }
+}
