@@ -7,7 +7,7 @@
 //! | [`scheme`]   | how a chain adds its own threshold function, and what the function must satisfy |
 //!
 //! How to embed a beacon in an engine, with a complete example, is explained in another crate:
-//! `driver::guide`, in `prefinal-driver`.
+//! `prefinal_driver::guide`, in `prefinal-driver`.
 
 #[doc = include_str!("guide/contract.md")]
 pub mod contract {}

@@ -33,7 +33,7 @@
 //! A driver carries the outputs out, in order:
 //!
 //! ```
-//! use beacon::{Beacon, Bls, Effect, Input, Output, Record};
+//! use prefinal_beacon::{Beacon, Bls, Effect, Input, Output, Record};
 //! use prefinal_protocol::{Instant, Machine};
 //!
 //! fn drive(beacon: &mut Beacon<Bls>, now: Instant, input: Input<Bls>, log: &mut Vec<Record>) {

@@ -55,15 +55,9 @@
     doc = "| [`timelock`] | `prefinal-timelock` | files that open at a round | `timelock` |"
 )]
 //!
-//! With `default-features = false` and one of `blst` (C and assembly) and `arkworks` (pure Rust), the first
-//! five modules are there, and run without `std` on `arkworks`.
-#![no_std]
+//! With `default-features = false` and one of `blst` (C and assembly) and `arkworks` (pure Rust, for browsers
+//! too), the first five modules are there.
 #![forbid(unsafe_code)]
-
-#[cfg(feature = "chain")]
-extern crate alloc;
-#[cfg(feature = "chain")]
-extern crate std;
 
 #[cfg(feature = "chain")]
 mod start;

@@ -1,9 +1,6 @@
 //! The common case: one scheme, a journal in a file, rayon's pool.
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
-use alloc::sync::Arc;
 use std::path::Path;
+use std::sync::Arc;
 
 use prefinal_beacon::Life;
 use prefinal_beacon::stack::Envelope;
@@ -17,7 +14,7 @@ use prefinal_validator::scheme::Keyed;
 use prefinal_validator::setup::{Identity, Setup};
 
 /// Any error, for programs that print it and end.
-pub type Failure = Box<dyn core::error::Error + Send + Sync>;
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A started party: its callbacks, and the stream of what they lead to.
 pub type Running<S> = (Driver<Participant<S>>, Receiver<Effect<S>>);
@@ -108,8 +105,6 @@ fn owner(setup: &Setup, identity: &Identity) -> Result<String, StartError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 mod tests {
-    use alloc::vec::Vec;
-
     use prefinal_beacon::Bls;
     use prefinal_crypto_core::context::ChainId;
     use prefinal_crypto_core::secret::Secret;

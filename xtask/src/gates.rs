@@ -190,7 +190,7 @@ fn features() -> Result<Vec<Gate>, Failed> {
     // Above the curve's own crate these two are passed on and nothing else.
     let passed_on = "--exclude-features default,lanes,std --at-least-one-of blst,arkworks";
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
-    let above = "clippy -p prefinal-codes -p prefinal-jolteon --lib --locked \
+    let above = "clippy -p prefinal -p prefinal-codes -p prefinal-jolteon --lib --locked \
                  --no-default-features --features arkworks";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} -p prefinal-bls12-381 -- -D warnings")),
@@ -209,7 +209,9 @@ fn targets() -> Result<Vec<Gate>, Failed> {
     };
     let plain = "-p prefinal-weighted-rounding -p prefinal-protocol";
     let arkworks = "-p prefinal-crypto-core --no-default-features --features arkworks,serde";
-    Ok(TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks)]).collect())
+    let facade = "-p prefinal --no-default-features --features arkworks";
+    let each = TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks)]);
+    Ok(each.chain([build(WASM_TRIPLE, facade)]).collect())
 }
 
 fn platforms() -> Result<Vec<Gate>, Failed> {

@@ -47,7 +47,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 31] = [
+const ARROWS: [(&str, &[&str]); 32] = [
     (
         "prefinal",
         &[
@@ -63,6 +63,7 @@ const ARROWS: [(&str, &[&str]); 31] = [
             "prefinal-weighted-rounding",
         ],
     ),
+    ("prefinal-example-chain", &["prefinal"]),
     ("prefinal-protocol", &[]),
     ("prefinal-weighted-rounding", &[]),
     ("prefinal-bls12-381", &[]),
@@ -335,6 +336,22 @@ fn what_may_panic_is_listed() {
         .collect();
     let listed = MAY_PANIC.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
     assert_eq!(found, listed);
+}
+
+/// Who reads a path finds the package that it is from. Python asks for the name of its module.
+#[test]
+fn libraries_are_called_as_their_packages() {
+    let manifests = || files().into_iter().filter(|(name, _)| name.ends_with("Cargo.toml"));
+    let renamed: Vec<String> = manifests()
+        .filter(|(name, _)| name != "bindings/python/Cargo.toml")
+        .filter(|(_, text)| {
+            let library = text.split("\n[").find(|section| section.starts_with("lib]"));
+            library.is_some_and(|section| section.contains("\nname = "))
+                || text.contains("package = \"prefinal")
+        })
+        .map(|(name, _)| name)
+        .collect();
+    assert!(manifests().count() > 30 && renamed.is_empty(), "{renamed:#?}");
 }
 
 #[test]

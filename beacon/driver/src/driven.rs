@@ -4,7 +4,7 @@
 //! |--------------------------------|--------------------------------------------------------------------|
 //! | [`Beacon`]                     | one scheme, one committee                                          |
 //! | [`Stack`]                      | several schemes, committee after committee; the host makes the keys |
-//! | `validator::Participant`       | as `Stack`, and it also generates the keys and hands them over      |
+//! | `prefinal_validator::Participant` | as `Stack`, and it also generates the keys and hands them over      |
 //!
 //! A machine says how an event becomes one of its inputs, which of its effects are jobs for the pool, and
 //! how many bytes of each peer may wait.

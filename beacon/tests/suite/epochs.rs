@@ -2,7 +2,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use prefinal_beacon::epochs::{Effect, Epochs, HandoverError, Input, Message, Output, Record};
-use prefinal_beacon::{Bls, Mode, Path, Paths, Reveal, Slot, Switch, View, Withheld};
+use prefinal_beacon::{
+    self as beacon, Bls, Mode, Path, Paths, Reveal, Slot, Switch, View, Withheld,
+};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::context::{ChainId, Context};
@@ -138,7 +140,7 @@ impl Net {
             };
             let number = usize::try_from(epoch.get()).unwrap();
             match effect {
-                prefinal_beacon::Effect::Send { to, message } => {
+                beacon::Effect::Send { to, message } => {
                     let bytes = borsh::to_vec(&Message { epoch, message }).unwrap();
                     let peers = PLANS[number].people.iter().map(|(name, _)| Person(*name));
                     let meant = |peer: &Person| match to {
@@ -149,17 +151,17 @@ impl Net {
                         self.queue.push_back((who, peer, bytes.clone()));
                     }
                 }
-                prefinal_beacon::Effect::Check(job) => {
+                beacon::Effect::Check(job) => {
                     let verdict = Input::Checked { epoch, verdict: job.run() };
                     self.people.get_mut(&who).unwrap().handle(ms(self.now), verdict);
                 }
-                prefinal_beacon::Effect::Reveal(reveal) => {
+                beacon::Effect::Reveal(reveal) => {
                     assert_eq!(number, owner(reveal.slot.get()), "another committee's slot");
                     self.reveals.entry(who).or_default().push(*reveal);
                 }
                 // Who holds no shares follows, and says nothing.
                 // So does who came back, until it knows where the others are.
-                prefinal_beacon::Effect::Refused(prefinal_beacon::Refusal::Withheld(
+                beacon::Effect::Refused(beacon::Refusal::Withheld(
                     Withheld::NoShares { .. } | Withheld::Lost { .. },
                 )) => {}
                 other => panic!("{who:?}: {other:?}"),
@@ -194,7 +196,7 @@ impl Net {
             assert_eq!(seen, expected, "{who:?}");
             for reveal in reveals {
                 let round = RoundNumber::new(reveal.slot.get()).unwrap().message();
-                let domain = prefinal_beacon::Bls::purpose(prefinal_beacon::Binding::Slot).domain();
+                let domain = beacon::Bls::purpose(beacon::Binding::Slot).domain();
                 assert_eq!(reveal.output.verify(&key, domain, &round), Ok(()), "{}", reveal.slot);
             }
         }
@@ -242,7 +244,7 @@ fn outputs_of_the_next_epoch_wait_for_the_last_of_this_one() {
         assert_eq!(epochs.head(), slot(3));
         assert_eq!(epochs.beacon(epoch(1)).unwrap().head(), slot(7), "the new one is done");
         assert!(epochs.beacon(epoch(0)).unwrap().holds_secrets());
-        let held = |record: &Record| matches!(record.record, prefinal_beacon::Record::Revealed { slot: at } if at >= slot(4));
+        let held = |record: &Record| matches!(record.record, beacon::Record::Revealed { slot: at } if at >= slot(4));
         assert!(!net.logs[&who].iter().any(held), "recorded as handed out before it is");
     }
     net.lost = |_| false;
@@ -269,9 +271,9 @@ fn a_restart_between_two_epochs_loses_nothing_and_repeats_nothing() {
                 crashed = true;
                 // What was shown and not yet recorded is shown again.
                 let log = &net.logs[&who][..keep];
-                let recorded = log.iter().filter(|record| {
-                    matches!(record.record, prefinal_beacon::Record::Revealed { .. })
-                });
+                let recorded = log
+                    .iter()
+                    .filter(|record| matches!(record.record, beacon::Record::Revealed { .. }));
                 let recorded = recorded.count();
                 net.reveals.entry(who).or_default().truncate(recorded);
                 net.restart(who, keep);
@@ -309,12 +311,8 @@ fn an_old_partial_counts_for_no_new_slot_and_the_other_way_round() {
         let round = RoundNumber::new(at).unwrap();
         let partial =
             signer.partial(&prefinal_crypto_core::threshold::Message::round(round)).unwrap();
-        let message = prefinal_beacon::Message::Partial {
-            path: Path::Slow,
-            slot: slot(at),
-            value: None,
-            partial,
-        };
+        let message =
+            beacon::Message::Partial { path: Path::Slow, slot: slot(at), value: None, partial };
         let message = Message { epoch: epoch(number), message };
         epochs.handle(ms(0), Input::Received { from, message });
         assert!(epochs.poll().is_none());
@@ -327,7 +325,7 @@ fn an_old_partial_counts_for_no_new_slot_and_the_other_way_round() {
     let message = prefinal_crypto_core::threshold::Message::round(RoundNumber::new(4).unwrap());
     let partial = signer.partial(&message).unwrap();
     let message =
-        prefinal_beacon::Message::Partial { path: Path::Slow, slot: slot(4), value: None, partial };
+        beacon::Message::Partial { path: Path::Slow, slot: slot(4), value: None, partial };
     epochs.handle(ms(0), Input::Received { from, message: Message { epoch: epoch(1), message } });
     assert_eq!(epochs.beacon(epoch(1)).unwrap().pending_partials(), 1);
 }
@@ -346,7 +344,7 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
         let outputs = std::iter::from_fn(|| epochs.poll());
         let reasons = outputs.filter_map(|output| match output {
             Output::Do(Effect::Of {
-                effect: prefinal_beacon::Effect::Refused(prefinal_beacon::Refusal::Withheld(why)),
+                effect: beacon::Effect::Refused(beacon::Refusal::Withheld(why)),
                 ..
             }) => Some(why),
             _ => None,
@@ -385,8 +383,8 @@ fn a_view_given_up_in_one_epoch_is_given_up_in_the_next() {
 }
 
 /// For a life after another.
-fn later(config: prefinal_beacon::Config<Bls>) -> prefinal_beacon::Config<Bls> {
-    prefinal_beacon::Config { life: LIFE, ..config }
+fn later(config: beacon::Config<Bls>) -> beacon::Config<Bls> {
+    beacon::Config { life: LIFE, ..config }
 }
 
 /// That slots of an old epoch were off is no switch of a later one: who was there and who restarted hand
@@ -409,7 +407,7 @@ fn slots_that_were_off_before_an_epoch_are_none_of_its_switches() {
     }
     epochs.handle(ms(0), Input::WasOff { first: slot(2), last: slot(3) });
     let log = records(&mut epochs);
-    assert!(log.iter().any(|it| matches!(it.record, prefinal_beacon::Record::WasOff { .. })));
+    assert!(log.iter().any(|it| matches!(it.record, beacon::Record::WasOff { .. })));
     let mut restarted = Epochs::new(configs().map(later), &log).unwrap();
     records(&mut restarted);
     let handed_over = [epochs, restarted].map(|mut epochs| {
@@ -423,7 +421,7 @@ fn slots_that_were_off_before_an_epoch_are_none_of_its_switches() {
 fn what_does_not_follow_is_refused() {
     let who = Person(1);
     let mut epochs = Epochs::new(config(0, who), &[]).unwrap();
-    let next = |change: &dyn Fn(&mut prefinal_beacon::Config<Bls>)| {
+    let next = |change: &dyn Fn(&mut beacon::Config<Bls>)| {
         let mut next = config(1, who).unwrap();
         change(&mut next);
         next
@@ -441,11 +439,11 @@ fn what_does_not_follow_is_refused() {
     // A fresh key would be another chain of rounds.
     let fresh = crate::fixture::World::<Bls>::four(904);
     let fresh = fresh.config(crate::fixture::A, &crate::fixture::SLOW);
-    let fresh = prefinal_beacon::Config { context: context(1), first: slot(4), ..fresh };
+    let fresh = beacon::Config { context: context(1), first: slot(4), ..fresh };
     assert_eq!(epochs.hand_over(fresh).unwrap_err(), HandoverError::GroupKey);
     // Counted from another slot, slot 4 would be signed as a round that is out.
     let shifted = next(&|config| {
-        config.binding = prefinal_beacon::Binding::Rounds { first: slot(2) };
+        config.binding = beacon::Binding::Rounds { first: slot(2) };
         config.first = slot(4);
     });
     let error = HandoverError::Numbering { got: slot(2), expected: slot(1) };
@@ -486,15 +484,11 @@ fn a_retired_epoch_answers_with_what_it_has_ready() {
     assert!(!epochs.beacon(epoch(0)).unwrap().holds_secrets());
     for at in 1..=3 {
         let from = party(0, Person(0)).unwrap();
-        let message = Message {
-            epoch: epoch(0),
-            message: prefinal_beacon::Message::Request { slot: slot(at) },
-        };
+        let message =
+            Message { epoch: epoch(0), message: beacon::Message::Request { slot: slot(at) } };
         epochs.handle(ms(0), Input::Received { from, message });
-        let Some(Output::Do(Effect::Of {
-            effect: prefinal_beacon::Effect::Send { to, message },
-            ..
-        })) = epochs.poll()
+        let Some(Output::Do(Effect::Of { effect: beacon::Effect::Send { to, message }, .. })) =
+            epochs.poll()
         else {
             panic!("slot {at} is not answered");
         };
@@ -504,7 +498,7 @@ fn a_retired_epoch_answers_with_what_it_has_ready() {
         let round = prefinal_crypto_core::threshold::Message::round(RoundNumber::new(at).unwrap());
         let partial = signer.partial(&round).unwrap();
         let (path, slot) = (Path::Slow, slot(at));
-        let right = prefinal_beacon::Message::Partial { path, slot, value: None, partial };
+        let right = beacon::Message::Partial { path, slot, value: None, partial };
         assert_eq!(message, right);
     }
 }
@@ -533,14 +527,11 @@ fn a_switch_reaches_over_the_boundary() {
         let mut refused = 0;
         while let Some(output) = epochs.poll() {
             match output {
-                Output::Do(Effect::Of {
-                    effect: prefinal_beacon::Effect::Send { message, .. },
-                    ..
-                }) => {
-                    sent.extend(message.slot().map(prefinal_beacon::Slot::get));
+                Output::Do(Effect::Of { effect: beacon::Effect::Send { message, .. }, .. }) => {
+                    sent.extend(message.slot().map(beacon::Slot::get));
                 }
                 Output::Do(Effect::Of {
-                    effect: prefinal_beacon::Effect::Refused(prefinal_beacon::Refusal::Switch(_)),
+                    effect: beacon::Effect::Refused(beacon::Refusal::Switch(_)),
                     ..
                 }) => {
                     refused += 1;
@@ -554,15 +545,13 @@ fn a_switch_reaches_over_the_boundary() {
 
 #[test]
 fn records_and_messages_name_their_epoch() {
-    let record = Record {
-        epoch: epoch(258),
-        record: prefinal_beacon::Record::Revealed { slot: Slot::new(2) },
-    };
+    let record =
+        Record { epoch: epoch(258), record: beacon::Record::Revealed { slot: Slot::new(2) } };
     let bytes = borsh::to_vec(&record).unwrap();
     assert_eq!(bytes, [2, 1, 0, 0, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 0, 0, 0]);
     let message = Message::<Bls> {
         epoch: epoch(1),
-        message: prefinal_beacon::Message::Request { slot: Slot::new(3) },
+        message: beacon::Message::Request { slot: Slot::new(3) },
     };
     let bytes = borsh::to_vec(&message).unwrap();
     assert_eq!(bytes, [1, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0]);

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p prefinal-example-chain`
 //!
-//! Key generation, values, a party that is killed and comes back, a second committee, and a party that cheats
-//! all the time. Every value is verified with the 96 bytes of the group key.
+//! Key generation, values, a party that cheats and is accused, one that is killed and comes back, and a second
+//! committee that takes over the key. Every value is verified with the 96 bytes of the group key.
 //!
 //! `party.rs` is what a chain writes to embed Prefinal. The engine is the simplest one that there is: this
 //! process is a leader whom everybody trusts, and the network as well. It proposes a block, the parties vote, and
@@ -28,14 +28,14 @@ use prefinal::{Block, Failure, Party, Slot, Value};
 use self::wire::{Down, Keys, Up};
 
 /// The stakes of both committees: the fourth party leaves, the sixth joins.
-const STAKES: [[u128; 6]; 2] = [[25, 25, 20, 20, 10, 0], [25, 25, 20, 0, 10, 20]];
+const STAKES: [[u128; 6]; 2] = [[18, 24, 20, 20, 18, 0], [18, 24, 20, 0, 18, 20]];
 /// The slot whose block names the second committee.
 const SECOND_COMMITTEE: NonZeroU64 = NonZeroU64::new(20).unwrap();
 const PACE: Duration = Duration::from_millis(60);
-/// Who is killed behind the third value, and back behind the sixth.
+/// Who is killed once the cheat is accused, and back three values later.
 const KILLED: usize = 2;
 /// Who sends false partials.
-const CHEAT: usize = 4;
+const CHEAT: usize = 0;
 /// Values to see under the second committee.
 const ENOUGH: u64 = 5;
 
@@ -127,7 +127,7 @@ impl Leader {
             }
             let (values, last) = (self.values.len(), self.values.last().copied());
             let second = self.committees.keys().nth(1);
-            if values >= 3 && killed_at.is_none() {
+            if values >= 6 && !self.accusers.is_empty() && killed_at.is_none() {
                 self.seats[KILLED].child.kill()?;
                 self.seats[KILLED].child.wait()?;
                 self.seats[KILLED].is_ready = false;
@@ -141,7 +141,6 @@ impl Leader {
             }
             if last.zip(second).is_some_and(|(last, first)| last.get() >= first.get() + ENOUGH)
                 && killed_at == Some(usize::MAX)
-                && !self.accusers.is_empty()
             {
                 println!("{values} values verified, under two committees and one key");
                 self.seats.iter_mut().try_for_each(|seat| seat.child.kill())?;
@@ -197,7 +196,7 @@ impl Leader {
                     self.key = Some((first, key));
                 }
             }
-            Up::Value(slot, bytes) => self.verify(slot, &bytes)?,
+            Up::Value(slot, path, bytes) => self.verify(slot, &path, &bytes)?,
             Up::Say(line) => {
                 if line.contains("accuses") && self.accusers.insert(from) {
                     println!("{party} {line}");
@@ -208,13 +207,13 @@ impl Leader {
     }
 
     /// Anyone can do this who has the key: a value is a round of drand's scheme.
-    fn verify(&mut self, slot: Slot, bytes: &[u8]) -> Result<(), Failure> {
+    fn verify(&mut self, slot: Slot, path: &str, bytes: &[u8]) -> Result<(), Failure> {
         let (first, key) = self.key.as_ref().ok_or("a value before the key")?;
         let round = RoundNumber::new(slot.get() + 1 - first.get()).ok_or("no round")?;
         let signature = min_sig::Signature::from_bytes(bytes)?;
         signature.verify(key, Domain::BASIC, &round.message())?;
         if self.values.insert(slot) {
-            println!("{slot}: {round:?} verified");
+            println!("{slot}: round {} verified, by the {path} path", round.get());
         }
         Ok(())
     }

@@ -85,7 +85,7 @@ fn carry_out(effect: Effect<Bls>) -> Result<(), Failure> {
             say(&Up::Key(first_slot, committees.slow.group_key().to_bytes().to_vec()))
         }
         Effect::Tell(Event::Revealed(value)) => {
-            say(&Up::Value(value.slot, value.output.to_bytes().to_vec()))
+            say(&Up::Value(value.slot, value.path.to_string(), value.output.to_bytes().to_vec()))
         }
         Effect::Tell(Event::Accused { party, fault }) => {
             say(&Up::Say(format!("accuses {party}: {fault}")))

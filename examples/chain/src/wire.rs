@@ -24,8 +24,8 @@ pub enum Up {
     Committee(Slot, Vec<u128>),
     /// The first slot with a value, and the group key.
     Key(Slot, Vec<u8>),
-    /// A slot's value: a signature under the group key.
-    Value(Slot, Vec<u8>),
+    /// A slot's value: the path on which it came, and a signature under the group key.
+    Value(Slot, String, Vec<u8>),
     /// A line for people.
     Say(String),
 }

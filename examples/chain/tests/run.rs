@@ -1,0 +1,27 @@
+//! The example is run, and what it prints is compared with what it is for.
+use std::process::Command;
+
+#[test]
+fn every_act_is_played() {
+    let run = Command::new(env!("CARGO_BIN_EXE_prefinal-example-chain")).output().unwrap();
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success(), "{text}{}", String::from_utf8_lossy(&run.stderr));
+    let acts = [
+        "6 parties draw their keys",
+        "the key has 96 bytes",
+        "round 1 verified",
+        "accuses party 0",
+        "party 2 is killed",
+        "party 2 starts again",
+        "the second committee begins",
+        "values verified, under two committees and one key",
+    ];
+    let mut rest = &text[..];
+    for act in acts {
+        let at = rest.find(act).unwrap_or_else(|| panic!("no {act:?} in order:\n{text}"));
+        rest = &rest[at..];
+    }
+    assert!(text.contains("by the fast path"), "{text}");
+    let innocent = text.lines().filter(|line| line.contains("accuses"));
+    assert!(innocent.into_iter().all(|line| line.contains("accuses party 0")), "{text}");
+}
