@@ -27,9 +27,8 @@ fn g2_words(x: Fq2, y: Fq2) -> Words<2> {
 
 /// On the curve, but not in the subgroup: the first such point of the smallest `x`.
 fn outside_g1() -> Words<1> {
-    let points = (1_u64..).filter_map(|x| {
-        ark_bls12_381::G1Affine::get_point_from_x_unchecked(Fq::from(x), false)
-    });
+    let points = (1_u64..)
+        .filter_map(|x| ark_bls12_381::G1Affine::get_point_from_x_unchecked(Fq::from(x), false));
     let outside = points.into_iter().find(|p| !p.is_in_correct_subgroup_assuming_on_curve());
     outside.map(|p| g1_words(p.x, p.y)).unwrap()
 }
@@ -183,8 +182,8 @@ mod ark {
 
 #[cfg(feature = "interop-blst")]
 mod blst {
-    use ::blst::{blst_fp, blst_fp2, blst_fr, blst_p1_affine, blst_p2_affine, blst_scalar, min_pk};
     use ::blst::{BLST_ERROR, min_sig};
+    use ::blst::{blst_fp, blst_fp2, blst_fr, blst_p1_affine, blst_p2_affine, blst_scalar, min_pk};
     use prefinal_bls12_381::hazmat::{g1_from_blst_unchecked, g2_from_blst_unchecked};
 
     use super::*;
@@ -273,6 +272,9 @@ mod blstrs {
 
     #[test]
     fn blstrss_scalars_convert_or_are_refused() {
-        scalars_convert::<::blstrs::Scalar>(|l| blst_fr { l }.into(), ::blstrs::Scalar::to_bytes_be);
+        scalars_convert::<::blstrs::Scalar>(
+            |l| blst_fr { l }.into(),
+            ::blstrs::Scalar::to_bytes_be,
+        );
     }
 }
