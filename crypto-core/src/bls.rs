@@ -35,6 +35,19 @@
 //! signatures. The draft's message augmentation is left out, because proofs of possession make it
 //! unnecessary.
 //!
+//! Keys, signatures and proofs convert to and from these, and every way in checks them as `from_bytes`
+//! does:
+//!
+//! | to and from                | by                                                              |
+//! |----------------------------|-----------------------------------------------------------------|
+//! | compressed bytes           | `to_bytes`, `from_bytes`                                        |
+//! | a point of [`curve`](crate::curve) | `point`, `from_point`; a secret key: `expose`, `from_scalar` |
+//! | types of `blst`, `blstrs`, `ark-bls12-381` | that point, with the features `interop-…`       |
+//! | hexadecimal text           | `Display`, `FromStr`; no text for secret keys                   |
+//! | drand's JSON               | `#[serde(with = "prefinal_crypto_core::bls::hex")]`             |
+//! | Ethereum's JSON            | `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`    |
+//! | Prefinal's wire format     | [`wire`](crate::wire), and `serde` without `with`               |
+//!
 //! See also: [`certificate`](crate::certificate) decides which signers suffice, counted in stake;
 //! [`threshold`](crate::threshold) signs with a key that is shared by a committee.
 //!
@@ -44,6 +57,8 @@ mod derive;
 mod domain;
 mod keys;
 mod signature;
+mod signing;
+mod text;
 mod variant;
 
 pub use self::batch::{Culprits, Signed, verify_batch, verify_many};
@@ -53,6 +68,10 @@ pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
 pub use self::signature::{
     AggregateKey, Claim, Signature, SignatureError, aggregate, verify_aggregate, verify_multi,
 };
+pub use self::signing::SigningKey;
+pub use self::text::{HexError, HexText};
+#[cfg(feature = "serde")]
+pub use self::text::{hex, hex_prefixed};
 pub use self::variant::{MinPk, MinSig, Variant};
 
 pub(crate) use self::signature::check;
@@ -63,10 +82,12 @@ macro_rules! names {
         #[doc = concat!("Signatures in ", $signature, ", keys in ", $key, ".")]
         pub mod $module {
             pub use super::{
-                Culprits, Domain, SecretKey, SignatureError, aggregate, verify_aggregate,
-                verify_batch, verify_many, verify_multi,
+                Culprits, Domain, SignatureError, aggregate, verify_aggregate, verify_batch,
+                verify_many, verify_multi,
             };
 
+            /// A key that signs in this variant alone.
+            pub type SecretKey = super::SigningKey<super::$variant>;
             #[doc = concat!("A point of ", $key, ", never the identity.")]
             pub type PublicKey = super::PublicKey<super::$variant>;
             #[doc = concat!("A point of ", $signature, ", never the identity.")]

@@ -139,8 +139,8 @@ fn encode(entry: &Entry) -> Vec<u8> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use prefinal_crypto_core::bls::Domain;
     use prefinal_crypto_core::bls::min_sig::SecretKey;
-    use prefinal_crypto_core::bls::{Domain, MinSig};
     use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
 
@@ -148,7 +148,7 @@ mod tests {
 
     fn signature(slot: u64) -> Signature {
         let secret = SecretKey::random(&mut ChaCha20Rng::from_seed([1; 32]));
-        secret.sign::<MinSig>(Domain::BASIC, &slot.to_be_bytes())
+        secret.sign(Domain::BASIC, &slot.to_be_bytes())
     }
 
     #[test]

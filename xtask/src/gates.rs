@@ -82,8 +82,12 @@ const FUZZ_SECONDS: u32 = 10;
 
 /// What is not on by default: linted and tested with all of it, so that one build serves; without it
 /// the tests run on the other backend, and everything compiles under `features`.
-const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-pvss-dkg/parallel,prefinal-node/timelock,\
-                      prefinal-codes/timelock";
+const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-crypto-core/interop-ark,\
+                      prefinal-crypto-core/interop-blst,prefinal-crypto-core/interop-blstrs,\
+                      prefinal-pvss-dkg/parallel,prefinal-node/timelock,prefinal-codes/timelock";
+
+/// Conversions to the types of other libraries, which no other feature changes.
+const INTEROP: &str = "interop-ark,interop-blst,interop-blstrs";
 
 pub(crate) const NODE: Program = Program { name: "node", package: "nodejs" };
 
@@ -176,7 +180,7 @@ fn backends() -> Result<Vec<Gate>, Failed> {
         "test -p prefinal-bls12-381 --locked --no-default-features --lib --tests --features";
     let arkworks = "-p prefinal-crypto-core --locked --no-default-features --features";
     Ok(vec![
-        Gate::cargo(&format!("{curve} arkworks,lanes,std")),
+        Gate::cargo(&format!("{curve} arkworks,lanes,std,{INTEROP}")),
         Gate::cargo(&format!("test {arkworks} arkworks,lanes,std,serde --lib --tests")),
     ])
 }
@@ -186,14 +190,18 @@ fn backends() -> Result<Vec<Gate>, Failed> {
 fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
     let powerset = "hack clippy --lib --locked --feature-powerset";
-    let backends = "--exclude-features default --at-least-one-of blst,arkworks";
+    let backends = format!("--exclude-features default,{INTEROP} --at-least-one-of blst,arkworks");
+    // Each conversion by itself; beside blst, all of them together are in `source`.
+    let interop = "--exclude-features default,blst,arkworks,lanes,parallel,std --features arkworks";
     // Above the curve's own crate these two are passed on and nothing else.
-    let passed_on = "--exclude-features default,lanes,std --at-least-one-of blst,arkworks";
+    let passed_on =
+        format!("--exclude-features default,lanes,std,{INTEROP} --at-least-one-of blst,arkworks");
     let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
     let above = "clippy -p prefinal -p prefinal-codes -p prefinal-jolteon --lib --locked \
                  --no-default-features --features arkworks";
     Ok(vec![
         Gate::cargo(&format!("{powerset} {backends} -p prefinal-bls12-381 -- -D warnings")),
+        Gate::cargo(&format!("{powerset} {interop} -p prefinal-bls12-381 -- -D warnings")),
         Gate::cargo(&format!("{powerset} {passed_on} {upon_curves} -- -D warnings")),
         Gate::cargo(&format!(
             "{powerset} -p prefinal-weighted-rounding -p prefinal-journal -- -D warnings"

@@ -103,6 +103,8 @@ mod fixed_base;
 mod group;
 mod hash;
 pub mod hazmat;
+#[cfg(any(feature = "interop-ark", feature = "interop-blst", feature = "interop-blstrs"))]
+mod interop;
 mod lanes;
 mod many;
 mod msm;

@@ -125,6 +125,18 @@ impl Scalar {
     pub(crate) fn to_le_bytes(self) -> [u8; 32] {
         backend::fr_to_bytes(&self.0)
     }
+
+    /// The words in Montgomery form, lowest first.
+    #[cfg(any(feature = "interop-ark", feature = "interop-blst", feature = "interop-blstrs"))]
+    pub(crate) fn words(&self) -> &[u64; 4] {
+        backend::fr_limbs(&self.0)
+    }
+
+    /// The scalar with these words in Montgomery form. They must be below the order.
+    #[cfg(any(feature = "interop-ark", feature = "interop-blst", feature = "interop-blstrs"))]
+    pub(crate) const fn from_words(words: [u64; 4]) -> Self {
+        Self(backend::fr_from_limbs(words))
+    }
 }
 
 /// A generator of the subgroup of order 2³², the largest power of two that divides `r − 1`. It is

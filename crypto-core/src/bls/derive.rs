@@ -147,7 +147,7 @@ impl SecretKey {
     /// The key that the path names, where this key stands for the path's `m`.
     #[must_use]
     pub fn derive_path(&self, path: &KeyPath) -> Self {
-        let own = Self::from_nonzero(Secret::new(*self.scalar()));
+        let own = Self::from_nonzero(Secret::new(*self.expose()));
         path.indices().iter().fold(own, |key, index| key.derive_child(*index))
     }
 }

@@ -13,7 +13,8 @@ use crate::secret::Secret;
 use crate::verified::Verified;
 
 /// A signing key: a scalar that is not zero. It serves both variants. The variant follows from the
-/// type of the public key or signature that the caller asks for.
+/// type of the public key or signature that the caller asks for, or is named in the call, as in
+/// `key.public_key::<MinPk>()`. A key of one variant is a [`SigningKey`](super::SigningKey).
 #[derive(Debug)]
 pub struct SecretKey(Secret<Scalar>);
 
@@ -34,7 +35,11 @@ impl SecretKey {
         Self::from_scalar(Secret::new(Scalar::from_bytes(bytes.expose())?))
     }
 
-    pub(crate) fn from_scalar(key: Secret<Scalar>) -> Result<Self, DecodeError> {
+    /// The key with this scalar.
+    ///
+    /// # Errors
+    /// If the scalar is zero.
+    pub fn from_scalar(key: Secret<Scalar>) -> Result<Self, DecodeError> {
         if *key.expose() == Scalar::ZERO { Err(DecodeError::Zero) } else { Ok(Self(key)) }
     }
 
@@ -43,7 +48,9 @@ impl SecretKey {
         Self(key)
     }
 
-    pub(crate) const fn scalar(&self) -> &Scalar {
+    /// Access to the secret scalar, as [`Secret::expose`] gives it. The caller must wipe its copies.
+    #[must_use]
+    pub const fn expose(&self) -> &Scalar {
         self.0.expose()
     }
 
@@ -111,11 +118,17 @@ impl<V: Variant> PublicKey<V> {
         Self::from_point(Affine::from_bytes(bytes)?)
     }
 
-    pub(crate) fn from_point(point: KeyPoint<V>) -> Result<Self, DecodeError> {
+    /// The key at this point.
+    ///
+    /// # Errors
+    /// If the point is the identity.
+    pub fn from_point(point: Affine<V::KeyGroup>) -> Result<Self, DecodeError> {
         if point.is_identity() { Err(DecodeError::Identity) } else { Ok(Self(point)) }
     }
 
-    pub(crate) const fn point(&self) -> KeyPoint<V> {
+    /// The point in the keys' group.
+    #[must_use]
+    pub const fn point(&self) -> Affine<V::KeyGroup> {
         self.0
     }
 
@@ -170,6 +183,20 @@ impl<V: Variant> ProofOfPossession<V> {
     /// As for [`Signature::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         Signature::from_bytes(bytes).map(Self)
+    }
+
+    /// The proof at this point.
+    ///
+    /// # Errors
+    /// If the point is the identity.
+    pub fn from_point(point: Affine<V::SignatureGroup>) -> Result<Self, DecodeError> {
+        Signature::from_point(point).map(Self)
+    }
+
+    /// The point in the signatures' group.
+    #[must_use]
+    pub const fn point(&self) -> Affine<V::SignatureGroup> {
+        self.0.point()
     }
 
     /// The compressed encoding, in the same form as a signature's.

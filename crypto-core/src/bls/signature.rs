@@ -43,7 +43,11 @@ impl<V: Variant> Signature<V> {
         Self::from_point(Affine::from_bytes(bytes)?)
     }
 
-    pub(crate) fn from_point(point: SignaturePoint<V>) -> Result<Self, DecodeError> {
+    /// The signature at this point.
+    ///
+    /// # Errors
+    /// If the point is the identity.
+    pub fn from_point(point: Affine<V::SignatureGroup>) -> Result<Self, DecodeError> {
         if point.is_identity() { Err(DecodeError::Identity) } else { Ok(Self(point)) }
     }
 
@@ -52,7 +56,9 @@ impl<V: Variant> Signature<V> {
         Self(point)
     }
 
-    pub(crate) const fn point(&self) -> SignaturePoint<V> {
+    /// The point in the signatures' group.
+    #[must_use]
+    pub const fn point(&self) -> Affine<V::SignatureGroup> {
         self.0
     }
 

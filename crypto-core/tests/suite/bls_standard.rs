@@ -140,9 +140,8 @@ fn ethereum_signs_alike() {
     let cases = ethereum().sign;
     assert_eq!(cases.len(), 10);
     for case in cases {
-        let signed = secret_key(&case.secret).map(|secret| {
-            hex::encode(secret.sign::<MinPk>(Domain::POP, &bytes(&case.message)).to_bytes())
-        });
+        let signed = secret_key(&case.secret)
+            .map(|secret| hex::encode(secret.sign(Domain::POP, &bytes(&case.message)).to_bytes()));
         assert_eq!(signed.ok(), case.signature, "{}", case.name);
     }
 }
@@ -343,7 +342,8 @@ fn a_path_has_one_text() {
 
 #[test]
 fn one_secret_key_serves_both_variants() {
-    let secret = master(&[7; 32]).unwrap();
+    let seed = Secret::new([7; 32]);
+    let secret = prefinal_crypto_core::bls::SecretKey::derive_master(&seed).unwrap();
     let small = secret.sign::<MinSig>(Domain::POP, b"m");
     let large = secret.sign::<MinPk>(Domain::POP, b"m");
     assert_eq!((small.to_bytes().len(), large.to_bytes().len()), (48, 96));

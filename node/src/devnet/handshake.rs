@@ -60,10 +60,7 @@ impl Hello {
     }
 
     fn sign(&self, identity: &Identity, role: Role) -> [u8; SIGNATURE] {
-        identity
-            .signer
-            .sign::<prefinal_crypto_core::bls::MinSig>(HELLO, &self.statement(role))
-            .to_bytes()
+        identity.signer.sign(HELLO, &self.statement(role)).to_bytes()
     }
 
     fn verify(&self, setup: &Setup, role: Role, signature: &[u8]) -> Result<(), LinkError> {

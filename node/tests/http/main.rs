@@ -29,8 +29,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prefinal_beacon::{Path, Slot};
+use prefinal_crypto_core::bls::Domain;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
-use prefinal_crypto_core::bls::{Domain, MinSig};
 use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_node::http::{Board, Limits, Server, Shown, Way, genesis};
 use rand_chacha::ChaCha20Rng;
@@ -89,7 +89,7 @@ impl Relay {
 
     fn sign(&self, round: u64) -> Signature {
         let message = RoundNumber::new(round).unwrap().message();
-        self.secret.sign::<MinSig>(Domain::BASIC, &message)
+        self.secret.sign(Domain::BASIC, &message)
     }
 
     fn reveal(&self, round: u64) {

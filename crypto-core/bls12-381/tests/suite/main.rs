@@ -9,6 +9,8 @@
 mod algebra;
 mod encodings;
 mod hash;
+#[cfg(any(feature = "interop-ark", feature = "interop-blst", feature = "interop-blstrs"))]
+mod interop;
 mod second_opinion;
 
 use prefinal_bls12_381::{Affine, Group, Scalar};
