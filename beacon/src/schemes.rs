@@ -339,6 +339,9 @@ pub enum PartialsError {
         /// Every party whose partial is wrong, and nobody else.
         culprits: BTreeSet<Party>,
     },
+    /// The scheme failed in a way that the beacon does not know. Nobody is accused.
+    #[error("the scheme failed in a way that the beacon does not know")]
+    Other,
 }
 
 impl PartialsError {
@@ -350,6 +353,7 @@ impl PartialsError {
             Self::NotCounted { .. } => "not-admitted",
             Self::BelowThreshold { .. } => "below-threshold",
             Self::Faulty { .. } => "faulty",
+            Self::Other => "internal",
         }
     }
 }
@@ -365,6 +369,7 @@ where
                 Self::BelowThreshold { got: got.into(), need: need.get().into() }
             }
             QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+            _ => Self::Other,
         }
     }
 }

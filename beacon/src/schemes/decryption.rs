@@ -188,6 +188,7 @@ impl Function for Decryption {
                     Err(CombineError::Faulty { culprits: found }) => culprits.extend(found),
                     // An unopenable ciphertext is part of the output.
                     Err(CombineError::Unopenable(_)) => {}
+                    Err(_) => return Err(PartialsError::Other),
                 }
             }
         }

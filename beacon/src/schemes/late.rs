@@ -79,6 +79,12 @@ pub enum KeyError {
         /// The party whose key would count for both paths.
         party: Party,
     },
+    /// The scheme refuses the key for a reason that the beacon does not know.
+    #[error("key of {party} is refused by its scheme")]
+    Other {
+        /// The party that the key belongs to.
+        party: Party,
+    },
 }
 
 impl KeyError {
@@ -90,6 +96,7 @@ impl KeyError {
             Self::OtherCommittee { .. } => "other-committee",
             Self::Duplicate { .. } => "duplicate-key",
             Self::SharedBlinding { .. } => "shared-blinding",
+            Self::Other { .. } => "internal",
         }
     }
 }
