@@ -94,7 +94,9 @@ impl<M: Driven> Driver<M> {
             claims.map_or(Ok(()), |claims| claims.check(&machine))?;
             Ok(machine)
         });
-        let mut machine = machine.map_err(OpenError::<StartError<E>>::into_machine)?;
+        let mut machine = machine.map_err(|error: OpenError<StartError<E>>| {
+            error.into_machine().unwrap_or_else(StartError::Journal)
+        })?;
         if let Some(summary) = M::SUMMARY {
             machine = machine.shortened(options.shorten.get(), summary);
         }

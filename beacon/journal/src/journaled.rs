@@ -59,13 +59,15 @@ impl<E> OpenError<E> {
     }
 }
 
-impl<E: From<JournalError>> OpenError<E> {
-    /// The machine's error, for machines whose error holds that of their journal.
-    #[must_use]
-    pub fn into_machine(self) -> E {
+impl<E> OpenError<E> {
+    /// The machine's own error, to be handled by itself.
+    ///
+    /// # Errors
+    /// The journal's error, if it is not the machine that refuses.
+    pub fn into_machine(self) -> Result<E, JournalError> {
         match self {
-            Self::Journal(error) => error.into(),
-            Self::Machine(error) => error,
+            Self::Journal(error) => Err(error),
+            Self::Machine(error) => Ok(error),
         }
     }
 }
