@@ -7,6 +7,7 @@ use prefinal_protocol::Slot;
 
 /// Why a beacon cannot be made from a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// This party's number is not in the committee.
     #[error("{party} is not among the {members} parties of the {path} path")]
@@ -122,4 +123,30 @@ pub enum ConfigError {
         /// The configured first slot, for which the scheme has no input.
         first: Slot,
     },
+}
+
+impl ConfigError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::Members { .. } | Self::Stakes { .. } => "wrong-count",
+            Self::Weight { .. } => "weight-mismatch",
+            Self::Threshold(error) => error.code(),
+            Self::Thresholds { .. } => "threshold-order",
+            Self::SharedBlinding { .. } => "shared-blinding",
+            Self::SharedShare { .. } => "shared-share",
+            Self::GroupKeys => "other-key",
+            Self::WrongKey { .. } => "share-mismatch",
+            Self::OnePath => "one-path",
+            Self::Bounds => "different-bounds",
+            Self::Unbound => "value-unbound",
+            Self::Purpose { .. } => "wrong-purpose",
+            Self::FirstLife { .. } => "not-first-life",
+            Self::LastSlot { .. } => "last-slot",
+            Self::NoInput { .. } => "no-input",
+            Self::NoRounds => "no-rounds",
+        }
+    }
 }

@@ -174,6 +174,7 @@ pub struct Record {
 
 /// Why a committee cannot follow another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HandoverError {
     /// There is no epoch that it could follow, or no configuration to start with.
     #[error("no epoch to begin with")]
@@ -224,6 +225,23 @@ pub enum HandoverError {
     /// The rounds of one chain have one group key. A fresh key starts another chain.
     #[error("rounds of the next epoch have another group key")]
     GroupKey,
+}
+
+impl HandoverError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoEpoch => "no-epoch",
+            Self::Config(error) => error.code(),
+            Self::Chain { .. } => "other-session",
+            Self::Epoch { .. } => "epoch-order",
+            Self::TooLate { .. } => "epoch-too-early",
+            Self::Ended { .. } => "epoch-ended",
+            Self::Numbering { .. } => "other-numbering",
+            Self::GroupKey => "other-key",
+        }
+    }
 }
 
 /// Beacons of one scheme, one for each committee, under one stream of slots.

@@ -172,6 +172,7 @@ impl<S: Random> Reveal<S> {
 /// What a peer did wrong. The evidence convinces this party only. To convince others, keep the signed
 /// envelope in which the message came; the driver has it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Fault<S: Function> {
     /// The committee has no party with this number.
     #[error("not a member of the committee")]
@@ -239,8 +240,26 @@ pub enum Fault<S: Function> {
     },
 }
 
+impl<S: Function> Fault<S> {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember => "not-a-member",
+            Self::UnusedPath { .. } => "unused-path",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::Shape { error, .. } => error.code(),
+            Self::ValueShape { .. } => "value-shape",
+            Self::Equivocation { .. } => "equivocation",
+            Self::FalseOutput { .. } => "output-mismatch",
+            Self::FalsePartial { .. } => "partial-mismatch",
+        }
+    }
+}
+
 /// Why an input of the engine or the driver had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// A prefinalize released no partial.
     #[error("no partial released: {0}")]
@@ -299,6 +318,24 @@ pub enum Refusal {
     /// A late key that cannot be added to its committee.
     #[error("key refused: {0}")]
     Key(#[from] KeyError),
+}
+
+impl Refusal {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Withheld(error) => error.code(),
+            Self::SecondFinal { .. } => "final-twice",
+            Self::BeforeFirst { .. } => "before-first-slot",
+            Self::Beyond { .. } => "slot-too-far",
+            Self::LastSlot { .. } => "last-slot",
+            Self::Switch(error) => error.code(),
+            Self::Content(error) => error.code(),
+            Self::OwnSecret { .. } => "share-mismatch",
+            Self::Key(error) => error.code(),
+        }
+    }
 }
 
 fn named(value: &Option<Value>) -> String {

@@ -313,6 +313,7 @@ pub fn check_weight<S: Function>(
 
 /// Why partials gave no output. Weights are in the unit that the scheme counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartialsError {
     /// A mistake of the driver: the key is for other inputs. The check of the configuration excludes it.
     #[error("the committee's key is not for this input")]
@@ -338,6 +339,23 @@ pub enum PartialsError {
         /// Every party whose partial is wrong, and nobody else.
         culprits: BTreeSet<Party>,
     },
+    /// The scheme failed in a way that the beacon does not know. Nobody is accused.
+    #[error("the scheme failed in a way that the beacon does not know")]
+    Other,
+}
+
+impl PartialsError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Input => "wrong-purpose",
+            Self::NotCounted { .. } => "not-admitted",
+            Self::BelowThreshold { .. } => "below-threshold",
+            Self::Faulty { .. } => "faulty",
+            Self::Other => "internal",
+        }
+    }
 }
 
 impl<M> From<QuorumError<M>> for PartialsError
@@ -351,12 +369,14 @@ where
                 Self::BelowThreshold { got: got.into(), need: need.get().into() }
             }
             QuorumError::Faulty { culprits } => Self::Faulty { culprits },
+            _ => Self::Other,
         }
     }
 }
 
 /// Why an output that a peer has shown is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShownError {
     /// It depends on keys that are not known here. Nobody is at fault: keys may come late. Other peers may
     /// show the output with other keys.
@@ -367,8 +387,20 @@ pub enum ShownError {
     False,
 }
 
+impl ShownError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotCounted => "not-admitted",
+            Self::False => "output-mismatch",
+        }
+    }
+}
+
 /// A partial whose size does not fit its party's weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// The partial does not have one point for each share.
     #[error("partial of {got} points, its party's weight is {need}")]
@@ -388,6 +420,17 @@ pub enum ShapeError {
     },
 }
 
+impl ShapeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Points { .. } => "wrong-count",
+            Self::Ciphertexts { .. } => "count-too-large",
+        }
+    }
+}
+
 /// Checks that a party's shares on the two paths have nothing in common. A share that is on both paths would
 /// leave on prefinalize and open the slow path.
 fn disjoint(me: Party, slow: &[G2Affine], fast: &[G2Affine]) -> Result<(), ConfigError> {
@@ -403,3 +446,11 @@ fn disjoint(me: Party, slow: &[G2Affine], fast: &[G2Affine]) -> Result<(), Confi
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the next committee has another group key")]
 pub struct OtherGroupKey;
+
+impl OtherGroupKey {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "other-key"
+    }
+}

@@ -120,6 +120,7 @@ pub struct Verdict<L: Channels>(L::Verdict);
 
 /// Why a stack is not made or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StackError {
     /// Two channels have a common key: one secret would serve two purposes.
     #[error("{first} and {second} have a public key in common")]
@@ -149,6 +150,20 @@ pub enum StackError {
     /// The epochs of the channel refuse the handover.
     #[error(transparent)]
     Handover(#[from] HandoverError),
+}
+
+impl StackError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::SharedKey { .. } => "shared-key",
+            Self::Unused(_) => "unused-channel",
+            Self::UnknownChannel { .. } => "unknown-channel",
+            Self::TooMany { .. } => "count-too-large",
+            Self::Handover(error) => error.code(),
+        }
+    }
 }
 
 /// Beacons of different schemes under one stream of events.

@@ -58,6 +58,7 @@ pub struct Switch {
 
 /// Why a switch is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SwitchError {
     /// It starts too early: a switch cannot change final slots, and `WasOff` cannot change reported slots.
     #[error("{from} cannot be switched, the first slot that can is {first}")]
@@ -73,6 +74,17 @@ pub enum SwitchError {
         /// The largest number of planned switches.
         most: usize,
     },
+}
+
+impl SwitchError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Final { .. } => "switch-too-early",
+            Self::TooMany { .. } => "count-too-large",
+        }
+    }
 }
 
 /// The mode of each slot.

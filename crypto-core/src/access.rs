@@ -98,6 +98,14 @@ pub struct ThresholdError {
     pub n: u32,
 }
 
+impl ThresholdError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "threshold-range"
+    }
+}
+
 impl Threshold {
     /// A threshold of `t` of `n` shares.
     ///
@@ -138,6 +146,7 @@ impl BorshDeserialize for Threshold {
 
 /// Why weights do not make an access structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AccessError {
     /// All weights are zero, so nobody would hold a share.
     #[error("all {parties} weights are zero")]
@@ -162,6 +171,18 @@ pub enum AccessError {
         /// The greatest supported number.
         max: u32,
     },
+}
+
+impl AccessError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoShares { .. } => "no-shares",
+            Self::TooManyShares { .. } => "too-many-shares",
+            Self::TooManyParties { .. } => "too-many-parties",
+        }
+    }
 }
 
 /// Which party holds which share indices.

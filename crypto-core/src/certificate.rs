@@ -70,6 +70,7 @@ pub struct Vote<'a, V: Variant> {
 
 /// Why a certificate is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// The bitmap has the wrong length, or a bit beyond the last party.
     #[error("bitmap of {got} bytes does not fit an electorate of {parties}")]
@@ -98,8 +99,22 @@ pub enum CertificateError {
     Signature(#[from] SignatureError),
 }
 
+impl CertificateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Bitmap { .. } => "signers-bitmap",
+            Self::SignedTwice { .. } => "signed-twice",
+            Self::BelowQuorum { .. } => "below-quorum",
+            Self::Signature(error) => error.code(),
+        }
+    }
+}
+
 /// Why votes could not be added up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum VotesError {
     /// There are no votes.
     #[error("no votes")]
@@ -117,8 +132,21 @@ pub enum VotesError {
     },
 }
 
+impl VotesError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoVotes => "no-signers",
+            Self::Stranger(error) => error.code(),
+            Self::Faulty { .. } => "faulty",
+        }
+    }
+}
+
 /// Why votes could not be assembled into a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AssembleError {
     /// The votes have too little stake. Wait for more votes and try again.
     #[error("votes hold {got} stake, a quorum is {need}")]
@@ -131,6 +159,17 @@ pub enum AssembleError {
     /// The votes could not be added up, by a mistake of the caller or a fault of voters.
     #[error(transparent)]
     Votes(#[from] VotesError),
+}
+
+impl AssembleError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BelowQuorum { .. } => "below-quorum",
+            Self::Votes(error) => error.code(),
+        }
+    }
 }
 
 impl<V: Variant> Certificate<V> {

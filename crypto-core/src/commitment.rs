@@ -37,8 +37,17 @@ pub struct CommitmentError {
     pub max: u32,
 }
 
+impl CommitmentError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "wrong-count"
+    }
+}
+
 /// Why a share does not fit a commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShareError {
     /// There is no share with this index. This is a mistake of the caller.
     #[error("{index} does not exist, there are {count}")]
@@ -54,6 +63,17 @@ pub enum ShareError {
         /// The index of the share.
         index: ShareIndex,
     },
+}
+
+impl ShareError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::OutOfRange { .. } => "share-range",
+            Self::Mismatch { .. } => "share-mismatch",
+        }
+    }
 }
 
 /// `g^c₀, …, g^c_(t−1)`: commits to a polynomial `f` and reveals nothing about it but the values

@@ -63,6 +63,14 @@ pub struct UnknownScheme {
     pub id: String,
 }
 
+impl UnknownScheme {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "unknown-scheme"
+    }
+}
+
 impl Scheme {
     /// All schemes, in the order of the module's table.
     pub const ALL: [Self; 4] = [
@@ -420,6 +428,7 @@ impl Randomness {
 
 /// Why a round does not belong to the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RoundError {
     /// The scheme is chained, but the round lacks the previous signature.
     #[error("{number} lacks the signature of the round before")]
@@ -453,6 +462,22 @@ pub enum RoundError {
     Randomness,
 }
 
+impl RoundError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoPrevious { .. } => "no-previous-signature",
+            Self::PreviousLength { .. } => "previous-signature-length",
+            Self::NotChained { .. } => "not-chained",
+            Self::Genesis => "wrong-genesis",
+            Self::Randomness => "invalid-field",
+            Self::Decode(error) => error.code(),
+            Self::Signature(error) => error.code(),
+        }
+    }
+}
+
 /// The rounds of a batch that are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} of {of} rounds are not valid", faults.len())]
@@ -461,6 +486,14 @@ pub struct RoundsError {
     pub faults: BTreeMap<usize, RoundError>,
     /// How many rounds were checked.
     pub of: usize,
+}
+
+impl RoundsError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "faulty"
+    }
 }
 
 fn read<V: Variant>(round: &Round) -> Result<Signature<V>, DecodeError> {

@@ -35,6 +35,7 @@ const MARK: &[u8] = b"PREFINAL-V1-ENTROPY-MARK";
 
 /// The source of randomness is broken: it gave bytes that a working source practically never gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ImplausibleRandomness {
     /// Both halves of a block are equal, for example because all bytes are zero.
     #[error("randomness is implausible: both halves of a block of 32 bytes are the same")]
@@ -48,6 +49,14 @@ pub enum ImplausibleRandomness {
         /// The number of draws.
         draws: usize,
     },
+}
+
+impl ImplausibleRandomness {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "implausible-randomness"
+    }
 }
 
 /// Makes seeds from blocks of randomness and remembers a hash of the last two blocks. A program has

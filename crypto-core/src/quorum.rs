@@ -4,10 +4,14 @@ use alloc::collections::BTreeSet;
 use core::num::NonZeroU32;
 
 use crate::access::Party;
+use crate::elgamal::OtherKey;
+use crate::threshold::MisuseError;
+use crate::wvuf::NotAdmitted;
 
 /// Why partials did not become a quorum, or why a quorum did not give a result. `M` is the scheme's
 /// type for mistakes of the caller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuorumError<M> {
     /// The caller made a mistake. No peer is at fault.
     #[error(transparent)]
@@ -28,3 +32,21 @@ pub enum QuorumError<M> {
         culprits: BTreeSet<Party>,
     },
 }
+
+macro_rules! codes {
+    ($($misuse:ty),*) => {$(
+        impl QuorumError<$misuse> {
+            /// The error's code: stable, for programs; the text is for people and may change.
+            #[must_use]
+            pub const fn code(&self) -> &'static str {
+                match self {
+                    Self::Misuse(error) => error.code(),
+                    Self::BelowThreshold { .. } => "below-threshold",
+                    Self::Faulty { .. } => "faulty",
+                }
+            }
+        }
+    )*};
+}
+
+codes!(OtherKey, MisuseError, NotAdmitted);

@@ -95,6 +95,14 @@ impl<V: Variant> Identity<V> {
 #[error("ciphertext does not open with this signature")]
 pub struct DecryptError;
 
+impl DecryptError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "cannot-decrypt"
+    }
+}
+
 /// A ciphertext `U ‖ V ‖ W` of a message of `N` bytes. `U` is never the identity.
 ///
 /// `N` must be from 16 to 32:

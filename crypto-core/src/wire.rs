@@ -60,6 +60,7 @@ pub const VERSION: u8 = 1;
 
 /// Why bytes are not the expected object. Positions count from the first byte, from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// The bytes were written in another version of this format.
     #[error("version {got}, expected {VERSION}")]
@@ -133,6 +134,24 @@ pub enum WireError {
         /// The reason why it is not valid.
         error: DecodeError,
     },
+}
+
+impl WireError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Version { .. } => "wrong-version",
+            Self::UnknownKind { .. } => "unknown-kind",
+            Self::Kind { .. } => "wrong-kind",
+            Self::Truncated { .. } => "truncated",
+            Self::Trailing { .. } => "trailing-bytes",
+            Self::Count { .. } => "count-too-large",
+            Self::Value { .. } => "invalid-value",
+            Self::Halves { .. } => "key-halves",
+            Self::Decode { error, .. } => error.code(),
+        }
+    }
 }
 
 impl From<Truncated> for WireError {

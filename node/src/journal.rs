@@ -211,11 +211,9 @@ impl Shelf {
     /// Why a party does not start from its journal.
     #[must_use]
     pub fn unopened(&self, party: Party, error: OpenError<StartError>) -> ShelfError {
-        match error {
-            OpenError::Journal(cause) => self.failed(party, cause),
-            OpenError::Machine(cause) => {
-                ShelfError::Validator { file: self.file(party), party, cause }
-            }
+        match error.into_machine() {
+            Ok(cause) => ShelfError::Validator { file: self.file(party), party, cause },
+            Err(cause) => self.failed(party, cause),
         }
     }
 

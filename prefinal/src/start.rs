@@ -40,6 +40,19 @@ pub enum StartError {
     Driver(#[from] prefinal_driver::StartError<KeygenError>),
 }
 
+impl StartError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember(_) => "not-a-member",
+            Self::Journal(error) => error.code(),
+            Self::Randomness(error) => error.code(),
+            Self::Driver(error) => error.code(),
+        }
+    }
+}
+
 /// Starts a party for the first time: creates its journal at `file`, where there must be none, and runs the
 /// scheme `S` on rayon's pool. The effects in the stream are carried out by the host, in their order.
 ///

@@ -48,6 +48,7 @@ pub struct Aggregate {
 
 /// Why dealings do not make a key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum AggregateError {
     /// A dealing was checked under another configuration.
     #[error("dealing of {dealer} was made for another session or committee")]
@@ -89,8 +90,26 @@ pub enum AggregateError {
     Sharing(#[from] SharingError),
 }
 
+impl AggregateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Foreign { .. } => "other-session",
+            Self::Duplicate { .. } => "dealt-twice",
+            Self::BelowQualification { .. } => "below-qualification",
+            Self::Shares { .. } => "below-threshold",
+            Self::Predecessor => "other-key",
+            Self::Cancelled => "secrets-cancel",
+            Self::Proof(error) => error.code(),
+            Self::Sharing(error) => error.code(),
+        }
+    }
+}
+
 /// Why a party gets no shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DecryptError {
     /// The dealings were verified under another configuration.
     #[error("made for another session or committee")]
@@ -101,6 +120,17 @@ pub enum DecryptError {
         /// The party that was asked for.
         party: Party,
     },
+}
+
+impl DecryptError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Foreign => "other-session",
+            Self::Key { .. } => "other-decryption-key",
+        }
+    }
 }
 
 /// A party's secret shares; the lists are empty if its weight is zero. Blind each path separately.

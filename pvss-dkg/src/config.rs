@@ -75,6 +75,7 @@ pub struct Config {
 
 /// Why a configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The weights were computed from other stakes, or from the same stakes in another order. Their
     /// guarantees would hold for another committee.
@@ -127,6 +128,20 @@ pub enum ConfigError {
         /// Which key: "signing" or "encryption".
         what: &'static str,
     },
+}
+
+impl ConfigError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Stake { .. } => "stake-mismatch",
+            Self::Members { .. } => "wrong-count",
+            Self::StakeOverflow { .. } => "stake-overflow",
+            Self::NoQualification { .. } | Self::Unreachable { .. } => "qualification-range",
+            Self::DuplicateKey { .. } => "duplicate-key",
+        }
+    }
 }
 
 impl Config {

@@ -44,6 +44,7 @@ static TABLE_G_HAT: LazyLock<FixedBase<G2>> = LazyLock::new(|| FixedBase::new(&g
 
 /// Why a party cannot deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DealError {
     /// The dealer is not a party of the committee.
     #[error("dealer {dealer} of a committee of {members}")]
@@ -62,6 +63,18 @@ pub enum DealError {
     /// The generator is broken. Nothing is dealt with it.
     #[error(transparent)]
     Randomness(#[from] ImplausibleRandomness),
+}
+
+impl DealError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Dealer { .. } => "not-a-member",
+            Self::Signer { .. } => "other-signing-key",
+            Self::Randomness(error) => error.code(),
+        }
+    }
 }
 
 /// The dealer, its signing key and its configuration.

@@ -98,6 +98,7 @@ pub enum Progress {
 
 /// Why a dealing does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DkgError {
     /// It was checked under another configuration, or it deals on a share of another key (a handover).
     #[error("dealing of {dealer} was made for another session or committee")]
@@ -123,6 +124,19 @@ pub enum DkgError {
         /// The dealer of the last dealing.
         dealer: Party,
     },
+}
+
+impl DkgError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Foreign { .. } => "other-session",
+            Self::Duplicate { .. } => "dealt-twice",
+            Self::Complete { .. } => "key-complete",
+            Self::Cancels { .. } => "secrets-cancel",
+        }
+    }
 }
 
 impl<D: Dealt> Dkg<D> {

@@ -61,6 +61,20 @@ pub struct NotOpened<E> {
     pub error: E,
 }
 
+macro_rules! codes {
+    ($($error:ty),*) => {$(
+        impl NotOpened<$error> {
+            /// The error's code: stable, for programs; the text is for people and may change.
+            #[must_use]
+            pub const fn code(&self) -> &'static str {
+                self.error.code()
+            }
+        }
+    )*};
+}
+
+codes!(crate::DecryptError, crate::field::DecryptError);
+
 /// The public halves of a [`DecryptionKey`]. Its owner has proved that it knows that key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionKey {
@@ -82,6 +96,7 @@ pub struct KeyRegistration {
 
 /// Why a registration is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// The key is the identity: everybody could decrypt.
     #[error("encryption key is the identity")]
@@ -95,6 +110,19 @@ pub enum KeyError {
     /// The party has not signed it: somebody else registered it in the party's name.
     #[error("registration is not signed by the party")]
     Signature,
+}
+
+impl KeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Halves => "key-halves",
+            Self::Possession => "possession-mismatch",
+            Self::Signature => "signature-mismatch",
+        }
+    }
 }
 
 impl DecryptionKey {

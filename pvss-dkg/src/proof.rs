@@ -38,6 +38,7 @@ const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss dealing");
 
 /// Why a contribution is not accepted as its dealer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ProofError {
     /// The dealer is not a party of the committee.
     #[error("dealer {dealer} of a committee of {members}")]
@@ -53,6 +54,18 @@ pub enum ProofError {
     /// The proof fails: its maker does not know the secret, or made it for another dealing or session.
     #[error("proof of knowledge of the secret fails")]
     Knowledge,
+}
+
+impl ProofError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Dealer { .. } => "not-a-member",
+            Self::Signature => "signature-mismatch",
+            Self::Knowledge => "knowledge-proof",
+        }
+    }
 }
 
 /// One dealer's contribution to the secret, with the proof that it knows its part.

@@ -43,8 +43,17 @@ pub struct OtherPurpose {
     pub asked: Purpose,
 }
 
+impl OtherPurpose {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "wrong-purpose"
+    }
+}
+
 /// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PurposeError {
     /// The key was made under another configuration: another session or committee.
     #[error("key was made for another session or committee")]
@@ -61,6 +70,20 @@ pub enum PurposeError {
     /// The decryption committee is refused. This never happens for a sum of verified dealings.
     #[error(transparent)]
     Decryption(#[from] elgamal::CommitteeError),
+}
+
+impl PurposeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Foreign => "other-session",
+            Self::Other(error) => error.code(),
+            Self::Evaluation(error) => error.code(),
+            Self::Signing(error) => error.code(),
+            Self::Decryption(error) => error.code(),
+        }
+    }
 }
 
 impl Purpose {

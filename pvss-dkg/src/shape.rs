@@ -73,6 +73,7 @@ pub struct Shape {
 
 /// Why weights and thresholds do not fit together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// Nobody would hold a share, or there are more parties or shares than are supported.
     #[error(transparent)]
@@ -118,6 +119,21 @@ pub enum ShapeError {
         /// The largest number of shares that is supported.
         most: u32,
     },
+}
+
+impl ShapeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Weights(error) => error.code(),
+            Self::Threshold { error, .. } => error.code(),
+            Self::Order { .. } => "threshold-order",
+            Self::NoSlowPair { .. } => "no-slow-pair",
+            Self::OtherPair { .. } => "pair-of-no-path",
+            Self::Stake { .. } => "too-many-shares",
+        }
+    }
 }
 
 impl Shape {

@@ -47,6 +47,7 @@ use crate::shape::SharePath;
 
 /// Why a dealing is refused. The fault is the signer's, unless it is the signature that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DealingError {
     /// The dealer's signature or its proof of knowledge fails.
     #[error(transparent)]
@@ -65,8 +66,22 @@ pub enum DealingError {
     Sharing(#[from] SharingError),
 }
 
+impl DealingError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Proof(error) => error.code(),
+            Self::Opening => "knowledge-proof",
+            Self::Identity { .. } => "identity",
+            Self::Sharing(error) => error.code(),
+        }
+    }
+}
+
 /// The equation that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SharingError {
     /// A list has the wrong length: it was made for another committee.
     #[error("{what} on the {path} path: {got}, expected {expected}")]
@@ -102,6 +117,20 @@ pub enum SharingError {
     /// The product fails and no single equation does: chance of 2⁻¹²⁸.
     #[error("pairing product is not one")]
     Product,
+}
+
+impl SharingError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Size { .. } => "wrong-count",
+            Self::Commitment => "commitment-mismatch",
+            Self::Degree { .. } => "degree-too-high",
+            Self::Ciphertext { .. } => "ciphertext-mismatch",
+            Self::Product => "pairing-mismatch",
+        }
+    }
 }
 
 /// Checks a dealing. It does not matter who sent it.

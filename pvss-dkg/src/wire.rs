@@ -16,6 +16,7 @@ pub(crate) const VERSION: u8 = 1;
 
 /// Why bytes are not a dealing or an aggregate of the given configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The bytes are too short, too long, or made for another committee.
     #[error("{got} bytes, expected {expected}")]
@@ -63,6 +64,21 @@ pub enum DecodeError {
         /// The offset of its first byte.
         at: usize,
     },
+}
+
+impl DecodeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Length { .. } => "wrong-length",
+            Self::Version { .. } => "wrong-version",
+            Self::Dealer { .. } => "not-a-member",
+            Self::Dealers { .. } => "too-many-parties",
+            Self::Order { .. } => "dealer-order",
+            Self::Element { .. } => "invalid-element",
+        }
+    }
 }
 
 impl From<Truncated> for DecodeError {

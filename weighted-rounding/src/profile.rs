@@ -98,6 +98,7 @@ impl fmt::Display for Pair {
 
 /// Why two ratios cannot form a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PairError {
     /// Secrecy is not below reconstruction.
     Order {
@@ -113,6 +114,17 @@ pub enum PairError {
         /// The given reconstruction ratio.
         reconstruction: Ratio,
     },
+}
+
+impl PairError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Order { .. } => "ratio-order",
+            Self::NoSecrecy { .. } => "ratio-zero",
+        }
+    }
 }
 
 impl fmt::Display for PairError {
@@ -188,6 +200,7 @@ impl Profile {
 
 /// Why pairs cannot form a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProfileError {
     /// There are no pairs.
     NoPairs,
@@ -196,6 +209,17 @@ pub enum ProfileError {
         /// The name that occurs twice.
         name: String,
     },
+}
+
+impl ProfileError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoPairs => "no-pairs",
+            Self::DuplicateName { .. } => "duplicate-name",
+        }
+    }
 }
 
 impl fmt::Display for ProfileError {

@@ -177,6 +177,7 @@ const fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 
 /// Why two numbers, or a text, are not a [`Ratio`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RatioError {
     /// The denominator is zero.
     ZeroDenominator {
@@ -192,6 +193,18 @@ pub enum RatioError {
     },
     /// The text is not a fraction, or has more digits than fit into 128 bits.
     NotAFraction,
+}
+
+impl RatioError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::ZeroDenominator { .. } => "zero-denominator",
+            Self::AboveOne { .. } => "ratio-above-one",
+            Self::NotAFraction => "not-a-fraction",
+        }
+    }
 }
 
 impl fmt::Display for RatioError {

@@ -208,6 +208,7 @@ impl Guarantee {
 
 /// Why no rounding was returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SolveError {
     /// The list of stakes is empty.
     NoParties,
@@ -248,6 +249,22 @@ pub enum SolveError {
     /// The independent check refused the result of the search. This is a bug in this crate; no wrong
     /// result was returned.
     Unsound(VerifyError),
+}
+
+impl SolveError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoParties => "no-parties",
+            Self::ZeroTotal { .. } => "no-stake",
+            Self::TotalOverflow { .. } => "stake-overflow",
+            Self::NothingFound { .. } => "no-rounding",
+            Self::OutOfSteps { .. } => "out-of-steps",
+            Self::BudgetTooSmall { .. } => "budget-too-small",
+            Self::Unsound(error) => error.code(),
+        }
+    }
 }
 
 impl fmt::Display for SolveError {

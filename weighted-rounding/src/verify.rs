@@ -296,6 +296,17 @@ pub struct Counterexample {
     pub weight: Weight,
 }
 
+impl Counterexample {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self.breach {
+            Breach::Leak => "rounding-leaks",
+            Breach::Stall => "rounding-stalls",
+        }
+    }
+}
+
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pair, threshold, breach, parties, stake, weight } = self;
@@ -314,6 +325,7 @@ impl fmt::Display for Counterexample {
 
 /// Why weights and thresholds were not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VerifyError {
     /// There is not exactly one weight for each stake.
     Lengths {
@@ -348,6 +360,21 @@ pub enum VerifyError {
     },
     /// A claim is false.
     Refuted(Box<Counterexample>),
+}
+
+impl VerifyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Lengths { .. } => "wrong-count",
+            Self::ZeroTotal { .. } => "no-stake",
+            Self::StakeOverflow { .. } => "stake-overflow",
+            Self::TotalTooLarge { .. } => "too-many-shares",
+            Self::ThresholdOutOfRange { .. } => "threshold-range",
+            Self::Refuted(example) => example.code(),
+        }
+    }
 }
 
 impl fmt::Display for VerifyError {

@@ -53,6 +53,7 @@ pub struct Amount {
 
 /// Why a stake table and a quorum do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FinalityError {
     /// Stakes and weights do not fit together, or they are too large.
     #[error(transparent)]
@@ -67,8 +68,20 @@ pub enum FinalityError {
     },
 }
 
+impl FinalityError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Weights(error) => error.code(),
+            Self::Unreachable { .. } => "quorum-unreachable",
+        }
+    }
+}
+
 /// Why a threshold does not fit the stake that makes a value final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ThresholdError {
     /// The output could be computed before its value is final; on the slow path, before any honest party
     /// says that it is final.
@@ -91,6 +104,17 @@ pub enum ThresholdError {
         /// The least stake that is honest, and the threshold that it reaches.
         most: Amount,
     },
+}
+
+impl ThresholdError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::OpensEarly { .. } => "threshold-leaks",
+            Self::OpensNever { .. } => "threshold-stalls",
+        }
+    }
 }
 
 impl Quorum {

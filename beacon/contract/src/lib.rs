@@ -173,6 +173,7 @@ pub enum Release {
 
 /// Why no partial left on prefinalize. The slot takes the slow path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Withheld {
     /// Only the slow path is in use at this slot.
     #[error("no path releases on prefinalize at {slot}")]
@@ -273,6 +274,29 @@ pub enum Withheld {
         /// The value that is prefinalized now.
         value: Value,
     },
+}
+
+impl Withheld {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::SlowOnly { .. } => "slow-only",
+            Self::Off { .. } => "switched-off",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::NoContent { .. } => "no-content",
+            Self::Finished { .. } => "slot-finished",
+            Self::NoDeclaredView => "no-declared-view",
+            Self::Implicit { .. } => "implicit-vote",
+            Self::OtherView { .. } => "other-view",
+            Self::Abandoned { .. } => "view-given-up",
+            Self::Lost { .. } => "release-unknown",
+            Self::Ahead { .. } => "slot-too-far",
+            Self::LastSlot { .. } => "last-slot",
+            Self::OtherValue { .. } => "released-otherwise",
+            Self::NotFinal { .. } => "other-value",
+        }
+    }
 }
 
 impl Withheld {

@@ -154,16 +154,17 @@ impl Engine {
     fn deliver(&self, from: Party, message: Message<Bls>) -> Result<(), Stopped> {
         match self.driver.on_message(from, message) {
             Err(MessageError::Stopped(why)) => Err(why),
-            Err(error @ MessageError::NotMember { .. }) => {
-                eprintln!("{error}");
-                Ok(())
-            }
             Ok(())
             | Err(
                 MessageError::UnknownEpoch { .. }
                 | MessageError::Full { .. }
                 | MessageError::TooLarge { .. },
             ) => Ok(()),
+            // `NotMember`, and what later versions may add.
+            Err(error) => {
+                eprintln!("{error}");
+                Ok(())
+            }
         }
     }
 

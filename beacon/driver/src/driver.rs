@@ -19,6 +19,7 @@ use crate::shared::Shared;
 
 /// Why [`Driver::start`] fails.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError<E> {
     /// The journal cannot be read.
     #[error(transparent)]
@@ -34,6 +35,19 @@ pub enum StartError<E> {
         /// The oldest final slot in the journal.
         oldest: Option<Slot>,
     },
+}
+
+impl<E> StartError<E> {
+    /// The error's code: stable, for programs; the text is for people and may change. A machine's own error has
+    /// a code of its own.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Journal(error) => error.code(),
+            Self::Machine(_) => "machine-refused",
+            Self::Forgotten { .. } => "slots-forgotten",
+        }
+    }
 }
 
 /// A machine that threads and tasks can call: a [`Beacon`](prefinal_beacon::Beacon), a
@@ -80,9 +94,8 @@ impl<M: Driven> Driver<M> {
             claims.map_or(Ok(()), |claims| claims.check(&machine))?;
             Ok(machine)
         });
-        let mut machine = machine.map_err(|error| match error {
-            OpenError::Journal(error) => StartError::Journal(error),
-            OpenError::Machine(error) => error,
+        let mut machine = machine.map_err(|error: OpenError<StartError<E>>| {
+            error.into_machine().unwrap_or_else(StartError::Journal)
         })?;
         if let Some(summary) = M::SUMMARY {
             machine = machine.shortened(options.shorten.get(), summary);

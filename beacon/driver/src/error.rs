@@ -5,6 +5,7 @@ use prefinal_journal::JournalError;
 
 /// Why a driver has stopped. It takes no more calls.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Stopped {
     /// The caller shut it down.
     #[error("the driver was shut down")]
@@ -23,11 +24,26 @@ pub enum Stopped {
     Panicked,
 }
 
+impl Stopped {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::ShutDown => "shut-down",
+            Self::Journal(error) => error.code(),
+            Self::Unheard => "effects-unread",
+            Self::Halted(_) => "halted",
+            Self::Panicked => "panicked",
+        }
+    }
+}
+
 /// Why a peer's message was not taken. Only [`NotMember`](Self::NotMember) is the peer's fault.
 ///
 /// [`UnknownEpoch`](Self::UnknownEpoch), [`Full`](Self::Full) and [`TooLarge`](Self::TooLarge) are
 /// back-pressure and not failures: ignore the message and read on. The protocol asks again for what it needs.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MessageError {
     /// The sender is not in the committee of that epoch.
     #[error("{from} is not among the {members} parties of the committee")]
@@ -70,4 +86,17 @@ pub enum MessageError {
     /// The driver has stopped and takes no messages.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+impl MessageError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::UnknownEpoch { .. } => "unknown-epoch",
+            Self::Full { .. } | Self::TooLarge { .. } => "queue-full",
+            Self::Stopped(error) => error.code(),
+        }
+    }
 }

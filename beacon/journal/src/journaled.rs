@@ -37,6 +37,7 @@ struct Shorten<M: Machine> {
 
 /// Why a machine does not start from its journal.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError<E> {
     /// The journal cannot be read.
     #[error(transparent)]
@@ -44,6 +45,31 @@ pub enum OpenError<E> {
     /// The machine refuses its records or its configuration.
     #[error(transparent)]
     Machine(E),
+}
+
+impl<E> OpenError<E> {
+    /// The error's code: stable, for programs; the text is for people and may change. A machine's own error has
+    /// a code of its own.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Journal(error) => error.code(),
+            Self::Machine(_) => "machine-refused",
+        }
+    }
+}
+
+impl<E> OpenError<E> {
+    /// The machine's own error, to be handled by itself.
+    ///
+    /// # Errors
+    /// The journal's error, if it is not the machine that refuses.
+    pub fn into_machine(self) -> Result<E, JournalError> {
+        match self {
+            Self::Journal(error) => Err(error),
+            Self::Machine(error) => Ok(error),
+        }
+    }
 }
 
 impl<M, J> Journaled<M, J>

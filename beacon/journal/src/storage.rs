@@ -109,6 +109,7 @@ impl fmt::Display for Doing {
 
 /// Why a journal cannot be used any more. Clones share the cause, so that every later call can name it.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum JournalError {
     /// The storage under the journal failed.
     #[error("journal cannot {doing}: {cause}")]
@@ -147,6 +148,19 @@ pub enum JournalError {
         /// The message of the decoder.
         why: String,
     },
+}
+
+impl JournalError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Storage { .. } => "input-output",
+            Self::Owner { .. } => "other-owner",
+            Self::Lost { .. } => "journal-lost",
+            Self::Record { .. } => "unreadable-record",
+        }
+    }
 }
 
 impl JournalError {

@@ -301,6 +301,7 @@ impl From<threshold::MisuseError> for PartialsError {
         match error {
             threshold::MisuseError::Purpose(_) => Self::Input,
             threshold::MisuseError::NoShares { party } => Self::NotCounted { party },
+            _ => Self::Other,
         }
     }
 }

@@ -60,6 +60,7 @@ impl<S: Function> Contents<S> for NoContents {
 
 /// Why a content is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ContentError {
     /// A mistake of the host: the content was made for another chain, epoch or committee.
     #[error("content of {slot} is of another chain, epoch or committee")]
@@ -94,4 +95,17 @@ pub enum ContentError {
         /// How many contents of one slot are kept before it is final.
         most: usize,
     },
+}
+
+impl ContentError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Elsewhere { .. } => "other-session",
+            Self::OtherValue { .. } => "other-value",
+            Self::TooFar { .. } => "slot-too-far",
+            Self::TooMany { .. } => "count-too-large",
+        }
+    }
 }

@@ -77,6 +77,7 @@ pub type Plaintexts = Arc<[Result<Vec<u8>, Unopened>]>;
 
 /// Why an entry has no plaintext. The author of the entry caused it, and every party sees the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unopened {
     /// The entry is not usable, so nobody gave a share for it.
     #[error(transparent)]
@@ -84,6 +85,17 @@ pub enum Unopened {
     /// All shares are right, and the body still does not open.
     #[error(transparent)]
     Broken(#[from] Unopenable),
+}
+
+impl Unopened {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unusable(error) => error.code(),
+            Self::Broken(error) => error.code(),
+        }
+    }
 }
 
 impl Function for Decryption {
@@ -176,6 +188,7 @@ impl Function for Decryption {
                     Err(CombineError::Faulty { culprits: found }) => culprits.extend(found),
                     // An unopenable ciphertext is part of the output.
                     Err(CombineError::Unopenable(_)) => {}
+                    Err(_) => return Err(PartialsError::Other),
                 }
             }
         }

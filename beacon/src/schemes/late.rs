@@ -53,6 +53,7 @@ impl<S: Function> LateKeys<S> for NoLateKeys {
 
 /// Why a late key is not added to its committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// The path of the key has no committee.
     #[error("the {path} path is not in use")]
@@ -78,4 +79,24 @@ pub enum KeyError {
         /// The party whose key would count for both paths.
         party: Party,
     },
+    /// The scheme refuses the key for a reason that the beacon does not know.
+    #[error("key of {party} is refused by its scheme")]
+    Other {
+        /// The party that the key belongs to.
+        party: Party,
+    },
+}
+
+impl KeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnusedPath { .. } => "unused-path",
+            Self::OtherCommittee { .. } => "other-committee",
+            Self::Duplicate { .. } => "duplicate-key",
+            Self::SharedBlinding { .. } => "shared-blinding",
+            Self::Other { .. } => "internal",
+        }
+    }
 }

@@ -226,6 +226,7 @@ impl From<VotesError> for PartialsError {
             VotesError::NoVotes => Self::BelowThreshold { got: 0, need: 1 },
             VotesError::Stranger(stranger) => Self::NotCounted { party: stranger.party },
             VotesError::Faulty { culprits } => Self::Faulty { culprits },
+            _ => Self::Other,
         }
     }
 }
@@ -235,6 +236,7 @@ impl From<AssembleError> for PartialsError {
         match error {
             AssembleError::BelowQuorum { got, need } => Self::BelowThreshold { got, need },
             AssembleError::Votes(error) => error.into(),
+            _ => Self::Other,
         }
     }
 }

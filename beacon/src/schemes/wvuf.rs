@@ -195,9 +195,11 @@ impl LateKeys<Self> for Wvuf {
     }
 
     fn insert(committee: &mut VufCommittee, key: AdmittedKey) -> Result<(), KeyError> {
+        let party = key.party();
         committee.insert(key).map_err(|error| match error {
             InsertError::OtherCommittee { party } => KeyError::OtherCommittee { party },
             InsertError::Duplicate { party } => KeyError::Duplicate { party },
+            _ => KeyError::Other { party },
         })
     }
 

@@ -10,182 +10,176 @@ use prefinal_pvss_dkg::{
     KeyError, NotOpened, OtherPurpose, ProofError, PurposeError, ShapeError, SharingError,
 };
 
-use crate::detail::{Coded, Detail, code};
+use crate::detail::{Coded, Detail};
 
 impl Coded for ShapeError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Weights(error) => error.detail(),
             Self::Threshold { error, .. } => error.detail(),
-            Self::Order { fast, slow } => code("threshold-order").need(slow).got(fast),
-            Self::NoSlowPair { .. } => code("no-slow-pair").need(&1_u32).got(&0_u32),
-            Self::OtherPair { index, pairs } => code("pair-of-no-path").index(index).got(pairs),
-            Self::Stake { party, stake, most } => {
-                code("too-many-shares").party(*party).need(most).got(stake)
-            }
+            Self::Order { fast, slow } => plain.need(slow).got(fast),
+            Self::NoSlowPair { .. } => plain.need(&1_u32).got(&0_u32),
+            Self::OtherPair { index, pairs } => plain.index(index).got(pairs),
+            Self::Stake { party, stake, most } => plain.party(*party).need(most).got(stake),
+            _ => plain,
         }
     }
 }
 
 impl Coded for ConfigError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Stake { party, got, expected } => {
-                code("stake-mismatch").party(*party).need(expected).got(got)
-            }
-            Self::Members { members, weights } => code("wrong-count").need(members).got(weights),
-            Self::StakeOverflow { party } => code("stake-overflow").party(*party).index(party),
-            Self::NoQualification { .. } => code("qualification-range").need(&1_u32).got(&0_u32),
-            Self::Unreachable { qualify, total } => {
-                code("qualification-range").need(qualify).got(total)
-            }
-            Self::DuplicateKey { first, second, .. } => {
-                code("duplicate-key").party(*second).index(first)
-            }
+            Self::Stake { party, got, expected } => plain.party(*party).need(expected).got(got),
+            Self::Members { members, weights } => plain.need(members).got(weights),
+            Self::StakeOverflow { party } => plain.party(*party).index(party),
+            Self::NoQualification { .. } => plain.need(&1_u32).got(&0_u32),
+            Self::Unreachable { qualify, total } => plain.need(qualify).got(total),
+            Self::DuplicateKey { first, second, .. } => plain.party(*second).index(first),
+            _ => plain,
         }
     }
 }
 
 impl Coded for KeyError {
     fn detail(&self) -> Detail {
-        match self {
-            Self::Identity => code("identity"),
-            Self::Halves => code("key-halves"),
-            Self::Possession => code("possession-mismatch"),
-            Self::Signature => code("signature-mismatch"),
-        }
+        Detail::of(self.code())
     }
 }
 
 impl Coded for DealError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Dealer { dealer, members } => code("not-a-member").index(dealer).need(members),
-            Self::Signer { dealer } => code("other-signing-key").party(*dealer),
+            Self::Dealer { dealer, members } => plain.index(dealer).need(members),
+            Self::Signer { dealer } => plain.party(*dealer),
             Self::Randomness(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for ProofError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Dealer { dealer, members } => code("not-a-member").index(dealer).need(members),
-            Self::Signature => code("signature-mismatch"),
-            Self::Knowledge => code("knowledge-proof"),
+            Self::Dealer { dealer, members } => plain.index(dealer).need(members),
+            _ => plain,
         }
     }
 }
 
 impl Coded for SharingError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Size { got, expected, .. } => code("wrong-count").need(expected).got(got),
-            Self::Commitment => code("commitment-mismatch"),
-            Self::Degree { threshold, .. } => code("degree-too-high").need(threshold),
-            Self::Ciphertext { party } => code("ciphertext-mismatch").party(*party),
-            Self::Product => code("pairing-mismatch"),
+            Self::Size { got, expected, .. } => plain.need(expected).got(got),
+            Self::Degree { threshold, .. } => plain.need(threshold),
+            Self::Ciphertext { party } => plain.party(*party),
+            _ => plain,
         }
     }
 }
 
 impl Coded for DealingError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Proof(error) => error.detail(),
-            Self::Opening => code("knowledge-proof"),
-            Self::Identity { .. } => code("identity"),
             Self::Sharing(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for field::DealingError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Proof(error) => error.detail(),
-            Self::Source => code("wrong-kind"),
-            Self::Holder { dealer, share } => code("not-the-holder").party(*dealer).index(share),
-            Self::Share { share } => code("share-mismatch").index(share),
-            Self::Size { got, expected, .. } => code("wrong-count").need(expected).got(got),
-            Self::Identity { .. } => code("identity"),
-            Self::Commitment => code("commitment-mismatch"),
-            Self::Degree { threshold, .. } => code("degree-too-high").need(threshold),
-            Self::Range { sum, got, most } => {
-                code("chunk-too-large").index(sum).need(most).got(got)
-            }
-            Self::Chunking => code("range-proof"),
-            Self::Sharing => code("sharing-proof"),
+            Self::Holder { dealer, share } => plain.party(*dealer).index(share),
+            Self::Share { share } => plain.index(share),
+            Self::Size { got, expected, .. } => plain.need(expected).got(got),
+            Self::Degree { threshold, .. } => plain.need(threshold),
+            Self::Range { sum, got, most } => plain.index(sum).need(most).got(got),
+            _ => plain,
         }
     }
 }
 
 impl Coded for DecodeError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Length { got, expected } => code("wrong-length").need(expected).got(got),
-            Self::Version { got } => code("wrong-version").got(got),
-            Self::Dealer { got, members } => code("not-a-member").index(got).need(members),
-            Self::Dealers { got, members } => code("too-many-parties").need(members).got(got),
-            Self::Order { first, second } => code("dealer-order").party(*second).index(first),
-            Self::Element { at, .. } => code("invalid-element").index(at),
+            Self::Length { got, expected } => plain.need(expected).got(got),
+            Self::Version { got } => plain.got(got),
+            Self::Dealer { got, members } => plain.index(got).need(members),
+            Self::Dealers { got, members } => plain.need(members).got(got),
+            Self::Order { first, second } => plain.party(*second).index(first),
+            Self::Element { at, .. } => plain.index(at),
+            _ => plain,
         }
     }
 }
 
 impl Coded for DkgError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Foreign { dealer } => code("other-session").party(*dealer),
-            Self::Duplicate { dealer } => code("dealt-twice").party(*dealer),
-            Self::Complete { dealer } => code("key-complete").party(*dealer),
-            Self::Cancels { dealer } => code("secrets-cancel").party(*dealer),
+            Self::Foreign { dealer } => plain.party(*dealer),
+            Self::Duplicate { dealer } => plain.party(*dealer),
+            Self::Complete { dealer } => plain.party(*dealer),
+            Self::Cancels { dealer } => plain.party(*dealer),
+            _ => plain,
         }
     }
 }
 
 impl Coded for AggregateError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Foreign { dealer } => code("other-session").party(*dealer),
-            Self::Duplicate { dealer } => code("dealt-twice").party(*dealer),
-            Self::BelowQualification { got, need } => {
-                code("below-qualification").need(need).got(got)
-            }
-            Self::Shares { missing } => code("below-threshold").need(missing),
-            Self::Predecessor => code("other-key"),
-            Self::Cancelled => code("secrets-cancel"),
+            Self::Foreign { dealer } => plain.party(*dealer),
+            Self::Duplicate { dealer } => plain.party(*dealer),
+            Self::BelowQualification { got, need } => plain.need(need).got(got),
+            Self::Shares { missing } => plain.need(missing),
             Self::Proof(error) => error.detail(),
             Self::Sharing(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for DecryptError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Foreign => code("other-session"),
-            Self::Key { party } => code("other-decryption-key").party(*party),
+            Self::Key { party } => plain.party(*party),
+            _ => plain,
         }
     }
 }
 
 impl Coded for field::DecryptError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Recipient(error) => error.detail(),
-            Self::Share { share, .. } => code("cannot-decrypt").index(share),
-            Self::UsedUp => code("key-used-up"),
+            Self::Share { share, .. } => plain.index(share),
+            _ => plain,
         }
     }
 }
 
 impl Coded for StoredSharesError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::NotMember { party } => code("not-a-member").party(*party),
+            Self::NotMember { party } => plain.party(*party),
             Self::Decode(error) => error.detail(),
-            Self::Mismatch { share, .. } => code("share-mismatch").index(share),
+            Self::Mismatch { share, .. } => plain.index(share),
+            _ => plain,
         }
     }
 }
@@ -198,95 +192,101 @@ impl<E: Coded> Coded for NotOpened<E> {
 
 impl Coded for PurposeError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Foreign => code("other-session"),
             Self::Other(error) => error.detail(),
             Self::Evaluation(error) => error.detail(),
             Self::Signing(error) => error.detail(),
             Self::Decryption(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for OtherPurpose {
     fn detail(&self) -> Detail {
-        code("wrong-purpose")
+        Detail::of(self.code())
     }
 }
 
 impl Coded for HandoverError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Purpose(error) => error.detail(),
-            Self::Dealers { got, expected } => code("wrong-count").need(expected).got(got),
-            Self::Holder { dealer, share } => code("not-the-holder").party(*dealer).index(share),
-            Self::NoShares { dealer } => code("not-the-holder").party(*dealer),
-            Self::Share { share } => code("share-mismatch").index(share),
-            Self::EncryptionKey { party } => code("key-used-up").party(*party),
+            Self::Dealers { got, expected } => plain.need(expected).got(got),
+            Self::Holder { dealer, share } => plain.party(*dealer).index(share),
+            Self::NoShares { dealer } => plain.party(*dealer),
+            Self::Share { share } => plain.index(share),
+            Self::EncryptionKey { party } => plain.party(*party),
             Self::Deal(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for AddError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Foreign { dealer } => code("other-session").party(*dealer),
-            Self::Duplicate { share } => code("dealt-twice").index(share),
-            Self::Complete { share } => code("key-complete").index(share),
+            Self::Foreign { dealer } => plain.party(*dealer),
+            Self::Duplicate { share } => plain.index(share),
+            Self::Complete { share } => plain.index(share),
+            _ => plain,
         }
     }
 }
 
 impl Coded for EpochKeyError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Decode(error) => error.detail(),
-            Self::Element { got, expected } => code("wrong-kind").need(expected).got(got),
+            Self::Element { got, expected } => plain.need(expected).got(got),
             Self::Shape(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for RecordError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Decode(error) => error.detail(),
             Self::Key(error) => error.detail(),
-            Self::Session => code("other-session"),
-            Self::Unreadable => code("unreadable-record"),
+            _ => plain,
         }
     }
 }
 
 impl Coded for Misdeed {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Contradiction => code("contradiction"),
-            Self::Length { got, expected } => code("wrong-length").need(expected).got(got),
-            Self::Place { share } => code("not-the-holder").index(share),
+            Self::Length { got, expected } => plain.need(expected).got(got),
+            Self::Place { share } => plain.index(share),
             Self::Undecodable(error) => error.detail(),
-            Self::Misplaced { .. } => code("misplaced-dealing"),
-            Self::Foreign => code("other-session"),
             Self::Group(error) => error.detail(),
             Self::Field(error) => error.detail(),
             Self::LargeChunk(large) => large.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for TooLarge {
     fn detail(&self) -> Detail {
-        code("chunk-too-large").index(&self.chunk)
+        Detail::of(self.code()).index(&self.chunk)
     }
 }
 
 impl Coded for LargeChunkError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Place { item, .. } => code("invalid-value").index(item),
-            Self::Mask => code("payload-mismatch"),
-            Self::Honest => code("no-fault"),
+            Self::Place { item, .. } => plain.index(item),
+            _ => plain,
         }
     }
 }
@@ -299,33 +299,37 @@ impl Coded for Fault {
 
 impl Coded for EvidenceError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Session => code("other-session"),
-            Self::Signature(party) => code("signature-mismatch").party(*party),
-            Self::Payload(party) => code("payload-mismatch").party(*party),
-            Self::Consistent(party) | Self::NoFault(party) => code("no-fault").party(*party),
+            Self::Signature(party) => plain.party(*party),
+            Self::Payload(party) => plain.party(*party),
+            Self::Consistent(party) | Self::NoFault(party) => plain.party(*party),
             Self::Chunk(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for NotCounted {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Fresh(error) => error.detail(),
             Self::Share(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for RecoverError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
             Self::Decode(error) => error.detail(),
             Self::Dealing(error) => error.detail(),
             Self::NotCounted(error) => error.detail(),
             Self::Sum(error) => error.detail(),
-            Self::OtherKey => code("other-key"),
+            _ => plain,
         }
     }
 }

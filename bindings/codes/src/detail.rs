@@ -6,13 +6,8 @@ use prefinal_weighted_rounding::{Stake, Weight};
 
 /// An error that bindings raise.
 pub trait Coded {
-    /// Its code and fields.
+    /// Its code, as its own `code()` says, and its fields.
     fn detail(&self) -> Detail;
-
-    /// Its code: one of [`CODES`](crate::CODES).
-    fn code(&self) -> &'static str {
-        self.detail().code
-    }
 }
 
 /// A code and the fields that have a meaning with it.
@@ -32,12 +27,12 @@ pub struct Detail {
     pub culprits: Vec<u64>,
 }
 
-/// A code by itself.
-pub(crate) const fn code(code: &'static str) -> Detail {
-    Detail { code, party: None, index: None, need: None, got: None, culprits: Vec::new() }
-}
-
 impl Detail {
+    /// A code without fields.
+    pub(crate) const fn of(code: &'static str) -> Self {
+        Self { code, party: None, index: None, need: None, got: None, culprits: Vec::new() }
+    }
+
     pub(crate) const fn party(mut self, party: Party) -> Self {
         self.party = Some(party.get());
         self

@@ -1,7 +1,8 @@
-//! One stable code for each error, the same in Rust, Python and JavaScript.
+//! All codes of errors with their meanings, and the fields that bindings raise beside a code.
 //!
-//! An error's text is for people and may change; its code is for programs and does not. Bindings raise
-//! one exception with the code and these fields, each where it has a meaning:
+//! An error's text is for people and may change; its code is for programs and does not. Each error says
+//! its code itself: `error.code()`, in its own crate. Bindings raise one exception with the code and these
+//! fields, each where it has a meaning:
 //!
 //! | field      | what                                                                        |
 //! |------------|-----------------------------------------------------------------------------|
@@ -12,12 +13,12 @@
 //! | `culprits` | who, or which entries of a batch, failed a check                            |
 //!
 //! What means the same has one code, whatever the scheme: `below-threshold` says of signatures, of
-//! decryption and of the weighted VUF that more partials are needed. Each match is exhaustive, so that
-//! a new variant without a code does not compile.
+//! decryption and of the weighted VUF that more partials are needed. An error's own match is exhaustive, so
+//! a new variant without a code does not compile. A test reads the sources: no error type lacks a code.
 //!
 //! Elsewhere: [`CODES`] as a document (`docs/error-codes.md`, compared by a test); the exceptions
-//! (`bindings/python`, `bindings/wasm`). Left out: what machines report of peers and engines (`Fault`,
-//! `Refusal`, `Ignored`, `Abort`), for bindings run no machines.
+//! (`bindings/python`, `bindings/wasm`). What machines report of peers and engines (`Fault`, `Refusal`,
+//! `Ignored`, `Abort`) has codes in the table, but no fields here, for bindings run no machines.
 mod beacons;
 mod dealings;
 mod detail;

@@ -11,17 +11,14 @@ use prefinal_crypto_core::entropy::ImplausibleRandomness;
 use prefinal_crypto_core::entropy::SystemError;
 use prefinal_crypto_core::wire::{Trailing, Truncated, WireError};
 
-use crate::detail::{Coded, Detail, code};
+use crate::detail::{Coded, Detail};
 
 impl Coded for DecodeError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Length { expected, got } => code("wrong-length").need(expected).got(got),
-            Self::NotCanonical => code("not-canonical"),
-            Self::NotOnCurve => code("not-on-curve"),
-            Self::NotInSubgroup => code("not-in-subgroup"),
-            Self::Identity => code("identity"),
-            Self::Zero => code("zero-scalar"),
+            Self::Length { expected, got } => plain.need(expected).got(got),
+            _ => plain,
         }
     }
 }
@@ -35,195 +32,192 @@ impl Coded for PointError {
 
 impl Coded for ImplausibleRandomness {
     fn detail(&self) -> Detail {
-        code("implausible-randomness")
+        Detail::of(self.code())
     }
 }
 
 #[cfg(feature = "system")]
 impl Coded for SystemError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Unavailable(_) => code("no-randomness"),
             Self::Implausible(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for PairingMismatch {
     fn detail(&self) -> Detail {
-        code("pairing-mismatch")
+        Detail::of(self.code())
     }
 }
 
 impl Coded for Truncated {
     fn detail(&self) -> Detail {
-        code("truncated").index(&self.at).need(&self.need).got(&self.got)
+        Detail::of(self.code()).index(&self.at).need(&self.need).got(&self.got)
     }
 }
 
 impl Coded for Trailing {
     fn detail(&self) -> Detail {
-        code("trailing-bytes").index(&self.at).got(&self.got)
+        Detail::of(self.code()).index(&self.at).got(&self.got)
     }
 }
 
 impl Coded for WireError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Version { got } => code("wrong-version").got(got),
-            Self::UnknownKind { got } => code("unknown-kind").got(got),
-            Self::Kind { expected, got } => code("wrong-kind").need(&expected.byte()).got(got),
-            Self::Truncated { at, need, got } => {
-                Truncated { at: *at, need: *need, got: *got }.detail()
-            }
-            Self::Trailing { at, got } => Trailing { at: *at, got: *got }.detail(),
-            Self::Count { at, got, most } => code("count-too-large").index(at).need(most).got(got),
-            Self::Value { at, got, .. } => code("invalid-value").index(at).got(got),
-            Self::Halves { at } => code("key-halves").index(at),
-            Self::Decode { at, error } => {
-                let detail = error.detail();
-                detail.index(at)
-            }
+            Self::Version { got } => plain.got(got),
+            Self::UnknownKind { got } => plain.got(got),
+            Self::Kind { expected, got } => plain.need(&expected.byte()).got(got),
+            Self::Truncated { at, need, got } => plain.index(at).need(need).got(got),
+            Self::Trailing { at, got } => plain.index(at).got(got),
+            Self::Count { at, got, most } => plain.index(at).need(most).got(got),
+            Self::Value { at, got, .. } => plain.index(at).got(got),
+            Self::Halves { at } => plain.index(at),
+            Self::Decode { at, error } => error.detail().index(at),
+            _ => plain,
         }
     }
 }
 
 impl Coded for ThresholdError {
     fn detail(&self) -> Detail {
-        code("threshold-range").need(&self.n).got(&self.t)
+        Detail::of(self.code()).need(&self.n).got(&self.t)
     }
 }
 
 impl Coded for AccessError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::NoShares { .. } => code("no-shares"),
-            Self::TooManyShares { total, max } => code("too-many-shares").need(max).got(total),
-            Self::TooManyParties { parties, max } => {
-                code("too-many-parties").need(max).got(parties)
-            }
+            Self::TooManyShares { total, max } => plain.need(max).got(total),
+            Self::TooManyParties { parties, max } => plain.need(max).got(parties),
+            _ => plain,
         }
     }
 }
 
 impl Coded for DomainError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Length { got, max } => code("invalid-argument").need(max).got(got),
-            Self::LooksLikeTag => code("name-is-a-tag"),
-            Self::Reserved => code("reserved-tag"),
+            Self::Length { got, max } => plain.need(max).got(got),
+            _ => plain,
         }
     }
 }
 
 impl Coded for EmptyTag {
     fn detail(&self) -> Detail {
-        code("invalid-argument").need(&1_usize).got(&0_usize)
+        Detail::of(self.code()).need(&1_usize).got(&0_usize)
     }
 }
 
 impl Coded for SeedError {
     fn detail(&self) -> Detail {
-        code("seed-length").got(&self.got)
+        Detail::of(self.code()).got(&self.got)
     }
 }
 
 impl Coded for KeyPathError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Root => code("key-path"),
-            Self::Index { at } => code("key-path").index(at),
+            Self::Index { at } => plain.index(at),
+            _ => plain,
         }
     }
 }
 
 impl Coded for SignatureError {
     fn detail(&self) -> Detail {
-        match self {
-            Self::NoSigners => code("no-signers"),
-            Self::KeysCancel => code("keys-cancel"),
-            Self::SignaturesCancel => code("signatures-cancel"),
-            Self::Mismatch => code("signature-mismatch"),
-        }
+        Detail::of(self.code())
     }
 }
 
 impl Coded for Culprits {
     fn detail(&self) -> Detail {
-        code("faulty").culprits(&self.positions)
+        Detail::of(self.code()).culprits(&self.positions)
     }
 }
 
 impl Coded for ElectorateError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Size { got, max } => code("too-many-parties").need(max).got(got),
-            Self::Overflow { at } => code("stake-overflow").party(*at).index(at),
-            Self::RepeatedKey { at, earlier } => code("duplicate-key").party(*at).index(earlier),
-            Self::NoStake => code("no-stake"),
-            Self::Quorum { quorum, total } => code("quorum-range").need(total).got(quorum),
+            Self::Size { got, max } => plain.need(max).got(got),
+            Self::Overflow { at } => plain.party(*at).index(at),
+            Self::RepeatedKey { at, earlier } => plain.party(*at).index(earlier),
+            Self::Quorum { quorum, total } => plain.need(total).got(quorum),
+            _ => plain,
         }
     }
 }
 
 impl Coded for Stranger {
     fn detail(&self) -> Detail {
-        code("not-a-member").party(self.party).need(&self.parties)
+        Detail::of(self.code()).party(self.party).need(&self.parties)
     }
 }
 
 impl Coded for CertificateError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::Bitmap { got, .. } => code("signers-bitmap").got(got),
-            Self::SignedTwice { party } => code("signed-twice").party(*party),
-            Self::BelowQuorum { got, need } => code("below-quorum").need(need).got(got),
+            Self::Bitmap { got, .. } => plain.got(got),
+            Self::SignedTwice { party } => plain.party(*party),
+            Self::BelowQuorum { got, need } => plain.need(need).got(got),
             Self::Signature(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for VotesError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::NoVotes => code("no-signers"),
             Self::Stranger(error) => error.detail(),
-            Self::Faulty { culprits } => code("faulty").culprits(culprits),
+            Self::Faulty { culprits } => plain.culprits(culprits),
+            _ => plain,
         }
     }
 }
 
 impl Coded for AssembleError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::BelowQuorum { got, need } => code("below-quorum").need(need).got(got),
+            Self::BelowQuorum { got, need } => plain.need(need).got(got),
             Self::Votes(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for UnknownScheme {
     fn detail(&self) -> Detail {
-        code("unknown-scheme")
+        Detail::of(self.code())
     }
 }
 
 impl Coded for RoundError {
     fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
         match self {
-            Self::NoPrevious { .. } => code("no-previous-signature"),
-            Self::PreviousLength { got } => code("previous-signature-length").got(got),
-            Self::NotChained { .. } => code("not-chained"),
-            Self::Genesis => code("wrong-genesis"),
-            Self::Randomness => code("invalid-field"),
+            Self::PreviousLength { got } => plain.got(got),
             Self::Decode(error) => error.detail(),
             Self::Signature(error) => error.detail(),
+            _ => plain,
         }
     }
 }
 
 impl Coded for RoundsError {
     fn detail(&self) -> Detail {
-        code("faulty").culprits(self.faults.keys())
+        Detail::of(self.code()).culprits(self.faults.keys())
     }
 }

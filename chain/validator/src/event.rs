@@ -59,6 +59,7 @@ pub enum Event<S: Keyed> {
 
 /// Why a validator does not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// The engine refuses its configuration or its records; described in words.
     #[error("the engine does not start: {0}")]
@@ -68,8 +69,20 @@ pub enum StartError {
     Keygen(#[from] KeygenError),
 }
 
+impl StartError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Engine(_) => "engine-refused",
+            Self::Keygen(error) => error.code(),
+        }
+    }
+}
+
 /// Why a running validator cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HaltError {
     /// The thresholds cannot be compared with the stake that makes a value final.
     #[error("no measure for the thresholds: {0}")]
@@ -97,6 +110,22 @@ pub enum HaltError {
     /// The next epoch's engine or key generation does not start.
     #[error(transparent)]
     Start(#[from] StartError),
+}
+
+impl HaltError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Finality(error) => error.code(),
+            Self::Config(error) => error.code(),
+            Self::Handover(error) => error.code(),
+            Self::Channels(error) => error.code(),
+            Self::Certificates(error) => error.code(),
+            Self::Gap { .. } => "slot-gap",
+            Self::Start(error) => error.code(),
+        }
+    }
 }
 
 impl From<epochs::HandoverError> for HaltError {

@@ -119,6 +119,7 @@ pub enum Boundary {
 
 /// Why a key generation cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeygenError {
     /// The records are of another epoch, or differ from what was written.
     #[error(transparent)]
@@ -126,6 +127,17 @@ pub enum KeygenError {
     /// The previous key cannot be handed over to this committee.
     #[error(transparent)]
     Handover(#[from] HandoverError),
+}
+
+impl KeygenError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Records(error) => error.code(),
+            Self::Handover(error) => error.code(),
+        }
+    }
 }
 
 /// What the key generation wants done or reports, in this order.

@@ -95,6 +95,7 @@ pub struct Plan {
 
 /// Why a committee cannot be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// Fewer than four parties: Byzantine agreement needs four to survive one fault.
     #[error("a committee needs at least 4 parties, got {0}")]
@@ -149,6 +150,24 @@ pub enum PlanError {
         #[source]
         error: SignatureError,
     },
+}
+
+impl PlanError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooFew(_) => "too-few-parties",
+            Self::Fast(error) => error.code(),
+            Self::Rounding(error) => error.code(),
+            Self::Parties { .. } => "wrong-count",
+            Self::Shape(error) => error.code(),
+            Self::Keygen(error) => error.code(),
+            Self::SameKey { .. } => "duplicate-key",
+            Self::Encryption { error, .. } => error.code(),
+            Self::Signing { error, .. } => error.code(),
+        }
+    }
 }
 
 impl Plan {

@@ -145,6 +145,7 @@ impl SignedKeys {
 
 /// Why blinded keys are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeysError {
     /// The committee has no such party.
     #[error("{0} is not of this committee")]
@@ -152,6 +153,17 @@ pub enum KeysError {
     /// The party did not sign them, or they are of another session.
     #[error("the signature on the blinded keys is not {0}'s")]
     Signature(Party),
+}
+
+impl KeysError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember(_) => "not-a-member",
+            Self::Signature(_) => "signature-mismatch",
+        }
+    }
 }
 
 fn statement(setup: &Setup, party: Party, slow: &BlindedKey, fast: Option<&BlindedKey>) -> Vec<u8> {

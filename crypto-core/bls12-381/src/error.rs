@@ -2,6 +2,7 @@
 
 /// Why bytes are not a scalar or a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The input is too short or too long.
     #[error("encoding has {got} bytes, expected {expected}")]
@@ -28,6 +29,21 @@ pub enum DecodeError {
     Zero,
 }
 
+impl DecodeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Length { .. } => "wrong-length",
+            Self::NotCanonical => "not-canonical",
+            Self::NotOnCurve => "not-on-curve",
+            Self::NotInSubgroup => "not-in-subgroup",
+            Self::Identity => "identity",
+            Self::Zero => "zero-scalar",
+        }
+    }
+}
+
 /// Which of many points could not be read, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("point {index}: {error}")]
@@ -36,4 +52,12 @@ pub struct PointError {
     pub index: usize,
     /// The reason why it could not be read.
     pub error: DecodeError,
+}
+
+impl PointError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.error.code()
+    }
 }

@@ -32,6 +32,14 @@ pub struct Tag<'t>(&'t [u8]);
 #[error("tag has 0 bytes, expected 1 at least")]
 pub struct EmptyTag;
 
+impl EmptyTag {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "invalid-argument"
+    }
+}
+
 impl<'t> Tag<'t> {
     /// A tag that is a constant of the program. A tag of more than 255 bytes is hashed first, as the
     /// RFC says.

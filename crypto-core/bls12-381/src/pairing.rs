@@ -190,6 +190,14 @@ impl Mul for MillerLoop {
 #[error("pairing equation does not hold")]
 pub struct PairingMismatch;
 
+impl PairingMismatch {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "pairing-mismatch"
+    }
+}
+
 /// The pairing `e(p, q)`.
 #[must_use]
 pub fn pairing(p: &G1Affine, q: &G2Affine) -> Gt {

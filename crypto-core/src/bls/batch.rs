@@ -47,6 +47,14 @@ pub struct Culprits {
     pub of: usize,
 }
 
+impl Culprits {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "faulty"
+    }
+}
+
 /// Checks many signatures on one message, each against its own key. It costs little more than
 /// checking one signature: two pairings, and in each group one multi-scalar multiplication with
 /// 128-bit scalars.

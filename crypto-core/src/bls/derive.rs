@@ -42,8 +42,17 @@ pub struct SeedError {
     pub got: usize,
 }
 
+impl SeedError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "seed-length"
+    }
+}
+
 /// Why a text is not a [`KeyPath`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyPathError {
     /// The path does not start at the master key `m`.
     #[error("path does not start with `m`")]
@@ -55,6 +64,16 @@ pub enum KeyPathError {
         /// Position of the faulty index, counted from zero.
         at: usize,
     },
+}
+
+impl KeyPathError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Root | Self::Index { .. } => "key-path",
+        }
+    }
 }
 
 /// The position of a key in the tree, like `m/12381/3600/0/0`.

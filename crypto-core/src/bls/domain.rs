@@ -28,6 +28,7 @@ const HASH_BYTES: usize = 31;
 
 /// Why a text cannot be the name or the tag of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DomainError {
     /// The text is empty, or longer than a name or tag may be.
     #[error("name or tag has {got} bytes, expected 1 to {max}")]
@@ -45,6 +46,18 @@ pub enum DomainError {
     /// tag, a signature made for one purpose could pass as one for another.
     #[error("tag is reserved for what this library signs itself")]
     Reserved,
+}
+
+impl DomainError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Length { .. } => "invalid-argument",
+            Self::LooksLikeTag => "name-is-a-tag",
+            Self::Reserved => "reserved-tag",
+        }
+    }
 }
 
 /// The purpose of a signature. A signature under one domain is never valid under another.

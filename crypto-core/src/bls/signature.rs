@@ -13,6 +13,7 @@ use crate::verified::Verified;
 
 /// Why a signature is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SignatureError {
     /// There are no signers, keys or claims.
     #[error("no signers")]
@@ -27,6 +28,19 @@ pub enum SignatureError {
     /// The pairing equation does not hold.
     #[error("signature does not match keys and message")]
     Mismatch,
+}
+
+impl SignatureError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoSigners => "no-signers",
+            Self::KeysCancel => "keys-cancel",
+            Self::SignaturesCancel => "signatures-cancel",
+            Self::Mismatch => "signature-mismatch",
+        }
+    }
 }
 
 /// A signature, or the sum of several signatures. It is never the identity.

@@ -26,6 +26,7 @@ use crate::curve::{DecodeError, Group};
 
 /// Why a text is not a key or a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HexError {
     /// The text lacks the `0x` at its start, where one is required.
     #[error("text does not start with 0x")]
@@ -63,12 +64,7 @@ impl HexError {
             Self::Prefix => "hex-prefix",
             Self::Length { .. } => "wrong-length",
             Self::Digit { .. } => "not-hexadecimal",
-            Self::Decode(DecodeError::Length { .. }) => "wrong-length",
-            Self::Decode(DecodeError::NotCanonical) => "not-canonical",
-            Self::Decode(DecodeError::NotOnCurve) => "not-on-curve",
-            Self::Decode(DecodeError::NotInSubgroup) => "not-in-subgroup",
-            Self::Decode(DecodeError::Identity) => "identity",
-            Self::Decode(DecodeError::Zero) => "zero",
+            Self::Decode(error) => error.code(),
         }
     }
 }

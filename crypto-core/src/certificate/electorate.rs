@@ -23,6 +23,7 @@ pub struct Elector<V: Variant> {
 
 /// Why parties cannot form an electorate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ElectorateError {
     /// There are no parties, or too many.
     #[error("{got} parties, expected 1 to {max}")]
@@ -57,6 +58,20 @@ pub enum ElectorateError {
         /// The total stake of all parties.
         total: u128,
     },
+}
+
+impl ElectorateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Size { .. } => "too-many-parties",
+            Self::Overflow { .. } => "stake-overflow",
+            Self::RepeatedKey { .. } => "duplicate-key",
+            Self::NoStake => "no-stake",
+            Self::Quorum { .. } => "quorum-range",
+        }
+    }
 }
 
 /// The parties whose signatures make certificates, and the stake that is a quorum.

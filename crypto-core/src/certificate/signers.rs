@@ -20,6 +20,14 @@ pub struct Stranger {
     pub parties: usize,
 }
 
+impl Stranger {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "not-a-member"
+    }
+}
+
 /// A set of parties as a bitmap, party 0 at the lowest bit of the first byte. A decoded bitmap may
 /// not fit an electorate; functions that use it check this first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize)]

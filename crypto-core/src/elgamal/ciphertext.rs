@@ -34,6 +34,7 @@ const AEAD_TAG: usize = 16;
 
 /// Why a plaintext was not encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncryptError {
     /// The plaintext is too long.
     #[error(transparent)]
@@ -41,6 +42,17 @@ pub enum EncryptError {
     /// The generator is broken. The plaintext would be safe only if it is hard to guess.
     #[error(transparent)]
     Randomness(#[from] ImplausibleRandomness),
+}
+
+impl EncryptError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Plaintext(error) => error.code(),
+            Self::Randomness(error) => error.code(),
+        }
+    }
 }
 
 /// The plaintext is too long.
@@ -53,17 +65,41 @@ pub struct PlaintextError {
     pub max: usize,
 }
 
+impl PlaintextError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "too-long"
+    }
+}
+
 /// The ciphertext is not valid under this label, so no honest party gives a decryption share for it.
 /// It was made for another key or label, or altered, or its maker does not know what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ciphertext is not valid for this key and label")]
 pub struct InvalidCiphertext;
 
+impl InvalidCiphertext {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "invalid-ciphertext"
+    }
+}
+
 /// Every decryption share is right, but the body does not open. The sender made it so, and everybody
 /// sees the same failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ciphertext does not open: its maker broke it")]
 pub struct Unopenable;
+
+impl Unopenable {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "cannot-decrypt"
+    }
+}
 
 /// A ciphertext `(U, Ū, c, z, body)`. `U` and `Ū` are never the identity. It can be decrypted only
 /// after it was [validated](Ciphertext::validate).

@@ -16,6 +16,7 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-COMMITTEE";
 
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommitteeError {
     /// The polynomial needs more shares than the parties hold.
     #[error(transparent)]
@@ -48,8 +49,23 @@ pub enum CommitteeError {
     },
 }
 
+impl CommitteeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Threshold(error) => error.code(),
+            Self::Key(error) => error.code(),
+            Self::Shares { .. } => "threshold-total",
+            Self::ShareKeys { .. } => "wrong-count",
+            Self::Degree { .. } => "degree-too-high",
+        }
+    }
+}
+
 /// Why scalars are not a party's shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeySharesError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
@@ -79,8 +95,22 @@ pub enum KeySharesError {
     },
 }
 
+impl KeySharesError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::Count { .. } => "wrong-count",
+            Self::Mismatch { .. } => "share-mismatch",
+        }
+    }
+}
+
 /// Why stored bytes are not a party's key in a committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoredKeyError {
     /// The bytes are not one canonical scalar for each share of the party.
     #[error(transparent)]
@@ -90,10 +120,29 @@ pub enum StoredKeyError {
     Shares(#[from] KeySharesError),
 }
 
+impl StoredKeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Decode(error) => error.code(),
+            Self::Shares(error) => error.code(),
+        }
+    }
+}
+
 /// The ciphertext is for the key of another committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ciphertext is for another key")]
 pub struct OtherKey;
+
+impl OtherKey {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "other-key"
+    }
+}
 
 /// The parties that decrypt, with the public key `Ŷⱼ = g₂^f(j)` of every share. As in a
 /// [`SigningCommittee`](crate::threshold::SigningCommittee), a share may be zero, if its holder made

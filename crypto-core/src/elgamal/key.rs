@@ -9,6 +9,7 @@ use crate::curve::{DecodeError, G1Affine, G2Affine};
 
 /// Why two points are not an encryption key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// The key is the identity. Everybody could decrypt ciphertexts for it.
     #[error("encryption key is the identity")]
@@ -16,6 +17,17 @@ pub enum KeyError {
     /// The two halves have different secrets: `e(Y, g₂) ≠ e(g₁, Ŷ)`.
     #[error("the halves of the encryption key have different secrets")]
     Halves,
+}
+
+impl KeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Halves => "key-halves",
+        }
+    }
 }
 
 /// The encryption key: `Y = g₁^x` and `Ŷ = g₂^x` with `x = f(0)`. Neither is the identity, and both

@@ -27,6 +27,14 @@ pub struct LabelError {
     pub max: usize,
 }
 
+impl LabelError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "too-long"
+    }
+}
+
 impl Label {
     /// Greatest length of a label in bytes.
     pub const MAX: usize = 1024;

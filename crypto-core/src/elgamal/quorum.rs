@@ -21,6 +21,7 @@ const VERIFY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-VERIFY";
 
 /// Why one party's decryption share does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShareError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
@@ -49,11 +50,25 @@ pub enum ShareError {
     OtherKey(#[from] OtherKey),
 }
 
+impl ShareError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::Count { .. } => "wrong-count",
+            Self::Mismatch { .. } => "partial-mismatch",
+            Self::OtherKey(error) => error.code(),
+        }
+    }
+}
+
 /// Why shares did not become a [`Quorum`].
 pub type QuorumError = crate::quorum::QuorumError<OtherKey>;
 
 /// Why a quorum did not give a plaintext.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CombineError {
     /// Decryption shares of an optimistic quorum are wrong. Drop these parties' shares and try again.
     #[error("decryption shares of {} parties are wrong", culprits.len())]
@@ -65,6 +80,17 @@ pub enum CombineError {
     /// different result.
     #[error(transparent)]
     Unopenable(#[from] Unopenable),
+}
+
+impl CombineError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Faulty { .. } => "faulty",
+            Self::Unopenable(error) => error.code(),
+        }
+    }
 }
 
 /// Decryption shares of distinct parties of one committee for one ciphertext, with at least `t` share
@@ -105,6 +131,14 @@ pub struct Opened {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("opening does not match the ciphertext and its key")]
 pub struct WrongOpening;
+
+impl WrongOpening {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "wrong-opening"
+    }
+}
 
 impl Opening {
     /// Opens the ciphertext if `e(D, g₂) = e(U, Ŷ)`. Costs two pairings and needs no data of the

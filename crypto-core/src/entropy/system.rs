@@ -10,6 +10,7 @@ use zeroize::Zeroize;
 
 /// Why the operating system gave no seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SystemError {
     /// The system call failed.
     #[error("the system gives no randomness: {0}")]
@@ -17,6 +18,17 @@ pub enum SystemError {
     /// The system gave what no working source gives.
     #[error(transparent)]
     Implausible(#[from] ImplausibleRandomness),
+}
+
+impl SystemError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "no-randomness",
+            Self::Implausible(error) => error.code(),
+        }
+    }
 }
 
 /// One for the process: a seed is compared with the one before it, whoever asked for that.

@@ -63,8 +63,17 @@ pub struct CountError {
     pub max: u32,
 }
 
+impl CountError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "too-many-shares"
+    }
+}
+
 /// Why shares do not determine a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InterpolationError {
     /// No shares were given. Interpolation needs at least one.
     #[error("no shares given")]
@@ -99,6 +108,20 @@ pub enum InterpolationError {
         /// Number of shares that are needed.
         need: u32,
     },
+}
+
+impl InterpolationError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoShares => "no-shares",
+            Self::OutOfRange { .. } => "share-range",
+            Self::Duplicate { .. } => "duplicate-share",
+            Self::Values { .. } => "wrong-count",
+            Self::BelowThreshold { .. } => "below-threshold",
+        }
+    }
 }
 
 /// The points of all shares of a committee.

@@ -14,6 +14,7 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-THRESHOLD-BLS-COMMITTEE";
 
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommitteeError {
     /// The threshold's total number of shares is not the number that the parties hold.
     #[error("threshold is of {got} shares, the parties hold {need}")]
@@ -50,6 +51,19 @@ pub enum CommitteeError {
         /// The threshold `t`: the number of shares that must suffice to sign.
         t: u32,
     },
+}
+
+impl CommitteeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Threshold { .. } => "threshold-total",
+            Self::ShareKeys { .. } | Self::Commitment { .. } => "wrong-count",
+            Self::GroupIdentity => "identity",
+            Self::Degree { .. } => "degree-too-high",
+        }
+    }
 }
 
 /// The parameters that a committee agrees on before it has keys.

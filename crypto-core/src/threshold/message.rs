@@ -107,6 +107,14 @@ pub struct PurposeError {
     pub got: Purpose,
 }
 
+impl PurposeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "wrong-purpose"
+    }
+}
+
 /// A message as a point of the signatures' group. It is hashed once and can be used with all
 /// committees of its purpose.
 ///

@@ -15,6 +15,7 @@ use super::quorum::equations;
 
 /// Why the partial of one party does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartialError {
     /// The message is not what the committee's key is for. This is a mistake of the caller.
     #[error(transparent)]
@@ -47,6 +48,20 @@ pub enum PartialError {
         /// The party that the error is about.
         party: Party,
     },
+}
+
+impl PartialError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Purpose(error) => error.code(),
+            Self::NotMember { .. } => "not-a-member",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::ShareCount { .. } => "wrong-count",
+            Self::Mismatch { .. } => "partial-mismatch",
+        }
+    }
 }
 
 /// One party's partial: `σⱼ = H(m)^f(j)` for each of its indices, in the order of the indices. A

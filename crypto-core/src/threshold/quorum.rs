@@ -19,6 +19,7 @@ pub type QuorumError = crate::quorum::QuorumError<MisuseError>;
 
 /// The caller gave a message or a partial that does not belong to this committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MisuseError {
     /// The message is not what the key is for.
     #[error(transparent)]
@@ -29,6 +30,17 @@ pub enum MisuseError {
         /// The party whose partial was given although it holds no shares.
         party: Party,
     },
+}
+
+impl MisuseError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Purpose(error) => error.code(),
+            Self::NoShares { .. } => "holds-no-shares",
+        }
+    }
 }
 
 impl From<PurposeError> for QuorumError {

@@ -15,6 +15,7 @@ use super::partial::Partial;
 
 /// Why shares are not those of the party. The error reveals nothing about the shares themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyShareError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
@@ -44,6 +45,19 @@ pub enum KeyShareError {
         /// The party that the error is about.
         party: Party,
     },
+}
+
+impl KeyShareError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::Count { .. } => "wrong-count",
+            Self::Mismatch { .. } => "share-mismatch",
+        }
+    }
 }
 
 /// The shares `f(j)` of one party, in the order of its indices, as a dealer or a key generation gave

@@ -36,6 +36,14 @@ pub struct Truncated {
     pub got: usize,
 }
 
+impl Truncated {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "truncated"
+    }
+}
+
 /// Bytes follow the last field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got} bytes after the end at byte {at}")]
@@ -44,6 +52,14 @@ pub struct Trailing {
     pub at: usize,
     /// How many bytes follow.
     pub got: usize,
+}
+
+impl Trailing {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "trailing-bytes"
+    }
 }
 
 impl<'a> Reader<'a> {

@@ -37,6 +37,7 @@ const INPUT_TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-
 
 /// What is wrong with the keys of an epoch, or with an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AuditError {
     /// The number of public shares is not the total weight.
     #[error("{got} public shares for a weight of {need}")]
@@ -130,6 +131,27 @@ pub enum AuditError {
     /// Keys and partials are right, but the claimed output is wrong.
     #[error("output is not what the partials combine to")]
     Output,
+}
+
+impl AuditError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::PublicShares { .. } | Self::ShareCount { .. } => "wrong-count",
+            Self::Threshold { .. } => "threshold-range",
+            Self::IdentityShare { .. } | Self::GroupIdentity => "identity",
+            Self::Possession { .. } => "possession-mismatch",
+            Self::SharedBlinding { .. } => "shared-blinding",
+            Self::NotMember { .. } => "not-a-member",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::Share { .. } => "share-mismatch",
+            Self::Partial { .. } => "partial-mismatch",
+            Self::UnknownPartial { .. } => "not-admitted",
+            Self::BelowThreshold { .. } => "below-threshold",
+            Self::Output => "output-mismatch",
+        }
+    }
 }
 
 /// Proof of an output for a verifier that did not take part: the input and the partials from which

@@ -26,6 +26,7 @@ use crate::curve::hazmat::{Factor, MillerLoop, pairing_product, vartime_sums};
 /// Why a [`Combination`] cannot combine a quorum: the caller made a mistake, or another set of
 /// parties came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CombinationError {
     /// The combination was made for another path or epoch.
     #[error("combination and quorum are of different committees")]
@@ -36,6 +37,17 @@ pub enum CombinationError {
         /// The first party of the combination that the quorum lacks.
         party: Party,
     },
+}
+
+impl CombinationError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::OtherCommittee => "other-committee",
+            Self::Missing { .. } => "partial-missing",
+        }
+    }
 }
 
 /// The bases `Bᵢ` of one set of parties. They can be used for any number of slots.

@@ -15,6 +15,7 @@ pub(super) const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-WVUF-COMMITTEE";
 
 /// Why a committee cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommitteeError {
     /// There must be exactly one public share for each index.
     #[error("{got} public shares for {need} share indices")]
@@ -46,9 +47,22 @@ pub enum CommitteeError {
     GroupIdentity,
 }
 
+impl CommitteeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::PublicShares { .. } => "wrong-count",
+            Self::Threshold { .. } => "threshold-total",
+            Self::IdentityShare { .. } | Self::GroupIdentity => "identity",
+        }
+    }
+}
+
 /// Why a blinded key is not admitted. The first two are mistakes of the caller, the others are the
 /// fault of the party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AdmitError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
@@ -79,6 +93,20 @@ pub enum AdmitError {
     Mismatch,
 }
 
+impl AdmitError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::NoShares { .. } => "holds-no-shares",
+            Self::ShareCount { .. } => "wrong-count",
+            Self::Possession => "possession-mismatch",
+            Self::Mismatch => "share-mismatch",
+        }
+    }
+}
+
 /// A party's keys on the two paths have the same blinding factor. So its partial on the fast path
 /// *is* its partial on the slow path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,8 +116,17 @@ pub struct SharedBlinding {
     pub party: Party,
 }
 
+impl SharedBlinding {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "shared-blinding"
+    }
+}
+
 /// Why an admitted key cannot be entered into this committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InsertError {
     /// The key was admitted by a committee of another path or epoch.
     #[error("key of {party} was admitted by another committee")]
@@ -104,6 +141,17 @@ pub enum InsertError {
         /// The party that the error is about.
         party: Party,
     },
+}
+
+impl InsertError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::OtherCommittee { .. } => "other-committee",
+            Self::Duplicate { .. } => "duplicate-key",
+        }
+    }
 }
 
 /// A blinded key that passed its check, for one party of one committee.

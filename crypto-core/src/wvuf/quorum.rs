@@ -23,6 +23,7 @@ const RANDOMNESS_TAG: &[u8] = b"PREFINAL-V1-WVUF-RANDOMNESS";
 
 /// Why one partial does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartialError {
     /// The party has no admitted key to check the partial against.
     #[error("{party} has no admitted key")]
@@ -38,6 +39,17 @@ pub enum PartialError {
     },
 }
 
+impl PartialError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotAdmitted { .. } => "not-admitted",
+            Self::Mismatch { .. } => "partial-mismatch",
+        }
+    }
+}
+
 /// Why partials did not become a [`Quorum`].
 pub type QuorumError = crate::quorum::QuorumError<NotAdmitted>;
 
@@ -47,6 +59,14 @@ pub type QuorumError = crate::quorum::QuorumError<NotAdmitted>;
 pub struct NotAdmitted {
     /// The party whose partial was given although it has no key.
     pub party: Party,
+}
+
+impl NotAdmitted {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "not-admitted"
+    }
 }
 
 /// Verified partials of distinct parties of one committee on one input, with at least `t` shares in

@@ -63,6 +63,7 @@ fn reason(error: DecodeError) -> &'static str {
         DecodeError::NotInSubgroup => "not in subgroup",
         DecodeError::Identity => "identity",
         DecodeError::Zero => "zero",
+        _ => "unknown",
     }
 }
 

@@ -10,6 +10,7 @@ const QUICKNET: &str = include_str!("quicknet.json");
 
 /// Why a file cannot be encrypted to a chain.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChainError {
     /// The text is not the JSON that a relay serves as `info`.
     #[error("not a beacon's info: {0}")]
@@ -39,6 +40,19 @@ pub enum ChainError {
         /// The chain's scheme.
         scheme: Scheme,
     },
+}
+
+impl ChainError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Json(_) => "not-json",
+            Self::Field { .. } => "invalid-field",
+            Self::Hash { .. } => "wrong-chain-hash",
+            Self::Chained { .. } => "chained-rounds",
+        }
+    }
 }
 
 /// A beacon whose rounds can be encrypted to.

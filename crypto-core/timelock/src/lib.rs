@@ -56,6 +56,7 @@ pub enum Format {
 
 /// Why a file was not opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The input does not start with a valid header of an age file.
     #[error("not an age file: {0}")]
@@ -90,6 +91,22 @@ pub enum OpenError {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl OpenError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Header(_) => "not-an-age-file",
+            Self::HeaderBytes { .. } => "too-long",
+            Self::HeaderLines { .. } | Self::Stanzas { .. } => "count-too-large",
+            Self::NoRound => "not-to-a-round",
+            Self::Refused(error) => error.code(),
+            Self::Altered(_) => "altered",
+            Self::Io(_) => "input-output",
+        }
+    }
 }
 
 /// Encrypts all of `input` to a round.

@@ -40,6 +40,7 @@ pub struct Recipient {
 
 /// Why a stanza did not give its file key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// The stanza does not have two arguments, or the first is not a round.
     #[error("`{TAG} {}` does not name a round and a chain", arguments.join(" "))]
@@ -80,6 +81,21 @@ pub enum Refusal {
     /// The signature is right, so the stanza was altered.
     #[error("the file's key was altered")]
     Altered,
+}
+
+impl Refusal {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Arguments { .. } => "not-to-a-round",
+            Self::Chain { .. } => "other-chain",
+            Self::NoSignature { .. } => "no-signature",
+            Self::Signature(error) | Self::Body(error) => error.code(),
+            Self::Round { .. } => "signature-mismatch",
+            Self::Altered => "altered",
+        }
+    }
 }
 
 impl Refusal {

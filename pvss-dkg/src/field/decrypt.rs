@@ -24,6 +24,7 @@ use crate::shape::SharePath;
 
 /// Why a party gets no shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DecryptError {
     /// The key does not belong to this party, or the dealings to this configuration.
     #[error(transparent)]
@@ -39,6 +40,18 @@ pub enum DecryptError {
     /// The decryption key was used already. A key opens once; the party should have stored its shares.
     #[error("decryption key was used up before")]
     UsedUp,
+}
+
+impl DecryptError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Recipient(error) => error.code(),
+            Self::Share { .. } => "cannot-decrypt",
+            Self::UsedUp => "key-used-up",
+        }
+    }
 }
 
 /// What a party gets when it opens its shares.

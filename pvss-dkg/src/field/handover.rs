@@ -78,6 +78,7 @@ pub struct Predecessor {
 
 /// Why a handover, or a dealing in it, is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum HandoverError {
     /// The number of dealers is not the number of parties in the committee that holds the key.
     #[error("key is held by {expected} parties, {got} are to deal")]
@@ -122,8 +123,24 @@ pub enum HandoverError {
     Deal(#[from] DealError),
 }
 
+impl HandoverError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Purpose(error) => error.code(),
+            Self::Dealers { .. } => "wrong-count",
+            Self::Holder { .. } | Self::NoShares { .. } => "not-the-holder",
+            Self::Share { .. } => "share-mismatch",
+            Self::EncryptionKey { .. } => "key-used-up",
+            Self::Deal(error) => error.code(),
+        }
+    }
+}
+
 /// Why a dealing of a share does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum AddError {
     /// It was checked under another configuration or for another key, or it deals a fresh secret.
     #[error("dealing of {dealer} was made for another handover")]
@@ -143,6 +160,18 @@ pub enum AddError {
         /// The share index.
         share: u32,
     },
+}
+
+impl AddError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Foreign { .. } => "other-session",
+            Self::Duplicate { .. } => "dealt-twice",
+            Self::Complete { .. } => "key-complete",
+        }
+    }
 }
 
 /// A party that deals on its shares of the key before; see [`Handover::holder`].

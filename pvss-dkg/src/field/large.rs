@@ -73,8 +73,17 @@ pub struct TooLarge {
     pub chunk: usize,
 }
 
+impl TooLarge {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "chunk-too-large"
+    }
+}
+
 /// Why a revealed mask does not show a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum LargeChunkError {
     /// The dealing has no such chunk.
     #[error("no chunk {chunk} of share {item} in the list of all")]
@@ -90,6 +99,18 @@ pub enum LargeChunkError {
     /// The chunk is small, as honest dealers make them.
     #[error("chunk is below 65536")]
     Honest,
+}
+
+impl LargeChunkError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Place { .. } => "invalid-value",
+            Self::Mask => "payload-mismatch",
+            Self::Honest => "no-fault",
+        }
+    }
 }
 
 impl LargeChunk {

@@ -26,6 +26,7 @@ use crate::wire::{DecodeError, Reader};
 
 /// Why stored bytes are not a party's shares.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum StoredSharesError {
     /// The committee has no such party.
     #[error("{party} is not of this committee")]
@@ -44,6 +45,18 @@ pub enum StoredSharesError {
         /// Its place on the path, from zero.
         share: usize,
     },
+}
+
+impl StoredSharesError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotMember { .. } => "not-a-member",
+            Self::Decode(error) => error.code(),
+            Self::Mismatch { .. } => "share-mismatch",
+        }
+    }
 }
 
 impl Shares {

@@ -26,6 +26,7 @@ use crate::shape::SharePath;
 
 /// Why a dealing is refused. The fault is the signer's, unless it is the signature that fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DealingError {
     /// The dealer's signature or its proof of knowledge fails.
     #[error(transparent)]
@@ -92,6 +93,26 @@ pub enum DealingError {
     /// The proof of sharing fails: some party would decrypt another share than the one committed to.
     #[error("proof that the chunks add up to the shares fails")]
     Sharing,
+}
+
+impl DealingError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Proof(error) => error.code(),
+            Self::Source => "wrong-kind",
+            Self::Holder { .. } => "not-the-holder",
+            Self::Share { .. } => "share-mismatch",
+            Self::Size { .. } => "wrong-count",
+            Self::Identity { .. } => "identity",
+            Self::Commitment => "commitment-mismatch",
+            Self::Degree { .. } => "degree-too-high",
+            Self::Range { .. } => "chunk-too-large",
+            Self::Chunking => "range-proof",
+            Self::Sharing => "sharing-proof",
+        }
+    }
 }
 
 /// Checks a dealing. It does not matter who sent it.

@@ -46,6 +46,7 @@ pub struct Place {
 
 /// Why a verified dealing does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NotCounted {
     /// A dealing of a fresh secret.
     #[error(transparent)]
@@ -55,8 +56,20 @@ pub enum NotCounted {
     Share(#[from] AddError),
 }
 
+impl NotCounted {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Fresh(error) => error.code(),
+            Self::Share(error) => error.code(),
+        }
+    }
+}
+
 /// Why a peer's offer is not the finalized key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RecoverError {
     /// The encoding is wrong.
     #[error(transparent)]
@@ -73,6 +86,20 @@ pub enum RecoverError {
     /// The dealings make another key than the finalized one.
     #[error("dealings make another key than the one that was finalized")]
     OtherKey,
+}
+
+impl RecoverError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Decode(error) => error.code(),
+            Self::Dealing(error) => error.code(),
+            Self::NotCounted(error) => error.code(),
+            Self::Sum(error) => error.code(),
+            Self::OtherKey => "other-key",
+        }
+    }
 }
 
 /// A token for reading this party's own log: dealings in it were checked before they were written to

@@ -92,6 +92,7 @@ pub struct EpochKey<E> {
 
 /// Why bytes are not an epoch's key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EpochKeyError {
     /// A length or an element is wrong.
     #[error(transparent)]
@@ -107,6 +108,18 @@ pub enum EpochKeyError {
     /// Weights and thresholds do not fit together.
     #[error("no committee: {0}")]
     Shape(#[from] ShapeError),
+}
+
+impl EpochKeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Decode(error) => error.code(),
+            Self::Element { .. } => "wrong-kind",
+            Self::Shape(error) => error.code(),
+        }
+    }
 }
 
 impl<E: Element> EpochKey<E> {

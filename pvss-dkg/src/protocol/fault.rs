@@ -41,8 +41,17 @@ pub struct Fault {
     pub misdeed: Misdeed,
 }
 
+impl Fault {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.misdeed.code()
+    }
+}
+
 /// What a party did that no honest party does.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Misdeed {
     /// Two different dealings for one place. A party that sees only one of them would count another
     /// dealing than the rest.
@@ -88,6 +97,24 @@ pub enum Misdeed {
     LargeChunk(#[from] TooLarge),
 }
 
+impl Misdeed {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Contradiction => "contradiction",
+            Self::Length { .. } => "wrong-length",
+            Self::Place { .. } => "not-the-holder",
+            Self::Undecodable(error) => error.code(),
+            Self::Misplaced { .. } => "misplaced-dealing",
+            Self::Foreign => "other-session",
+            Self::Group(error) => error.code(),
+            Self::Field(error) => error.code(),
+            Self::LargeChunk(large) => large.code(),
+        }
+    }
+}
+
 impl From<DealingError> for Misdeed {
     fn from(error: DealingError) -> Self {
         match error {
@@ -131,6 +158,7 @@ struct ShownChunk {
 
 /// Why evidence does not show a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EvidenceError {
     /// The evidence is from another chain, epoch, attempt or committee, or about another kind of key.
     #[error("evidence is of another session")]
@@ -150,6 +178,20 @@ pub enum EvidenceError {
     /// No chunk of the dealing is shown to be too large.
     #[error("no large chunk is shown: {0}")]
     Chunk(#[from] LargeChunkError),
+}
+
+impl EvidenceError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Session => "other-session",
+            Self::Signature(_) => "signature-mismatch",
+            Self::Payload(_) => "payload-mismatch",
+            Self::Consistent(_) | Self::NoFault(_) => "no-fault",
+            Self::Chunk(error) => error.code(),
+        }
+    }
 }
 
 impl Evidence {

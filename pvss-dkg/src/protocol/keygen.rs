@@ -6,11 +6,12 @@ use std::sync::Arc;
 use ::prefinal_protocol::{Instant, Machine};
 use prefinal_crypto_core::access::Party;
 
-use super::collect::{Collect, NotCounted, Place, RecoverError};
+use super::collect::{Collect, Place, RecoverError};
 use super::envelope::{Statement, split};
 use super::epoch::EpochKey;
 use super::fault::{Evidence, Fault, Misdeed, misdeed_of};
 use super::job::{Accusation, Claim, Job, Judged, Opened, Recovered, Verdict};
+use super::keygen_error::{Abort, Ignored};
 use super::record::{Record, RecordError};
 use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
@@ -108,56 +109,6 @@ pub struct Ready<C: Collect> {
     pub sum: Arc<C::Sum>,
     /// This party's own shares. They are empty if its weight is zero, and `None` if it is not a recipient.
     pub shares: Option<Result<C::Shares, DecryptError>>,
-}
-
-/// Why an input had no effect.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Ignored {
-    /// Not an envelope: a mistake or malice, and nobody can tell whose.
-    #[error("no envelope")]
-    NoEnvelope,
-    /// An envelope of another session. Anybody may have copied it from there.
-    #[error("envelope of another session")]
-    OtherSession,
-    /// The message was ordered behind the end of the session.
-    #[error("ordered behind the end of the session")]
-    BehindEnd,
-    /// A repetition of a dealing that counts already.
-    #[error("a dealing that counts already")]
-    Repeated,
-    /// The sender was accused before. One accusation is enough.
-    #[error("from {0}, who was accused before")]
-    Accused(Party),
-    /// The party did not sign it: somebody else sent it in the party's name.
-    #[error("not signed by {0}")]
-    Forged(Party),
-    /// A valid dealing that does not count.
-    #[error(transparent)]
-    NotCounted(#[from] NotCounted),
-    /// This party cannot deal.
-    #[error("cannot deal: {0}")]
-    Deal(#[from] HandoverError),
-    /// What a peer offers is not the finalized key.
-    #[error("offer refused: {0}")]
-    Offer(#[from] RecoverError),
-}
-
-/// Why there will be no key in this session. The chain goes on with its next attempt.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Abort {
-    /// All dealers have dealt or were accused, and the dealings do not suffice.
-    #[error("nobody is left to deal: {0}")]
-    Exhausted(AggregateError),
-    /// The order has ended, and the dealings do not suffice.
-    #[error("too late: {0}")]
-    Ended(AggregateError),
-    /// The dealings that count do not make a key.
-    #[error("no key: {0}")]
-    Sum(AggregateError),
-    /// This party's own records are damaged. Nobody else is affected: restore the disk, or recover from
-    /// a peer.
-    #[error("own records: {0}")]
-    Records(#[from] RecordError),
 }
 
 /// The machine. See the documentation of the module [`protocol`](super).

@@ -53,6 +53,7 @@ mod epoch;
 mod fault;
 mod job;
 mod keygen;
+mod keygen_error;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -63,5 +64,6 @@ pub use envelope::envelope_bytes;
 pub use epoch::{Element, EpochKey, EpochKeyError, Field, Group};
 pub use fault::{Evidence, EvidenceError, Fault, Misdeed};
 pub use job::{Accusation, Claim, Job, Judged, Keys, Opened, Recovered, Verdict, judge};
-pub use keygen::{Abort, Effect, Ignored, Input, Keygen, Output, Position, Ready, Role};
+pub use keygen::{Effect, Input, Keygen, Output, Position, Ready, Role};
+pub use keygen_error::{Abort, Ignored};
 pub use record::{Record, RecordError};

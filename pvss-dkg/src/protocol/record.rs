@@ -54,6 +54,7 @@ impl Record {
 
 /// Why records are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RecordError {
     /// The record is not in the format that this machine writes.
     #[error(transparent)]
@@ -67,4 +68,17 @@ pub enum RecordError {
     /// A dealing that counted cannot be decoded, or a recovered key is another one than was finalized.
     #[error("a record is not what was written")]
     Unreadable,
+}
+
+impl RecordError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Decode(error) => error.code(),
+            Self::Key(error) => error.code(),
+            Self::Session => "other-session",
+            Self::Unreadable => "unreadable-record",
+        }
+    }
 }

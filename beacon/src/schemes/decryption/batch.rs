@@ -83,6 +83,7 @@ impl Decrypting {
 
 /// Why an entry of a slot is not decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unusable {
     /// It comes after as many entries as a slot decrypts.
     #[error("entry {position}, a slot decrypts {most}")]
@@ -106,6 +107,18 @@ pub enum Unusable {
     /// It is for another key, chain, epoch or slot, or was altered. Nobody gives a share for it.
     #[error("ciphertext is not valid for this slot and committee")]
     Invalid,
+}
+
+impl Unusable {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooMany { .. } => "count-too-large",
+            Self::TooLong { .. } => "too-long",
+            Self::Undecodable | Self::Invalid => "invalid-ciphertext",
+        }
+    }
 }
 
 /// The ciphertexts of a slot's value, each checked. Cheap to clone.

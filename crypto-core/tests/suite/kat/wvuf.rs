@@ -152,6 +152,7 @@ fn admit_reason(error: AdmitError) -> &'static str {
         AdmitError::Possession => "possession",
         AdmitError::Mismatch => "mismatch",
         AdmitError::NotMember { .. } | AdmitError::NoShares { .. } => "party",
+        _ => "unknown",
     }
 }
 
@@ -178,6 +179,7 @@ fn what_the_model_refuses_is_refused() {
         verdict.map_err(|error| match error {
             PartialError::Mismatch { .. } => "mismatch",
             PartialError::NotAdmitted { .. } => "party",
+            _ => "unknown",
         })
     };
     let elsewhere = Input::new(&context(&vector), Slot::new(8), None);

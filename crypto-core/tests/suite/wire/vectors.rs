@@ -23,7 +23,9 @@ fn reason(error: WireError) -> &'static str {
             DecodeError::NotInSubgroup => "not in subgroup",
             DecodeError::Identity => "identity",
             DecodeError::Zero => "zero",
+            _ => "unknown",
         },
+        _ => "unknown",
     }
 }
 
