@@ -48,7 +48,8 @@ struct Seat {
 
 struct Leader {
     folder: PathBuf,
-    inbox: (Sender<(usize, Up)>, Receiver<(usize, Up)>),
+    sender: Sender<(usize, Up)>,
+    inbox: Receiver<(usize, Up)>,
     seats: Vec<Seat>,
     keys: BTreeMap<usize, Keys>,
     mempool: Vec<Vec<u8>>,
@@ -74,9 +75,11 @@ fn main() -> Result<(), Failure> {
 
 impl Leader {
     fn new(folder: &Path) -> Result<Self, Failure> {
+        let (sender, inbox) = channel();
         let mut leader = Self {
             folder: folder.to_owned(),
-            inbox: channel(),
+            sender,
+            inbox,
             seats: Vec::new(),
             keys: BTreeMap::new(),
             mempool: Vec::new(),
@@ -107,11 +110,11 @@ impl Leader {
             .spawn()?;
         let (pipe, output) = (child.stdin.take(), child.stdout.take());
         let (pipe, output) = pipe.zip(output).ok_or("no pipes")?;
-        let inbox = self.inbox.0.clone();
+        let sender = self.sender.clone();
         thread::spawn(move || {
             let mut output = BufReader::new(output);
             while let Ok(frame) = wire::read(&mut output) {
-                let _ = inbox.send((party, frame));
+                let _ = sender.send((party, frame));
             }
         });
         Ok(Seat { child, pipe, is_ready: false })
@@ -121,7 +124,7 @@ impl Leader {
         let (mut killed_at, mut next) = (None, Instant::now());
         loop {
             if let Ok((from, frame)) =
-                self.inbox.1.recv_timeout(next.saturating_duration_since(Instant::now()))
+                self.inbox.recv_timeout(next.saturating_duration_since(Instant::now()))
             {
                 self.receive(from, frame)?;
             }
