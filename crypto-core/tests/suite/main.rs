@@ -13,6 +13,7 @@ mod external_bls;
 mod kat;
 mod points;
 mod sharing;
+#[cfg(feature = "serde")]
 mod text;
 mod threshold;
 mod timelock;

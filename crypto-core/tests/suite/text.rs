@@ -1,7 +1,7 @@
 //! Keys and signatures as text and as JSON: what is read back, and what is refused and why.
 //!
-//! The key and the round of quicknet are those of `vectors/drand.json`: what
-//! <https://api.drand.sh/v2/beacons/quicknet> serves as `/info` and `/rounds/2`. The message of the
+//! The chain information is that of `timelock/src/quicknet.json`. The round's fields are those of round 2
+//! in `vectors/drand.json`, put here into JSON in the shape of drand's interface. The message of the
 //! beacon API has its shape from Ethereum's specification
 //! (<https://ethereum.github.io/beacon-APIs>); its key and signature are made here.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
