@@ -193,7 +193,7 @@ impl DkgConfig {
         kind: &str,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Dealing> {
-        let (py, config, signer) = (dealer.py(), &self.0, &signer.0);
+        let (py, config, signer) = (dealer.py(), &self.0, &signer.0.of_one_variant());
         let (dealer, field, mut rng) = (party(dealer)?, is_field(kind)?, generator(seed)?);
         let dealing = py.detach(|| match field {
             true => field::deal(config, dealer, signer, &mut rng).map(Kind::Field),

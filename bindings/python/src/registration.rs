@@ -83,7 +83,7 @@ impl RecipientKey {
     ) -> PyResult<Registration> {
         let slot = self.slot();
         let key = slot.as_ref().ok_or_else(|| used_up().raise())?;
-        Ok(Registration(key.register(&signer.0, &mut generator(seed)?)))
+        Ok(Registration(key.register(&signer.0.of_one_variant(), &mut generator(seed)?)))
     }
 
     fn __repr__(&self) -> &'static str {

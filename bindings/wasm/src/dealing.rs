@@ -5,9 +5,9 @@ use prefinal_pvss_dkg::{
     Accepted, Aggregate, Config, Dealing, EncryptionKey, KeyRegistration, Member, Paths, Purpose,
     Session, Shape, SharePath,
 };
+use prefinal_weighted_rounding::{Stake, Weight};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use prefinal_weighted_rounding::{Stake, Weight};
 
 use crate::error::{raise, raise_code};
 use crate::fields::Fields;

@@ -1,8 +1,8 @@
 //! Weights and thresholds, checked over all sets of parties.
-use wasm_bindgen::JsValue;
-use wasm_bindgen::prelude::wasm_bindgen;
 use prefinal_weighted_rounding::verify::{Claim, verify};
 use prefinal_weighted_rounding::{Pair, Ratio, Stake, Weight};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::error::raise;
 use crate::fields::Fields;

@@ -8,9 +8,9 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::{MinPk, MinSig, SecretKey};
 use prefinal_crypto_core::secret::Secret;
 use prefinal_pvss_dkg::{Aggregate, Dealing, DecryptionKey, deal, verify};
+use prefinal_weighted_rounding::{Objective, Profile, Rounding, Weight};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use prefinal_weighted_rounding::{Objective, Profile, Rounding, Weight};
 
 use crate::dealing::RawConfig;
 use crate::error::{raise, raise_code};
@@ -112,7 +112,7 @@ impl RawDecryptionKey {
     /// # Errors
     /// If there is no randomness.
     pub fn register(&self, signer: &RawSigningKey) -> Result<Vec<u8>, JsValue> {
-        let registration = self.0.register(&signer.0, &mut Random::new()?);
+        let registration = self.0.register(&signer.0.of_one_variant(), &mut Random::new()?);
         borsh::to_vec(&registration).map_err(|_| raise_code("internal", "memory cannot be written"))
     }
 }
@@ -124,7 +124,8 @@ impl RawConfig {
     /// # Errors
     /// If the dealer is not of the committee, the key is not its own, or there is no randomness.
     pub fn deal(&self, dealer: u32, signer: &RawSigningKey) -> Result<Vec<u8>, JsValue> {
-        let dealt = deal(&self.0, Party::new(dealer), &signer.0, &mut Random::new()?);
+        let dealt =
+            deal(&self.0, Party::new(dealer), &signer.0.of_one_variant(), &mut Random::new()?);
         dealt.map(|dealing| dealing.to_bytes()).map_err(raise)
     }
 

@@ -128,3 +128,12 @@ impl<V: Variant> From<SecretKey> for SigningKey<V> {
         Self { key, variant: PhantomData }
     }
 }
+
+impl SecretKey {
+    /// The same key in one variant, for functions that ask for that. A second copy in memory, wiped like
+    /// the first.
+    #[must_use]
+    pub fn of_one_variant<V: Variant>(&self) -> SigningKey<V> {
+        Self::from_nonzero(Secret::new(*self.expose())).into()
+    }
+}
