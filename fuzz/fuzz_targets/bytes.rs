@@ -6,12 +6,12 @@
 
 use std::sync::OnceLock;
 
+use borsh::{BorshDeserialize, BorshSerialize};
+use libfuzzer_sys::fuzz_target;
 use prefinal_beacon::stack::Envelope;
 use prefinal_beacon::{Decryption, MultiSig};
-use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_lab::machine::MessageOf;
 use prefinal_lab::stakes::StakeTable;
-use libfuzzer_sys::fuzz_target;
 use prefinal_node::archive::Entry;
 use prefinal_node::http::takes_gzip;
 use prefinal_pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};

@@ -7,6 +7,7 @@
 use std::num::NonZeroU32;
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, min_pk, min_sig};
 use prefinal_crypto_core::certificate::{Certificate, Signers};
@@ -20,7 +21,6 @@ use prefinal_crypto_core::wire::{Kind, Object};
 use prefinal_crypto_core::wvuf::audit::Proof;
 use prefinal_crypto_core::wvuf::{BlindedKey, EvaluationKey, Partial};
 use prefinal_crypto_core::{generators, threshold, timelock};
-use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

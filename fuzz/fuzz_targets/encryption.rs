@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
 use prefinal_crypto_core::commitment::Commitment;
@@ -18,7 +19,6 @@ use prefinal_crypto_core::elgamal::{
 use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
 use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::timelock::{self, Identity};
-use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::partials::{Encodings, Sent, altered, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -135,13 +135,13 @@ fn combine(optimistic: bool, sent: &[(u8, Sent)]) {
             return;
         }
         Ok(Err(CombineError::Faulty { culprits })) => culprits,
-        Ok(Err(CombineError::Unopenable(error))) => panic!("{error}"),
+        Ok(Err(other)) => panic!("{other}"),
         Err(QuorumError::Faulty { culprits }) => culprits.clone(),
         Err(QuorumError::BelowThreshold { got, .. }) => {
             assert!(*got == weight && weight < THRESHOLD);
             return;
         }
-        Err(QuorumError::Misuse(error)) => panic!("{error}"),
+        Err(other) => panic!("{other}"),
     };
     // Shapes come before equations, so some of the culprits may hide behind others.
     assert!(!culprits.is_empty() && culprits.is_subset(&wrong));

@@ -15,10 +15,10 @@
 use std::sync::{Arc, LazyLock};
 
 use ::prefinal_protocol::{Instant, Machine};
+use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::curve::G1Affine;
 use prefinal_crypto_core::secret::Secret;
-use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::dealings::{Committee, received};
 use prefinal_pvss_dkg::protocol::{
     Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role,

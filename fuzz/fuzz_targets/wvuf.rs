@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
 use prefinal_crypto_core::curve::{G1Affine, G2, G2Affine, Scalar};
@@ -16,7 +17,6 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::wvuf::{
     Input, KeyShares, Output, Partial, QuorumError, VufCommittee, blind, combine,
 };
-use libfuzzer_sys::fuzz_target;
 use prefinal_fuzz::partials::{Encodings, Sent, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -84,5 +84,6 @@ fuzz_target!(|sent: Vec<(u8, Sent)>| {
             assert!(got == weight && weight < THRESHOLD);
         }
         Err(QuorumError::Faulty { culprits }) => assert_eq!(culprits, wrong),
+        Err(other) => panic!("{other}"),
     }
 });

@@ -13,9 +13,9 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Paths, Purpose, Session, Shape};
+use prefinal_weighted_rounding::{Stake, Weight};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
-use prefinal_weighted_rounding::{Stake, Weight};
 
 const WEIGHTS: [u32; 3] = [1, 0, 2];
 /// A half of a point of 𝔾₂, or a point of 𝔾₁.

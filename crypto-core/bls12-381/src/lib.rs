@@ -19,8 +19,9 @@
 //! all of its guarantees:
 //!
 //! - **Subgroup.** A value of [`Affine`] or [`Projective`] is in the subgroup of order `r`, which
-//!   contains the identity. Only [`hazmat::g1_from_limbs`] and [`hazmat::g2_from_limbs`] do not check
-//!   this. [`Affine::many_from_bytes`] misses a point outside the subgroup with probability 2⁻¹³⁴.
+//!   contains the identity. Only [`hazmat::g1_from_limbs`], [`hazmat::g2_from_limbs`] and, with the features `interop-…`,
+//!   the functions of [`hazmat`] whose names end in `unchecked` do not check this.
+//!   [`Affine::many_from_bytes`] misses a point outside the subgroup with probability 2⁻¹³⁴.
 //! - **Encodings.** Each value has exactly one encoding. All other bytes are refused, by both
 //!   backends with the same error, before any algebra depends on them.
 //! - **Constant time** with blst. With arkworks, only as far as its field arithmetic is constant
@@ -53,6 +54,16 @@
 //! All are big-endian; points are compressed, with the flags of the format that drand and Ethereum
 //! use. A value of a point type is therefore always in the subgroup. Each scheme decides whether the
 //! identity is allowed.
+//!
+//! # Other libraries
+//! Points and scalars convert without a detour over bytes: into theirs by `From`, from theirs by `TryFrom`,
+//! which checks what decoding checks, since none of their types guarantees the subgroup.
+//!
+//! | feature          | library         | `G1Affine`       | `G2Affine`       | `Scalar`                 |
+//! |------------------|-----------------|------------------|------------------|--------------------------|
+//! | `interop-blst`   | `blst`          | `blst_p1_affine` | `blst_p2_affine` | `blst_scalar`, `blst_fr` |
+//! | `interop-blstrs` | `blstrs`        | `G1Affine`       | `G2Affine`       | `Scalar`                 |
+//! | `interop-ark`    | `ark-bls12-381` | `G1Affine`       | `G2Affine`       | `Fr`                     |
 //!
 //! # Backends
 //! | backend    | feature    | use                                                           |
