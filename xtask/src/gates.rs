@@ -192,7 +192,7 @@ fn features() -> Result<Vec<Gate>, Failed> {
     let powerset = "hack clippy --lib --locked --feature-powerset";
     let backends = format!("--exclude-features default,{INTEROP} --at-least-one-of blst,arkworks");
     // Each conversion by itself; beside blst, all of them together are in `source`.
-    let interop = "--exclude-features default,blst,arkworks,lanes,parallel,std --features arkworks";
+    let interop = "--exclude-features default,blst,lanes,parallel,std --features arkworks";
     // Above the curve's own crate these two are passed on and nothing else.
     let passed_on =
         format!("--exclude-features default,lanes,std,{INTEROP} --at-least-one-of blst,arkworks");

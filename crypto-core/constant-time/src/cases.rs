@@ -6,7 +6,9 @@ use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, SecretKey, Variant};
 use prefinal_crypto_core::commitment::Commitment;
 use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
 use prefinal_crypto_core::curve::hazmat::{FixedBase, multiply_each};
-use prefinal_crypto_core::curve::{Affine, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar};
+use prefinal_crypto_core::curve::{
+    Affine, G1, G1Affine, G1Projective, G2, G2Affine, Group, Scalar,
+};
 use prefinal_crypto_core::elgamal::{self, DecryptionKey, Label};
 use prefinal_crypto_core::hedge::Hedge;
 use prefinal_crypto_core::polynomial::{Domain as Roots, Placement, Points, Polynomial};

@@ -19,7 +19,9 @@ use ark_ff::field_hashers::DefaultFieldHasher;
 use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};
 use blst::{MultiPoint, blst_fp12, blst_p1_affine, blst_p2_affine, min_pk, min_sig};
 use prefinal_crypto_core::curve::hazmat::{hash_to_g1, hash_to_g2, pairing_product, vartime_msm};
-use prefinal_crypto_core::curve::{Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag};
+use prefinal_crypto_core::curve::{
+    Affine, G1, G1Affine, G2, G2Affine, Group, Projective, Scalar, Tag,
+};
 use prefinal_peers::{Contest, Times};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;

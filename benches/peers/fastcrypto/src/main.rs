@@ -7,13 +7,13 @@ mod dkg;
 
 use std::num::NonZeroU16;
 
-use prefinal_crypto_core::bls::{Domain, MinSig};
-use prefinal_crypto_core::polynomial::Placement;
 use fastcrypto::groups::bls12381::{G1Element, G2Element, Scalar};
 use fastcrypto::serde_helpers::ToFromByteArray;
 use fastcrypto_tbls::polynomial::Poly;
 use fastcrypto_tbls::tbls::{PartialSignature, Share, ThresholdBls};
 use fastcrypto_tbls::types::ThresholdBls12381MinSig as Bls;
+use prefinal_crypto_core::bls::{Domain, MinSig};
+use prefinal_crypto_core::polynomial::Placement;
 use prefinal_peers::Contest;
 use prefinal_peers::dealt::{Case, Dealt};
 use prefinal_peers::signatures::{Refused, Scheme, compare};
