@@ -132,7 +132,7 @@ impl fmt::Display for Gate {
 }
 
 fn quoted(word: &str) -> String {
-    if word.contains([' ', '*', '$']) { format!("'{word}'") } else { word.to_owned() }
+    if word.contains([' ', '*', '$', '"']) { format!("'{word}'") } else { word.to_owned() }
 }
 
 /// The project's root.

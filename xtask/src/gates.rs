@@ -37,6 +37,11 @@ pub(crate) const STAGES: &[Stage] = &[
         about: "one answer in WebAssembly too, run by Node",
         gates: platforms,
     },
+    Stage {
+        name: "packages",
+        about: "crates as a registry would get them, by the oldest Rust and with old dependencies",
+        gates: packages,
+    },
     Stage { name: "python", about: "the Python package: wheel, tests, types", gates: python },
     Stage {
         name: "browser",
@@ -228,6 +233,28 @@ fn platforms() -> Result<Vec<Gate>, Failed> {
     let line = "test -p prefinal-weighted-rounding --test platforms --locked -- --ignored";
     Ok(vec![Gate::cargo(line)])
 }
+
+/// Each crate's archive is compiled with what it would find in a registry, by the oldest Rust that we
+/// promise. Then each dependency is of the oldest release that we ask for.
+fn packages() -> Result<Vec<Gate>, Failed> {
+    setup::toolchain(OLDEST_RUST)?;
+    setup::toolchain("nightly")?;
+    let publish = format!("+{OLDEST_RUST} publish --workspace --dry-run --allow-dirty --locked");
+    // What is compiled is thrown away.
+    let publish = Gate::cargo(&publish).with("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+    setup::folder("target/oldest")?;
+    let oldest =
+        "-Z direct-minimal-versions --config resolver.lockfile-path=\"target/oldest/Cargo.lock\"";
+    let facade = "-p prefinal --features serde,timelock --target-dir target/oldest";
+    Ok(vec![
+        publish.with("CARGO_PROFILE_DEV_DEBUG", "0"),
+        Gate::cargo(&format!("+nightly update --quiet {oldest}")),
+        Gate::cargo(&format!("+nightly check --quiet {oldest} {facade}")),
+    ])
+}
+
+/// `rust-version` of the workspace, found by trying: 1.92 lacks `VecDeque::pop_front_if`.
+const OLDEST_RUST: &str = "1.93";
 
 /// In the profile of the tests, whose dependencies are built. The environment has nothing of the source
 /// tree but the wheel.

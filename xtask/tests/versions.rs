@@ -68,3 +68,15 @@ fn the_wheel_has_the_version_of_its_crate() {
     assert!(lines().any(|line| line == "dynamic = [\"version\"]"));
     assert!(!lines().any(|line| line.starts_with("version")), "a version of its own");
 }
+
+/// The oldest Rust is what a gate compiles with, in each workspace.
+#[test]
+fn the_oldest_rust_is_tried() {
+    let gates = text("xtask/src/gates.rs");
+    let after = gates.split("OLDEST_RUST: &str = \"").nth(1).expect("the gate's version");
+    let tried = after.split('"').next().expect("a version");
+    for manifest in ["Cargo.toml", "bindings/wasm/Cargo.toml"] {
+        let asked = format!("rust-version = \"{tried}\"");
+        assert!(text(manifest).lines().any(|line| line == asked), "{manifest}: {asked}");
+    }
+}

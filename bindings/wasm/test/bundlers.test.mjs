@@ -1,8 +1,8 @@
 // What bundlers make of the package, run where it is meant to run: every bundle verifies a round of drand's and
-// refuses a false one. The package is packed and unpacked as npm does it, so that nothing else is found.
+// refuses a false one. The package is packed and installed by npm, so that nothing else is found.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -44,10 +44,10 @@ before(async () => {
   project = mkdtempSync(join(tmpdir(), 'prefinal-bundles-'));
   execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', project], { cwd: here, stdio: 'pipe' });
   const [archive] = readdirSync(project);
-  execFileSync('tar', ['-xzf', archive], { cwd: project });
-  mkdirSync(join(project, 'node_modules'));
-  renameSync(join(project, 'package'), join(project, 'node_modules/prefinal'));
   writeFileSync(join(project, 'package.json'), '{"name":"project","private":true,"type":"module"}');
+  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], { cwd: project, stdio: 'pipe' });
+  const files = readdirSync(join(project, 'node_modules/prefinal'));
+  assert.deepEqual(files.sort(), ['LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'dist', 'package.json']);
   browser = await launch();
   server = createServer(answer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

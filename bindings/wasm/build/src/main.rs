@@ -40,6 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         inline(&dist, name)?;
     }
     copy(&package.join("js"), &dist)?;
+    // npm packs no links.
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(package.join("../..").join(licence), package.join(licence))?;
+    }
     copy(&dist, &package.join("demo/prefinal"))
 }
 
