@@ -320,13 +320,6 @@ impl Access {
 
     /// The [fewest](fn@fewest) of `candidates` that together hold `need` shares. `None` if all of
     /// them hold fewer.
-    ///
-    /// ```
-    /// use prefinal_crypto_core::access::{Party, fewest};
-    /// let [a, b, c] = [0, 1, 2].map(Party::new);
-    /// assert_eq!(fewest(5, [(a, 1), (b, 3), (c, 2)]), Some([b, c].into()));
-    /// assert_eq!(fewest(7, [(a, 1), (b, 3), (c, 2)]), None);
-    /// ```
     #[must_use]
     pub fn fewest(
         &self,
@@ -360,6 +353,13 @@ impl Access {
 /// stake. It takes the heaviest first. A small set is good because each party may cost a pairing, and
 /// each may be one whose partial is wrong. `None` if all candidates together have less. A party that
 /// is named twice counts once.
+///
+/// ```
+/// use prefinal_crypto_core::access::{Party, fewest};
+/// let [a, b, c] = [0, 1, 2].map(Party::new);
+/// assert_eq!(fewest(5, [(a, 1), (b, 3), (c, 2)]), Some([b, c].into()));
+/// assert_eq!(fewest(7, [(a, 1), (b, 3), (c, 2)]), None);
+/// ```
 #[must_use]
 pub fn fewest(
     need: u128,

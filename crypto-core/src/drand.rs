@@ -138,6 +138,14 @@ impl FromStr for Scheme {
 /// use prefinal_crypto_core::drand::RoundNumber;
 /// let round: RoundNumber = 7_u64;
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::drand::RoundNumber;
+/// let round = RoundNumber::new(7).unwrap();
+/// assert_eq!(round.to_string(), "round 7");
+/// assert_ne!(round.message(), RoundNumber::FIRST.message());
+/// assert_eq!(RoundNumber::new(0), None); // the genesis
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RoundNumber(NonZeroU64);
 
@@ -418,6 +426,8 @@ impl ChainInfo {
 }
 
 /// A round as a relay sends it. Nothing of it is checked yet.
+///
+/// See the example at [`ChainInfo`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The number of the round.

@@ -103,6 +103,8 @@ pub struct EncryptionKey {
 const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss encryption key");
 
 /// What a party publishes to become a recipient: key, proof and signature, 272 bytes.
+///
+/// See the example at [`DecryptionKey`].
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct KeyRegistration {
     g1: G1Affine,

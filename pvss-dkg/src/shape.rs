@@ -38,6 +38,13 @@ impl fmt::Display for SharePath {
 }
 
 /// One value for each path.
+///
+/// ```
+/// use prefinal_pvss_dkg::{Paths, SharePath};
+/// let thresholds = Paths { slow: 9, fast: None };
+/// assert_eq!(thresholds.get(SharePath::Slow), Some(&9));
+/// assert_eq!(thresholds.get(SharePath::Fast), None); // no fast path
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paths<T> {
     /// The value of the slow path.

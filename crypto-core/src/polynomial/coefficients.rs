@@ -39,7 +39,8 @@ use crate::secret::Secret;
 /// let lambda = points.lagrange_at_zero(&[1, 3].map(|j| ShareIndex::new(j).unwrap()))?;
 /// // Shares in the exponent give the secret in the exponent.
 /// assert_eq!(lambda.combine(&[keys[0], keys[2]])?.to_affine(), key.constant());
-/// assert!(lambda.combine(&keys).is_err()); // four values for two coefficients
+/// // Four values for two coefficients are refused.
+/// assert!(lambda.combine(&keys).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

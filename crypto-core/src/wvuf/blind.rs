@@ -122,6 +122,8 @@ impl EvaluationKey {
 ///
 /// `πᵢ ≠ 1` holds by construction: [`blind`] draws `rᵢ ≠ 0`, and the identity does not decode. With
 /// `πᵢ = 1` and all `ρⱼ = 1` the equation would hold for any shares.
+///
+/// See the example at [`blind`].
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct BlindedKey {
     pi: G1Affine,

@@ -140,6 +140,8 @@ impl Combination {
 /// A slot's product of pairings while some of its partials are still missing. The same parties are
 /// usually first in every slot. So the partials of an expected set are verified and multiplied in as
 /// they arrive, and little is left to do when the last one arrives.
+///
+/// The [`Ahead`](crate::threshold::Ahead) of threshold BLS, which has the same functions, has an example.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     combination: Arc<Combination>,

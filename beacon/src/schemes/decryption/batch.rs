@@ -44,6 +44,8 @@ impl Default for Bounds {
 }
 
 /// The committee that decrypts, and how much it decrypts in a slot.
+///
+/// See the example at [`Batch`].
 #[derive(Clone, Debug)]
 pub struct Decrypting {
     id: [u8; 32],
