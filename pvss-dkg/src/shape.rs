@@ -86,8 +86,8 @@ impl<T> Paths<T> {
 /// assert_eq!(four.slow().to_string(), "3 of 4");
 ///
 /// let (slow, fast) = (Weight::new(4), Some(Weight::new(3)));
-/// assert!(Shape::new(&[5].map(Weight::new), Paths { slow, fast }).is_err()); // fast below slow
-///
+/// // Fast below slow.
+/// assert!(Shape::new(&[5].map(Weight::new), Paths { slow, fast }).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -23,8 +23,8 @@ use super::{Effect, Output};
 /// let received: Envelope<Ours> = borsh::from_slice(&bytes)?;
 /// assert_eq!(received.messages(), [request]);
 /// assert!(borsh::from_slice::<Envelope<Ours>>(&bytes[1..]).is_err());
-/// assert!(Envelope::<Ours>::new(EpochId::new(1), vec![]).is_none()); // at least one message
-///
+/// // At least one message.
+/// assert!(Envelope::<Ours>::new(EpochId::new(1), vec![]).is_none());
 /// # Ok::<(), borsh::io::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
