@@ -58,6 +58,56 @@ pub use self::foresight::Foresights;
 const ASKED_AT_ONCE: usize = 16;
 
 /// Follows an engine and reveals one output per slot.
+///
+/// The [front page](crate) reveals a value. A slot's second value is never released early:
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// # use prefinal_beacon::*;
+/// # use prefinal_weighted_rounding::Stake;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let me = Party::new(0);
+/// # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let sharing = || Sharing {
+/// #     committee: committee.clone(),
+/// #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+/// # };
+/// # let config = |epoch, first| Config::<Bls> {
+/// #     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) },
+/// #     me,
+/// #     paths: Paths::Tight(sharing()),
+/// #     binding: Binding::Slot,
+/// #     fast_attempt: Some(0),
+/// #     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+/// #     first: Slot::new(first),
+/// #     life: Life::First,
+/// #     limits: Limits::default(),
+/// # };
+/// use prefinal_beacon::{Beacon, Effect, Input, Slot, Value, View};
+/// use prefinal_protocol::{Instant, Machine};
+///
+/// let mut beacon = Beacon::new(config(1, 1), &[])?;
+/// let mut vote = |value| {
+///     let slot = Slot::new(1);
+///     beacon.handle(Instant::START, Input::Prefinalized { slot, view: View::new(slot, 0), value });
+///     let outputs = std::iter::from_fn(|| beacon.poll());
+///     outputs.filter_map(|output| output.effect()).collect::<Vec<_>>()
+/// };
+/// let is_partial = |effect: &Effect<Bls>| matches!(effect, Effect::Send { .. });
+/// assert!(vote(Value::new([7; 32])).iter().any(is_partial));
+/// assert!(!vote(Value::new([8; 32])).iter().any(is_partial));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Beacon<S: Scheme> {
     context: Context,

@@ -28,6 +28,47 @@ use prefinal_contract::{Binding, Finality, Path};
 use prefinal_protocol::Slot;
 
 /// Everything a [`Beacon`](crate::Beacon) needs to know.
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// # use prefinal_beacon::*;
+/// # use prefinal_weighted_rounding::Stake;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let me = Party::new(0);
+/// # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let sharing = || Sharing {
+/// #     committee: committee.clone(),
+/// #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+/// # };
+/// use prefinal_beacon::{Beacon, Binding, Config, Finality, Life, Limits, Paths, Quorum, Slot};
+///
+/// let config = |binding| Config::<Bls> {
+///     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) },
+///     me,
+///     paths: Paths::Tight(sharing()), // the committee's keys and this party's shares
+///     binding,
+///     fast_attempt: Some(0), // Jolteon, Tendermint: the first view of a slot
+///     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+///     first: Slot::new(1),
+///     life: Life::First,
+///     limits: Limits::default(),
+/// };
+/// assert!(Beacon::new(config(Binding::Slot), &[]).is_ok());
+/// // The key is for rounds, so it certifies no values.
+/// assert!(Beacon::new(config(Binding::Value), &[]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Config<S: Scheme> {
     /// Chain and epoch. Together with the slot they are the input of the function.

@@ -245,6 +245,67 @@ impl HandoverError {
 }
 
 /// Beacons of one scheme, one for each committee, under one stream of slots.
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// # use prefinal_beacon::*;
+/// # use prefinal_weighted_rounding::Stake;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let me = Party::new(0);
+/// # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let sharing = || Sharing {
+/// #     committee: committee.clone(),
+/// #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+/// # };
+/// # let config = |epoch, first| Config::<Bls> {
+/// #     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) },
+/// #     me,
+/// #     paths: Paths::Tight(sharing()),
+/// #     binding: Binding::Slot,
+/// #     fast_attempt: Some(0),
+/// #     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+/// #     first: Slot::new(first),
+/// #     life: Life::First,
+/// #     limits: Limits::default(),
+/// # };
+/// use prefinal_beacon::Slot;
+/// use prefinal_beacon::epochs::{Effect, Epochs, Input};
+/// use prefinal_protocol::{Instant, Machine};
+///
+/// let mut epochs = Epochs::new([config(1, 1)], &[])?;
+/// epochs.hand_over(config(2, 2))?; // the next committee begins with slot 2
+/// assert_eq!(epochs.newest(), EpochId::new(2));
+/// let mut revealed = Vec::new();
+/// for slot in [1, 2].map(Slot::new) {
+///     epochs.handle(Instant::START, Input::Finalized { slot, value: None });
+///     while let Some(output) = epochs.poll() {
+///         match output.effect() {
+///             Some(Effect::Of { epoch, effect: prefinal_beacon::Effect::Check(job) }) => {
+///                 let verdict = job.run();
+///                 epochs.handle(Instant::START, Input::Checked { epoch, verdict });
+///             }
+///             Some(Effect::Of { epoch, effect: prefinal_beacon::Effect::Reveal(reveal) }) => {
+///                 revealed.push((epoch.get(), reveal.slot));
+///             }
+///             _ => {}
+///         }
+///     }
+/// }
+/// assert_eq!(revealed, [(1, Slot::new(1)), (2, Slot::new(2))]);
+/// assert!(epochs.hand_over(config(2, 9)).is_err()); // the same epoch again
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Epochs<S: Scheme> {
     /// In order: one epoch that is retired, one whose slots are not all revealed, and the next. The last is

@@ -1,5 +1,63 @@
 //! One threshold output per slot, ready when the slot is final.
 //!
+//! ```
+//! # use prefinal_crypto_core::access::{Access, Party, Threshold};
+//! # use prefinal_crypto_core::bls::MinSig;
+//! # use prefinal_crypto_core::commitment::Commitment;
+//! # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+//! # use prefinal_crypto_core::curve::Scalar;
+//! # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+//! # use prefinal_crypto_core::secret::Secret;
+//! # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+//! # use prefinal_beacon::*;
+//! # use prefinal_weighted_rounding::Stake;
+//! # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+//! # let me = Party::new(0);
+//! # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+//! # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+//! # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+//! # let setup = Setup { access, threshold, placement, purpose };
+//! # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+//! # let sharing = || Sharing {
+//! #     committee: committee.clone(),
+//! #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+//! # };
+//! # let config = |epoch, first| Config::<Bls> {
+//! #     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) },
+//! #     me,
+//! #     paths: Paths::Tight(sharing()),
+//! #     binding: Binding::Slot,
+//! #     fast_attempt: Some(0),
+//! #     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+//! #     first: Slot::new(first),
+//! #     life: Life::First,
+//! #     limits: Limits::default(),
+//! # };
+//! use prefinal_beacon::{Beacon, Effect, Input, Output, Slot, Value, View};
+//! use prefinal_protocol::{Instant, Machine};
+//!
+//! # let (mut disk, mut random, now) = (Vec::new(), None, Instant::START);
+//! let mut beacon = Beacon::new(config(1, 1), &[])?; // here of a committee of one party
+//! let (slot, value) = (Slot::new(1), Value::new([7; 32]));
+//! let vote = Input::Prefinalized { slot, view: View::new(slot, 0), value };
+//! for input in [vote, Input::Finalized { slot, value: Some(value) }] {
+//!     beacon.handle(now, input);
+//!     while let Some(output) = beacon.poll() {
+//!         match output {
+//!             Output::Keep(record) | Output::Note(record) => disk.push(record), // before the next one
+//!             Output::Do(Effect::Check(job)) => beacon.handle(now, Input::Checked(job.run())),
+//!             Output::Do(Effect::Reveal(reveal)) => random = Some(reveal.randomness()),
+//!             Output::Do(other) => println!("{other:?}"), // send it, report it
+//!         }
+//!     }
+//! }
+//! assert!(random.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//! A [`Output::Keep`](prefinal_protocol::Output::Keep) is durable before the next output is looked at; an
+//! [`Output::Note`](prefinal_protocol::Output::Note) may be durable later. `epochs`, `stack` and the crate
+//! `prefinal_driver` have this loop for more than one committee, scheme and thread.
+//!
 //! An engine finalizes one value per slot. A [`Beacon`] follows the engine. It releases this party's partials
 //! under the release contract, collects the partials of the others, and reveals one output per slot, in the
 //! order of the slots. It is a [`prefinal_protocol::Machine`]: it has no clocks, threads, sockets or
@@ -29,30 +87,6 @@
 //! | `finality`  | which stake makes a value final, and which thresholds fit it      |
 //! | `event`     | inputs and outputs, faults and refusals                           |
 //! | `wire`      | the messages that are sent and the records that are stored        |
-//!
-//! A driver carries the outputs out, in order:
-//!
-//! ```
-//! use prefinal_beacon::{Beacon, Bls, Effect, Input, Output, Record};
-//! use prefinal_protocol::{Instant, Machine};
-//!
-//! fn drive(beacon: &mut Beacon<Bls>, now: Instant, input: Input<Bls>, log: &mut Vec<Record>) {
-//!     beacon.handle(now, input);
-//!     while let Some(output) = beacon.poll() {
-//!         match output {
-//!             // Durable before the next output is looked at.
-//!             Output::Keep(record) => log.push(record),
-//!             // Durable some time.
-//!             Output::Note(record) => log.push(record),
-//!             Output::Do(Effect::Send { to, message }) => println!("to {to:?}: {message:?}"),
-//!             // Here at once; a driver with a pool hands the verdict back later.
-//!             Output::Do(Effect::Check(job)) => beacon.handle(now, Input::Checked(job.run())),
-//!             Output::Do(Effect::Reveal(reveal)) => println!("{}: {:?}", reveal.slot, reveal.output),
-//!             Output::Do(other) => println!("{other:?}"),
-//!         }
-//!     }
-//! }
-//! ```
 //!
 //! See also: the functions themselves (`prefinal_crypto_core::threshold`, `prefinal_crypto_core::wvuf`),
 //! where the shares come from (`prefinal_pvss_dkg`), an engine (`jolteon`), and programs that carry outputs

@@ -167,6 +167,56 @@ impl StackError {
 }
 
 /// Beacons of different schemes under one stream of events.
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// # use prefinal_beacon::*;
+/// # use prefinal_weighted_rounding::Stake;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let me = Party::new(0);
+/// # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let sharing = || Sharing {
+/// #     committee: committee.clone(),
+/// #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+/// # };
+/// # let config = |epoch, first| Config::<Bls> {
+/// #     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) },
+/// #     me,
+/// #     paths: Paths::Tight(sharing()),
+/// #     binding: Binding::Slot,
+/// #     fast_attempt: Some(0),
+/// #     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+/// #     first: Slot::new(first),
+/// #     life: Life::First,
+/// #     limits: Limits::default(),
+/// # };
+/// use prefinal_beacon::epochs::Epochs;
+/// use prefinal_beacon::stack::{Channel, Event, Input, Stack};
+/// use prefinal_beacon::{Bls, MultiSig, Slot};
+/// use prefinal_protocol::{Instant, Machine};
+///
+/// type Ours = (Bls, (MultiSig, ()));
+/// let randomness = Epochs::new([config(1, 5)], &[])?;
+/// let mut stack = Stack::<Ours>::new((Some(randomness), (None, ())))?; // no certificates yet
+/// assert_eq!(stack.first(Channel::new(0)), Some(Slot::new(5)));
+/// assert_eq!(stack.first(Channel::new(1)), None);
+///
+/// let event = Event::Finalized { slot: Slot::new(5), value: None };
+/// stack.handle(Instant::START, Input::All(event)); // to all channels
+/// assert_eq!(stack.last_final(), Some(Slot::new(5)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Stack<L: Channels> {
     channels: L::Epochs,

@@ -48,6 +48,61 @@ pub enum Mode {
 }
 
 /// A change of the mode from a slot on.
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// # use prefinal_beacon::*;
+/// # use prefinal_weighted_rounding::Stake;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let me = Party::new(0);
+/// # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let sharing = || Sharing {
+/// #     committee: committee.clone(),
+/// #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+/// # };
+/// # let config = |epoch, first| Config::<Bls> {
+/// #     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) },
+/// #     me,
+/// #     paths: Paths::Tight(sharing()),
+/// #     binding: Binding::Slot,
+/// #     fast_attempt: Some(0),
+/// #     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+/// #     first: Slot::new(first),
+/// #     life: Life::First,
+/// #     limits: Limits::default(),
+/// # };
+/// use prefinal_beacon::{Beacon, Effect, Input, Mode, Slot, Switch};
+/// use prefinal_protocol::{Instant, Machine};
+///
+/// let mut beacon = Beacon::new(config(1, 1), &[])?;
+/// let slot = Slot::new(200); // far enough ahead that nothing of it is released yet
+/// beacon.handle(Instant::START, Input::Switch(Switch { from: slot, mode: Mode::Off }));
+/// for slot in (1..=200).map(Slot::new) {
+///     beacon.handle(Instant::START, Input::Finalized { slot, value: None });
+/// }
+/// let (mut off, mut revealed) = (Vec::new(), 0);
+/// while let Some(output) = beacon.poll() {
+///     match output.effect() {
+///         Some(Effect::Check(job)) => beacon.handle(Instant::START, Input::Checked(job.run())),
+///         Some(Effect::Reveal(_)) => revealed += 1,
+///         Some(Effect::Off { slot }) => off.push(slot),
+///         _ => {}
+///     }
+/// }
+/// assert_eq!((revealed, off), (199, vec![slot]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Switch {
     /// The first slot that the new mode holds for.

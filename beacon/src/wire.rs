@@ -29,6 +29,16 @@ use prefinal_contract::lost::LifeId;
 use prefinal_protocol::{Slot, Value, View};
 
 /// A message between beacons.
+///
+/// ```
+/// use prefinal_beacon::{Bls, Message, Slot};
+///
+/// let request = Message::<Bls>::Request { slot: Slot::new(7) };
+/// let bytes = borsh::to_vec(&request)?;
+/// assert_eq!(borsh::from_slice::<Message<Bls>>(&bytes)?, request);
+/// assert!(borsh::from_slice::<Message<Bls>>(&[0xff]).is_err());
+/// # Ok::<(), borsh::io::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Message<S: Function> {
     /// The sender's partial: its evaluation for one slot.

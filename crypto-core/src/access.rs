@@ -41,6 +41,13 @@ use crate::polynomial::Domain;
 /// use prefinal_crypto_core::access::ShareIndex;
 /// let index: ShareIndex = 7_u32;
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::access::ShareIndex;
+/// let first = ShareIndex::new(1).unwrap();
+/// assert_eq!(first.position(), 0);
+/// assert_eq!(ShareIndex::new(0), None); // the value at zero is the secret
+/// ```
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
@@ -81,6 +88,14 @@ impl fmt::Display for ShareIndex {
 /// ```compile_fail,E0277
 /// use prefinal_crypto_core::access::Threshold;
 /// let threshold: Threshold = (3_u32, 5_u32).into();
+/// ```
+///
+/// ```
+/// use prefinal_crypto_core::access::Threshold;
+/// let threshold = Threshold::new(3, 5)?;
+/// assert_eq!(threshold.to_string(), "3 of 5");
+/// assert!(Threshold::new(6, 5).is_err());
+/// # Ok::<(), prefinal_crypto_core::access::ThresholdError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, BorshSerialize)]
 pub struct Threshold {
@@ -186,6 +201,16 @@ impl AccessError {
 }
 
 /// Which party holds which share indices.
+///
+/// ```
+/// use prefinal_crypto_core::access::{Access, Party, ShareIndex};
+/// let access = Access::new(&[2, 0, 1])?; // the second party holds no share
+/// assert_eq!((access.len(), access.total()), (3, 3));
+/// assert_eq!(access.range(Party::new(0)), 0..2);
+/// assert_eq!(access.owner(ShareIndex::new(3).unwrap()), Some(Party::new(2)));
+/// assert!(Access::new(&[0, 0]).is_err());
+/// # Ok::<(), prefinal_crypto_core::access::AccessError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// `starts[i]` is the number of shares before those of party `i`. One more entry holds the total.
@@ -328,6 +353,13 @@ impl Access {
 /// stake. It takes the heaviest first. A small set is good because each party may cost a pairing, and
 /// each may be one whose partial is wrong. `None` if all candidates together have less. A party that
 /// is named twice counts once.
+///
+/// ```
+/// use prefinal_crypto_core::access::{Party, fewest};
+/// let [a, b, c] = [0, 1, 2].map(Party::new);
+/// assert_eq!(fewest(5, [(a, 1), (b, 3), (c, 2)]), Some([b, c].into()));
+/// assert_eq!(fewest(7, [(a, 1), (b, 3), (c, 2)]), None);
+/// ```
 #[must_use]
 pub fn fewest(
     need: u128,

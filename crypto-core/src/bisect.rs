@@ -56,6 +56,23 @@ impl Weight {
 /// The positions in `0..len` whose equation does not hold. `len` is at most 2³². `product` must
 /// multiply the equations in a range, with weighted coefficients; it is never called with an empty
 /// range.
+///
+/// ```
+/// use prefinal_crypto_core::bisect::{Weight, locate};
+/// use prefinal_crypto_core::curve::hazmat::{pairing, vartime_msm_bytes};
+/// use prefinal_crypto_core::curve::{G1Affine, G2Affine};
+/// // Each "equation" says that a point is the identity; two of them do not hold.
+/// let mut points = [G1Affine::identity(); 8];
+/// points[2] = G1Affine::generator();
+/// points[6] = G1Affine::generator();
+/// let found = locate(points.len(), |range, weight: Weight| {
+///     // In earnest, coefficients come from a transcript.
+///     let powers: Vec<_> = range.clone().map(|at| weight.apply(1 + at as u128, at)).collect();
+///     let sum = vartime_msm_bytes(&points[range], &powers).to_affine();
+///     pairing(&sum, &G2Affine::generator())
+/// });
+/// assert_eq!(found, [2, 6].into());
+/// ```
 pub fn locate(len: usize, mut product: impl FnMut(Range<usize>, Weight) -> Gt) -> BTreeSet<usize> {
     if len == 0 {
         return BTreeSet::new();

@@ -42,6 +42,32 @@ use crate::bls::{
 use crate::verified::Verified;
 
 /// A quorum of signers, and the sum of their signatures on one message.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use prefinal_crypto_core::access::Party;
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey};
+/// use prefinal_crypto_core::certificate::{Certificate, Elector, Electorate};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const VOTE: Domain = Domain::new("example vote");
+/// let signers: Vec<_> = (0..3).map(|_| SecretKey::random(&mut rng)).collect();
+/// let mut electors = Vec::new();
+/// for (signer, stake) in signers.iter().zip([50, 30, 20]) {
+///     let key = signer.public_key().verify_possession(&signer.prove_possession())?;
+///     electors.push(Elector { key, stake });
+/// }
+/// let electorate = Electorate::more_than_two_thirds(electors)?;
+/// let vote = |party: Party| (party, signers[party.index()].sign(VOTE, b"block 7"));
+///
+/// let votes: BTreeMap<_, _> = [0, 1].map(|number| vote(Party::new(number))).into();
+/// let certificate = Certificate::assemble(&electorate, VOTE, b"block 7", &votes)?;
+/// assert!(certificate.verify(&electorate, VOTE, b"block 7").is_ok());
+/// assert!(certificate.verify(&electorate, VOTE, b"block 8").is_err());
+/// let too_few = [vote(Party::new(0))].into(); // half of the stake
+/// assert!(Certificate::assemble(&electorate, VOTE, b"block 7", &too_few).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate<V: Variant> {
     /// The parties that signed.
@@ -60,6 +86,39 @@ pub struct Statement<'a> {
 }
 
 /// One party's message and its signature on it.
+///
+/// Parties whose votes name different blocks, in one signature:
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use prefinal_crypto_core::access::Party;
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey};
+/// use prefinal_crypto_core::certificate::{Elector, Electorate, Signers, Statement, Vote};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const TIMEOUT: Domain = Domain::new("example timeout");
+/// let (alice, bob) = (SecretKey::random(&mut rng), SecretKey::random(&mut rng));
+/// let mut electors = Vec::new();
+/// for signer in [&alice, &bob] {
+///     let key = signer.public_key().verify_possession(&signer.prove_possession())?;
+///     electors.push(Elector { key, stake: 1 });
+/// }
+/// let electorate = Electorate::with_quorum(electors, 2)?;
+/// let (a, b): (&[u8], &[u8]) = (b"highest block 6", b"highest block 7");
+/// let [first, second] = [Party::new(0), Party::new(1)];
+/// let mut votes = BTreeMap::from([
+///     (first, Vote { message: a, signature: alice.sign(TIMEOUT, a) }),
+///     (second, Vote { message: b, signature: bob.sign(TIMEOUT, b) }),
+/// ]);
+/// let sum = electorate.add_up(TIMEOUT, &votes)?;
+/// let (left, right) = (Signers::new(2, [first])?, Signers::new(2, [second])?);
+/// let both =
+///     [Statement { message: a, signers: &left }, Statement { message: b, signers: &right }];
+/// assert!(electorate.verify(TIMEOUT, &both, &sum).is_ok());
+///
+/// votes.get_mut(&second).unwrap().message = a; // not what the party signed
+/// assert_eq!(electorate.culprits(TIMEOUT, &votes)?, [second].into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vote<'a, V: Variant> {
     /// The message of the party.
@@ -197,6 +256,8 @@ impl<V: Variant> Certificate<V> {
     }
 
     /// Checks that a quorum has signed the message.
+    ///
+    /// See the example at [`Certificate`].
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.

@@ -23,6 +23,18 @@ use crate::curve::{Affine, Group, Scalar};
 /// A hash of public data from which challenges are derived.
 ///
 /// A transcript may be cloned: both copies give the same challenges.
+///
+/// ```
+/// use prefinal_crypto_core::challenge::Transcript;
+/// let challenge = |message: &[u8]| {
+///     let mut transcript = Transcript::new(b"EXAMPLE-V1");
+///     transcript.append(b"message", message);
+///     transcript.append_u64(b"round", 7);
+///     transcript.scalar(b"challenge")
+/// };
+/// assert!(challenge(b"yes") == challenge(b"yes"));
+/// assert!(challenge(b"yes") != challenge(b"no"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Transcript {
     hash: Sha256,

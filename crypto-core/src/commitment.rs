@@ -86,6 +86,24 @@ impl ShareError {
 /// use prefinal_crypto_core::curve::G1;
 /// let empty: Commitment<G1> = Commitment { points: vec![] };
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::access::ShareIndex;
+/// use prefinal_crypto_core::commitment::Commitment;
+/// use prefinal_crypto_core::curve::{G2, Scalar};
+/// use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// use prefinal_crypto_core::secret::Secret;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let secret = Secret::new(Scalar::random(&mut rng));
+/// let f = Polynomial::random(3.try_into()?, &secret, &mut rng); // three shares rebuild the secret
+/// let commitment = Commitment::<G2>::commit(&f);
+/// let points = Points::new(Placement::Consecutive, 5)?;
+/// let second = ShareIndex::new(2).unwrap();
+/// let share = f.evaluate(&points.point(second).unwrap());
+/// assert!(commitment.verify_share(&points, second, &share).is_ok());
+/// assert!(commitment.verify_share(&points, second, &secret).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commitment<G: Group> {
     /// The coefficients, lowest degree first. There are from one to [`Access::MAX`].

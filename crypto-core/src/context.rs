@@ -18,12 +18,28 @@ const COMMITTEE_TAG: &[u8] = b"PREFINAL-V1-COMMITTEE";
 /// use prefinal_crypto_core::context::{ChainId, CommitteeId};
 /// let committee: CommitteeId = ChainId::new([0; 32]);
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::context::CommitteeId;
+/// let committee = CommitteeId::of(b"keys, stakes, weights and thresholds, encoded");
+/// assert_ne!(committee, CommitteeId::of(b"another committee"));
+/// ```
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub struct CommitteeId([u8; 32]);
 
 /// One run of a protocol: a committee on one chain in one epoch.
+///
+/// ```
+/// use prefinal_crypto_core::context::{ChainId, CommitteeId, Context, EpochId, Session};
+/// let chain = ChainId::new(*b"an identifier of 32 bytes, so so");
+/// let in_epoch = |epoch| Session {
+///     context: Context { chain, epoch: EpochId::new(epoch) },
+///     committee: CommitteeId::of(b"the committee, encoded"),
+/// };
+/// assert_ne!(in_epoch(1).to_bytes(), in_epoch(2).to_bytes());
+/// ```
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]

@@ -41,6 +41,14 @@ use crate::curve::DecodeError;
 const CHAINED_BYTES: usize = 96;
 
 /// The signature scheme of a beacon.
+///
+/// ```
+/// use prefinal_crypto_core::drand::Scheme;
+/// let quicknet: Scheme = "bls-unchained-g1-rfc9380".parse()?;
+/// assert!(!quicknet.is_chained());
+/// assert!("bls-on-paper".parse::<Scheme>().is_err());
+/// # Ok::<(), prefinal_crypto_core::drand::UnknownScheme>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// `pedersen-bls-chained`, the scheme of drand's first chain. Each round signs the signature
@@ -130,6 +138,14 @@ impl FromStr for Scheme {
 /// use prefinal_crypto_core::drand::RoundNumber;
 /// let round: RoundNumber = 7_u64;
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::drand::RoundNumber;
+/// let round = RoundNumber::new(7).unwrap();
+/// assert_eq!(round.to_string(), "round 7");
+/// assert_ne!(round.message(), RoundNumber::FIRST.message());
+/// assert_eq!(RoundNumber::new(0), None); // the genesis
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RoundNumber(NonZeroU64);
 
@@ -174,6 +190,16 @@ impl fmt::Display for RoundNumber {
 }
 
 /// The times at which rounds are due, in seconds of Unix time.
+///
+/// ```
+/// use prefinal_crypto_core::drand::{RoundNumber, Schedule};
+/// let quicknet = Schedule { genesis_time: 1_692_803_367, period: 3.try_into()? };
+/// let round = quicknet.round_at(1_692_803_367 + 3 * 999).unwrap();
+/// assert_eq!(round, RoundNumber::new(1000).unwrap());
+/// assert_eq!(quicknet.time_of(round), Some(1_692_803_367 + 3 * 999));
+/// assert_eq!(quicknet.round_at(0), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The time of the first round.
@@ -234,6 +260,24 @@ impl GroupKey {
 }
 
 /// The parameters of a beacon that a client must know to verify its rounds.
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::SecretKey;
+/// use prefinal_crypto_core::drand::{ChainInfo, Round, RoundNumber, Schedule, Scheme};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let beacon = SecretKey::random(&mut rng); // in earnest a committee
+/// let key = beacon.public_key().to_bytes();
+/// let schedule = Schedule { genesis_time: 1_700_000_000, period: 3.try_into()? };
+/// let info = ChainInfo::new(Scheme::UnchainedG1Rfc9380, &key, schedule, [7; 32], "example")?;
+///
+/// let number = RoundNumber::FIRST;
+/// let signature = beacon.sign(info.scheme().domain(), &number.message()).to_bytes().to_vec();
+/// let round = Round { number, signature, previous: None, randomness: None };
+/// assert_eq!(info.verify_all(&[round.clone()])?, [info.verify(&round)?]);
+/// let another = Round { number: RoundNumber::new(2).unwrap(), ..round };
+/// assert!(info.verify(&another).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainInfo {
     scheme: Scheme,
@@ -382,6 +426,8 @@ impl ChainInfo {
 }
 
 /// A round as a relay sends it. Nothing of it is checked yet.
+///
+/// See the example at [`ChainInfo`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The number of the round.

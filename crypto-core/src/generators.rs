@@ -17,6 +17,12 @@ use crate::curve::hazmat::{g1_from_limbs, g2_from_limbs};
 use crate::curve::{G1Affine, G2Affine};
 
 /// `h`, the base of shares.
+///
+/// ```
+/// use prefinal_crypto_core::{curve::G1Affine, generators};
+/// assert!(generators::h() != G1Affine::generator());
+/// assert!(generators::h() != generators::g_bar());
+/// ```
 #[must_use]
 pub const fn h() -> G1Affine {
     H

@@ -47,6 +47,21 @@ use crate::secret::Secret;
 /// };
 /// assert_ne!(nonce(b"pay Alice"), nonce(b"pay Bob"));
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::hedge::Hedge;
+/// use prefinal_crypto_core::secret::Secret;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let state = rng.clone();
+/// let key = Secret::new(Scalar::random(&mut rng));
+/// let nonce = |message: &[u8]| {
+///     let mut broken = state.clone(); // gives the same bytes each time
+///     let hedge = Hedge::new(b"EXAMPLE-NONCE").scalar(b"key", &key).public(b"message", message);
+///     Scalar::random(&mut hedge.rng(&mut broken))
+/// };
+/// assert!(nonce(b"yes") != nonce(b"no"));
+/// ```
 #[derive(Debug)]
 pub struct Hedge(Transcript);
 

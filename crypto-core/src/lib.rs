@@ -1,5 +1,38 @@
 //! Secret sharing, threshold signatures and encryption, and the weighted verifiable unpredictable function.
 //!
+//! A committee shares a key and signs a round of a beacon with it, where `rng` is a generator of random
+//! numbers ([`entropy`] says which):
+//!
+//! ```
+//! # use std::collections::BTreeMap;
+//! # use prefinal_crypto_core::access::{Access, Party, Threshold};
+//! # use prefinal_crypto_core::bls::{Domain, MinSig};
+//! # use prefinal_crypto_core::commitment::Commitment;
+//! # use prefinal_crypto_core::curve::Scalar;
+//! # use prefinal_crypto_core::drand::RoundNumber;
+//! # use prefinal_crypto_core::polynomial::{Placement::Consecutive, Polynomial};
+//! # use prefinal_crypto_core::secret::Secret;
+//! use prefinal_crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee};
+//!
+//! # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+//! let access = Access::new(&[2, 1, 1])?; // three parties, the first holds two of four shares
+//! let threshold = Threshold::new(3, access.total())?;
+//! let key = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+//! let setup = Setup { access, threshold, placement: Consecutive, purpose: Purpose::Rounds };
+//! let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&key))?;
+//! let shares = key.shares(committee.points());
+//! let mut partials = BTreeMap::new();
+//! for party in [Party::new(0), Party::new(2)] {
+//!     let own = Secret::new(shares.expose()[committee.access().range(party)].to_vec());
+//!     let signer = KeyShares::new(party, own).check(&committee)?;
+//!     partials.insert(party, signer.partial(&Message::round(RoundNumber::FIRST))?);
+//! }
+//! let signature =
+//!     committee.optimistic(&Message::round(RoundNumber::FIRST), partials)?.combine()?;
+//! signature.verify(&committee.group_key(), Domain::BASIC, &RoundNumber::FIRST.message())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module         | what                                                               |
 //! |----------------|--------------------------------------------------------------------|
 //! | [`curve`]      | scalars, points, pairings, hash to curve: the crate `prefinal_bls12_381`    |

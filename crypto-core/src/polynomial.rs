@@ -43,6 +43,20 @@ pub use self::points::{CountError, InterpolationError, Placement, Points};
 ///     (f.clone(), f.clone())
 /// }
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// use prefinal_crypto_core::secret::Secret;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let secret = Secret::new(Scalar::random(&mut rng));
+/// let f = Polynomial::random(3.try_into()?, &secret, &mut rng); // three shares rebuild the secret
+/// assert!(f.evaluate(&Scalar::ZERO).expose() == secret.expose());
+/// let points = Points::new(Placement::Consecutive, 5)?;
+/// let shares = f.shares(&points);
+/// assert!(shares.expose()[0] == *f.evaluate(&Scalar::ONE).expose());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Polynomial {
     /// Lowest degree first; never empty.
@@ -104,6 +118,16 @@ impl Polynomial {
 /// The `λᵢ` with `f(0) = Σᵢ λᵢ·f(xᵢ)` for every `f` of degree below the number of points. `None` if
 /// there are no points, if two points are equal, or if one is zero, because then there are no such
 /// coefficients. Takes quadratic time.
+///
+/// ```
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::polynomial::lagrange_at_zero;
+/// let [one, two, five] = [1, 2, 5].map(Scalar::from_u64);
+/// // The line through (1, 7) and (2, 9) is at 5 where x is zero.
+/// let lambda = lagrange_at_zero(&[one, two]).unwrap();
+/// assert!(lambda[0] * Scalar::from_u64(7) + lambda[1] * Scalar::from_u64(9) == five);
+/// assert!(lagrange_at_zero(&[one, one]).is_none());
+/// ```
 #[must_use]
 pub fn lagrange_at_zero(points: &[Scalar]) -> Option<Vec<Scalar>> {
     let product: Scalar = points.iter().copied().product();

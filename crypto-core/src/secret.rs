@@ -23,6 +23,13 @@ use zeroize::Zeroize;
 /// use prefinal_crypto_core::{curve::Scalar, secret::Secret};
 /// let bytes = borsh::to_vec(&Secret::new(Scalar::ONE));
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::secret::Secret;
+/// let key = Secret::new([7_u8; 32]);
+/// assert_eq!(format!("{key:?}"), "Secret(..)");
+/// assert_eq!(key.expose().len(), 32);
+/// ```
 pub struct Secret<T: Zeroize>(T);
 
 impl<T: Zeroize> Secret<T> {

@@ -25,6 +25,20 @@ use crate::polynomial::Polynomial;
 use crate::secret::Secret;
 
 /// A secret with a polynomial for the slow path and, if there is one, for the fast path.
+///
+/// ```
+/// use prefinal_crypto_core::access::Threshold;
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::sharing::Sharing;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let (slow, fast) = (Threshold::new(4, 7)?, Threshold::new(6, 7)?);
+/// let sharing = Sharing::random(slow, Some(fast), &mut rng);
+/// let fast = sharing.fast().unwrap();
+/// assert!(fast.evaluate(&Scalar::ZERO).expose() == sharing.secret().expose());
+/// // The shares of one path are nothing to the other.
+/// assert!(fast.evaluate(&Scalar::ONE).expose() != sharing.slow().evaluate(&Scalar::ONE).expose());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Sharing {
     secret: Secret<Scalar>,

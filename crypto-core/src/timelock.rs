@@ -118,6 +118,21 @@ impl DecryptError {
 /// #     short(&key, &round, &mut rand_core::SeedableRng::seed_from_u64(1));
 /// # }
 /// ```
+///
+/// A file or a message carries the bytes; [`Identity`] shows how to open them:
+/// ```
+/// use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey};
+/// use prefinal_crypto_core::timelock::{Ciphertext, Identity, encrypt};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let beacon = SecretKey::random(&mut rng).public_key();
+/// let round = Identity::<MinSig>::new(Domain::new("example round"), b"round 8");
+/// let ciphertext = encrypt(&beacon, &round, &[7; 16], &mut rng);
+/// let bytes = ciphertext.to_bytes();
+/// assert_eq!(bytes.len(), 96 + 16 + 16);
+/// assert!(Ciphertext::<MinSig, 16>::from_bytes(&bytes)? == ciphertext);
+/// assert!(Ciphertext::<MinSig, 32>::from_bytes(&bytes).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Ciphertext<V: Variant, const N: usize> {
     u: KeyPoint<V>,
@@ -128,6 +143,8 @@ pub struct Ciphertext<V: Variant, const N: usize> {
 /// Encrypts `N` bytes, 16 to 32, to the signature that `key` will give on `identity`. Costs one
 /// multiplication in each group and a pairing. With blst it is constant time, except for the number
 /// of tries of `H₃`, which depends only on chance. With arkworks the pairing is not constant time.
+///
+/// See the example at [`Identity`].
 pub fn encrypt<V: Variant, const N: usize>(
     key: &PublicKey<V>,
     identity: &Identity<V>,

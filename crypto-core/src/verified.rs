@@ -14,6 +14,17 @@ use core::ops::Deref;
 /// use prefinal_crypto_core::verified::Verified;
 /// let unchecked = Verified::new(7_u32);
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
+/// use prefinal_crypto_core::verified::Verified;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let key = SecretKey::random(&mut rng);
+/// let checked: Verified<PublicKey> =
+///     key.public_key().verify_possession(&key.prove_possession())?;
+/// assert_eq!(checked.into_inner(), key.public_key());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Verified<T>(T);
 

@@ -213,6 +213,15 @@ pub trait Object: BorshSerialize + sealed::Body {
 /// The kind that the first two bytes state. Use it where objects of several kinds are accepted. The
 /// body is not read.
 ///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey};
+/// use prefinal_crypto_core::wire::{Kind, Object, kind};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let signature = SecretKey::random(&mut rng).sign(Domain::new("example"), b"message");
+/// assert_eq!(kind(&signature.to_wire()), Ok(Kind::MinSigSignature));
+/// assert!(kind(b"something else").is_err());
+/// ```
+///
 /// # Errors
 /// If the version or the kind is unknown or missing.
 pub fn kind(bytes: &[u8]) -> Result<Kind, WireError> {

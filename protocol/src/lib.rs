@@ -1,5 +1,47 @@
 //! The words that every protocol shares, and the interface of a protocol.
 //!
+//! A machine that promises one value for each slot, and a driver that carries its outputs out:
+//! ```
+//! use prefinal_protocol::{Instant, Machine, Output, OutputOf, Slot, Value};
+//!
+//! #[derive(Default)]
+//! struct Promises {
+//!     made: std::collections::BTreeMap<Slot, Value>,
+//!     outputs: std::collections::VecDeque<OutputOf<Self>>,
+//! }
+//!
+//! impl Machine for Promises {
+//!     type Input = (Slot, Value);
+//!     type Record = (Slot, Value); // found again after a crash
+//!     type Effect = Value; // sent to everybody
+//!
+//!     fn handle(&mut self, _: Instant, (slot, value): (Slot, Value)) {
+//!         if *self.made.entry(slot).or_insert(value) == value {
+//!             self.outputs.extend([Output::Keep((slot, value)), Output::Do(value)]);
+//!         }
+//!     }
+//!     fn poll(&mut self) -> Option<OutputOf<Self>> {
+//!         self.outputs.pop_front()
+//!     }
+//!     fn wake_at(&self) -> Option<Instant> {
+//!         None
+//!     }
+//! }
+//!
+//! let (mut machine, mut disk, mut sent) = (Promises::default(), Vec::new(), Vec::new());
+//! let [first, second] = [1, 2].map(|byte| Value::new([byte; 32]));
+//! for value in [first, second] {
+//!     machine.handle(Instant::START, (Slot::new(7), value));
+//!     while let Some(output) = machine.poll() {
+//!         match output {
+//!             Output::Keep(record) | Output::Note(record) => disk.push(record),
+//!             Output::Do(value) => sent.push(value),
+//!         }
+//!     }
+//! }
+//! assert_eq!((disk, sent), (vec![(Slot::new(7), first)], vec![first]));
+//! ```
+//!
 //! [`Party`], [`Slot`], [`View`], [`Value`] and [`Context`] name the parties, the times and the subjects of a
 //! protocol. They mean the same in the key generation, the beacon, an engine and a chain. No type here needs
 //! a curve.

@@ -37,6 +37,47 @@ use crate::verify::{SharingError, check_sharing, check_sizes};
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// The sum of dealings. As it comes from the wire, only its size is checked.
+///
+/// An absent party takes the sum from a peer and checks it:
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_pvss_dkg::{Aggregate, deal, verify};
+///
+/// let mut dealings = Vec::new();
+/// for party in [0, 2] {
+///     let dealing = deal(&config, Party::new(party), &signers[party as usize], &mut rng)?;
+///     dealings.push(Arc::new(verify(&config, dealing)?));
+/// }
+/// let bytes = Aggregate::sum(&config, &dealings)?.to_bytes();
+/// let sum = Aggregate::from_bytes(&config, &bytes)?.verify(&config)?;
+/// assert!(sum.dealers().eq([0, 2].map(Party::new)));
+/// let shares = sum.decrypt(&config, Party::new(1), keys.remove(1))?;
+/// assert_eq!(shares.slow.len(), 3);
+/// // Another party's key opens nothing; `NotOpened` gives it back.
+/// assert!(sum.decrypt(&config, Party::new(1), keys.remove(0)).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregate {
     /// In ascending order of dealers, whatever the order in which they were added.

@@ -60,6 +60,35 @@ pub struct Dealer {
 }
 
 /// Everything that all parties agree on before the first dealing.
+///
+/// ```
+/// use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// use prefinal_pvss_dkg::{Config, Member, Purpose, Session, Shape};
+/// use prefinal_weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake};
+///
+/// fn configure(stakes: &[Stake], members: Vec<Member>) -> Result<Config, Box<dyn std::error::Error>> {
+///     let rounding = Rounding::solve(stakes, &Profile::standard(), Objective::least_total())?;
+///     let shape = Shape::from_rounding(&rounding)?;
+///     let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+///     let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+///     let qualify = Config::more_than(Ratio::ONE_THIRD, stakes.iter().copied())?;
+///     Ok(Config::new(session, shape, members, qualify)?)
+/// }
+/// # use prefinal_crypto_core::bls::min_sig;
+/// # use rand_core::SeedableRng;
+/// # let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// # let stakes = [40, 30, 20, 10].map(Stake::new);
+/// # let members = stakes.map(|stake| {
+/// #     let signer = min_sig::SecretKey::random(rng);
+/// #     let (key, public) = (prefinal_pvss_dkg::DecryptionKey::random(rng), signer.public_key());
+/// #     let encryption = key.register(&signer, rng).verify(&public).unwrap();
+/// #     Member { stake, encryption, signer: public.verify_possession(&signer.prove_possession()).unwrap() }
+/// # });
+/// # let config = configure(&stakes, members.to_vec())?;
+/// # assert_eq!(config.qualify(), Stake::new(33));
+/// # assert!(configure(&stakes.map(|_| Stake::new(1)), members.to_vec()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Config {
     session: Session,

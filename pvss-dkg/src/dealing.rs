@@ -32,6 +32,8 @@ use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// A dealing as it came from the wire. Its size is right; nothing else is checked yet.
+///
+/// See the example at [`deal`](crate::deal()).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
     pub(crate) contribution: Contribution,

@@ -74,6 +74,42 @@ impl Dealt for field::Dealing {
 }
 
 /// Collects verified dealings in the order that the engine finalized.
+///
+/// The [front page](crate) has an example with field elements. With group elements:
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_pvss_dkg::{Dkg, DkgError, Progress, deal, verify};
+///
+/// let mut dkg = Dkg::new(config.clone());
+/// let first = Arc::new(verify(&config, deal(&config, Party::new(0), &signers[0], &mut rng)?)?);
+/// assert_eq!(dkg.add(first.clone())?, Progress::Qualified); // more than a third of the stake
+/// assert!(dkg.add(first).is_err()); // each dealer counts once
+/// let sum = dkg.aggregate()?;
+/// let shares = sum.decrypt(&config, Party::new(0), keys.remove(0))?;
+/// assert_eq!(shares.slow.len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dkg<D = Dealing> {
     config: Arc<Config>,

@@ -47,6 +47,24 @@ use thiserror::Error;
 ///     let _ = key.decrypt(config, me, decryption);
 /// }
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig;
+/// use prefinal_pvss_dkg::DecryptionKey;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let (signer, other) =
+///     (min_sig::SecretKey::random(&mut rng), min_sig::SecretKey::random(&mut rng));
+/// let key = DecryptionKey::random(&mut rng);
+/// let registration = key.register(&signer, &mut rng); // published
+/// assert!(registration.verify(&signer.public_key()).is_ok());
+/// assert!(registration.verify(&other.public_key()).is_err()); // registered by somebody else
+///
+/// let stored = key.to_secret_bytes();
+/// let again = DecryptionKey::from_secret_bytes(&stored)?;
+/// let keys = [key, again].map(|key| key.register(&signer, &mut rng).verify(&signer.public_key()));
+/// assert_eq!(keys[0], keys[1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 // In a box, because moving a key must leave no copy of it behind.
 #[derive(Debug)]
 pub struct DecryptionKey(Box<Secret<Scalar>>);
@@ -85,6 +103,8 @@ pub struct EncryptionKey {
 const DOMAIN: min_sig::Domain = min_sig::Domain::new("pvss encryption key");
 
 /// What a party publishes to become a recipient: key, proof and signature, 272 bytes.
+///
+/// See the example at [`DecryptionKey`].
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct KeyRegistration {
     g1: G1Affine,

@@ -1,39 +1,50 @@
 //! Publicly verifiable secret sharing and distributed key generation for weighted committees.
 //!
+//! ```
+//! # use std::sync::Arc;
+//! # use prefinal_crypto_core::{access::Party, bls::min_sig};
+//! # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+//! # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+//! # use prefinal_weighted_rounding::{Ratio, Stake};
+//! # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+//! # let stakes = [4, 3, 2, 1].map(Stake::new);
+//! # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+//! # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+//! # for stake in stakes {
+//! #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+//! #     let public = signer.public_key();
+//! #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+//! #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+//! #     members.push(Member { stake, encryption, signer: signer_key });
+//! #     signers.push(signer);
+//! #     keys.push(key);
+//! # }
+//! # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+//! # let session = Session { context, attempt: 0, purpose: Purpose::Certificates };
+//! # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+//! # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+//! use prefinal_pvss_dkg::{Dkg, Progress, field};
+//!
+//! // Parties deal; the chain orders the bytes, and everybody checks and counts them.
+//! let mut dkg = Dkg::new(config.clone());
+//! for (party, signer) in (0..).map(Party::new).zip(&signers) {
+//!     let bytes = field::deal(&config, party, signer, &mut rng)?.to_bytes();
+//!     let dealing = field::verify(&config, field::Dealing::from_bytes(&config, &bytes)?)?;
+//!     if dkg.add(Arc::new(dealing))? == Progress::Qualified {
+//!         break;
+//!     }
+//! }
+//! let key = dkg.key()?; // the public part; nobody knows the secret
+//! let opened = key.decrypt(&config, Party::new(0), keys.remove(0))?; // a party's own shares
+//! assert_eq!(opened.shares.slow.expose().len(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! No party ever knows the secret `h^f(0)`. Every party deals a random polynomial and encrypts its
 //! shares to the committee, share by share. Anybody can check a dealing from public data alone. Checked
 //! dealings add up to the epoch's key. The secret stays unknown as long as one of their dealers was
 //! honest, so the dealers must hold more stake than the adversary can hold. One dealing shares its
 //! constant term twice: once for the slow path and once for the fast path.
-//!
-//! ```
-//! use prefinal_crypto_core::context::{ChainId, Context, EpochId};
-//! use prefinal_pvss_dkg::{Config, Member, Purpose, Session, Shape};
-//! use prefinal_weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake};
-//!
-//! fn configure(stakes: &[Stake], members: Vec<Member>) -> Result<Config, Box<dyn std::error::Error>> {
-//!     let rounding = Rounding::solve(stakes, &Profile::standard(), Objective::least_total())?;
-//!     let shape = Shape::from_rounding(&rounding)?;
-//!     let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
-//!     let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
-//!     let qualify = Config::more_than(Ratio::ONE_THIRD, stakes.iter().copied())?;
-//!     Ok(Config::new(session, shape, members, qualify)?)
-//! }
-//! # use prefinal_crypto_core::bls::min_sig;
-//! # use rand_core::SeedableRng;
-//! # let rng = &mut rand_chacha::ChaCha20Rng::seed_from_u64(1);
-//! # let stakes = [40, 30, 20, 10].map(Stake::new);
-//! # let members = stakes.map(|stake| {
-//! #     let signer = min_sig::SecretKey::random(rng);
-//! #     let (key, public) = (prefinal_pvss_dkg::DecryptionKey::random(rng), signer.public_key());
-//! #     let encryption = key.register(&signer, rng).verify(&public).unwrap();
-//! #     Member { stake, encryption, signer: public.verify_possession(&signer.prove_possession()).unwrap() }
-//! # });
-//! # let config = configure(&stakes, members.to_vec())?;
-//! # assert_eq!(config.qualify(), Stake::new(33));
-//! # assert!(configure(&stakes.map(|_| Stake::new(1)), members.to_vec()).is_err());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! | module      | what it holds                                                              |
 //! |-------------|----------------------------------------------------------------------------|

@@ -23,6 +23,12 @@ use thiserror::Error;
 use crate::wire::{DecodeError, Reader};
 
 /// The one use that a key is made for.
+///
+/// ```
+/// use prefinal_pvss_dkg::Purpose;
+/// assert!(Purpose::Randomness.check(Purpose::Randomness).is_ok());
+/// assert!(Purpose::Randomness.check(Purpose::Certificates).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Values that nobody can predict.

@@ -38,6 +38,13 @@ impl fmt::Display for SharePath {
 }
 
 /// One value for each path.
+///
+/// ```
+/// use prefinal_pvss_dkg::{Paths, SharePath};
+/// let thresholds = Paths { slow: 9, fast: None };
+/// assert_eq!(thresholds.get(SharePath::Slow), Some(&9));
+/// assert_eq!(thresholds.get(SharePath::Fast), None); // no fast path
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paths<T> {
     /// The value of the slow path.
@@ -63,6 +70,26 @@ impl<T> Paths<T> {
 }
 
 /// Which party holds which shares, and how many shares rebuild the secret on each path.
+///
+/// ```
+/// use prefinal_pvss_dkg::{Paths, Shape};
+/// use prefinal_weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake, Weight};
+///
+/// // From stake, by rounding.
+/// let stakes = [41_000, 29_500, 20_700, 8_800].map(Stake::new);
+/// let rounding = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total())?;
+/// let shape = Shape::from_rounding(&rounding)?;
+/// assert_eq!(shape.weights(), rounding.weights());
+///
+/// // Four parties with a share each, of which three are needed.
+/// let four = Shape::tight(&[1; 4].map(Stake::new), Ratio::HALF)?;
+/// assert_eq!(four.slow().to_string(), "3 of 4");
+///
+/// let (slow, fast) = (Weight::new(4), Some(Weight::new(3)));
+/// // Fast below slow.
+/// assert!(Shape::new(&[5].map(Weight::new), Paths { slow, fast }).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Shape {
     access: Access,

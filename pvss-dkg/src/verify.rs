@@ -135,6 +135,8 @@ impl SharingError {
 
 /// Checks a dealing. It does not matter who sent it.
 ///
+/// See the example at [`deal`](crate::deal()).
+///
 /// # Errors
 /// The first check that fails.
 pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
@@ -144,6 +146,38 @@ pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, De
 /// Checks many dealings together. It does not matter who sent them. The verdicts are in the order of
 /// the dealings, and the same as [`verify`] would give. Each dealing costs one pairing and its part of
 /// large sums instead of `n + 5` pairings. One false dealing costs about as much as all of them again.
+///
+/// ```
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_pvss_dkg::{Dealing, deal, verify_all};
+///
+/// let first = deal(&config, Party::new(0), &signers[0], &mut rng)?;
+/// let mut bytes = deal(&config, Party::new(1), &signers[1], &mut rng)?.to_bytes();
+/// bytes[4] = 2; // in the name of another party
+/// let verdicts = verify_all(&config, vec![first, Dealing::from_bytes(&config, &bytes)?]);
+/// assert!(verdicts[0].is_ok() && verdicts[1].is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn verify_all(
     config: &Config,

@@ -14,8 +14,13 @@
 //!
 //! let stakes: Vec<Stake> = [340, 210, 180, 90, 90, 60, 30].map(Stake::new).to_vec();
 //! let rounding = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total())?;
-//! let fast = rounding.fast().ok_or("the standard profile has a fast pair")?;
-//! assert!(fast.threshold() <= rounding.total());
+//! let shares: Vec<u32> = rounding.weights().iter().map(|weight| weight.get()).collect();
+//! assert_eq!(shares.iter().sum::<u32>(), rounding.total().get());
+//! for path in rounding.guarantees() {
+//!     println!("{}: {} shares reconstruct, held by", path.name(), path.threshold());
+//!     println!("every set of parties with a stake of {}", path.least_sufficient());
+//!     assert!(path.threshold() <= rounding.total());
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -8,6 +8,22 @@ use crate::quantity::{Stake, Weight};
 use crate::verify::MAX_TOTAL;
 
 /// The quantity to optimize, and the limits of the search.
+///
+/// ```
+/// use prefinal_weighted_rounding::{Objective, Profile, Rounding, Stake, Weight};
+/// let stakes = [340, 210, 180, 90, 90, 60, 30].map(Stake::new);
+/// let few = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total())?;
+///
+/// // Up to forty shares, spent on a fast path that needs less stake.
+/// let budget = Objective::least_reconstruction(Weight::new(40));
+/// let more = Rounding::solve(&stakes, &Profile::standard(), budget)?;
+/// let least = |rounding: &Rounding| rounding.fast().map(|fast| fast.least_sufficient());
+/// assert!(more.total() <= Weight::new(40) && least(&more) <= least(&few));
+///
+/// let too_few = Objective::least_total().within(Weight::new(1));
+/// assert!(Rounding::solve(&stakes, &Profile::standard(), too_few).is_err());
+/// # Ok::<(), prefinal_weighted_rounding::SolveError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Objective {
     pub(crate) goal: Goal,

@@ -9,6 +9,15 @@ use crate::ratio::Ratio;
 
 /// Two stake ratios with a name. Parties with up to `secrecy` of the stake learn nothing; parties
 /// with `reconstruction` of the stake or more can always reconstruct.
+///
+/// ```
+/// use prefinal_weighted_rounding::{Pair, Ratio};
+/// let pair = Pair::new("archive", Ratio::ONE_THIRD, Ratio::HALF)?;
+/// assert_eq!(pair.name(), "archive");
+/// // Stake that learns nothing must be less than stake that reconstructs.
+/// assert!(Pair::new("archive", Ratio::HALF, Ratio::ONE_THIRD).is_err());
+/// # Ok::<(), prefinal_weighted_rounding::PairError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     name: String,
@@ -149,6 +158,15 @@ impl fmt::Display for PairError {
 impl core::error::Error for PairError {}
 
 /// The pairs that one weight vector must satisfy. There is at least one, and all names are distinct.
+///
+/// ```
+/// use prefinal_weighted_rounding::{Pair, Profile, Ratio};
+/// assert_eq!(Profile::slow().pairs(), [Pair::slow()]);
+/// let profile = Profile::slow_and_fast(Ratio::new(4, 5)?)?; // fast with four fifths of the stake
+/// assert_eq!(profile.pairs().len(), 2);
+/// assert!(Profile::new(vec![]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pairs: Vec<Pair>,

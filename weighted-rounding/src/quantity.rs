@@ -9,6 +9,13 @@ use core::fmt;
 /// # use prefinal_weighted_rounding::{Stake, Weight};
 /// let shares: Weight = Stake::new(7);
 /// ```
+///
+/// ```
+/// use prefinal_weighted_rounding::Stake;
+/// let sum = Stake::new(3).checked_add(Stake::new(4));
+/// assert_eq!(sum, Some(Stake::new(7)));
+/// assert_eq!(Stake::new(u128::MAX).checked_add(Stake::new(1)), None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stake(u128);
 

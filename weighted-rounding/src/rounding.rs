@@ -24,6 +24,23 @@ use crate::ratio::Ratio;
 use crate::verify::VerifyError;
 
 /// Weights for all parties, and a threshold for each pair of the profile.
+///
+/// ```
+/// use prefinal_weighted_rounding::verify::{Claim, verify};
+/// use prefinal_weighted_rounding::{Objective, Profile, Rounding, Stake};
+/// let stakes = [340, 210, 180, 90, 90, 60, 30].map(Stake::new);
+/// let rounding = Rounding::solve(&stakes, &Profile::slow(), Objective::least_total())?;
+/// let slow = rounding.slow().ok_or("a slow pair")?;
+///
+/// // What the thresholds mean in stake, exactly.
+/// assert!(slow.least_leaking() > Stake::new(500)); // half of the stake learns nothing
+/// assert!(slow.least_sufficient() <= Stake::new(667)); // two thirds reconstruct
+///
+/// // Somebody who trusts neither result nor search checks it again.
+/// let claim = Claim { pair: slow.pair(), threshold: slow.threshold() };
+/// assert!(verify(&stakes, rounding.weights(), &[claim]).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounding {
     pub(crate) stakes: Vec<Stake>,
@@ -39,6 +56,8 @@ impl Rounding {
     /// arguments. If the stakes are permuted, the weights are permuted in the same way, except that
     /// among equal stakes those listed first may get one unit more. Every result was accepted by
     /// [`verify`](mod@crate::verify) before it is returned.
+    ///
+    /// See the example at [`Rounding`].
     ///
     /// # Errors
     /// If there is no stake, the sum of the stakes exceeds 128 bits, or no total within the
@@ -131,6 +150,19 @@ impl Rounding {
 }
 
 /// The guarantee of one threshold, in exact stake.
+///
+/// ```
+/// use prefinal_weighted_rounding::{Objective, Profile, Ratio, Rounding, Stake};
+/// let stakes = [340, 210, 180, 90, 90, 60, 30].map(Stake::new);
+/// let rounding = Rounding::solve(&stakes, &Profile::standard(), Objective::least_total())?;
+/// let fast = rounding.fast().ok_or("a fast pair")?;
+/// assert!(fast.legal_thresholds().contains(&fast.threshold()));
+/// assert_eq!(fast.share(Stake::new(500)), Ratio::HALF);
+/// // The stake that always suffices is at most what the pair asks for.
+/// let asked = fast.pair().reconstruction().ceil_of(1000);
+/// assert!(fast.least_sufficient() <= Stake::new(asked));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarantee {
     pub(crate) pair: Pair,

@@ -18,6 +18,8 @@ use crate::quantity::{Stake, Weight};
 use crate::verify::{Committee, VerifyError};
 
 /// For given stakes and weights, the stake that each threshold stands for.
+///
+/// See the example at [`Separation::new`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separation {
     weights: Vec<Weight>,

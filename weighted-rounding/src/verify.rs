@@ -45,7 +45,9 @@ pub struct Claim<'a> {
 /// let weights = [1, 1, 1].map(Weight::new);
 /// let slow = Pair::slow();
 /// assert!(verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(2) }]).is_ok());
-/// assert!(verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(3) }]).is_err());
+/// assert!(
+///     verify(&stakes, &weights, &[Claim { pair: &slow, threshold: Weight::new(3) }]).is_err()
+/// );
 /// # Ok::<(), prefinal_weighted_rounding::PairError>(())
 /// ```
 ///
@@ -280,6 +282,19 @@ pub enum Breach {
 }
 
 /// A set of parties for which a claim is false.
+///
+/// ```
+/// use prefinal_weighted_rounding::verify::{Breach, Claim, VerifyError, verify};
+/// use prefinal_weighted_rounding::{Pair, Stake, Weight};
+/// let (stakes, weights) = ([3, 2, 2].map(Stake::new), [1, 1, 1].map(Weight::new));
+/// let slow = Pair::slow();
+/// let one = Claim { pair: &slow, threshold: Weight::new(1) };
+/// // One share must not suffice, since each party alone has less than half of the stake.
+/// let Err(VerifyError::Refuted(found)) = verify(&stakes, &weights, &[one]) else {
+///     unreachable!()
+/// };
+/// assert_eq!((found.breach, found.parties.len()), (Breach::Leak, 1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
     /// The pair that does not hold.

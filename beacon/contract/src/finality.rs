@@ -32,6 +32,17 @@ pub struct Quorum {
 }
 
 /// The stake that the engine counts, the weight that partials count, and the stake that makes a value final.
+///
+/// ```
+/// use prefinal_contract::{Finality, Path, Quorum};
+/// use prefinal_weighted_rounding::Stake;
+/// let finality = Finality::exact(&[40, 30, 20, 10].map(Stake::new), Quorum::BYZANTINE)?;
+/// assert_eq!(finality.quorum(), Stake::new(67));
+/// assert!(finality.check(Path::Fast, 67).is_ok());
+/// // With less, partials could suffice before a value is final.
+/// assert!(finality.check(Path::Fast, 66).is_err());
+/// # Ok::<(), prefinal_contract::FinalityError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Finality {
     stakes: Arc<[Stake]>,

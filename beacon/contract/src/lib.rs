@@ -1,5 +1,27 @@
 //! The release contract: when a partial may leave.
 //!
+//! ```
+//! use prefinal_contract::{Claim, Release, Rule, Standing, early};
+//! use prefinal_protocol::{Slot, Value, View};
+//!
+//! let slot = Slot::new(7);
+//! let vote = |attempt, value| {
+//!     let view = View::new(slot, attempt);
+//!     Claim { slot, view, value: Value::new([value; 32]), finality: None, finished: false }
+//! };
+//! let rule =
+//!     |told: &Standing, claim| early(Some(0), told, &claim).unwrap_err().rule().map(Rule::number);
+//!
+//! let mut told = Standing::default(); // what this party has told the world
+//! assert_eq!(early(Some(0), &told, &vote(0, 1)), Ok(Release::First));
+//! told.released.insert(slot, Value::new([1; 32])); // durable before the partial leaves
+//! assert_eq!(early(Some(0), &told, &vote(0, 1)), Ok(Release::Again));
+//! assert_eq!(rule(&told, vote(0, 2)), Some(2)); // another value of the same slot
+//! assert_eq!(rule(&told, vote(1, 1)), Some(2)); // another view than the declared one
+//! let timed_out = Standing { abandoned: Some(View::new(slot, 0)), ..Standing::default() };
+//! assert_eq!(rule(&timed_out, vote(0, 1)), Some(4));
+//! ```
+//!
 //! A partial that is released for a value that does not become final is a leak: biased randomness, the
 //! plaintext of an orphaned block, a certificate on a state that never was. Finalization counts votes
 //! *per view*, not per slot. A beacon counts partials per slot. So if an engine can vote for two values of

@@ -1,5 +1,61 @@
 //! Beacons behind callbacks, for engines that run on threads or tasks.
 //!
+//! ```
+//! # use prefinal_crypto_core::access::{Access, Party, Threshold};
+//! # use prefinal_crypto_core::bls::MinSig;
+//! # use prefinal_crypto_core::commitment::Commitment;
+//! # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+//! # use prefinal_crypto_core::curve::Scalar;
+//! # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+//! # use prefinal_crypto_core::secret::Secret;
+//! # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+//! # use prefinal_beacon::*;
+//! # use prefinal_weighted_rounding::Stake;
+//! # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+//! # let me = Party::new(0);
+//! # let (access, threshold) = (Access::new(&[1])?, Threshold::new(1, 1)?);
+//! # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+//! # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+//! # let setup = Setup { access, threshold, placement, purpose };
+//! # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+//! # let sharing = || Sharing {
+//! #     committee: committee.clone(),
+//! #     secret: Some(KeyShares::new(me, f.shares(committee.points())).check(&committee).unwrap()),
+//! # };
+//! # let config = |epoch, first| Config::<Bls> {
+//! #     context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(epoch) },
+//! #     me,
+//! #     paths: Paths::Tight(sharing()),
+//! #     binding: Binding::Slot,
+//! #     fast_attempt: Some(0),
+//! #     finality: Finality::exact(&[Stake::new(1)], Quorum::BYZANTINE).unwrap(),
+//! #     first: Slot::new(first),
+//! #     life: Life::First,
+//! #     limits: Limits::default(),
+//! # };
+//! use prefinal_beacon::{Beacon, Effect, Slot, Value, View};
+//! use prefinal_driver::{Driver, Options, Task};
+//! use prefinal_journal::Memory;
+//!
+//! # let config = config(1, 1);
+//! let make = |records: Vec<_>| Beacon::new(config, &records); // here of a committee of one party
+//! let pool = |task: Task| task(); // `rayon::spawn`, or whatever pool there is
+//! let (driver, effects) = Driver::start(make, Memory::new(), pool, Options::default())?;
+//!
+//! let (slot, value) = (Slot::new(1), Value::new([7; 32]));
+//! let partial = driver.on_prefinalize(slot, View::new(slot, 0), value)?; // before the vote is sent
+//! assert!(partial.is_some()); // send it along
+//! driver.on_finalize(slot, Some(value))?;
+//! let mut revealed = Vec::new();
+//! while let Ok(effect) = effects.try_recv() {
+//!     if let Effect::Reveal(reveal) = effect {
+//!         revealed.push(reveal.slot);
+//!     }
+//! }
+//! assert_eq!(revealed, [slot]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! An engine that embeds a beacon calls four functions and reads one stream. [`Driver`] keeps the
 //! machine behind a lock and writes its records to a journal. Work that takes time runs on a thread pool
 //! that the caller owns. The driver starts no thread and needs no runtime.

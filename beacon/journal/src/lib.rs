@@ -1,5 +1,47 @@
 //! Records are durable before the effects that depend on them leave.
 //!
+//! ```
+//! # use std::collections::VecDeque;
+//! # use prefinal_protocol::{Instant, Machine, Output, OutputOf};
+//! use prefinal_journal::{Journaled, Memory};
+//!
+//! /// Counts, and announces the count. A crash must not make it announce a number twice.
+//! struct Counter {
+//!     count: u64,
+//!     outputs: VecDeque<Output<u64, String>>,
+//! }
+//! # impl Machine for Counter {
+//! #     type Input = ();
+//! #     type Record = u64;
+//! #     type Effect = String;
+//! #     fn handle(&mut self, _: Instant, (): ()) {
+//! #         self.count += 1;
+//! #         self.outputs.push_back(Output::Keep(self.count));
+//! #         self.outputs.push_back(Output::Do(format!("number {}", self.count)));
+//! #     }
+//! #     fn poll(&mut self) -> Option<OutputOf<Self>> {
+//! #         self.outputs.pop_front()
+//! #     }
+//! #     fn wake_at(&self) -> Option<Instant> {
+//! #         None
+//! #     }
+//! # }
+//! let build = |records: Vec<u64>| {
+//!     let count = records.last().copied().unwrap_or(0);
+//!     Ok::<_, std::convert::Infallible>(Counter { count, outputs: VecDeque::new() })
+//! };
+//! let mut counter = Journaled::open(Memory::new(), build)?; // a file: `Redb`
+//! counter.handle(Instant::START, ())?;
+//! assert_eq!(counter.poll()?, Some("number 1".to_owned())); // the record is durable by now
+//!
+//! let journal = counter.close()?;
+//! assert_eq!(journal.durable(), 1);
+//! let mut again = Journaled::open(journal, build)?;
+//! again.handle(Instant::START, ())?;
+//! assert_eq!(again.poll()?, Some("number 2".to_owned()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A machine's outputs are records and effects, in the order in which they must happen. [`Journaled`]
 //! stands between the machine and its driver. It writes the records and gives out the effects. It gives out
 //! an effect only when every record before it is durable. So code that drives a `Journaled` cannot send too

@@ -54,6 +54,13 @@ use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
 
 /// Threshold BLS of `prefinal_crypto_core::threshold`, in the variant with small signatures.
+///
+/// ```
+/// use prefinal_beacon::{Binding, Bls};
+/// use prefinal_crypto_core::threshold::Purpose;
+/// assert_eq!(Bls::purpose(Binding::Slot), Purpose::Rounds); // as drand signs them
+/// assert_eq!(Bls::purpose(Binding::Value), Bls::CERTIFICATES);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bls;
 

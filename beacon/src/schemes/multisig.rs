@@ -47,6 +47,30 @@ use prefinal_protocol::{Slot, Value};
 pub struct MultiSig;
 
 /// The statement that certificates sign: a slot of a chain has a value.
+///
+/// A certificate, as anybody can check it:
+/// ```
+/// use prefinal_beacon::{MultiSig, Slot, Statement, Value};
+/// use prefinal_crypto_core::access::Party;
+/// use prefinal_crypto_core::bls::SecretKey;
+/// use prefinal_crypto_core::certificate::{Certificate, Elector, Electorate};
+/// use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let voter = SecretKey::random(&mut rng);
+/// let key = voter.public_key().verify_possession(&voter.prove_possession())?;
+/// let electorate = Electorate::more_than_two_thirds(vec![Elector { key, stake: 1 }])?;
+///
+/// let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// let value = Value::new([9; 32]);
+/// let statement = Statement { context, slot: Slot::new(1), value };
+/// let votes = [(Party::new(0), voter.sign(MultiSig::DOMAIN, &statement.to_bytes()))].into();
+/// let message = statement.to_bytes();
+/// let certificate = Certificate::assemble(&electorate, MultiSig::DOMAIN, &message, &votes)?;
+/// assert!(statement.verify(&electorate, &certificate).is_ok());
+/// let next = Statement { slot: Slot::new(2), ..statement };
+/// assert!(next.verify(&electorate, &certificate).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Statement {
     /// The chain and the epoch of the slot.

@@ -11,6 +11,22 @@ use super::channels::{Channel, Channels};
 use super::{Effect, Output};
 
 /// Messages that leave together. All are about slots of one epoch.
+///
+/// ```
+/// use prefinal_beacon::stack::{Envelope, OneOf};
+/// use prefinal_beacon::{Bls, Message, Slot};
+/// use prefinal_crypto_core::context::EpochId;
+///
+/// type Ours = (Bls, ());
+/// let request = OneOf::First(Message::Request { slot: Slot::new(7) });
+/// let bytes = borsh::to_vec(&Envelope::<Ours>::one(EpochId::new(1), request.clone()))?;
+/// let received: Envelope<Ours> = borsh::from_slice(&bytes)?;
+/// assert_eq!(received.messages(), [request]);
+/// assert!(borsh::from_slice::<Envelope<Ours>>(&bytes[1..]).is_err());
+/// // At least one message.
+/// assert!(Envelope::<Ours>::new(EpochId::new(1), vec![]).is_none());
+/// # Ok::<(), borsh::io::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope<L: Channels> {
     epoch: EpochId,

@@ -1,5 +1,38 @@
 //! A validator: engine, key generation and beacon as one machine.
 //!
+//! A party of a chain that has its own engine, from the stakes to its first transaction:
+//! ```
+//! # use std::sync::Arc;
+//! # use prefinal_beacon::Life;
+//! # use prefinal_crypto_core::{access::Party, context::ChainId, secret::Secret};
+//! # use prefinal_weighted_rounding::{Ratio, Stake};
+//! use prefinal_driver::{Driver, Options, Task};
+//! use prefinal_engine::Quorum;
+//! use prefinal_validator::participant::{Effect, Host, Participant};
+//! use prefinal_validator::scheme::Bls;
+//! use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup};
+//!
+//! # let seed = |party: u8| Secret::new([party + 1; 32]);
+//! # let new = |party: u8| Arc::new(Identity::from_seed(Party::new(party.into()), seed(party)));
+//! # let identities: Vec<_> = (0..4).map(new).collect();
+//! # let registrations: Vec<_> = identities.iter().map(|one| one.registration()).collect();
+//! # let me = &identities[0];
+//! let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+//! let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)?;
+//! let setup = Arc::new(Setup::new(ChainId::new([7; 32]), &plan, &registrations)?);
+//! let host = Host::new(Quorum::BYZANTINE, Some(0));
+//! let make = |records| Participant::<Bls>::new(&setup, me, Life::First, records, host);
+//! let pool = |task: Task| task(); // `rayon::spawn`, or whatever pool there is
+//! let journal = prefinal_journal::Memory::new(); // a file: `prefinal_journal::Redb`
+//! let (driver, effects) = Driver::start(make, journal, pool, Options::default())?;
+//!
+//! let next = effects.try_recv()?; // its dealing, for the key generation
+//! assert!(matches!(next, Effect::Submit { .. }));
+//! # drop(driver);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//! The engine then calls the driver: [`participant`] has the loop.
+//!
 //! ```text
 //!              ┌──────── ordered transactions ────────► keygen ── epoch ──┐
 //!   message ─► engine ─── prefinalized · finalized · abandoned ───────────► beacon ─► value

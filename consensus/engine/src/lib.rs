@@ -1,5 +1,51 @@
 //! The interface between a chain and a consensus engine, in the terms of the release contract.
 //!
+//! The smallest engine, of a committee of one party that has nobody to wait for:
+//! ```
+//! # use std::collections::VecDeque;
+//! # use std::convert::Infallible;
+//! use prefinal_engine::{Block, Effect, Engine, Input, Output, Quorum};
+//! use prefinal_protocol::{Instant, Slot, Value, View};
+//!
+//! #[derive(Default)]
+//! struct Alone {
+//!     height: u64,
+//!     outputs: VecDeque<Output<Self>>,
+//! }
+//!
+//! impl Engine for Alone {
+//! #     type Message = u8;
+//! #     type Record = u8;
+//! #     type Job = Infallible;
+//! #     type Verdict = Infallible;
+//!     const FAST_ATTEMPT: Option<u32> = Some(0); // votes of a slot's first view release partials
+//!     const QUORUM: Quorum = Quorum::BYZANTINE;
+//!
+//!     fn handle(&mut self, _: Instant, input: Input<Self>) {
+//!         let Input::Submit(transaction) = input else { return };
+//!         self.height += 1;
+//!         let (slot, value) = (Slot::new(self.height), Value::new([7; 32])); // the block's hash
+//!         let view = View::new(slot, 0);
+//!         let block = Block { value, transactions: vec![transaction.into()] };
+//!         let vote = Effect::Prefinalized { slot, view, value };
+//!         let end = Effect::Finalized { slot, block: Some(block) };
+//!         self.outputs.extend([vote, end].map(Output::Do));
+//!     }
+//!     fn poll(&mut self) -> Option<Output<Self>> {
+//!         self.outputs.pop_front()
+//!     }
+//!     fn wake_at(&self) -> Option<Instant> {
+//!         None
+//!     }
+//! }
+//!
+//! let mut engine = Alone::default();
+//! engine.handle(Instant::START, Input::Submit(b"pay".to_vec()));
+//! let effects: Vec<_> = std::iter::from_fn(|| engine.poll()?.effect()).collect();
+//! assert!(matches!(effects[0], Effect::Prefinalized { .. })); // first the vote, for the fast path
+//! assert!(matches!(effects[1], Effect::Finalized { block: Some(_), .. }));
+//! ```
+//!
 //! | event of the engine          | Jolteon               | Malachite                                 |
 //! |------------------------------|-----------------------|-------------------------------------------|
 //! | slot, attempt                | round, 0              | height, round                             |

@@ -11,6 +11,19 @@ use prefinal_protocol::Instant;
 /// With a period, rounds start at their due times. While they are behind, they follow one after the
 /// other without a pause. A clock that starts again from zero after a restart is behind by all earlier
 /// rounds; then rounds come one period apart. With both at zero, rounds are as fast as the network.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use prefinal_engine::Pace;
+/// use prefinal_protocol::Instant;
+///
+/// let second = Duration::from_secs(1);
+/// let pace = Pace { pause: Duration::ZERO, period: second, before: 0 };
+/// let entered = Instant::at(second / 2);
+/// assert_eq!(pace.proposes_at(entered, 2), Instant::at(second)); // early: waits until the round is due
+/// assert_eq!(pace.proposes_at(Instant::at(3 * second), 2), Instant::at(3 * second)); // late: at once
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// Pause after the round was entered.

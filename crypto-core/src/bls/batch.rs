@@ -59,6 +59,19 @@ impl Culprits {
 /// checking one signature: two pairings, and in each group one multi-scalar multiplication with
 /// 128-bit scalars.
 ///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, verify_many};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const VOTE: Domain = Domain::new("example vote");
+/// let signers = [SecretKey::random(&mut rng), SecretKey::random(&mut rng)];
+/// let sign = |signer: &SecretKey| (signer.public_key(), signer.sign(VOTE, b"block 7"));
+/// let mut votes = signers.each_ref().map(sign);
+/// assert!(verify_many(VOTE, b"block 7", &votes).is_ok());
+///
+/// votes[1].1 = signers[1].sign(VOTE, b"block 8");
+/// assert_eq!(verify_many(VOTE, b"block 7", &votes).unwrap_err().positions, [1].into());
+/// ```
+///
 /// # Errors
 /// Names the positions of the signatures that are not valid.
 pub fn verify_many<V: Variant>(
@@ -73,6 +86,23 @@ pub fn verify_many<V: Variant>(
 /// Checks many signatures, each against its own key and message. Costs one pairing for each distinct
 /// message or for each distinct key, whichever are fewer, plus one pairing, plus in each group one
 /// multi-scalar multiplication with 128-bit scalars. An empty batch is valid.
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, Signed, verify_batch};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const ROUND: Domain = Domain::new("example round");
+/// let beacon = SecretKey::random(&mut rng);
+/// let sign = |message| Signed {
+///     key: beacon.public_key(),
+///     message,
+///     signature: beacon.sign(ROUND, message),
+/// };
+/// let mut rounds = [sign(b"round 1"), sign(b"round 2"), sign(b"round 3")];
+/// assert!(verify_batch(ROUND, &rounds).is_ok());
+///
+/// rounds[2].message = b"round 4";
+/// assert_eq!(verify_batch(ROUND, &rounds).unwrap_err().positions, [2].into());
+/// ```
 ///
 /// # Errors
 /// Names the positions of the signatures that are not valid.

@@ -132,6 +132,16 @@ impl SecretKey {
     /// `derive_master_SK` of EIP-2333: the master key of a seed. A seed must have at least 256 bits
     /// of entropy. Only its length can be checked, not its entropy.
     ///
+    /// ```
+    /// use prefinal_crypto_core::bls::{MinPk, SecretKey};
+    /// use prefinal_crypto_core::secret::Secret;
+    /// let master = SecretKey::derive_master(&Secret::new([7; 32]))?; // a seed from a good generator
+    /// let key = master.derive_path(&"m/12381/3600/0/0".parse()?);
+    /// assert_ne!(key.public_key::<MinPk>(), master.public_key());
+    /// assert!(SecretKey::derive_master(&Secret::new([7; 16])).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the seed is shorter than [`SecretKey::MIN_SEED`].
     pub fn derive_master<S: AsRef<[u8]> + Zeroize>(seed: &Secret<S>) -> Result<Self, SeedError> {

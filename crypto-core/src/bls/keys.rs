@@ -15,6 +15,21 @@ use crate::verified::Verified;
 /// A signing key: a scalar that is not zero. It serves both variants. The variant follows from the
 /// type of the public key or signature that the caller asks for, or is named in the call, as in
 /// `key.public_key::<MinPk>()`. A key of one variant is a [`SigningKey`](super::SigningKey).
+///
+/// ```
+/// use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, SecretKey};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const VOTE: Domain = Domain::new("example vote");
+/// let key = SecretKey::random(&mut rng);
+/// let signature = key.sign::<MinSig>(VOTE, b"yes");
+/// assert!(signature.verify(&key.public_key(), VOTE, b"yes").is_ok());
+/// assert!(signature.verify(&key.public_key(), VOTE, b"no").is_err());
+///
+/// let stored = key.to_secret_bytes();
+/// let again = SecretKey::from_secret_bytes(&stored)?;
+/// assert_eq!(again.public_key::<MinPk>(), key.public_key());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SecretKey(Secret<Scalar>);
 
@@ -104,6 +119,18 @@ impl SecretKey {
 /// fn mixed(key: min_pk::PublicKey) -> min_sig::PublicKey {
 ///     key
 /// }
+/// ```
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let (alice, bob) = (SecretKey::random(&mut rng), SecretKey::random(&mut rng));
+/// let received = PublicKey::from_bytes(&alice.public_key().to_bytes())?;
+/// let checked = received.verify_possession(&alice.prove_possession())?;
+/// assert_eq!(*checked, alice.public_key());
+/// // The proof of one key is no proof for another.
+/// assert!(bob.public_key().verify_possession(&alice.prove_possession()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey<V: Variant>(KeyPoint<V>);

@@ -44,6 +44,20 @@ impl SignatureError {
 }
 
 /// A signature, or the sum of several signatures. It is never the identity.
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, Signature};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const VOTE: Domain = Domain::new("example vote");
+/// let key = SecretKey::random(&mut rng);
+/// let signature = key.sign(VOTE, b"yes");
+/// let from_bytes = Signature::from_bytes(&signature.to_bytes())?;
+/// let from_text: Signature = signature.to_string().parse()?;
+/// assert_eq!(from_bytes, from_text);
+/// assert!(from_bytes.verify(&key.public_key(), VOTE, b"yes").is_ok());
+/// assert!(from_bytes.verify(&key.public_key(), Domain::new("another purpose"), b"yes").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature<V: Variant>(pub(super) SignaturePoint<V>);
 
@@ -140,6 +154,8 @@ pub struct Claim<'a, V: Variant> {
 
 /// Adds signatures up. The signatures are not checked; verify the sum.
 ///
+/// See [`verify_multi`] for signatures on one message and [`verify_aggregate`] for several messages.
+///
 /// # Errors
 /// If there are no signatures, or if they sum to the identity.
 pub fn aggregate<'a, V: Variant>(
@@ -156,6 +172,21 @@ pub fn aggregate<'a, V: Variant>(
 /// Checks the sum of the signatures of all `keys` on one message: the draft's `FastAggregateVerify`.
 /// Costs two pairings, and one addition for each key.
 ///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, aggregate, verify_multi};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const VOTE: Domain = Domain::new("example vote");
+/// let signers = [SecretKey::random(&mut rng), SecretKey::random(&mut rng)];
+/// let mut keys = Vec::new();
+/// for signer in &signers {
+///     keys.push(signer.public_key().verify_possession(&signer.prove_possession())?);
+/// }
+/// let sum = aggregate(&signers.each_ref().map(|signer| signer.sign(VOTE, b"block 7")))?;
+/// assert!(verify_multi(&keys, VOTE, b"block 7", &sum).is_ok());
+/// assert!(verify_multi(&keys[..1], VOTE, b"block 7", &sum).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If there are no keys, if they sum to the identity, or if the signature does not match them.
 pub fn verify_multi<'a, V: Variant>(
@@ -170,6 +201,25 @@ pub fn verify_multi<'a, V: Variant>(
 
 /// Checks a sum of signatures on several messages: the draft's `AggregateVerify`. Messages may
 /// repeat. Costs one pairing for each claim, plus one.
+///
+/// ```
+/// use prefinal_crypto_core::bls::min_sig::{AggregateKey, Claim, Domain, SecretKey};
+/// use prefinal_crypto_core::bls::min_sig::{aggregate, verify_aggregate};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// const VOTE: Domain = Domain::new("example vote");
+/// let messages: [&[u8]; 2] = [b"timeout, highest block 6", b"timeout, highest block 7"];
+/// let (mut claims, mut signatures) = (Vec::new(), Vec::new());
+/// for message in messages {
+///     let signer = SecretKey::random(&mut rng);
+///     let key = signer.public_key().verify_possession(&signer.prove_possession())?;
+///     claims.push(Claim { signers: AggregateKey::sum([&key])?, message });
+///     signatures.push(signer.sign(VOTE, message));
+/// }
+/// let sum = aggregate(&signatures)?;
+/// assert!(verify_aggregate(&claims, VOTE, &sum).is_ok());
+/// assert!(verify_aggregate(&claims[..1], VOTE, &sum).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If there are no claims, or if the signature does not match them.

@@ -84,6 +84,26 @@ impl ElectorateError {
 ///     Elector { key, stake: 1 }
 /// }
 /// ```
+///
+/// [`Certificate`](super::Certificate) has an example with votes.
+/// ```
+/// use prefinal_crypto_core::access::Party;
+/// use prefinal_crypto_core::bls::min_sig::SecretKey;
+/// use prefinal_crypto_core::certificate::{Elector, Electorate, Signers};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let mut electors = Vec::new();
+/// for stake in [50, 30, 20] {
+///     let signer = SecretKey::random(&mut rng);
+///     let key = signer.public_key().verify_possession(&signer.prove_possession())?;
+///     electors.push(Elector { key, stake });
+/// }
+/// let electorate = Electorate::more_than_two_thirds(electors.clone())?;
+/// assert_eq!((electorate.quorum(), electorate.total()), (67, 100));
+/// let signers = Signers::new(electorate.len(), [Party::new(0), Party::new(2)])?;
+/// assert_eq!(electorate.stake_of(&signers), 70);
+/// assert!(Electorate::with_quorum(electors, 101).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Electorate<V: Variant> {
     id: [u8; 32],

@@ -30,6 +30,16 @@ impl Stranger {
 
 /// A set of parties as a bitmap, party 0 at the lowest bit of the first byte. A decoded bitmap may
 /// not fit an electorate; functions that use it check this first.
+///
+/// ```
+/// use prefinal_crypto_core::access::Party;
+/// use prefinal_crypto_core::certificate::Signers;
+/// let signers = Signers::new(10, [Party::new(0), Party::new(9)])?;
+/// assert!(signers.contains(Party::new(9)) && !signers.contains(Party::new(1)));
+/// assert_eq!(signers.as_bytes().len(), 2);
+/// assert!(Signers::new(10, [Party::new(10)]).is_err());
+/// # Ok::<(), prefinal_crypto_core::certificate::Stranger>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize)]
 pub struct Signers(Vec<u8>);
 

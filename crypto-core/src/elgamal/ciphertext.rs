@@ -103,6 +103,24 @@ impl Unopenable {
 
 /// A ciphertext `(U, Ū, c, z, body)`. `U` and `Ū` are never the identity. It can be decrypted only
 /// after it was [validated](Ciphertext::validate).
+///
+/// ```
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// use prefinal_crypto_core::elgamal::{Ciphertext, EncryptionKey, Label};
+/// use prefinal_crypto_core::wire::Object;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let x = Scalar::random(&mut rng);
+/// # let (y, y_hat) = ((G1Affine::generator() * &x).to_affine(), (G2Affine::generator() * &x).to_affine());
+///
+/// let key = EncryptionKey::new(y, y_hat)?; // the committee's, both halves published
+/// let (noon, dawn) = (Label::new(b"open at noon")?, Label::new(b"open at dawn")?);
+/// let bytes = key.encrypt(&noon, b"sell", &mut rng)?.to_wire();
+/// let received = Ciphertext::from_wire(&bytes)?;
+/// // Nobody can copy it under an earlier label.
+/// assert!(received.clone().validate(&key, &dawn).is_err());
+/// assert!(received.validate(&key, &noon).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct Ciphertext {
     u: G1Affine,

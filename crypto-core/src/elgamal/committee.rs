@@ -147,6 +147,42 @@ impl OtherKey {
 /// The parties that decrypt, with the public key `Ŷⱼ = g₂^f(j)` of every share. As in a
 /// [`SigningCommittee`](crate::threshold::SigningCommittee), a share may be zero, if its holder made
 /// it so.
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party};
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// # use prefinal_crypto_core::curve::{G1Affine, Scalar};
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// use prefinal_crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, Label};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let f = Polynomial::random(3.try_into()?, &x, &mut rng);
+/// # let (y, commitment) = ((G1Affine::generator() * x.expose()).to_affine(), Commitment::commit(&f));
+/// # let access = Access::new(&[2, 1, 2])?;
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
+///
+/// let committee = DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive)?;
+/// let label = Label::slot(&context, Slot::new(9)); // when to open it
+/// let ciphertext = committee.key().encrypt(&label, b"sell at noon", &mut rng)?;
+///
+/// let valid = ciphertext.validate(committee.key(), &label)?;
+/// let shares = f.shares(committee.points()); // from the key generation, each party its own
+/// let mut decryption = BTreeMap::new();
+/// for party in [Party::new(0), Party::new(2)] {
+///     let own = Secret::new(shares.expose()[committee.access().range(party)].to_vec());
+///     let key = DecryptionKey::new(&committee, party, own)?;
+///     decryption.insert(party, key.decrypt_share(&valid)?);
+/// }
+/// let plaintext = committee.optimistic(&valid, decryption.clone())?.combine()?;
+/// assert_eq!(plaintext.expose(), b"sell at noon");
+///
+/// let one = decryption.split_off(&Party::new(2)); // two of the five shares; three are needed
+/// assert!(committee.optimistic(&valid, one).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DecryptionCommittee {
     id: [u8; 32],
@@ -266,6 +302,38 @@ impl DecryptionCommittee {
 /// fn twice(key: &DecryptionKey) -> [DecryptionKey; 2] {
 ///     [key.clone(), key.clone()]
 /// }
+/// ```
+///
+/// [`DecryptionCommittee`] shows how decryption shares open a ciphertext.
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party};
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::curve::{G1Affine, Scalar};
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::elgamal::DecryptionCommittee;
+/// use prefinal_crypto_core::elgamal::{DecryptionKey, Label};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let f = Polynomial::random(3.try_into()?, &x, &mut rng);
+/// # let (y, commitment) = ((G1Affine::generator() * x.expose()).to_affine(), Commitment::commit(&f));
+/// # let access = Access::new(&[2, 1, 2])?;
+/// # let committee = DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive)?;
+/// # let shares = f.shares(committee.points());
+///
+/// let own = |party| Secret::new(shares.expose()[committee.access().range(party)].to_vec());
+/// let (first, last) = (Party::new(0), Party::new(2));
+/// let stored = DecryptionKey::new(&committee, first, own(first))?.to_secret_bytes();
+/// let key = DecryptionKey::from_secret_bytes(&committee, first, &stored)?;
+///
+/// let label = Label::new(b"example: open at noon")?;
+/// let valid = committee.key().encrypt(&label, b"sell", &mut rng)?.validate(committee.key(), &label)?;
+/// let share = key.decrypt_share(&valid)?;
+/// assert!(committee.verify(first, &valid, &share).is_ok());
+/// assert!(committee.verify(last, &valid, &share).is_err());
+/// // The shares of another party are refused.
+/// assert!(DecryptionKey::new(&committee, first, own(last)).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct DecryptionKey {

@@ -40,6 +40,20 @@ impl KeyError {
 /// use prefinal_crypto_core::elgamal::EncryptionKey;
 /// let unchecked = EncryptionKey { y: G1Affine::generator(), y_hat: G2Affine::generator() };
 /// ```
+///
+/// ```
+/// # use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::curve::{G1Affine, G2Affine};
+/// use prefinal_crypto_core::elgamal::EncryptionKey;
+/// use prefinal_crypto_core::wire::Object;
+/// # let x = Scalar::from_u64(7);
+/// # let (y, y_hat) = ((G1Affine::generator() * &x).to_affine(), (G2Affine::generator() * &x).to_affine());
+/// let key = EncryptionKey::new(y, y_hat)?;
+/// assert_eq!(EncryptionKey::from_wire(&key.to_wire()), Ok(key));
+/// // Two halves with different secrets are not a key.
+/// assert!(EncryptionKey::new(y, G2Affine::generator()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct EncryptionKey {
     y: G1Affine,

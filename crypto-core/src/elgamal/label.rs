@@ -14,6 +14,15 @@ use crate::context::{Context, Slot};
 /// use prefinal_crypto_core::elgamal::Label;
 /// let label: Label = vec![7_u8];
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// use prefinal_crypto_core::elgamal::Label;
+/// let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
+/// let label = Label::slot(&context, Slot::new(9));
+/// assert_eq!(label.as_bytes().len(), 32 + 8 + 8);
+/// assert!(Label::new(&[0; 2000]).is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Vec<u8>);
 

@@ -115,6 +115,34 @@ pub struct Quorum<'c> {
 
 /// The opening `D = U^x` of a ciphertext. It opens this ciphertext and no other, so a party without
 /// decryption shares can check the plaintext with it. 48 bytes, never the identity when decoded.
+///
+/// A party that opened a ciphertext sends the opening, and others need neither shares nor keys of shares:
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party};
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::curve::{G1Affine, Scalar};
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, Label};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let f = Polynomial::random(1.try_into()?, &x, &mut rng);
+/// # let (y, commitment) = ((G1Affine::generator() * x.expose()).to_affine(), Commitment::commit(&f));
+/// # let access = Access::new(&[1, 1])?;
+/// # let committee = DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive)?;
+/// # let party = Party::new(0);
+/// # let own = Secret::new(vec![f.shares(committee.points()).expose()[0]]);
+/// # let key = DecryptionKey::new(&committee, party, own)?;
+/// # let label = Label::new(b"example")?;
+/// # let valid = committee.key().encrypt(&label, b"sell", &mut rng)?.validate(committee.key(), &label)?;
+/// # let another = committee.key().encrypt(&label, b"buy", &mut rng)?.validate(committee.key(), &label)?;
+/// # let shares = BTreeMap::from([(party, key.decrypt_share(&valid)?)]);
+/// let opening = committee.verify_all(&valid, shares)?.open()?.opening;
+/// assert_eq!(opening.open(&valid)?.plaintext?.expose(), b"sell");
+/// assert!(opening.open(&another).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct Opening(G1Affine);
 

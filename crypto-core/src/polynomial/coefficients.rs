@@ -24,6 +24,25 @@ use crate::secret::Secret;
 /// use prefinal_crypto_core::{curve::Scalar, polynomial::Coefficients};
 /// let coefficients: Coefficients = vec![Scalar::ONE].into();
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::access::ShareIndex;
+/// use prefinal_crypto_core::commitment::Commitment;
+/// use prefinal_crypto_core::curve::{G1, Scalar};
+/// use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// use prefinal_crypto_core::secret::Secret;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let secret = Secret::new(Scalar::random(&mut rng));
+/// let key = Commitment::<G1>::commit(&Polynomial::random(2.try_into()?, &secret, &mut rng));
+/// let points = Points::new(Placement::Consecutive, 4)?;
+/// let keys = key.evaluate_all(&points);
+/// let lambda = points.lagrange_at_zero(&[1, 3].map(|j| ShareIndex::new(j).unwrap()))?;
+/// // Shares in the exponent give the secret in the exponent.
+/// assert_eq!(lambda.combine(&[keys[0], keys[2]])?.to_affine(), key.constant());
+/// // Four values for two coefficients are refused.
+/// assert!(lambda.combine(&keys).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coefficients(Form);
 

@@ -29,6 +29,17 @@ use crate::curve::hazmat::{ROOT_OF_UNITY, TWO_ADICITY, batch_invert, butterfly};
 const DIRECT: usize = 64;
 
 /// The powers of a root of unity of power-of-two order.
+///
+/// ```
+/// use prefinal_crypto_core::access::ShareIndex;
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::polynomial::Domain;
+/// let domain = Domain::new(5);
+/// assert_eq!(domain.size(), 8);
+/// let eighth_power = |point: &Scalar| (0..3).fold(*point, |power, _| power * power);
+/// assert!(domain.points().iter().all(|point| eighth_power(point) == Scalar::ONE));
+/// assert!(domain.point(ShareIndex::new(9).unwrap()).is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// `ω⁰, …, ω^(N−1)`.

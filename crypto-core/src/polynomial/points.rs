@@ -136,6 +136,24 @@ impl InterpolationError {
 /// let points = Points::new(Placement::Consecutive, 7).unwrap();
 /// let at_secret = points.point(0);
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::access::ShareIndex;
+/// use prefinal_crypto_core::curve::Scalar;
+/// use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// use prefinal_crypto_core::secret::Secret;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// let (t, secret) = (2.try_into()?, Secret::new(Scalar::random(&mut rng)));
+/// let points = Points::new(Placement::RootsOfUnity, 5)?;
+/// let shares = Polynomial::random(t, &secret, &mut rng).shares(&points);
+/// let some = Secret::new(vec![shares.expose()[1], shares.expose()[4]]);
+/// let lambda = points.lagrange_at_zero(&[2, 5].map(|j| ShareIndex::new(j).unwrap()))?;
+/// assert!(lambda.recover(t, &some)?.expose() == secret.expose());
+/// // One share is too few.
+/// let lambda = points.lagrange_at_zero(&[ShareIndex::new(2).unwrap()])?;
+/// assert!(lambda.recover(t, &Secret::new(vec![shares.expose()[1]])).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Points {
     /// The number of shares, from one to [`Access::MAX`].

@@ -41,6 +41,46 @@ pub struct Combination {
 }
 
 /// The sum for one message while some of its partials are still missing.
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::drand::RoundNumber;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee};
+/// use prefinal_crypto_core::threshold::{Ahead, Combination};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let shares = f.shares(committee.points());
+/// # let signers: Vec<_> = committee.access().parties().map(|party| {
+/// #     let own = Secret::new(shares.expose()[committee.access().range(party)].to_vec());
+/// #     KeyShares::new(party, own).check(&committee)
+/// # }).collect::<Result<_, _>>()?;
+/// # let round = Message::round(RoundNumber::FIRST);
+///
+/// // The parties that are usually first, computed once for all rounds.
+/// let usual = Combination::new(&committee, [0, 1].map(Party::new)).unwrap();
+/// let mut sum = Ahead::new(&Arc::new(usual));
+/// let mut partials = BTreeMap::new();
+/// for signer in &signers[..2] {
+///     partials.insert(signer.party(), signer.partial(&round)?);
+///     sum.add(&partials); // as each arrives
+/// }
+/// let signature = sum.finish(&committee, &round, &partials)?;
+/// assert!(committee.verify_result(&round, &signature).is_ok());
+/// // One party with two of five shares cannot reach the threshold of three.
+/// assert!(Combination::new(&committee, [Party::new(0)]).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ahead<V: Variant> {
     combination: Arc<Combination>,

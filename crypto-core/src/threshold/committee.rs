@@ -85,6 +85,50 @@ pub struct Setup {
 /// the dealer that deals last knows the sum of its own shares so far and can make one of them zero.
 /// That reveals one of its shares to everybody and hurts no other party. If the committee were
 /// refused for it, this dealer could end the key generation.
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup};
+/// use prefinal_crypto_core::drand::RoundNumber;
+/// use prefinal_crypto_core::threshold::{Message, QuorumError, SigningCommittee};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let setup = || setup.clone();
+/// # let mut signers = Vec::new();
+/// # let parties = setup().access;
+/// # let all = f.shares(&prefinal_crypto_core::polynomial::Points::of(&parties, Placement::Consecutive));
+///
+/// let commitment = Commitment::commit(&f); // from the key generation
+/// let committee = SigningCommittee::<MinSig>::from_commitment(setup(), &commitment)?;
+/// # for party in parties.parties() {
+/// #     let own = Secret::new(all.expose()[parties.range(party)].to_vec());
+/// #     signers.push(KeyShares::new(party, own).check(&committee)?);
+/// # }
+/// let round = Message::round(RoundNumber::FIRST);
+/// let mut partials = BTreeMap::new();
+/// for signer in &signers[..2] {
+///     partials.insert(signer.party(), signer.partial(&round)?);
+/// }
+/// // If all are honest, as usual, only the result is verified.
+/// let signature = committee.optimistic(&round, partials.clone())?.combine()?;
+/// committee.verify_result(&round, &signature)?;
+///
+/// // A partial on another round is found, and its sender is named.
+/// let next = Message::round(RoundNumber::new(2).unwrap());
+/// partials.insert(Party::new(1), signers[1].partial(&next)?);
+/// let refused = committee.verify_all(&round, partials).unwrap_err();
+/// assert_eq!(refused, QuorumError::Faulty { culprits: [Party::new(1)].into() });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SigningCommittee<V: Variant> {
     id: [u8; 32],
@@ -118,6 +162,31 @@ impl<V: Variant> SigningCommittee<V> {
     /// Sets up a committee from its group key and its share keys, which must be in the order of their
     /// indices. Tests that the keys are on one polynomial of degree below `t`, which costs one
     /// multi-scalar multiplication over all share keys.
+    ///
+    /// ```
+    /// # use prefinal_crypto_core::access::{Access, Threshold};
+    /// # use prefinal_crypto_core::bls::MinSig;
+    /// # use prefinal_crypto_core::commitment::Commitment;
+    /// # use prefinal_crypto_core::curve::Scalar;
+    /// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+    /// # use prefinal_crypto_core::secret::Secret;
+    /// # use prefinal_crypto_core::threshold::{Purpose, Setup};
+    /// use prefinal_crypto_core::threshold::{CommitteeError, SigningCommittee};
+    /// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+    /// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+    /// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+    /// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+    /// # let setup = Setup { access, threshold, placement, purpose };
+    /// # let dealt = SigningCommittee::<MinSig>::from_commitment(setup.clone(), &Commitment::commit(&f))?;
+    /// # let (group, mut keys) = (dealt.group_key(), dealt.share_keys().to_vec());
+    ///
+    /// let committee = SigningCommittee::from_share_keys(setup.clone(), &group, keys.clone())?;
+    /// assert_eq!(committee.id(), dealt.id());
+    /// keys[4] = keys[0]; // not on the polynomial
+    /// let refused = SigningCommittee::from_share_keys(setup, &group, keys).unwrap_err();
+    /// assert_eq!(refused, CommitteeError::Degree { t: 3 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If keys, threshold and parties do not fit each other, the group key is the identity, or the

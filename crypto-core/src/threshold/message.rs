@@ -122,6 +122,17 @@ impl PurposeError {
 /// use prefinal_crypto_core::{bls::MinSig, threshold::Message};
 /// let message: Message<MinSig> = b"message".into();
 /// ```
+///
+/// ```
+/// use prefinal_crypto_core::bls::{Domain, MinSig};
+/// use prefinal_crypto_core::drand::RoundNumber;
+/// use prefinal_crypto_core::threshold::{Message, Purpose};
+/// const VOTE: Domain = Domain::new("example vote");
+/// let vote = Message::<MinSig>::new(VOTE, b"chain 1, epoch 3: block 7");
+/// assert_eq!(vote.purpose(), Purpose::Messages(VOTE));
+/// assert!(vote != Message::new(Domain::new("another purpose"), b"chain 1, epoch 3: block 7"));
+/// assert_eq!(Message::<MinSig>::round(RoundNumber::FIRST).purpose(), Purpose::Rounds);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Message<V: Variant> {
     purpose: Purpose,

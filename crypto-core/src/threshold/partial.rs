@@ -71,6 +71,34 @@ impl PartialError {
 /// use prefinal_crypto_core::{bls::MinSig, curve::G1Affine, threshold::Partial};
 /// let partial: Partial<MinSig> = vec![G1Affine::generator()].into();
 /// ```
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::drand::RoundNumber;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// use prefinal_crypto_core::threshold::{Message, Partial};
+/// use prefinal_crypto_core::wire::Object;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let own = f.shares(committee.points()).expose()[committee.access().range(Party::new(0))].to_vec();
+/// # let signer = KeyShares::new(Party::new(0), Secret::new(own)).check(&committee)?;
+///
+/// let round = Message::round(RoundNumber::FIRST);
+/// let bytes = signer.partial(&round)?.to_wire();
+/// let received = Partial::from_wire(&bytes)?;
+/// assert!(received.verify(&committee, signer.party(), &round).is_ok());
+/// assert!(received.verify(&committee, Party::new(1), &round).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial<V: Variant>(Vec<SignaturePoint<V>>);
 

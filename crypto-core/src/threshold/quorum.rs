@@ -195,6 +195,8 @@ impl<V: Variant> Quorum<'_, V> {
 
 /// Partials of distinct parties of one committee, with at least `t` shares in all. They are not
 /// verified, so combining may fail.
+///
+/// See the example at [`SigningCommittee`].
 #[derive(Clone, Debug)]
 pub struct OptimisticQuorum<'c, V: Variant>(Quorum<'c, V>);
 

@@ -69,6 +69,33 @@ impl KeyShareError {
 ///     [shares.clone(), shares.clone()]
 /// }
 /// ```
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{Purpose, Setup, SigningCommittee};
+/// use prefinal_crypto_core::threshold::KeyShares;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// # let setup = Setup { access, threshold, placement, purpose };
+/// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// # let shares = f.shares(committee.points());
+///
+/// let own = |party| Secret::new(shares.expose()[committee.access().range(party)].to_vec());
+/// let (first, last) = (Party::new(0), Party::new(2));
+/// let stored = KeyShares::new(first, own(first)).to_secret_bytes();
+/// let signer = KeyShares::from_secret_bytes(first, &stored)?.check(&committee)?;
+/// assert_eq!(signer.share_keys(), &committee.share_keys()[..2]);
+/// // The shares of another party are refused.
+/// assert!(KeyShares::new(first, own(last)).check(&committee).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct KeyShares {
     party: Party,
@@ -193,6 +220,32 @@ impl<V: Variant> Signer<V> {
 
     /// The party's partial on a message: `H(m)^f(j)` for each index, one multiplication each. The
     /// same message always gives the same partial.
+    ///
+    /// ```
+    /// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+    /// # use prefinal_crypto_core::commitment::Commitment;
+    /// # use prefinal_crypto_core::curve::Scalar;
+    /// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+    /// # use prefinal_crypto_core::secret::Secret;
+    /// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+    /// use prefinal_crypto_core::bls::{Domain, MinSig};
+    /// use prefinal_crypto_core::drand::RoundNumber;
+    /// use prefinal_crypto_core::threshold::Message;
+    /// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+    /// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+    /// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+    /// # let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+    /// # let setup = Setup { access, threshold, placement, purpose };
+    /// # let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+    /// # let own = f.shares(committee.points()).expose()[committee.access().range(Party::new(0))].to_vec();
+    /// # let signer = KeyShares::new(Party::new(0), Secret::new(own)).check(&committee)?;
+    ///
+    /// let partial = signer.partial(&Message::round(RoundNumber::FIRST))?;
+    /// assert_eq!(partial.points().len(), 2); // one for each share of the party
+    /// // A key for rounds signs nothing else.
+    /// assert!(signer.partial(&Message::new(Domain::new("vote"), b"block 7")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the message is not what the key is for.

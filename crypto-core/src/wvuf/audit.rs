@@ -169,6 +169,45 @@ pub struct Proof {
 }
 
 /// A committee whose keys were all checked, share by share.
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// # use prefinal_crypto_core::wvuf::{Input, KeyShares, VufCommittee, blind, combine};
+/// use prefinal_crypto_core::wvuf::audit;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// # use prefinal_crypto_core::generators::{g_hat, h};
+/// # use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let shares = f.shares(&Points::of(&access, Placement::RootsOfUnity));
+/// # let public: Vec<G2Affine> =
+/// #     shares.expose().iter().map(|share| (g_hat() * share).to_affine()).collect();
+/// # let secret: Vec<G1Affine> = shares.expose().iter().map(|share| (h() * share).to_affine()).collect();
+/// # let key_shares: std::collections::BTreeMap<_, _> =
+/// #     access.parties().map(|party| (party, secret[access.range(party)].to_vec())).collect();
+/// # let mut committee = VufCommittee::new(access, threshold, public)?;
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
+/// # let input = Input::new(&context, Slot::new(9), None);
+/// # let mut partials = BTreeMap::new();
+/// # for (party, shares) in key_shares {
+/// #     let (key, blinded) = blind(&committee, party, &KeyShares::new(shares), &mut rng);
+/// #     committee.insert(committee.admit(party, blinded)?)?;
+/// #     partials.insert(party, key.evaluate(&input));
+/// # }
+/// # let quorum = committee.verify_all(&input, partials)?;
+/// # let (value, mut proof) = (combine(&quorum), quorum.proof());
+///
+/// // Weights, threshold and keys are public, and so is the proof that came with a value.
+/// let audit = audit::keys(&[2, 1, 2], 3, committee.public(), committee.keys())?;
+/// assert_eq!(audit.open(&proof)?, value);
+/// proof.slot = Slot::new(10);
+/// assert!(audit.open(&proof).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Audit {
     threshold: u32,
@@ -178,6 +217,8 @@ pub struct Audit {
 
 /// Checks the keys of an epoch on one path. `weights` has one entry for each party; `public` are the
 /// `Aⱼ` in the order of the share indices.
+///
+/// See the example at [`Audit`].
 ///
 /// # Errors
 /// [`AuditError`] says what does not fit: the public shares, or which share or proof of which party.

@@ -54,6 +54,39 @@ impl KeyShares {
 ///     [key.clone(), key.clone()]
 /// }
 /// ```
+///
+/// [`VufCommittee`] shows what its results are for.
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// use prefinal_crypto_core::wvuf::{EvaluationKey, Input, KeyShares, VufCommittee, blind};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// # use prefinal_crypto_core::generators::{g_hat, h};
+/// # use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let shares = f.shares(&Points::of(&access, Placement::RootsOfUnity));
+/// # let public: Vec<G2Affine> =
+/// #     shares.expose().iter().map(|share| (g_hat() * share).to_affine()).collect();
+/// # let secret: Vec<G1Affine> = shares.expose().iter().map(|share| (h() * share).to_affine()).collect();
+/// # let key_shares: std::collections::BTreeMap<_, _> =
+/// #     access.parties().map(|party| (party, secret[access.range(party)].to_vec())).collect();
+/// # let mut committee = VufCommittee::new(access, threshold, public)?;
+/// # let party = Party::new(0);
+/// # let (key, blinded) = blind(&committee, party, &KeyShares::new(key_shares[&party].clone()), &mut rng);
+/// # committee.insert(committee.admit(party, blinded)?)?;
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
+///
+/// let key = EvaluationKey::from_secret_bytes(&key.to_secret_bytes())?; // stored for the epoch
+/// let input = Input::new(&context, Slot::new(9), None);
+/// let partial = key.evaluate(&input);
+/// assert!(committee.verify(party, &input, &partial).is_ok());
+/// let next = Input::new(&context, Slot::new(10), None);
+/// assert!(committee.verify(party, &next, &partial).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct EvaluationKey(Secret<Scalar>);
 
@@ -89,6 +122,8 @@ impl EvaluationKey {
 ///
 /// `πᵢ ≠ 1` holds by construction: [`blind`] draws `rᵢ ≠ 0`, and the identity does not decode. With
 /// `πᵢ = 1` and all `ρⱼ = 1` the equation would hold for any shares.
+///
+/// See the example at [`blind`].
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct BlindedKey {
     pi: G1Affine,
@@ -144,6 +179,33 @@ impl BorshDeserialize for BlindedKey {
 /// Blinds the shares of a party on one path with a fresh factor, and proves for this committee that
 /// the party knows the factor. Call it once for each path, with that path's committee. If the shares
 /// are not those of the party in this committee, the resulting key will not be admitted.
+///
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// use prefinal_crypto_core::wvuf::{KeyShares, VufCommittee, blind};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// # use prefinal_crypto_core::generators::{g_hat, h};
+/// # use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let shares = f.shares(&Points::of(&access, Placement::RootsOfUnity));
+/// # let public: Vec<G2Affine> =
+/// #     shares.expose().iter().map(|share| (g_hat() * share).to_affine()).collect();
+/// # let secret: Vec<G1Affine> = shares.expose().iter().map(|share| (h() * share).to_affine()).collect();
+/// # let key_shares: std::collections::BTreeMap<_, _> =
+/// #     access.parties().map(|party| (party, secret[access.range(party)].to_vec())).collect();
+/// # let shares = &key_shares[&Party::new(0)];
+///
+/// let committee = VufCommittee::new(access, threshold, public)?;
+/// let (key, blinded) = blind(&committee, Party::new(0), &KeyShares::new(shares.clone()), &mut rng);
+/// assert!(committee.admit(Party::new(0), blinded.clone()).is_ok());
+/// // Nobody can publish it as their own.
+/// assert!(committee.admit(Party::new(1), blinded).is_err());
+/// # drop(key);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn blind(
     committee: &VufCommittee,
     party: Party,

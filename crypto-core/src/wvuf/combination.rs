@@ -56,6 +56,44 @@ impl CombinationError {
 /// use prefinal_crypto_core::wvuf::Combination;
 /// let none = Combination { committee: [0; 32], bases: vec![] };
 /// ```
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// # use prefinal_crypto_core::wvuf::{Input, KeyShares, VufCommittee, blind};
+/// use prefinal_crypto_core::wvuf::{Combination, combine};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// # use prefinal_crypto_core::generators::{g_hat, h};
+/// # use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let shares = f.shares(&Points::of(&access, Placement::RootsOfUnity));
+/// # let public: Vec<G2Affine> =
+/// #     shares.expose().iter().map(|share| (g_hat() * share).to_affine()).collect();
+/// # let secret: Vec<G1Affine> = shares.expose().iter().map(|share| (h() * share).to_affine()).collect();
+/// # let key_shares: std::collections::BTreeMap<_, _> =
+/// #     access.parties().map(|party| (party, secret[access.range(party)].to_vec())).collect();
+/// # let mut committee = VufCommittee::new(access, threshold, public)?;
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
+/// # let input = Input::new(&context, Slot::new(9), None);
+/// # let mut partials = BTreeMap::new();
+/// # for (party, shares) in key_shares {
+/// #     let (key, blinded) = blind(&committee, party, &KeyShares::new(shares), &mut rng);
+/// #     committee.insert(committee.admit(party, blinded)?)?;
+/// #     partials.insert(party, key.evaluate(&input));
+/// # }
+///
+/// // The parties that are usually first, computed once for all slots.
+/// let usual = Combination::new(&committee, [0, 1].map(Party::new)).unwrap();
+/// let quorum = committee.verify_all(&input, partials)?;
+/// assert_eq!(usual.combine(&quorum)?, combine(&quorum));
+/// // One party with two of five shares cannot reach the threshold of three.
+/// assert!(Combination::new(&committee, [Party::new(0)]).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     committee: [u8; 32],
@@ -102,6 +140,8 @@ impl Combination {
 /// A slot's product of pairings while some of its partials are still missing. The same parties are
 /// usually first in every slot. So the partials of an expected set are verified and multiplied in as
 /// they arrive, and little is left to do when the last one arrives.
+///
+/// The [`Ahead`](crate::threshold::Ahead) of threshold BLS, which has the same functions, has an example.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     combination: Arc<Combination>,
@@ -195,6 +235,8 @@ impl Ahead {
 ///
 /// It interpolates over exactly `t` shares of the heaviest parties, because these are the fewest
 /// parties.
+///
+/// See the example at [`VufCommittee`].
 #[must_use]
 pub fn combine(quorum: &Quorum<'_>) -> Output {
     output(&bases(quorum.committee(), quorum.partials().keys().copied()), quorum)

@@ -203,6 +203,46 @@ pub struct Admission {
 }
 
 /// The parties that evaluate on one path in one epoch.
+///
+/// Blinding and admission once per epoch, then a value per slot:
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// use prefinal_crypto_core::wvuf::{Input, KeyShares, VufCommittee, blind, combine};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// # use prefinal_crypto_core::generators::{g_hat, h};
+/// # use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let shares = f.shares(&Points::of(&access, Placement::RootsOfUnity));
+/// # let public: Vec<G2Affine> =
+/// #     shares.expose().iter().map(|share| (g_hat() * share).to_affine()).collect();
+/// # let secret: Vec<G1Affine> = shares.expose().iter().map(|share| (h() * share).to_affine()).collect();
+/// # let key_shares: std::collections::BTreeMap<_, _> =
+/// #     access.parties().map(|party| (party, secret[access.range(party)].to_vec())).collect();
+///
+/// // Public shares and each party's key shares come from the key generation.
+/// let mut committee = VufCommittee::new(access, threshold, public)?;
+/// let mut keys = Vec::new();
+/// for (party, shares) in key_shares {
+///     let (key, blinded) = blind(&committee, party, &KeyShares::new(shares), &mut rng);
+///     committee.insert(committee.admit(party, blinded)?)?; // by everybody, from a broadcast
+///     keys.push((party, key));
+/// }
+/// let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(3) };
+/// let input = Input::new(&context, Slot::new(9), None);
+/// let partials: BTreeMap<_, _> =
+///     keys[..2].iter().map(|(party, key)| (*party, key.evaluate(&input))).collect();
+/// let value = combine(&committee.verify_all(&input, partials.clone())?);
+/// assert_eq!(value.randomness().len(), 32);
+///
+/// let next = Input::new(&context, Slot::new(10), None);
+/// assert!(committee.verify_all(&next, partials).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct VufCommittee {
     id: [u8; 32],

@@ -15,6 +15,16 @@ use crate::curve::{DecodeError, G2Affine, Tag};
 const TAG: Tag<'_> = Tag::new(b"PREFINAL-V1-WVUF-INPUT_BLS12381G2_XMD:SHA-256_SSWU_RO_");
 
 /// A slot, with or without its value, as a point of 𝔾₂. Both paths use the same input.
+///
+/// ```
+/// use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
+/// use prefinal_crypto_core::wvuf::Input;
+/// let chain = ChainId::new(*b"an identifier of 32 bytes, so so");
+/// let in_epoch = |epoch| Context { chain, epoch: EpochId::new(epoch) };
+/// let input = Input::new(&in_epoch(3), Slot::new(9), None);
+/// assert_eq!(input.slot(), Slot::new(9));
+/// assert!(input.point() != Input::new(&in_epoch(4), Slot::new(9), None).point());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     context: Context,

@@ -1,17 +1,5 @@
 //! Age files that can be opened once a round of a beacon is published.
 //!
-//! The key of an [age](https://age-encryption.org/v1) file is encrypted to a round of drand, or of
-//! any beacon that signs as drand does. It is put into the file's header in the format of drand's
-//! `tle`. So `tle` opens files that are encrypted here, and the reverse. Encryption needs only the
-//! beacon's key. Decryption needs the round's signature, which the caller provides; this crate uses
-//! no network.
-//!
-//! | module   | contents                                           |
-//! |----------|----------------------------------------------------|
-//! | `chain`  | the beacon: quicknet, a relay's `info`, or a key   |
-//! | `header` | reads a file's header within limits                |
-//! | `stanza` | the lines that drand adds to an age file's header  |
-//!
 //! ```
 //! use prefinal_timelock::{Chain, Format, Recipient, RoundNumber, decrypt, encrypt};
 //!
@@ -26,6 +14,18 @@
 //! assert_eq!(opened, b"hello, past");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The key of an [age](https://age-encryption.org/v1) file is encrypted to a round of drand, or of
+//! any beacon that signs as drand does. It is put into the file's header in the format of drand's
+//! `tle`. So `tle` opens files that are encrypted here, and the reverse. Encryption needs only the
+//! beacon's key. Decryption needs the round's signature, which the caller provides; this crate uses
+//! no network.
+//!
+//! | module   | contents                                           |
+//! |----------|----------------------------------------------------|
+//! | `chain`  | the beacon: quicknet, a relay's `info`, or a key   |
+//! | `header` | reads a file's header within limits                |
+//! | `stanza` | the lines that drand adds to an age file's header  |
 //!
 //! This is a separate crate because age depends on a hundred other crates. The encryption to a round
 //! is in `prefinal_crypto_core::timelock`. The command is in the node, with its feature `timelock`.

@@ -29,6 +29,8 @@ use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader, VERSION};
 
 /// A dealing as it came from the wire. Its size is right; nothing else is checked yet.
+///
+/// See the example at [`deal`](crate::field::deal()).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dealing {
     /// The share of the key before that is dealt on, if that key is handed over.

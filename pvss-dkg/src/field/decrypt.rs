@@ -71,6 +71,41 @@ pub(crate) struct OpenedDealing {
 }
 
 /// A party's secret shares `f(ω^k)`, in the order of its indices. The lists are empty if its weight is zero.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Certificates };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_pvss_dkg::field::{self, Shares};
+///
+/// let dealing = field::deal(&config, Party::new(0), &signers[0], &mut rng)?;
+/// let key = field::Key::sum(&config, &[Arc::new(field::verify(&config, dealing)?)])?;
+/// let shares = key.decrypt(&config, Party::new(0), keys.remove(0))?.shares;
+/// let (epoch, stored) = (key.epoch(&config)?, shares.to_secret_bytes());
+/// let again = Shares::from_secret_bytes(&epoch, Party::new(0), &stored)?;
+/// assert_eq!(again.slow.expose().len(), 4);
+/// assert!(Shares::from_secret_bytes(&epoch, Party::new(1), &stored).is_err()); // another party's
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Shares {
     /// Shares of the slow path.

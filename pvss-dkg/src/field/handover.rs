@@ -184,6 +184,62 @@ pub struct Holder<'a> {
 }
 
 /// Collects verified dealings of shares in the order that the engine finalized.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [3].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Certificates };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// # let member = config.members()[0].clone();
+/// # let old = config;
+/// use prefinal_pvss_dkg::{Dealer, field};
+/// use prefinal_pvss_dkg::field::{Handover, Predecessor};
+///
+/// // The epoch before, here of one party.
+/// let dealing = field::deal(&old, Party::new(0), &signers[0], &mut rng)?;
+/// let key = field::Key::sum(&old, &[Arc::new(field::verify(&old, dealing)?)])?;
+/// let shares = key.decrypt(&old, Party::new(0), keys.remove(0))?.shares;
+///
+/// // The next epoch: the same party with a fresh encryption key.
+/// let fresh = DecryptionKey::random(&mut rng);
+/// let encryption = fresh.register(&signers[0], &mut rng).verify(&signers[0].public_key())?;
+/// # let shape = old.shape().clone();
+/// # let epoch = EpochId::new(2);
+/// # let session = Session { context: Context { epoch, ..old.session().context }, ..*old.session() };
+/// # let dealers = vec![Dealer { stake: member.stake, signer: member.signer }];
+/// let members = vec![Member { encryption, ..member.clone() }];
+/// let config = Arc::new(Config::handover(session, shape, members, dealers.clone(), qualify)?);
+/// let mut handover = Handover::new(config.clone(), Predecessor::new(&old, &key))?;
+/// let dealings = handover.holder(Party::new(0), &signers[0], &shares)?.deal_all(&mut rng)?;
+/// for dealing in dealings.into_iter().take(2) {
+///     handover.add(Arc::new(handover.verify(dealing)?))?;
+/// }
+/// assert_eq!(handover.key()?.public_key(), key.public_key());
+///
+/// // The old encryption key is refused.
+/// let shape = old.shape().clone();
+/// let same = Config::handover(session, shape, vec![member], dealers, qualify)?;
+/// assert!(Handover::new(Arc::new(same), Predecessor::new(&old, &key)).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Handover {
     pub(crate) config: Arc<Config>,

@@ -22,6 +22,54 @@ use crate::key::{DecryptionKey, NotOpened};
 use crate::shape::{Paths, SharePath};
 
 /// The key that an epoch's committee signs or decrypts with.
+///
+/// ```
+/// # use std::{collections::BTreeMap, sync::Arc};
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Decryption };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_crypto_core::elgamal::Label;
+/// use prefinal_pvss_dkg::field;
+///
+/// let dealing = field::deal(&config, Party::new(0), &signers[0], &mut rng)?;
+/// let dealing = Arc::new(field::verify(&config, dealing)?); // one dealer has enough stake here
+/// let key = field::Key::sum(&config, &[dealing])?;
+/// let committee = key.decryption(&config)?;
+///
+/// let label = Label::new(b"example")?;
+/// let ciphertext = committee.slow.key().encrypt(&label, b"sell", &mut rng)?;
+/// let valid = ciphertext.validate(committee.slow.key(), &label)?;
+/// let mut shares = BTreeMap::new();
+/// for (party, decryption) in (0..).map(Party::new).zip(keys).take(2) {
+///     let opened = key.decrypt(&config, party, decryption)?;
+///     let own = opened.shares.decryption(party, &committee)?;
+///     shares.insert(party, own.slow.decrypt_share(&valid)?);
+/// }
+/// let plaintext = committee.slow.optimistic(&valid, shares)?.combine()?;
+/// assert_eq!(plaintext.expose(), b"sell");
+/// // A key for decryption signs nothing.
+/// let rounds = prefinal_crypto_core::threshold::Purpose::Rounds;
+/// assert!(key.signing(&config, rounds).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Key {
     config: [u8; 32],

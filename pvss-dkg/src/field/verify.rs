@@ -117,6 +117,8 @@ impl DealingError {
 
 /// Checks a dealing. It does not matter who sent it.
 ///
+/// See the example at [`deal`](crate::field::deal()).
+///
 /// # Errors
 /// The first check that fails.
 pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, DealingError> {
@@ -126,6 +128,8 @@ pub fn verify(config: &Config, dealing: Dealing) -> Result<Accepted<Dealing>, De
 /// Checks many dealings together. It does not matter who sent them. The verdicts are in the order of
 /// the dealings, and the same as [`verify`] would give. Saves four pairings for each dealing but the
 /// first. One false dealing costs no more than a valid one.
+///
+/// [`crate::verify_all`] has an example.
 #[must_use]
 pub fn verify_all(
     config: &Config,

@@ -77,6 +77,41 @@ impl Element for Field {
 ///     let _ = key.decryption();
 /// }
 /// ```
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Certificates };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_pvss_dkg::protocol::{EpochKey, Field};
+/// use prefinal_pvss_dkg::field;
+///
+/// # let dealing = field::deal(&config, Party::new(0), &signers[0], &mut rng)?;
+/// # let key = field::Key::sum(&config, &[Arc::new(field::verify(&config, dealing)?)])?;
+/// let bytes = key.epoch(&config)?.to_bytes(); // the chain finalizes its digest
+/// let epoch = EpochKey::<Field>::from_bytes(&bytes)?;
+/// assert_eq!(epoch.public_key(), key.public_key());
+/// assert!(epoch.decryption().is_err()); // this key is for certificates
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EpochKey<E> {
     name: [u8; 32],

@@ -134,6 +134,77 @@ impl From<field::DealingError> for Misdeed {
 }
 
 /// Proof of a fault for parties that were not there.
+///
+/// A party that deals twice in one session, and a third party that is convinced:
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [4, 3, 2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// # use prefinal_protocol::{Instant, Machine, Output};
+/// # use prefinal_pvss_dkg::protocol::{Effect, Input, Keygen, Keys, Position, Role};
+/// # use prefinal_pvss_dkg::{Dealing, Dkg};
+/// use prefinal_pvss_dkg::protocol::{Evidence, Misdeed};
+/// # let blank = Dkg::<Dealing>::new(config.clone());
+/// # let keygen = |dealer| Keygen::new(blank.clone(), Role { dealer, recipient: None }, vec![]);
+/// # let mut keys = Keys { signer: &signers[3], decryption: &mut None, held: &() };
+/// # let now = Instant::START;
+/// # let mut drive = |keygen: &mut Keygen<Dkg<Dealing>>| {
+/// #     let mut effects = Vec::new();
+/// #     while let Some(output) = keygen.poll() {
+/// #         match output {
+/// #             Output::Do(Effect::Run(job)) => {
+/// #                 let verdict = job.run(&mut keys, &mut rng);
+/// #                 keygen.handle(now, Input::Checked(verdict));
+/// #             }
+/// #             Output::Do(effect) => effects.push(effect),
+/// #             Output::Keep(_) | Output::Note(_) => {}
+/// #         }
+/// #     }
+/// #     effects
+/// # };
+/// # let mut observer = keygen(None)?;
+/// # let mut accused = None;
+/// # for position in [1, 2].map(Position::new) {
+/// #     let mut cheat = keygen(Some(Party::new(3)))?;
+/// #     cheat.handle(now, Input::Start);
+/// #     for effect in drive(&mut cheat) {
+/// #         let Effect::Submit(message) = effect else { continue };
+/// #         observer.handle(now, Input::Ordered { position, message });
+/// #     }
+/// #     for effect in drive(&mut observer) {
+/// #         if let Effect::Accuse { evidence, .. } = effect {
+/// #             accused = Some(evidence);
+/// #         }
+/// #     }
+/// # }
+/// # let evidence = accused.ok_or("nobody is accused")?;
+///
+/// // `evidence` came with an `Effect::Accuse`; `blank` is the session, a `Dkg` without dealings.
+/// let bytes = evidence.to_bytes();
+/// let received = Evidence::from_bytes(config.dealing_bytes(), &bytes)?;
+/// let fault = received.verify(&blank)?;
+/// assert_eq!((fault.party, fault.misdeed), (Party::new(3), Misdeed::Contradiction));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence(Proof);
 

@@ -112,6 +112,63 @@ pub struct Ready<C: Collect> {
 }
 
 /// The machine. See the documentation of the module [`protocol`](super).
+///
+/// A committee of one party, so that its own messages are all that the chain orders:
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [3].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Randomness };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// # let mut decryption = keys.pop();
+/// use prefinal_protocol::{Instant, Machine, Output};
+/// use prefinal_pvss_dkg::protocol::{Effect, Input, Keygen, Keys, Position, Role};
+/// use prefinal_pvss_dkg::{Dealing, Dkg};
+///
+/// let me = Some(Party::new(0));
+/// let role = Role { dealer: me, recipient: me };
+/// let mut keygen = Keygen::new(Dkg::<Dealing>::new(config), role, vec![])?;
+/// let mut keys = Keys { signer: &signers[0], decryption: &mut decryption, held: &() };
+/// let (now, mut disk, mut ready) = (Instant::START, Vec::new(), None);
+/// keygen.handle(now, Input::Start);
+/// while let Some(output) = keygen.poll() {
+///     match output {
+///         // Durable before the next output is looked at.
+///         Output::Keep(record) | Output::Note(record) => disk.push(record),
+///         Output::Do(Effect::Run(job)) => {
+///             let verdict = job.run(&mut keys, &mut rng);
+///             keygen.handle(now, Input::Checked(verdict));
+///         }
+///         Output::Do(Effect::Submit(message)) => {
+///             let position = Position::new(1); // where the chain ordered it
+///             keygen.handle(now, Input::Ordered { position, message });
+///         }
+///         Output::Do(Effect::Ready(end)) => ready = Some(end),
+///         Output::Do(_) => {}
+///     }
+/// }
+/// let ready = ready.unwrap();
+/// assert_eq!(ready.shares.unwrap()?.slow.len(), 3);
+/// assert_eq!(disk.len(), 2); // its own dealing, and that it counts
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Keygen<C: Collect> {
     blank: Arc<C>,
     role: Role,

@@ -44,6 +44,8 @@ impl Default for Bounds {
 }
 
 /// The committee that decrypts, and how much it decrypts in a slot.
+///
+/// See the example at [`Batch`].
 #[derive(Clone, Debug)]
 pub struct Decrypting {
     id: [u8; 32],
@@ -122,6 +124,37 @@ impl Unusable {
 }
 
 /// The ciphertexts of a slot's value, each checked. Cheap to clone.
+///
+/// ```
+/// # use prefinal_crypto_core::access::Access;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::{G1Affine, Scalar};
+/// # use prefinal_crypto_core::elgamal::DecryptionCommittee;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// use prefinal_beacon::{Batch, Bounds, Decrypting, Slot};
+/// use prefinal_crypto_core::elgamal::Label;
+/// use prefinal_crypto_core::wire::Object;
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let f = Polynomial::random(1.try_into()?, &x, &mut rng);
+/// # let (y, commitment) = ((G1Affine::generator() * x.expose()).to_affine(), Commitment::commit(&f));
+/// # let access = Access::new(&[1])?;
+/// # let committee = DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive)?;
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+///
+/// let committee = Decrypting::new(committee, Bounds { ciphertexts: 100, bytes: 1000 });
+/// let label = Label::slot(&context, Slot::new(9));
+/// let transaction = committee.holders().key().encrypt(&label, b"sell", &mut rng)?.to_wire();
+/// let block = [1; 32]; // the block's hash
+/// let batch = Batch::new(&committee, &context, Slot::new(9), block, &[transaction.clone()]);
+/// assert!(batch.entries()[0].is_ok());
+/// // In the block of another slot, nobody opens it.
+/// let late = Batch::new(&committee, &context, Slot::new(10), block, &[transaction]);
+/// assert!(late.entries()[0].is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Batch(Arc<Checked>);
 
