@@ -1,4 +1,7 @@
 //! Every chapter is in the summary, every link leads somewhere, every snippet is tested.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,12 @@
 //! Runs the programs of the tutorial, and compares what they print with the chapters.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::path::Path;
 use std::process::Command;
 

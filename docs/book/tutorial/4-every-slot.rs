@@ -84,7 +84,7 @@ impl Chain {
         let block = Block { value: Value::new([name; 32]), transactions };
         let mut voted = 0;
         for ((party, driver), stake) in self.parties.iter().zip(STAKES) {
-            if *party == LATE && slot.get() % 4 == 0 {
+            if *party == LATE && slot.get().is_multiple_of(4) {
                 continue;
             }
             // Before the vote leaves. The partial goes with it.
@@ -110,7 +110,8 @@ impl Chain {
                 Effect::Send { to, envelope } => self.send(from, to, &envelope),
                 Effect::Submit { transaction, .. } => self.mempool.push(transaction.into()),
                 Effect::Tell(Event::Ready { first_slot, committees, .. }) => {
-                    if self.key.replace(committees.slow.group_key()).is_none() {
+                    let before = self.key.replace(committees.slow.group_key());
+                    if before.is_none() {
                         println!("the key is made, values begin with {first_slot}");
                     }
                 }

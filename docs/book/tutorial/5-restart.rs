@@ -147,7 +147,8 @@ impl Chain {
                 Effect::Send { to, envelope } => self.send(from, to, &envelope),
                 Effect::Submit { transaction, .. } => self.mempool.push(transaction.into()),
                 Effect::Tell(Event::Ready { first_slot, committees, .. }) => {
-                    if self.key.replace(committees.slow.group_key()).is_none() {
+                    let before = self.key.replace(committees.slow.group_key());
+                    if before.is_none() {
                         println!("the key is made, values begin with {first_slot}");
                     }
                 }
