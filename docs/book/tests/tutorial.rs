@@ -6,6 +6,7 @@
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
+#![allow(unreachable_pub, reason = "the programs are modules here")]
 
 use std::path::Path;
 use std::process::Command;
