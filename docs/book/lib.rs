@@ -1,6 +1,7 @@
 //! The chapters of the book, so that each Rust snippet in them is a documentation test.
 //!
-//! The programs of the tutorial are examples of this package, and `tests/tutorial.rs` runs them.
+//! `mdbook build docs/book` writes the book to `target/book`. The programs of the tutorial are examples of
+//! this package, and `tests/tutorial.rs` runs them.
 #![forbid(unsafe_code)]
 
 /// A module for each chapter that has snippets.

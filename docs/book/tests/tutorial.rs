@@ -9,7 +9,8 @@
 #![allow(unreachable_pub, reason = "the programs are modules here")]
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 #[path = "../tutorial/1-dealer.rs"]
 mod dealer;
@@ -23,6 +24,9 @@ mod no_dealer;
 mod restart;
 #[path = "../tutorial/2-stake.rs"]
 mod stake;
+
+/// Tenths of a second after which a program is ended.
+const PATIENCE: u32 = 3000;
 
 /// A test that runs a program, in a process whose output is read; and the test that reads it.
 macro_rules! programs {
@@ -75,18 +79,28 @@ fn check(run: &str, chapter: &str, acts: &[&str]) {
     }
     let last = |text: &str| -> Vec<String> {
         let lines = text.lines().filter_map(|line| line.split_once(": last value in "));
-        lines.map(|(_, last)| last.to_owned()).collect()
+        lines.map(|(_, last)| last.split(',').next().unwrap().to_owned()).collect()
     };
     assert!(last(&printed).windows(2).all(|two| two[0] == two[1]), "{printed}");
 }
 
-/// What the program prints, between the lines of the test harness.
+/// What the program prints, between the lines of the test harness. It must end by itself.
 fn printed(run: &str) -> String {
     let arguments = ["--exact", run, "--ignored", "--nocapture", "--quiet"];
-    let done = Command::new(std::env::current_exe().unwrap()).args(arguments).output().unwrap();
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    let program = program.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = program.spawn().unwrap();
+    let is_done = (0..PATIENCE).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        program.try_wait().unwrap().is_some()
+    });
+    if !is_done {
+        program.kill().unwrap();
+    }
+    let done = program.wait_with_output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
     let errors = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{text}{errors}");
+    assert!(done.status.success(), "ended: {is_done}\n{text}{errors}");
     let (_, text) = text.split_once("running 1 test\n").unwrap();
     text.split("\ntest result").next().unwrap().trim_end().trim_end_matches('.').trim_end().into()
 }

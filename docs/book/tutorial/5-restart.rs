@@ -68,6 +68,8 @@ pub fn main() -> Result<(), Failure> {
     while chain.path() == Some(Path::Slow) {
         chain.extend()?;
     }
+    // Until all have the last value.
+    chain.carry_out(Instant::now() + 20 * PACE)?;
     for (party, (slot, path)) in &chain.values {
         println!("{party}: last value in {slot}, {path} path");
     }
