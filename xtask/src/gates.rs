@@ -12,7 +12,11 @@ pub(crate) struct Stage {
 }
 
 pub(crate) const STAGES: &[Stage] = &[
-    Stage { name: "source", about: "format, lints of all targets, documentation", gates: source },
+    Stage {
+        name: "source",
+        about: "format, lints of all targets, documentation, the book",
+        gates: source,
+    },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage {
         name: "tests",
@@ -113,9 +117,10 @@ const CAMPAIGNS: [&str; 4] = [
 /// These benches have no tests; `source` looks at them.
 const WORKSPACE: &str = "test --workspace --exclude prefinal-bench --exclude prefinal-geo --locked";
 
-/// Benches are among all targets, so that they compile.
+/// Benches are among all targets, so that they compile. The book's links and programs are in `tests`.
 fn source() -> Result<Vec<Gate>, Failed> {
     setup::components(&["rustfmt", "clippy"])?;
+    setup::mdbook()?;
     let mut gates = vec![Gate::cargo("fmt --all --check")];
     for folder in SATELLITES {
         let manifest = format!("--manifest-path {folder}/Cargo.toml");
@@ -127,6 +132,7 @@ fn source() -> Result<Vec<Gate>, Failed> {
     gates.push(Gate::cargo(&format!("{clippy} -- -D warnings")));
     let docs = Gate::cargo("doc --workspace --no-deps --locked");
     gates.push(docs.with("RUSTDOCFLAGS", "-D warnings"));
+    gates.push(Gate::new("mdbook", "build docs/book"));
     Ok(gates)
 }
 

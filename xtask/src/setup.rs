@@ -38,8 +38,20 @@ pub(crate) fn subcommand(name: &str) -> Result<(), Failed> {
     if answers("cargo", &[name, "--version"]) {
         return Ok(());
     }
-    // Optimising these tools takes longer than they run.
-    let line = format!("install cargo-{name} --locked --debug");
+    compile(name, &format!("cargo-{name}"))
+}
+
+/// The program that builds the book, without its web server and its search.
+pub(crate) fn mdbook() -> Result<(), Failed> {
+    if answers("mdbook", &["--version"]) {
+        return Ok(());
+    }
+    compile("mdbook", "mdbook --no-default-features")
+}
+
+/// A program from the registry. Optimising these tools takes longer than they run.
+fn compile(name: &str, what: &str) -> Result<(), Failed> {
+    let line = format!("install {what} --locked --debug");
     install(name, &Gate::new("cargo", &line).with("CARGO_PROFILE_DEV_DEBUG", "0"))
 }
 
