@@ -12,6 +12,7 @@ macro_rules! chapters {
 }
 
 chapters! {
+    readme: "../../README.md",
     what: "src/what.md",
     contract: "src/contract.md",
     operate: "src/operate.md",

@@ -1,8 +1,8 @@
 //! Threshold cryptography for BFT blockchains: a committee weighted by stake evaluates a function of a
 //! shared secret for every block, and the result is there when the block is final.
 //!
-//! A chain that has an engine needs six calls. `create` starts a party; the engine then reports its votes
-//! and its final blocks, and the network its messages:
+//! A chain that has an engine starts a party with `create`. It reports by `on_prefinalize`, `on_finalize`,
+//! `on_view_abandoned`, `on_message` and `tick`, and carries out the effects. An excerpt:
 //!
 //! ```no_run
 //! # #[cfg(feature = "chain")] mod example {
@@ -30,7 +30,7 @@
 //! # }
 //! # }
 //! ```
-//! `examples/chain` in the repository is a whole chain of five processes in this way, with key generation,
+//! `examples/chain` in the repository is a whole chain of six processes in this way, with key generation,
 //! a crash, a change of the committee and a party that cheats.
 //!
 //! | module | crate | what it is for | feature |

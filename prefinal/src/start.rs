@@ -56,8 +56,8 @@ impl StartError {
 /// Starts a party for the first time: creates its journal at `file`, where there must be none, and runs the
 /// scheme `S` on rayon's pool. The effects in the stream are carried out by the host, in their order.
 ///
-/// A party must never be created twice with one identity: it would forget what it has released. Whoever
-/// restarts it calls [`open`]. Costs what [`Participant::new`] does, and a few writes.
+/// A party must never be created twice with one identity: it would forget what it has released. To
+/// restart it, call [`open`]. Costs what [`Participant::new`] does, and a few writes.
 ///
 /// # Errors
 /// If the identity is not a member's, if the file exists or cannot be written.

@@ -145,7 +145,8 @@ fn no_plain_tag_begins_another() {
 #[test]
 fn transcripts_are_what_the_table_says() {
     for (name, text) in sources() {
-        for line in text.lines().filter(|line| line.contains("Transcript::new(b\"")) {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in code.filter(|line| line.contains("Transcript::new(b\"")) {
             let tag = line.split('"').nth(1).expect("a literal");
             let row = format!("| `{tag}` | transcript |");
             assert!(read(TABLE).contains(&row), "{name}: {tag}");

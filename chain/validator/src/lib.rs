@@ -17,7 +17,7 @@
 //! # let identities: Vec<_> = (0..4).map(new).collect();
 //! # let registrations: Vec<_> = identities.iter().map(|one| one.registration()).collect();
 //! # let me = &identities[0];
-//! let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+//! let stakes = [30, 30, 20, 20].map(Stake::new).to_vec();
 //! let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)?;
 //! let setup = Arc::new(Setup::new(ChainId::new([7; 32]), &plan, &registrations)?);
 //! let host = Host::new(Quorum::BYZANTINE, Some(0));

@@ -19,8 +19,8 @@ pub struct Rota {
 
 impl Rota {
     /// The set-up of a chain that begins with `first` and continues with these plans, one for each
-    /// epoch. The first block in slot `every` names the next committee, the first in twice that slot
-    /// the one after, and so on. A committee that has just begun may be replaced later than that. Costs
+    /// epoch. The first final block in slot `every` or later names the next committee, the first in twice
+    /// that slot or later the one after, and so on. A committee that has just begun may be replaced later than that. Costs
     /// one verification for each party and epoch.
     ///
     /// # Errors

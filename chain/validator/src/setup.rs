@@ -18,7 +18,7 @@
 //!     .map(|party| Identity::from_seed(Party::new(party.into()), drawn(party)))
 //!     .collect();
 //! // Public, in the genesis: stakes and registrations, in the same order.
-//! let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
+//! let stakes = [30, 30, 20, 20].map(Stake::new).to_vec();
 //! let registrations: Vec<_> = identities.iter().map(Identity::registration).collect();
 //! // Everybody computes the same from it.
 //! let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)?;

@@ -1,6 +1,7 @@
 //! What a party publishes to become a member of a chain's first committee.
 //!
-//! Each key comes with a proof that the party knows its secret. Without the proofs a party could
+//! Each BLS key and encryption key comes with a proof that the party knows its secret; the Ed25519 key, with
+//! which an engine signs single messages, needs none. Without the proofs a party could
 //! choose its key as a function of the others' keys, and sign or decrypt in their names.
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
