@@ -122,3 +122,18 @@ fn what_is_not_tested_is_included() {
         }
     }
 }
+
+/// The packages' tests run these.
+#[test]
+fn the_front_page_shows_the_first_examples_of_the_packages() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = |file: &str, language: &str| {
+        let text = fs::read_to_string(root.join(file)).unwrap();
+        let begins = text.split(&format!("```{language}\n")).nth(1).unwrap();
+        begins.split("```").next().unwrap().to_owned()
+    };
+    for (package, language) in [("python", "python"), ("wasm", "js")] {
+        let first = example(&format!("bindings/{package}/README.md"), language);
+        assert_eq!(example("README.md", language), first);
+    }
+}
