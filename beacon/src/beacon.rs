@@ -41,8 +41,8 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::collector::{Collector, Lane};
 use crate::config::{Keys, Limits, Plan, Secrets};
 use crate::event::{Effect, Input, Output, Refusal, Reveal};
-use crate::history::{Answer, Given, History, Passed};
-use crate::job::{Done, Finding, Job, Subject, Verdict, Work};
+use crate::history::{Answer, History, OutputQuota, Resends};
+use crate::job::{Finding, Job, Precomputed, Subject, Verdict, Work};
 use crate::schemes::{Combined, Contents, LateKey, PartialsError, Scheme};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Record};
@@ -127,12 +127,12 @@ pub struct Beacon<S: Scheme> {
     head: Slot,
     local: Slot,
     history: History<S>,
-    given: Given,
+    given: Resends,
     /// Which peers were answered about slots behind the backlog, where each answer costs an evaluation.
-    behind: Given,
+    behind: Resends,
     /// Which peers were shown outputs lately.
-    shown: Given,
-    passed: Passed,
+    shown: Resends,
+    passed: OutputQuota,
     missed: missed::Missed,
     foresight: foresight::Guesses<S>,
     suspects: BTreeSet<Party>,
@@ -497,7 +497,7 @@ impl<S: Scheme> Beacon<S> {
             let lane = Lane { path, value };
             let Some(open) = self.open.get_mut(&slot) else { continue };
             let singles = open.collector.single_out(lane, &self.suspects, committee);
-            let alone = |(party, partial)| (Work::Verify(party, partial), Done::default());
+            let alone = |(party, partial)| (Work::Verify(party, partial), Precomputed::default());
             let mut jobs: Vec<_> = singles.into_iter().map(alone).collect();
             let expected = self.foresight.expected(path);
             if let Some(batch) = open.collector.start(lane, committee, expected) {

@@ -6,12 +6,12 @@
 //!
 //! ```text
 //!         arrives            in a batch that fails
-//!   ─────► Held ─────────────────────────────► Rejected: never again in this lane
+//!   ─────► Opaque ─────────────────────────────► Rejected: never again in this lane
 //!           │ party was caught before             ▲
 //!           └──────► Checking ────────────────────┤
 //!                        └─────► Verified         │ check fails
 //! ```
-//! Held and verified partials count. Once they weigh enough, a smallest sufficient set of them leaves as one
+//! Opaque and verified partials count. Once they weigh enough, a smallest sufficient set of them leaves as one
 //! job. Partials that arrive meanwhile are kept, so that after a failed batch the rest can be tried at once.
 //! Weights are added up as partials arrive, so an arrival costs a look-up and not a recount.
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use prefinal_crypto_core::access::{Party, fewest};
 
-use crate::job::{Done, Held};
+use crate::job::{Opaque, Precomputed};
 use crate::schemes::{Ahead, Foreseen, Function};
 use prefinal_contract::Path;
 use prefinal_protocol::Value;
@@ -41,14 +41,14 @@ pub(crate) enum Arrival {
     /// It is kept and may count.
     New,
     /// It was here before, or its sender was caught in this lane.
-    Known,
+    Duplicate,
     /// The sender sent another partial before, and that one stands.
     Second,
 }
 
 #[derive(Clone, Debug)]
 enum Entry<S: Function> {
-    Held(S::Partial),
+    Opaque(S::Partial),
     Checking(S::Partial),
     Verified(S::Partial),
     Rejected,
@@ -58,7 +58,7 @@ impl<S: Function> Entry<S> {
     /// The partial if it may go into a batch.
     const fn counted(&self) -> Option<&S::Partial> {
         match self {
-            Self::Held(partial) | Self::Verified(partial) => Some(partial),
+            Self::Opaque(partial) | Self::Verified(partial) => Some(partial),
             Self::Checking(_) | Self::Rejected => None,
         }
     }
@@ -72,7 +72,7 @@ struct Tally<S: Function> {
     running: bool,
     /// The parties that are expected to suffice, and what was computed ahead for them.
     expected: Option<Arc<Expected<S>>>,
-    done: Done<S>,
+    done: Precomputed<S>,
     /// The parties whose terms are computed when the current job ends.
     preparing: Option<BTreeSet<Party>>,
 }
@@ -81,21 +81,21 @@ struct Tally<S: Function> {
 #[derive(Clone, Debug)]
 pub(crate) struct Expected<S: Function> {
     pub(crate) parties: BTreeSet<Party>,
-    pub(crate) foreseen: Option<Held<Foreseen<S>>>,
+    pub(crate) foreseen: Option<Opaque<Foreseen<S>>>,
 }
 
 /// Partials to compute ahead with.
 #[derive(Clone, Debug)]
 pub(crate) struct Portion<S: Function> {
     pub(crate) partials: BTreeMap<Party, S::Partial>,
-    pub(crate) done: Done<S>,
+    pub(crate) done: Precomputed<S>,
 }
 
 /// Partials whose weight suffices.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch<S: Function> {
     pub(crate) partials: BTreeMap<Party, S::Partial>,
-    pub(crate) done: Done<S>,
+    pub(crate) done: Precomputed<S>,
     /// All parties whose partials had arrived.
     pub(crate) came: BTreeSet<Party>,
     /// Whether these are the expected parties; `None` if none were expected.
@@ -114,8 +114,8 @@ impl<S: Function> Tally<S> {
         weighed.filter(|(_, weight)| *weight > 0)
     }
 
-    fn done_for(&self, expected: &Expected<S>) -> Done<S> {
-        Done { foreseen: expected.foreseen.clone(), ..self.done.clone() }
+    fn done_for(&self, expected: &Expected<S>) -> Precomputed<S> {
+        Precomputed { foreseen: expected.foreseen.clone(), ..self.done.clone() }
     }
 
     fn recount(&mut self, committee: &S::Committee) {
@@ -150,19 +150,19 @@ impl<S: Function> Collector<S> {
     ) -> Arrival {
         if let Some(entry) = self.lanes.get(&lane).and_then(|tally| tally.entries.get(&party)) {
             return match entry {
-                Entry::Held(known) | Entry::Checking(known) | Entry::Verified(known)
+                Entry::Opaque(known) | Entry::Checking(known) | Entry::Verified(known)
                     if known != partial =>
                 {
                     Arrival::Second
                 }
-                _ => Arrival::Known,
+                _ => Arrival::Duplicate,
             };
         }
         let same_path = self.lanes.iter().filter(|(other, _)| other.path == lane.path);
         if same_path.filter(|(_, tally)| tally.entries.contains_key(&party)).count() >= most {
             return Arrival::Second;
         }
-        self.lanes.entry(lane).or_default().set(party, Entry::Held(partial.clone()), committee);
+        self.lanes.entry(lane).or_default().set(party, Entry::Opaque(partial.clone()), committee);
         Arrival::New
     }
 
@@ -194,7 +194,9 @@ impl<S: Function> Collector<S> {
         let met = expected.filter(|expected| expected.parties.is_subset(&came));
         let (parties, done) = match met {
             Some(expected) => (expected.parties.clone(), tally.done_for(expected)),
-            None => (fewest(S::threshold(committee), tally.weighed(committee))?, Done::default()),
+            None => {
+                (fewest(S::threshold(committee), tally.weighed(committee))?, Precomputed::default())
+            }
         };
         let foreseen = expected.map(|_| met.is_some());
         let partials = tally.counted().filter(|(party, _)| parties.contains(party));
@@ -244,12 +246,12 @@ impl<S: Function> Collector<S> {
         &mut self,
         lane: Lane,
         parties: BTreeSet<Party>,
-        ahead: Option<Held<Ahead<S>>>,
+        ahead: Option<Opaque<Ahead<S>>>,
     ) {
         let awaited = |tally: &&mut Tally<S>| tally.preparing.as_ref() == Some(&parties);
         let Some(tally) = self.lanes.get_mut(&lane).filter(awaited) else { return };
         tally.preparing = None;
-        tally.done = Done { foreseen: None, ahead, parties };
+        tally.done = Precomputed { foreseen: None, ahead, parties };
     }
 
     /// Notes that the lane's job ended; `false` if none was running.
@@ -257,7 +259,7 @@ impl<S: Function> Collector<S> {
         self.lanes.get_mut(&lane).is_some_and(|tally| std::mem::take(&mut tally.running))
     }
 
-    /// Held partials of suspects with an admitted key. From now on they are checked one by one. Partials in a
+    /// Opaque partials of suspects with an admitted key. From now on they are checked one by one. Partials in a
     /// running batch stay there.
     pub(crate) fn single_out(
         &mut self,
@@ -269,7 +271,7 @@ impl<S: Function> Collector<S> {
             return Vec::new();
         };
         let held = |party: &Party| match tally.entries.get(party) {
-            Some(Entry::Held(partial)) if S::weight(committee, *party) > 0 => {
+            Some(Entry::Opaque(partial)) if S::weight(committee, *party) > 0 => {
                 Some((*party, partial.clone()))
             }
             _ => None,
@@ -299,7 +301,7 @@ impl<S: Function> Collector<S> {
     ) -> bool {
         let Some(tally) = self.lanes.get_mut(&lane) else { return false };
         let held = match tally.entries.get(&party) {
-            Some(Entry::Held(known) | Entry::Checking(known) | Entry::Verified(known)) => {
+            Some(Entry::Opaque(known) | Entry::Checking(known) | Entry::Verified(known)) => {
                 known == wrong
             }
             Some(Entry::Rejected) | None => false,

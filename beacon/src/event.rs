@@ -157,7 +157,7 @@ impl<S: Function> Reveal<S> {
     #[must_use]
     pub fn message(&self) -> Message<S> {
         let shown = S::show(&self.output, &self.proof);
-        Message::Shown { slot: self.slot, path: self.path, shown }
+        Message::Output { slot: self.slot, path: self.path, shown }
     }
 }
 
@@ -224,7 +224,7 @@ pub enum Fault<S: Function> {
         /// The path.
         path: Path,
         /// The output as it was shown.
-        shown: Box<S::Shown>,
+        shown: Box<S::OutputMessage>,
     },
     /// The peer sent a partial that is not its evaluation.
     #[error("partial of {slot} on the {path} path is not the party's evaluation")]

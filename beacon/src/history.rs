@@ -21,7 +21,7 @@ pub(crate) struct Answer<S: Function> {
     /// This party's partial; `None` if it has none, or if nobody asked for it since a restart.
     pub(crate) partial: Option<S::Partial>,
     /// The path that gave the output, and the output; `None` before that, and after a restart.
-    pub(crate) shown: Option<(Path, Box<S::Shown>)>,
+    pub(crate) shown: Option<(Path, Box<S::OutputMessage>)>,
 }
 
 impl<S: Function> Answer<S> {
@@ -32,13 +32,13 @@ impl<S: Function> Answer<S> {
 
 /// Which peer was sent something again for which slots, as long as it matters.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct Resends {
     most: usize,
     pause: Duration,
     by: BTreeMap<Party, BTreeMap<Slot, Instant>>,
 }
 
-impl Given {
+impl Resends {
     /// Allows each slot once in a pause, and at most `most` slots at a time.
     pub(crate) const fn new(most: usize, pause: Duration) -> Self {
         Self { most, pause, by: BTreeMap::new() }
@@ -68,7 +68,7 @@ impl Given {
 /// more for each slot that becomes final. However often it asks, it gets no more. A peer that lost an
 /// answer, or crashed before it used it, gets it again, from this party or from the next.
 #[derive(Clone, Debug)]
-pub(crate) struct Passed {
+pub(crate) struct OutputQuota {
     most: usize,
     by: BTreeMap<Party, Progress>,
 }
@@ -81,7 +81,7 @@ struct Progress {
     again: usize,
 }
 
-impl Passed {
+impl OutputQuota {
     pub(crate) const fn new(most: usize) -> Self {
         Self { most, by: BTreeMap::new() }
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_answered_once_in_a_pause_and_others_at_any_time() {
-        let mut given = Given::new(9, PAUSE);
+        let mut given = Resends::new(9, PAUSE);
         let (one, other, slot) = (Party::new(1), Party::new(2), Slot::new(7));
         assert!(given.give(one, slot, ms(0)));
         assert!(!given.give(one, slot, ms(9)));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_answered_for_a_few_slots_in_a_pause() {
-        let mut given = Given::new(3, PAUSE);
+        let mut given = Resends::new(3, PAUSE);
         let party = Party::new(1);
         let mut ask =
             |now| (0..100).filter(|slot| given.give(party, Slot::new(*slot), now)).count();
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn an_output_is_shown_once_and_some_again() {
         let (one, other) = (Party::new(1), Party::new(2));
-        let mut passed = Passed::new(2);
-        let shown = |passed: &mut Passed, party| {
+        let mut passed = OutputQuota::new(2);
+        let shown = |passed: &mut OutputQuota, party| {
             (0..9).filter(|slot| passed.give(party, Slot::new(*slot))).count()
         };
         assert_eq!([shown(&mut passed, one), shown(&mut passed, one)], [9, 2]);

@@ -29,7 +29,7 @@ use prefinal_crypto_core::context::Context;
 use std::num::NonZeroU64;
 
 use crate::config::Keys;
-use crate::schemes::{Ahead, Combined, Foreseen, Foresight, Function, PartialsError, ShownError};
+use crate::schemes::{Ahead, Combined, Foreseen, Foresight, Function, OutputError, PartialsError};
 use prefinal_contract::Binding;
 use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
@@ -80,38 +80,38 @@ pub struct Job<S: Function> {
     subject: Arc<Subject<S>>,
     path: Path,
     work: Work<S>,
-    done: Done<S>,
+    done: Precomputed<S>,
 }
 
 /// Results that were computed ahead of a job.
 #[derive(Clone, Debug)]
-pub(crate) struct Done<S: Function> {
+pub(crate) struct Precomputed<S: Function> {
     /// The part that depends on the set of parties alone.
-    pub(crate) foreseen: Option<Held<Foreseen<S>>>,
+    pub(crate) foreseen: Option<Opaque<Foreseen<S>>>,
     /// The terms of some partials.
-    pub(crate) ahead: Option<Held<Ahead<S>>>,
+    pub(crate) ahead: Option<Opaque<Ahead<S>>>,
     /// The parties whose terms are in `ahead`.
     pub(crate) parties: BTreeSet<Party>,
 }
 
 // A derived `Default` would require defaults of the associated types.
-impl<S: Function> Default for Done<S> {
+impl<S: Function> Default for Precomputed<S> {
     fn default() -> Self {
         Self { foreseen: None, ahead: None, parties: BTreeSet::new() }
     }
 }
 
-/// An opaque value that is passed around and not looked into. Its debug output is `Held(..)`.
+/// An opaque value that is passed around and not looked into. Its debug output is `Opaque(..)`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Held<T>(Arc<T>);
+pub struct Opaque<T>(Arc<T>);
 
-impl<T> fmt::Debug for Held<T> {
+impl<T> fmt::Debug for Opaque<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Held(..)")
+        f.write_str("Opaque(..)")
     }
 }
 
-impl<T> Held<T> {
+impl<T> Opaque<T> {
     fn new(held: T) -> Self {
         Self(Arc::new(held))
     }
@@ -125,7 +125,7 @@ pub enum Work<S: Function> {
     /// Check one partial of this party alone.
     Verify(Party, S::Partial),
     /// Check the output that this peer has shown.
-    Open(Party, S::Shown),
+    Open(Party, S::OutputMessage),
     /// Prepare for partials of exactly these parties.
     Foresee(BTreeSet<Party>),
     /// Compute ahead as much as these partials allow.
@@ -171,16 +171,16 @@ pub enum Finding<S: Function> {
         /// The peer that has shown the output.
         from: Party,
         /// The output as it was shown.
-        shown: Box<S::Shown>,
+        shown: Box<S::OutputMessage>,
         /// The output, or why it is not accepted.
-        result: Result<Box<Combined<S>>, ShownError>,
+        result: Result<Box<Combined<S>>, OutputError>,
     },
     /// The finding of [`Work::Foresee`], with its parties. `None` as second field is harmless: nothing is
     /// gained.
-    Foreseen(BTreeSet<Party>, Option<Held<Foreseen<S>>>),
+    Foreseen(BTreeSet<Party>, Option<Opaque<Foreseen<S>>>),
     /// The finding of [`Work::Prepare`]: the parties whose terms are computed, including those
     /// [prepared](Job::prepared) before, and the sum of the terms. `None` if the output is known otherwise.
-    Prepared(BTreeSet<Party>, Option<Held<Ahead<S>>>),
+    Prepared(BTreeSet<Party>, Option<Opaque<Ahead<S>>>),
 }
 
 impl<S: Function> Job<S> {
@@ -190,11 +190,11 @@ impl<S: Function> Job<S> {
         path: Path,
         work: Work<S>,
     ) -> Self {
-        let (keys, subject, done) = (Arc::clone(keys), Arc::clone(subject), Done::default());
+        let (keys, subject, done) = (Arc::clone(keys), Arc::clone(subject), Precomputed::default());
         Self { keys, subject, path, work, done }
     }
 
-    pub(crate) fn after(self, done: Done<S>) -> Self {
+    pub(crate) fn after(self, done: Precomputed<S>) -> Self {
         Self { done, ..self }
     }
 
@@ -268,7 +268,7 @@ impl<S: Function> Job<S> {
             Work::Foresee(parties) => {
                 let foreseen =
                     self.committee().and_then(|known| S::Foresight::foresee(known, parties));
-                Finding::Foreseen(parties.clone(), foreseen.map(Held::new))
+                Finding::Foreseen(parties.clone(), foreseen.map(Opaque::new))
             }
             Work::Prepare(partials) => {
                 let parties = self.done.parties.iter().chain(partials.keys()).copied().collect();
@@ -319,25 +319,25 @@ impl<S: Function> Job<S> {
         combined.map(Box::new)
     }
 
-    fn prepare(&self, partials: &BTreeMap<Party, S::Partial>) -> Option<Held<Ahead<S>>> {
+    fn prepare(&self, partials: &BTreeMap<Party, S::Partial>) -> Option<Opaque<Ahead<S>>> {
         let (mut ahead, committee) = (self.begun()?, self.committee()?);
         S::Foresight::add(&mut ahead, committee, partials);
-        Some(Held::new(ahead))
+        Some(Opaque::new(ahead))
     }
 
     /// The part of the output that is computed already.
     fn begun(&self) -> Option<Ahead<S>> {
         match &self.done {
-            Done { ahead: Some(Held(ahead)), .. } => Some(Ahead::<S>::clone(ahead)),
-            Done { foreseen: Some(Held(foreseen)), .. } => {
+            Precomputed { ahead: Some(Opaque(ahead)), .. } => Some(Ahead::<S>::clone(ahead)),
+            Precomputed { foreseen: Some(Opaque(foreseen)), .. } => {
                 Some(S::Foresight::begin(foreseen, &self.subject.input))
             }
             _ => None,
         }
     }
 
-    fn open(&self, shown: &S::Shown) -> Result<Combined<S>, ShownError> {
-        let committee = self.committee().ok_or(ShownError::NotCounted)?;
+    fn open(&self, shown: &S::OutputMessage) -> Result<Combined<S>, OutputError> {
+        let committee = self.committee().ok_or(OutputError::NotCounted)?;
         S::check_shown(committee, &self.subject.input, shown)
     }
 

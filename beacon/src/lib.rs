@@ -113,12 +113,12 @@ pub use crate::beacon::{Beacon, Footprint, Foresights};
 pub use crate::config::{Config, Keys, Limits, Paths};
 pub use crate::config_error::ConfigError;
 pub use crate::event::{Effect, Fault, Input, Output, Refusal, Reveal};
-pub use crate::job::{Finding, Held, Job, Verdict, Work};
+pub use crate::job::{Finding, Job, Opaque, Verdict, Work};
 pub use crate::schemes::{
     Ahead, Batch, Bls, Bounds, Combined, Contained, Content, ContentError, Contents, Decrypting,
     Decryption, DecryptionShares, Foreseen, Foresight, Function, KeyError, LateKey, LateKeys,
-    MultiSig, NoContents, NoForesight, NoLateKeys, OtherGroupKey, PartialsError, Plaintexts,
-    Random, Scheme, ShapeError, Sharing, ShownError, Statement, Unopened, Unusable, Wvuf,
+    MultiSig, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError,
+    Plaintexts, Random, Scheme, ShapeError, Sharing, Statement, Unopened, Unusable, Wvuf,
     check_weight,
 };
 pub use crate::switch::{Mode, Switch, SwitchError};

@@ -80,7 +80,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     type Proof: Clone + Debug + Eq + Send + Sync;
     /// The form in which an output is sent to a party that did not collect the partials: the output itself,
     /// or data from which it follows.
-    type Shown: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
+    type OutputMessage: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
     /// The keys that make a party count after the start; [`NoLateKeys`] if all parties count from the start.
     type LateKeys: LateKeys<Self>;
     /// What the function needs of a slot's value beside its hash; [`NoContents`] if nothing.
@@ -158,7 +158,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     }
 
     /// The output in the form for a party that did not collect the partials.
-    fn show(output: &Self::Output, proof: &Self::Proof) -> Self::Shown;
+    fn show(output: &Self::Output, proof: &Self::Proof) -> Self::OutputMessage;
 
     /// The most bytes that an output takes in this form.
     fn shown_bytes(committee: &Self::Committee) -> usize;
@@ -170,8 +170,8 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     fn check_shown(
         committee: &Self::Committee,
         input: &Self::Input,
-        shown: &Self::Shown,
-    ) -> Result<Combined<Self>, ShownError>;
+        shown: &Self::OutputMessage,
+    ) -> Result<Combined<Self>, OutputError>;
 
     /// Checks that the committee's key is for outputs of this binding.
     ///
@@ -377,7 +377,7 @@ where
 /// Why an output that a peer has shown is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ShownError {
+pub enum OutputError {
     /// It depends on keys that are not known here. Nobody is at fault: keys may come late. Other peers may
     /// show the output with other keys.
     #[error("rests on keys that are not admitted here")]
@@ -387,7 +387,7 @@ pub enum ShownError {
     False,
 }
 
-impl ShownError {
+impl OutputError {
     /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {

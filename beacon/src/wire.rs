@@ -5,7 +5,7 @@
 //! | `Partial` | `0` ‖ path (1) ‖ slot (8) ‖ `0`, or `1` ‖ value (32) ‖ σ   |
 //! | `Request` | `1` ‖ slot (8)                                            |
 //! | `Show`    | `2` ‖ slot (8) ‖ count (4)                                |
-//! | `Shown`   | `3` ‖ slot (8) ‖ path (1) ‖ output                         |
+//! | `Output`  | `3` ‖ slot (8) ‖ path (1) ‖ output                         |
 //! | `AskHead` | `4` ‖ life (16)                                           |
 //! | `Head`    | `5` ‖ life (16) ‖ slot (8)                                |
 //!
@@ -66,13 +66,13 @@ pub enum Message<S: Function> {
         count: u32,
     },
     /// The output of a slot, as an answer to `Show`.
-    Shown {
+    Output {
         /// The slot of the output.
         slot: Slot,
         /// The path that completed first.
         path: Path,
         /// The output, in the form for parties that did not collect the partials.
-        shown: S::Shown,
+        shown: S::OutputMessage,
     },
     /// This party continues from records that may be an older copy: send your position.
     AskHead {
@@ -135,7 +135,7 @@ impl<S: Function> Message<S> {
             Self::Partial { slot, .. }
             | Self::Request { slot }
             | Self::Show { first: slot, .. }
-            | Self::Shown { slot, .. } => Some(*slot),
+            | Self::Output { slot, .. } => Some(*slot),
             Self::AskHead { .. } | Self::Head { .. } => None,
         }
     }

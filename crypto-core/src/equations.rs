@@ -20,7 +20,7 @@ use crate::curve::Affine;
 use crate::curve::hazmat::{Gt, pairing_product, vartime_msm_bytes};
 
 /// The shares that one party gave, with their keys. There are as many shares as keys.
-pub(crate) struct Given<'a, V: Variant> {
+pub(crate) struct PartyShares<'a, V: Variant> {
     pub(crate) party: Party,
     pub(crate) shares: &'a [SignaturePoint<V>],
     pub(crate) keys: &'a [KeyPoint<V>],
@@ -42,7 +42,7 @@ impl<V: Variant> Equations<V> {
     pub(crate) fn new<'a>(
         mut transcript: Transcript,
         base: SignaturePoint<V>,
-        given: impl IntoIterator<Item = Given<'a, V>>,
+        given: impl IntoIterator<Item = PartyShares<'a, V>>,
     ) -> Self {
         let (mut parties, mut ends) = (Vec::new(), Vec::new());
         let (mut shares, mut keys) = (Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ mod tests {
 
     fn mixed(shares: &[(u32, [G1Affine; 2])]) -> Equations<MinSig> {
         let keys = [2, 3].map(|key| (G2Affine::generator() * Scalar::from_u64(key)).to_affine());
-        let given = shares.iter().map(|(party, shares)| Given {
+        let given = shares.iter().map(|(party, shares)| PartyShares {
             party: Party::new(*party),
             shares,
             keys: &keys,

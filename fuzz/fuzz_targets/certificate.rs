@@ -14,7 +14,7 @@ use prefinal_crypto_core::certificate::{
     AssembleError, Certificate, Elector, Electorate, Signers, VotesError,
 };
 use prefinal_crypto_core::curve::G1;
-use prefinal_fuzz::partials::{Encodings, Sent, wrong};
+use prefinal_fuzz::partials::{Encodings, Forgery, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -48,13 +48,13 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { electorate, honest, votes: sign(MESSAGE) }
 });
 
-fuzz_target!(|input: (Vec<(u8, Sent)>, Vec<u8>, Option<u8>)| {
+fuzz_target!(|input: (Vec<(u8, Forgery)>, Vec<u8>, Option<u8>)| {
     let (sent, bitmap, vote) = input;
     assemble(&sent);
     verify(bitmap, vote);
 });
 
-fn assemble(sent: &[(u8, Sent)]) {
+fn assemble(sent: &[(u8, Forgery)]) {
     let World { electorate, honest, votes: right } = &*WORLD;
     let votes: BTreeMap<Party, Signature<MinSig>> = honest.received::<G1, _>(sent);
     let strangers = votes.keys().any(|party| !right.contains_key(party));

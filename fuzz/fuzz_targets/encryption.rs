@@ -19,7 +19,7 @@ use prefinal_crypto_core::elgamal::{
 use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
 use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::timelock::{self, Identity};
-use prefinal_fuzz::partials::{Encodings, Sent, altered, wrong};
+use prefinal_fuzz::partials::{Encodings, Forgery, altered, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -78,7 +78,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { committee, label, encoding, ciphertext, honest, stored, locked, signature }
 });
 
-fuzz_target!(|input: (Vec<(u16, u8)>, bool, Vec<(u8, Sent)>)| {
+fuzz_target!(|input: (Vec<(u16, u8)>, bool, Vec<(u8, Forgery)>)| {
     let (changes, optimistic, sent) = input;
     validate(&changes);
     unlock(&changes);
@@ -116,7 +116,7 @@ fn restore(changes: &[(u16, u8)]) {
     assert!(read(&bytes[1..]).is_err());
 }
 
-fn combine(optimistic: bool, sent: &[(u8, Sent)]) {
+fn combine(optimistic: bool, sent: &[(u8, Forgery)]) {
     let World { committee, ciphertext, honest, .. } = &*WORLD;
     let shares: BTreeMap<Party, DecryptionShare> = honest.received::<G1, _>(sent);
     let weight: u32 = shares.keys().map(|party| committee.access().weight(*party)).sum();

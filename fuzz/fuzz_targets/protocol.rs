@@ -39,13 +39,13 @@ struct Honest {
 
 /// What a party that takes these in this order says.
 #[derive(Default)]
-struct Heard {
+struct Observed {
     submitted: Vec<Vec<u8>>,
     evidence: Vec<Vec<u8>>,
     key: Option<Vec<u8>>,
 }
 
-fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> Heard {
+fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> Observed {
     let mut keygen = Keygen::new(Collected::new(committee.config.clone()), role, vec![]).unwrap();
     keygen.handle(Instant::START, Input::Start);
     for (number, message) in (0..).zip(ordered) {
@@ -56,7 +56,7 @@ fn hear(committee: &Committee, role: Role, ordered: &[Vec<u8>], seed: u64) -> He
     let decryption = &mut Some(DecryptionKey::random(rng));
     let signer = &committee.signers[role.dealer.map_or(0, Party::index)];
     let mut keys = Keys::<Collected> { signer, decryption, held: &() };
-    let mut heard = Heard::default();
+    let mut heard = Observed::default();
     while let Some(output) = keygen.poll() {
         match output {
             Output::Do(Effect::Run(job)) => {

@@ -17,7 +17,7 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::threshold::{
     KeyShares, Message, MisuseError, Partial, Purpose, QuorumError, Setup, Signer, SigningCommittee,
 };
-use prefinal_fuzz::partials::{Encodings, Sent, wrong};
+use prefinal_fuzz::partials::{Encodings, Forgery, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -68,7 +68,7 @@ fn world<V: Variant>(placement: Placement) -> World<V> {
     World { committee, message, honest, signature }
 }
 
-fuzz_target!(|input: (bool, bool, Vec<(u8, Sent)>)| {
+fuzz_target!(|input: (bool, bool, Vec<(u8, Forgery)>)| {
     let (min_pk, optimistic, sent) = input;
     if min_pk {
         check(&MIN_PK, optimistic, &sent);
@@ -77,7 +77,7 @@ fuzz_target!(|input: (bool, bool, Vec<(u8, Sent)>)| {
     }
 });
 
-fn check<V: Variant>(world: &World<V>, optimistic: bool, sent: &[(u8, Sent)]) {
+fn check<V: Variant>(world: &World<V>, optimistic: bool, sent: &[(u8, Forgery)]) {
     let World { committee, message, honest, signature } = world;
     let partials: BTreeMap<Party, Partial<V>> = honest.received::<V::SignatureGroup, _>(sent);
     let strangers = partials.keys().any(|party| !honest.right.contains_key(party));

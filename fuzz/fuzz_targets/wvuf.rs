@@ -17,7 +17,7 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::wvuf::{
     Input, KeyShares, Output, Partial, QuorumError, VufCommittee, blind, combine,
 };
-use prefinal_fuzz::partials::{Encodings, Sent, wrong};
+use prefinal_fuzz::partials::{Encodings, Forgery, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -68,7 +68,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { committee, input, honest, output }
 });
 
-fuzz_target!(|sent: Vec<(u8, Sent)>| {
+fuzz_target!(|sent: Vec<(u8, Forgery)>| {
     let World { committee, input, honest, output } = &*WORLD;
     let partials: BTreeMap<Party, Partial> = honest.received::<G2, _>(&sent);
     let strangers = partials.keys().any(|party| !honest.right.contains_key(party));

@@ -8,7 +8,7 @@ use prefinal_crypto_core::curve::{Affine, Group, Scalar};
 
 /// What one party sends instead of what it should.
 #[derive(Arbitrary, Debug)]
-pub enum Sent {
+pub enum Forgery {
     Honest,
     /// Right, but for something else.
     Elsewhere,
@@ -36,7 +36,7 @@ impl Encodings {
     /// What arrives and decodes, by party; two of the parties are strangers.
     pub fn received<G: Group, T: BorshDeserialize>(
         &self,
-        sent: &[(u8, Sent)],
+        sent: &[(u8, Forgery)],
     ) -> BTreeMap<Party, T> {
         let parties = u8::try_from(self.right.len()).unwrap() + 2;
         sent.iter()
@@ -47,13 +47,13 @@ impl Encodings {
             .collect()
     }
 
-    fn encoding<G: Group>(&self, party: Party, sent: &Sent) -> Option<Vec<u8>> {
+    fn encoding<G: Group>(&self, party: Party, sent: &Forgery) -> Option<Vec<u8>> {
         let right = |party| self.right.get(party).cloned();
         match sent {
-            Sent::Honest => right(&party),
-            Sent::Elsewhere => self.elsewhere.get(&party).cloned(),
-            Sent::Another(other) => right(&Party::new((*other).into())),
-            Sent::Off { point, by } => {
+            Forgery::Honest => right(&party),
+            Forgery::Elsewhere => self.elsewhere.get(&party).cloned(),
+            Forgery::Another(other) => right(&Party::new((*other).into())),
+            Forgery::Off { point, by } => {
                 let mut bytes = right(&party)?;
                 let size = Affine::<G>::identity().to_bytes().as_ref().len();
                 let count = (bytes.len() - self.header) / size;
@@ -63,7 +63,7 @@ impl Encodings {
                 place.copy_from_slice(shifted.to_affine().to_bytes().as_ref());
                 Some(bytes)
             }
-            Sent::Bytes(bytes) => Some(bytes.clone()),
+            Forgery::Bytes(bytes) => Some(bytes.clone()),
         }
     }
 }

@@ -17,7 +17,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_journal::{Journal, JournalError, Redb};
 
-use crate::journal::ShelfError;
+use crate::journal::FolderError;
 
 /// Values that a served chain keeps: what [`crate::http`] serves.
 pub const KEPT: usize = 100_000;
@@ -55,14 +55,14 @@ impl Archive {
     ///
     /// # Errors
     /// If it cannot be read or written, or holds something else.
-    pub fn new(file: PathBuf, mut journal: Redb, start: u64) -> Result<Self, ShelfError> {
+    pub fn new(file: PathBuf, mut journal: Redb, start: u64) -> Result<Self, FolderError> {
         match Self::read(&mut journal, start, KEPT) {
             Ok((start, past)) => {
                 let newest = past.last().map_or(0, |(slot, _)| slot.get());
                 let state = Mutex::new(State { journal, newest, past });
                 Ok(Self { file, start, state })
             }
-            Err(cause) => Err(ShelfError::Values { file, cause }),
+            Err(cause) => Err(FolderError::Values { file, cause }),
         }
     }
 
@@ -115,7 +115,7 @@ impl Archive {
     ///
     /// # Errors
     /// If that is not certain.
-    pub fn keep(&self, slot: Slot, signature: Signature) -> Result<(), ShelfError> {
+    pub fn keep(&self, slot: Slot, signature: Signature) -> Result<(), FolderError> {
         let mut state = self.lock();
         if slot.get() <= state.newest {
             return Ok(());
@@ -123,7 +123,7 @@ impl Archive {
         state.newest = slot.get();
         let entry = encode(&Entry::Value { slot: slot.get(), signature });
         let written = state.journal.append(&entry).and_then(|()| state.journal.sync());
-        written.map_err(|cause| ShelfError::Values { file: self.file.clone(), cause })
+        written.map_err(|cause| FolderError::Values { file: self.file.clone(), cause })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

@@ -19,12 +19,12 @@ use crate::archive::Archive;
 use prefinal_validator::{StartError, Validator};
 
 /// A validator behind its journal.
-pub type Kept<S, E> = Journaled<Validator<S, E>, AnyJournal>;
+pub type JournaledValidator<S, E> = Journaled<Validator<S, E>, AnyJournal>;
 
 /// Why a committee's journals are of no use. An operator reads it: it says which file of which party,
 /// and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum ShelfError {
+pub enum FolderError {
     /// Those parties would begin again with the keys of an earlier life, and could sign and release twice.
     #[error(
         "{}: {missing} of {parties} journals are missing, the first is that of {first}: whose they are \
@@ -130,12 +130,12 @@ pub struct Journals {
 }
 
 /// Where a committee's journals are.
-pub struct Shelf {
+pub struct JournalFolder {
     folder: Option<PathBuf>,
     committee: String,
 }
 
-impl Shelf {
+impl JournalFolder {
     /// In this folder, or nowhere if there is none. `committee` says whose journals these are.
     #[must_use]
     pub const fn new(folder: Option<PathBuf>, committee: String) -> Self {
@@ -148,7 +148,7 @@ impl Shelf {
     /// # Errors
     /// If some are there and some are not, or one is of another committee, in use, or damaged, or the
     /// folder cannot be written.
-    pub fn journals(&self, parties: &[Party]) -> Result<Journals, ShelfError> {
+    pub fn journals(&self, parties: &[Party]) -> Result<Journals, FolderError> {
         let Some(folder) = &self.folder else {
             let none = |_| -> AnyJournal { Box::new(NoJournal) };
             return Ok(Journals { of_parties: parties.iter().map(none).collect(), used: false });
@@ -170,7 +170,7 @@ impl Shelf {
         match missing.first() {
             Some(first) if used => {
                 let (folder, missing) = (folder.clone(), missing.len());
-                Err(ShelfError::Missing { folder, missing, parties: parties.len(), first: *first })
+                Err(FolderError::Missing { folder, missing, parties: parties.len(), first: *first })
             }
             _ => {
                 let both = journals.into_iter().zip(parties);
@@ -187,32 +187,32 @@ impl Shelf {
     ///
     /// # Errors
     /// If there are none though the parties' journals are used, or [`Archive::new`] fails.
-    pub fn archive(&self, used: bool, start: u64) -> Result<Option<Archive>, ShelfError> {
+    pub fn archive(&self, used: bool, start: u64) -> Result<Option<Archive>, FolderError> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let file = folder.join("values.journal");
         let owner = format!("{}, its values", self.committee);
         let journal = match file.exists() {
             true => Redb::open(&file, &owner),
-            false if used => return Err(ShelfError::NoValues { file }),
+            false if used => return Err(FolderError::NoValues { file }),
             false => Redb::create(&file, &owner),
         };
         match journal {
             Ok(journal) => Archive::new(file, journal, start).map(Some),
-            Err(cause) => Err(ShelfError::Values { file, cause }),
+            Err(cause) => Err(FolderError::Values { file, cause }),
         }
     }
 
     /// An error of a journal, with its file and what to do about it.
     #[must_use]
-    pub fn failed(&self, party: Party, cause: JournalError) -> ShelfError {
-        ShelfError::Journal { file: self.file(party), party, cause }
+    pub fn failed(&self, party: Party, cause: JournalError) -> FolderError {
+        FolderError::Journal { file: self.file(party), party, cause }
     }
 
     /// Why a party does not start from its journal.
     #[must_use]
-    pub fn unopened(&self, party: Party, error: OpenError<StartError>) -> ShelfError {
+    pub fn unopened(&self, party: Party, error: OpenError<StartError>) -> FolderError {
         match error.into_machine() {
-            Ok(cause) => ShelfError::Validator { file: self.file(party), party, cause },
+            Ok(cause) => FolderError::Validator { file: self.file(party), party, cause },
             Err(cause) => self.failed(party, cause),
         }
     }
@@ -226,11 +226,11 @@ impl Shelf {
         format!("{}, {party}", self.committee)
     }
 
-    fn open(&self, file: &Path, party: Party) -> Result<Redb, ShelfError> {
+    fn open(&self, file: &Path, party: Party) -> Result<Redb, FolderError> {
         Redb::open(file, &self.owner(party)).map_err(|cause| self.failed(party, cause))
     }
 
-    fn create(&self, party: Party) -> Result<Redb, ShelfError> {
+    fn create(&self, party: Party) -> Result<Redb, FolderError> {
         Redb::create(&self.file(party), &self.owner(party))
             .map_err(|cause| self.failed(party, cause))
     }

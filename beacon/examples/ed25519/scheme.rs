@@ -5,7 +5,7 @@ use std::fmt;
 use ed25519_consensus::{SigningKey, VerificationKey};
 use prefinal_beacon::{
     Binding, Combined, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
-    PartialsError, Path, Scheme, ShapeError, Sharing, ShownError, Slot, Statement, Value,
+    OutputError, PartialsError, Path, Scheme, ShapeError, Sharing, Slot, Statement, Value,
     check_weight,
 };
 use prefinal_crypto_core::access::Party;
@@ -42,7 +42,7 @@ impl Function for Ed25519 {
     type Partial = [u8; 64];
     type Output = Statement;
     type Proof = Signatures;
-    type Shown = Signatures;
+    type OutputMessage = Signatures;
     type LateKeys = NoLateKeys;
     type Contents = NoContents;
     type Foresight = NoForesight;
@@ -98,8 +98,8 @@ impl Function for Ed25519 {
         it: &Voters,
         said: &Statement,
         shown: &Signatures,
-    ) -> Result<Combined<Self>, ShownError> {
-        Self::combine(it, said, shown).map_err(|_| ShownError::False)
+    ) -> Result<Combined<Self>, OutputError> {
+        Self::combine(it, said, shown).map_err(|_| OutputError::False)
     }
     fn check_binding(_: &Voters, _: Path, binding: Binding) -> Checked {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }

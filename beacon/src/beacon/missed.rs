@@ -4,7 +4,7 @@
 //! after thousands of slots, or lost more messages than the others still answer for, asks for outputs:
 //!
 //! ```text
-//!  final, no output for a while ─► Show{first, count} ─► one peer ─► Shown ─► job ─► result ─► FIFO
+//!  final, no output for a while ─► Show{first, count} ─► one peer ─► Output ─► job ─► result ─► FIFO
 //!                                   ▲  silent: the next peer          │
 //!                                   └──────────── false: accused, never asked again
 //! ```
@@ -29,7 +29,7 @@ use super::Beacon;
 use crate::collector::Lane;
 use crate::event::{Effect, Fault};
 use crate::job::{Job, Work};
-use crate::schemes::{Combined, Scheme, ShownError};
+use crate::schemes::{Combined, OutputError, Scheme};
 use crate::switch::Mode;
 use crate::wire::Message;
 use prefinal_contract::Path;
@@ -117,7 +117,7 @@ impl<S: Scheme> Beacon<S> {
             let known = self.history.get(slot).and_then(|answer| answer.shown.clone());
             match known {
                 Some((path, shown)) => {
-                    let message = Message::Shown { slot, path, shown: *shown };
+                    let message = Message::Output { slot, path, shown: *shown };
                     self.send(Recipient::One(to), message);
                 }
                 None => archived.push(slot),
@@ -129,7 +129,12 @@ impl<S: Scheme> Beacon<S> {
     }
 
     /// Starts a check of an output that a peer has shown, if it was asked for and is still lacking.
-    pub(super) fn look_at(&mut self, from: Party, slot: Slot, (path, shown): (Path, S::Shown)) {
+    pub(super) fn look_at(
+        &mut self,
+        from: Party,
+        slot: Slot,
+        (path, shown): (Path, S::OutputMessage),
+    ) {
         if !self.plan.counts(path, Mode::On) {
             self.accuse_once(from, Fault::UnusedPath { path, slot });
             return;
@@ -153,8 +158,8 @@ impl<S: Scheme> Beacon<S> {
         &mut self,
         slot: Slot,
         Lane { path, value }: Lane,
-        (from, shown): (Party, Box<S::Shown>),
-        result: Result<Box<Combined<S>>, ShownError>,
+        (from, shown): (Party, Box<S::OutputMessage>),
+        result: Result<Box<Combined<S>>, OutputError>,
     ) {
         let kept = self.keeps(slot);
         let open = self.open.get_mut(&slot).filter(|open| open.opening);
@@ -173,13 +178,13 @@ impl<S: Scheme> Beacon<S> {
             // The output may be right, but that cannot be decided here: another peer's may depend on other
             // parties. Once all peers have been asked, each waits for its turn. What is missing is a key, and
             // asking does not bring it.
-            Err(ShownError::NotCounted) => {
+            Err(OutputError::NotCounted) => {
                 self.missed.asked.remove(&from);
                 if self.missed.uncounted.insert(from) {
                     self.missed.again = Instant::START;
                 }
             }
-            Err(ShownError::False) => {
+            Err(OutputError::False) => {
                 self.missed.again = Instant::START;
                 if self.missed.liars.insert(from) {
                     let fault = Fault::FalseOutput { slot, path, shown };

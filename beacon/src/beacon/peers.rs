@@ -51,7 +51,7 @@ impl<S: Scheme> Beacon<S> {
             }
             Message::Request { slot } => self.answer(now, from, slot),
             Message::Show { first, count } => self.show(now, from, first, count),
-            Message::Shown { slot, path, shown } => self.look_at(from, slot, (path, shown)),
+            Message::Output { slot, path, shown } => self.look_at(from, slot, (path, shown)),
             Message::AskHead { life } => self.answer_head(from, life),
             Message::Head { life, next } => self.note_head(from, life, next),
         }
@@ -101,7 +101,7 @@ impl<S: Scheme> Beacon<S> {
         let open = self.open.entry(slot).or_default();
         match open.collector.arrive(lane, (from, &partial), most, committee) {
             Arrival::New => self.advance(slot),
-            Arrival::Known => {}
+            Arrival::Duplicate => {}
             Arrival::Second => {
                 let second = (lane.value, Box::new(partial));
                 self.accuse_once(from, Fault::Equivocation { slot, path: lane.path, second });

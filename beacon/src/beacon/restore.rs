@@ -16,7 +16,7 @@ use super::missed::Missed;
 use super::recall::Recall;
 use crate::config::{Config, Limits, Split, split};
 use crate::config_error::ConfigError;
-use crate::history::{Answer, Given, History, Passed};
+use crate::history::{Answer, History, OutputQuota, Resends};
 use crate::schemes::Scheme;
 use crate::wire::Record;
 use prefinal_contract::Binding;
@@ -94,10 +94,10 @@ impl<S: Scheme> Beacon<S> {
             history: History::new(limits.history),
             // Half of an honest peer's pause, so that jitter does not make this party refuse every other
             // request.
-            given: Given::new(limits.answers, limits.retry / 2),
-            behind: Given::new(1, limits.retry / 2),
-            shown: Given::new(limits.outputs, limits.retry / 2),
-            passed: Passed::new(limits.outputs),
+            given: Resends::new(limits.answers, limits.retry / 2),
+            behind: Resends::new(1, limits.retry / 2),
+            shown: Resends::new(limits.outputs, limits.retry / 2),
+            passed: OutputQuota::new(limits.outputs),
             missed: Missed::default(),
             foresight: Guesses::default(),
             suspects: BTreeSet::new(),

@@ -99,7 +99,7 @@ pub(super) fn combining<T: Sample>(sample: &T) -> Outcome {
     Ok(())
 }
 
-fn shown<S: Function>(combined: &Combined<S>) -> Result<(S::Shown, Vec<u8>), String> {
+fn shown<S: Function>(combined: &Combined<S>) -> Result<(S::OutputMessage, Vec<u8>), String> {
     let shown = S::show(&combined.output, &combined.proof);
     let bytes = borsh::to_vec(&shown).map_err(|error| format!("not encoded: {error}"))?;
     Ok((shown, bytes))
@@ -116,7 +116,7 @@ pub(super) fn encodings<T: Sample>(sample: &T) -> Outcome {
         ensure(got == need, || format!("{party} sends {got} bytes, {need} are announced"))?;
     }
     let (shown, bytes) = shown(&bench.all(&input)?)?;
-    let again = borsh::from_slice::<<T::Scheme as Function>::Shown>(&bytes);
+    let again = borsh::from_slice::<<T::Scheme as Function>::OutputMessage>(&bytes);
     ensure(again.ok() == Some(shown), || "what is shown reads differently".to_owned())?;
     let (got, most) = (bytes.len(), T::Scheme::shown_bytes(&bench.committee));
     ensure(got <= most, || format!("{got} bytes are shown, {most} are announced"))?;
@@ -150,7 +150,7 @@ pub(super) fn forgeries<T: Sample>(sample: &T) -> Outcome {
     let bench = Bench::first(sample)?;
     let input = bench.input(&bench.point()?)?;
     let partials = bench.evaluate(&input)?;
-    let believes = |shown: &<T::Scheme as Function>::Shown| {
+    let believes = |shown: &<T::Scheme as Function>::OutputMessage| {
         T::Scheme::check_shown(&bench.committee, &input, shown).is_ok()
     };
     for set in bench.minimal() {
@@ -158,7 +158,7 @@ pub(super) fn forgeries<T: Sample>(sample: &T) -> Outcome {
         let combined = found.map_err(|error| format!("{set:?} give nothing: {error}"))?;
         let (shown, bytes) = shown(&combined)?;
         for (position, changed) in changed(&bytes) {
-            let forged = borsh::from_slice::<<T::Scheme as Function>::Shown>(&changed).ok();
+            let forged = borsh::from_slice::<<T::Scheme as Function>::OutputMessage>(&changed).ok();
             let forged = forged.filter(|forged| *forged != shown);
             ensure(forged.is_none_or(|forged| !believes(&forged)), || {
                 format!("what {set:?} have shown is believed with a change at byte {position}")

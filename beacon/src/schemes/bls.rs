@@ -45,8 +45,8 @@ use prefinal_crypto_core::threshold::{
 };
 
 use super::{
-    Combined, Foresight, Function, NoContents, NoLateKeys, OtherGroupKey, PartialsError, Random,
-    Scheme, ShapeError, Sharing, ShownError, Statement, disjoint,
+    Combined, Foresight, Function, NoContents, NoLateKeys, OtherGroupKey, OutputError,
+    PartialsError, Random, Scheme, ShapeError, Sharing, Statement, disjoint,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -91,7 +91,7 @@ impl Function for Bls {
     type Output = min_sig::Signature;
     /// Empty: the output is a signature and needs no other proof.
     type Proof = ();
-    type Shown = min_sig::Signature;
+    type OutputMessage = min_sig::Signature;
     type LateKeys = NoLateKeys;
     type Contents = NoContents;
     type Foresight = Self;
@@ -186,9 +186,9 @@ impl Function for Bls {
         committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         shown: &min_sig::Signature,
-    ) -> Result<Combined<Self>, ShownError> {
+    ) -> Result<Combined<Self>, OutputError> {
         let right = committee.verify_result(input, shown);
-        right.map(|()| Combined { output: *shown, proof: () }).map_err(|_| ShownError::False)
+        right.map(|()| Combined { output: *shown, proof: () }).map_err(|_| OutputError::False)
     }
 
     fn check_binding(

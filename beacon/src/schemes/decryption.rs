@@ -57,7 +57,7 @@ use prefinal_crypto_core::elgamal::{
 pub use self::batch::{Batch, Bounds, Decrypting, Unusable};
 use super::{
     Combined, Contained, ContentError, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
-    PartialsError, Scheme, ShapeError, Sharing, ShownError, check_weight, disjoint,
+    OutputError, PartialsError, Scheme, ShapeError, Sharing, check_weight, disjoint,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -105,7 +105,7 @@ impl Function for Decryption {
     type Output = Plaintexts;
     /// The opening of each valid ciphertext, in order.
     type Proof = Vec<Opening>;
-    type Shown = Vec<Opening>;
+    type OutputMessage = Vec<Opening>;
     type LateKeys = NoLateKeys;
     type Contents = Self;
     /// A batch may have any size, so nothing is prepared.
@@ -212,12 +212,12 @@ impl Function for Decryption {
         _: &Decrypting,
         input: &Batch,
         shown: &Vec<Opening>,
-    ) -> Result<Combined<Self>, ShownError> {
+    ) -> Result<Combined<Self>, OutputError> {
         if shown.len() != input.valid().count() {
-            return Err(ShownError::False);
+            return Err(OutputError::False);
         }
         let opened = shown.iter().zip(input.valid()).map(|(one, ciphertext)| one.open(ciphertext));
-        let opened = opened.collect::<Result<_, _>>().map_err(|_| ShownError::False)?;
+        let opened = opened.collect::<Result<_, _>>().map_err(|_| OutputError::False)?;
         Ok(outcome(input, opened))
     }
 

@@ -34,8 +34,8 @@ use prefinal_crypto_core::certificate::{
 use prefinal_crypto_core::context::Context;
 
 use super::{
-    Combined, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, PartialsError, Scheme,
-    ShapeError, Sharing, ShownError,
+    Combined, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError,
+    PartialsError, Scheme, ShapeError, Sharing,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -113,7 +113,7 @@ impl Function for MultiSig {
     type Partial = min_sig::Signature;
     type Output = Statement;
     type Proof = Certificate<MinSig>;
-    type Shown = Certificate<MinSig>;
+    type OutputMessage = Certificate<MinSig>;
     type LateKeys = NoLateKeys;
     type Contents = NoContents;
     /// A sum needs no coefficients, and additions are cheap beside the check of the result.
@@ -195,8 +195,8 @@ impl Function for MultiSig {
         electorate: &Electorate<MinSig>,
         input: &Statement,
         shown: &Certificate<MinSig>,
-    ) -> Result<Combined<Self>, ShownError> {
-        let right = input.verify(electorate, shown).map_err(|_| ShownError::False);
+    ) -> Result<Combined<Self>, OutputError> {
+        let right = input.verify(electorate, shown).map_err(|_| OutputError::False);
         right.map(|()| Combined { output: *input, proof: shown.clone() })
     }
 

@@ -19,8 +19,8 @@ use prefinal_crypto_core::wvuf::{
 };
 
 use super::{
-    Combined, Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, PartialsError,
-    Random, Scheme, ShapeError, Sharing, ShownError,
+    Combined, Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, OutputError,
+    PartialsError, Random, Scheme, ShapeError, Sharing,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -37,7 +37,7 @@ impl Function for Wvuf {
     type Partial = Partial;
     type Output = Output;
     type Proof = BTreeMap<Party, Partial>;
-    type Shown = BTreeMap<Party, Partial>;
+    type OutputMessage = BTreeMap<Party, Partial>;
     type LateKeys = Self;
     type Contents = NoContents;
     type Foresight = Self;
@@ -108,14 +108,14 @@ impl Function for Wvuf {
         committee: &VufCommittee,
         input: &Input,
         shown: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, ShownError> {
+    ) -> Result<Combined<Self>, OutputError> {
         if shown.keys().any(|party| committee.access().weight(*party) == 0) {
-            return Err(ShownError::False);
+            return Err(OutputError::False);
         }
         match committee.verify_all(input, shown.clone()) {
             Ok(quorum) => Ok(Combined { output: wvuf::combine(&quorum), proof: shown.clone() }),
-            Err(wvuf::QuorumError::Misuse(_)) => Err(ShownError::NotCounted),
-            Err(_) => Err(ShownError::False),
+            Err(wvuf::QuorumError::Misuse(_)) => Err(OutputError::NotCounted),
+            Err(_) => Err(OutputError::False),
         }
     }
 

@@ -551,7 +551,7 @@ fn what_was_opened_is_shown_to_who_was_absent() {
     let swapped: Vec<_> = shown.iter().rev().copied().collect();
     for wrong in [swapped, shown[..1].to_vec(), vec![shown[0]; 3]] {
         let refused = Decryption::check_shown(&committee, &batch, &wrong);
-        assert_eq!(refused, Err(prefinal_beacon::ShownError::False));
+        assert_eq!(refused, Err(prefinal_beacon::OutputError::False));
     }
     // Other quorums open the same.
     let others = [B, C, D].map(|party| (party, holders.shares(party, Path::Slow, &batch)));

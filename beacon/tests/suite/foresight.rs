@@ -473,6 +473,6 @@ fn what_is_computed_ahead_is_not_printed<S: Instance>() {
     let prepare = all_jobs(&outputs).into_iter().find(|job| matches!(job.work(), Work::Prepare(_)));
     let found = prepare.unwrap().run().finding;
     let prefinal_beacon::Finding::Prepared(_, Some(held)) = &found else { panic!("{found:?}") };
-    assert_eq!(format!("{held:?}"), "Held(..)");
-    assert!(format!("{combine:?}").contains("ahead: Some(Held(..))"));
+    assert_eq!(format!("{held:?}"), "Opaque(..)");
+    assert!(format!("{combine:?}").contains("ahead: Some(Opaque(..))"));
 }

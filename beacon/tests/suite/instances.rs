@@ -60,7 +60,7 @@ pub(crate) trait Instance: Scheme<Output: Copy> {
     fn naive(dealt: &Self::Dealt, partials: &BTreeMap<Party, Self::Partial>) -> Vec<u8>;
 
     /// An output of a committee of one, by its partial.
-    fn alone(party: Party, partial: Self::Partial) -> Self::Shown;
+    fn alone(party: Party, partial: Self::Partial) -> Self::OutputMessage;
 
     /// Checks an output from public data, by other code than the beacon's.
     fn audit(dealt: &Self::Dealt, reveal: &Reveal<Self>);

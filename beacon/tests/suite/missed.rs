@@ -28,7 +28,12 @@ suite! {
 
 impl<S: Instance> World<S> {
     /// An output with what it is shown by.
-    fn shown(&self, path: Path, at: u64, value: Option<prefinal_beacon::Value>) -> S::Shown {
+    fn shown(
+        &self,
+        path: Path,
+        at: u64,
+        value: Option<prefinal_beacon::Value>,
+    ) -> S::OutputMessage {
         let holders = self.parties().into_iter().filter(|party| self.weights[party.index()] > 0);
         let partials: BTreeMap<Party, S::Partial> =
             holders.map(|party| (party, self.partial(party, path, slot(at), value))).collect();
@@ -39,8 +44,8 @@ impl<S: Instance> World<S> {
     }
 }
 
-fn shown<S: Instance>(path: Path, at: u64, shown: S::Shown) -> Message<S> {
-    Message::Shown { slot: slot(at), path, shown }
+fn shown<S: Instance>(path: Path, at: u64, shown: S::OutputMessage) -> Message<S> {
+    Message::Output { slot: slot(at), path, shown }
 }
 
 /// Who is asked for which outputs.
@@ -218,7 +223,7 @@ fn informed<S: Instance>(
 
 fn slots_shown<S: Instance>(world: &World<S>, outputs: &[Output<S>]) -> Vec<u64> {
     let shown = sent(outputs).into_iter().map(|message| match message {
-        Message::Shown { slot, path, shown } => {
+        Message::Output { slot, path, shown } => {
             let committee = S::committee(&world.paths[&path], prefinal_beacon::Binding::Slot);
             let opened = <S as Function>::check_shown(&committee, &input::<S>(slot, None), &shown);
             assert_eq!(opened.unwrap().output, world.output(slot, None));
@@ -390,7 +395,7 @@ fn a_party_that_was_down_for_thousands_of_slots_catches_up<S: Instance>() {
                 shown_to += 1;
                 let partial = partial_of_one(at);
                 let message =
-                    Message::Shown { slot: at, path: Path::Slow, shown: S::alone(A, partial) };
+                    Message::Output { slot: at, path: Path::Slow, shown: S::alone(A, partial) };
                 let outputs = step(&mut beacon, ms(now), received(A, message));
                 for reveal in reveals(&outputs) {
                     assert_eq!(reveal.slot, next);
@@ -472,7 +477,7 @@ fn a_proof_that_rests_on_unknown_keys_accuses_nobody() {
         let committee = Wvuf::committee(dealt, prefinal_beacon::Binding::Slot);
         let opened =
             <Wvuf as Function>::check_shown(&committee, &input::<Wvuf>(slot(1), None), &wrong);
-        assert_eq!(opened, Err(prefinal_beacon::ShownError::False));
+        assert_eq!(opened, Err(prefinal_beacon::OutputError::False));
     }
     let outputs = step(&mut beacon, ms(502), of(C, proof(&[B, C])));
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));

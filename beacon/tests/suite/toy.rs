@@ -8,8 +8,8 @@ use borsh::BorshSerialize;
 use prefinal_beacon::laws::{Dealt, Sample};
 use prefinal_beacon::{
     Binding, Combined, ConfigError, Contained, Content, ContentError, Contents, Foresight,
-    Function, KeyError, LateKeys, OtherGroupKey, PartialsError, Path, Scheme, ShapeError, Sharing,
-    ShownError, Slot, Value, check_weight,
+    Function, KeyError, LateKeys, OtherGroupKey, OutputError, PartialsError, Path, Scheme,
+    ShapeError, Sharing, Slot, Value, check_weight,
 };
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
@@ -78,7 +78,7 @@ pub(crate) struct Point {
 }
 
 type Token = Vec<u64>;
-type Given = BTreeMap<Party, Token>;
+type TokensByParty = BTreeMap<Party, Token>;
 
 const WEIGHTS: [u128; 5] = [2, 1, 3, 1, 0];
 
@@ -100,7 +100,7 @@ impl Holders {
 }
 
 impl<const F: u8, const C: bool> Tokens<F, C> {
-    fn output(it: &Holders, point: &Point, given: &Given) -> [u8; 32] {
+    fn output(it: &Holders, point: &Point, given: &TokensByParty) -> [u8; 32] {
         let parties: Vec<_> = given.keys().filter(|_| F == Toy::BY_QUORUM).copied().collect();
         digest(&(it.number, point, parties))
     }
@@ -116,8 +116,8 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
     type Input = Point;
     type Partial = Token;
     type Output = [u8; 32];
-    type Proof = Given;
-    type Shown = Given;
+    type Proof = TokensByParty;
+    type OutputMessage = TokensByParty;
     type LateKeys = Self;
     type Contents = Self;
     type Foresight = Self;
@@ -159,7 +159,7 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
         if F == Toy::SHORT_ANNOUNCEMENT { bytes - 1 } else { bytes }
     }
 
-    fn verify(it: &Holders, point: &Point, given: &Given) -> Result<(), PartialsError> {
+    fn verify(it: &Holders, point: &Point, given: &TokensByParty) -> Result<(), PartialsError> {
         let mood = if F == Toy::MOODY { 0xFF } else { 0 };
         let same = |one: &Token, other: &Token| {
             one.iter().map(|word| word | mood).eq(other.iter().map(|word| word | mood))
@@ -176,7 +176,7 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
     fn combine(
         it: &Holders,
         point: &Point,
-        given: &Given,
+        given: &TokensByParty,
     ) -> Result<Combined<Self>, PartialsError> {
         let mut enough = it.clone();
         enough.threshold -= u128::from(F == Toy::ONE_TOO_FEW);
@@ -189,11 +189,11 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
         Ok(Combined { output, proof: given.clone() })
     }
 
-    fn prove(_: &Holders, _: &Point, given: &Given) -> Option<Given> {
+    fn prove(_: &Holders, _: &Point, given: &TokensByParty) -> Option<TokensByParty> {
         Some(given.clone())
     }
 
-    fn show(_: &[u8; 32], proof: &Given) -> Given {
+    fn show(_: &[u8; 32], proof: &TokensByParty) -> TokensByParty {
         proof.clone()
     }
 
@@ -207,15 +207,15 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
     fn check_shown(
         it: &Holders,
         point: &Point,
-        shown: &Given,
-    ) -> Result<Combined<Self>, ShownError> {
+        shown: &TokensByParty,
+    ) -> Result<Combined<Self>, OutputError> {
         if F == Toy::SHOWN_BY_FEW {
-            Self::verify(it, point, shown).map_err(|_| ShownError::False)?;
+            Self::verify(it, point, shown).map_err(|_| OutputError::False)?;
             let output = Self::output(it, point, shown);
             return Ok(Combined { output, proof: shown.clone() });
         }
         let combined = Self::combine(it, point, shown).ok();
-        combined.filter(|_| F != Toy::NEVER_SHOWN).ok_or(ShownError::False)
+        combined.filter(|_| F != Toy::NEVER_SHOWN).ok_or(OutputError::False)
     }
 
     fn check_binding(_: &Holders, _: Path, binding: Binding) -> Result<(), ConfigError> {
@@ -313,7 +313,7 @@ impl<const F: u8, const C: bool> Contents<Self> for Tokens<F, C> {
 
 impl<const F: u8, const C: bool> Foresight<Self> for Tokens<F, C> {
     type Foreseen = BTreeSet<Party>;
-    type Ahead = Given;
+    type Ahead = TokensByParty;
 
     const USED: bool = true;
 
@@ -322,19 +322,19 @@ impl<const F: u8, const C: bool> Foresight<Self> for Tokens<F, C> {
         (weight >= it.threshold).then(|| parties.clone())
     }
 
-    fn begin(_: &Arc<BTreeSet<Party>>, _: &Point) -> Given {
-        Given::new()
+    fn begin(_: &Arc<BTreeSet<Party>>, _: &Point) -> TokensByParty {
+        TokensByParty::new()
     }
 
-    fn add(ahead: &mut Given, _: &Holders, given: &Given) {
+    fn add(ahead: &mut TokensByParty, _: &Holders, given: &TokensByParty) {
         ahead.extend(given.clone());
     }
 
     fn finish(
-        ahead: &Given,
+        ahead: &TokensByParty,
         it: &Holders,
         point: &Point,
-        given: &Given,
+        given: &TokensByParty,
     ) -> Result<Combined<Self>, PartialsError> {
         if F == Toy::BLIND_TRUST && ahead.len() == given.len() {
             return Self::combine(it, point, ahead);

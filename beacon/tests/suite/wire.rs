@@ -25,7 +25,7 @@ fn messages_have_the_documented_bytes<S: Instance>() {
     let show = borsh::to_vec(&Message::<S>::Show { first: slot(3), count: 258 }).unwrap();
     assert_eq!(show, [2, 3, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0]);
     let alone = S::alone(A, world.partial(A, Path::Slow, slot(1), None));
-    let shown = Message::<S>::Shown { slot: slot(3), path: Path::Tight, shown: alone };
+    let shown = Message::<S>::Output { slot: slot(3), path: Path::Tight, shown: alone };
     let shown = borsh::to_vec(&shown).unwrap();
     assert_eq!(shown.len(), 10 + S::SHOWN_BYTES);
     assert_eq!(shown[..10], [3, 3, 0, 0, 0, 0, 0, 0, 0, 2]);

@@ -138,7 +138,7 @@ fn keygen(suite: &mut Suite) {
 
 fn rehearse<D: prefinal_pvss_dkg::Dealt + Clone>() -> Rehearsal<Dkg<D>>
 where
-    Dkg<D>: Collect<Held = ()>,
+    Dkg<D>: Collect<DealerInput = ()>,
 {
     let dealers = Dealers::new(&weights(TOTAL), SLOW, FAST);
     let blank = Dkg::<D>::new(Arc::new(dealers.config.clone()));

@@ -17,7 +17,7 @@ use crate::fixture::{Dealers, rng};
 pub const ME: Party = Party::new(0);
 
 /// A committee, and what its first dealers have submitted.
-pub struct Rehearsal<C: Collect<Held = ()>> {
+pub struct Rehearsal<C: Collect<DealerInput = ()>> {
     /// With all their secrets.
     pub dealers: Dealers,
     blank: C,
@@ -30,7 +30,7 @@ struct Run<C: Collect> {
     ready: Option<Box<Ready<C>>>,
 }
 
-impl<C: Collect<Held = ()>> Rehearsal<C> {
+impl<C: Collect<DealerInput = ()>> Rehearsal<C> {
     /// `count` parties deal.
     #[must_use]
     pub fn new(blank: C, dealers: Dealers, count: u32) -> Self {

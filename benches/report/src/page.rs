@@ -6,7 +6,7 @@ use crate::growth::{self, LEFT_OUT};
 use crate::latency;
 use crate::machine::Machine;
 use crate::markdown::{figure, or_dash, ratio, table};
-use crate::pictures::Drawn;
+use crate::pictures::Picture;
 
 /// What a section shows its figures by.
 enum Kind {
@@ -73,7 +73,7 @@ const SECTIONS: [Section; 6] = [
 
 /// The whole report.
 #[must_use]
-pub fn report(comparisons: &[Comparison], machine: &Machine, pictures: &[Drawn]) -> String {
+pub fn report(comparisons: &[Comparison], machine: &Machine, pictures: &[Picture]) -> String {
     let mut page = String::from(
         "# What it costs\n\nWritten by `cargo xtask bench`; do not edit. Figures from another \
          machine differ; ratios hardly do where \
@@ -96,7 +96,7 @@ pub fn report(comparisons: &[Comparison], machine: &Machine, pictures: &[Drawn])
             Kind::Growth => grown(&own, &mut commands),
             Kind::Latency => awaited(&own, &mut commands),
         };
-        for Drawn { file, text, .. } in pictures.iter().filter(|one| one.suite == section.suite) {
+        for Picture { file, text, .. } in pictures.iter().filter(|one| one.suite == section.suite) {
             let _ = write!(page, "\n![{text}]({file})\n");
         }
         page += &commands.list();

@@ -27,7 +27,7 @@ const GROWTH: [(&str, &str, &str, bool); 4] = [
 
 /// A suite's pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drawn {
+pub struct Picture {
     /// Whose section they belong to.
     pub suite: &'static str,
     /// The file's name in the folder.
@@ -40,7 +40,7 @@ pub struct Drawn {
 ///
 /// # Errors
 /// What the file system or the plotting library says, with the file's name.
-pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, String> {
+pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Picture>, String> {
     let of = |suite: &str| -> Vec<&Comparison> {
         comparisons.iter().filter(|one| one.of.suite == suite).collect()
     };
@@ -48,7 +48,7 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
     let bars = peers(&of("peers"));
     if !bars.bars.is_empty() {
         write(&folder.join("peers.svg"), bars.svg())?;
-        drawn.push(Drawn { suite: "peers", file: "peers.svg", text: bars.title });
+        drawn.push(Picture { suite: "peers", file: "peers.svg", text: bars.title });
     }
     for (file, title, quantity, of_slot) in GROWTH {
         let own = |one: &Comparison| SLOT.iter().any(|what| one.of.operation.starts_with(what));
@@ -57,7 +57,7 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
         let lines = growth(&comparisons, quantity, title);
         if !lines.lines.is_empty() {
             write(&folder.join(file), lines.svg())?;
-            drawn.push(Drawn { suite: "scale", file, text: title });
+            drawn.push(Picture { suite: "scale", file, text: title });
         }
     }
     for experiment in latency::experiments(&of("geo")) {
@@ -74,7 +74,7 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Drawn>, Str
             }
             _ => continue,
         };
-        drawn.push(Drawn { suite: "geo", file, text });
+        drawn.push(Picture { suite: "geo", file, text });
     }
     Ok(drawn)
 }

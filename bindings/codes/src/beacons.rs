@@ -1,7 +1,7 @@
 //! Errors of a beacon's configuration and of what it shows.
 use prefinal_beacon::{
-    ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, PartialsError, ShapeError,
-    ShownError, ThresholdError, Unopened, Unusable,
+    ConfigError, ContentError, FinalityError, KeyError, OtherGroupKey, OutputError, PartialsError,
+    ShapeError, ThresholdError, Unopened, Unusable,
 };
 
 use crate::detail::{Coded, Detail};
@@ -60,7 +60,7 @@ impl Coded for PartialsError {
     }
 }
 
-impl Coded for ShownError {
+impl Coded for OutputError {
     fn detail(&self) -> Detail {
         Detail::of(self.code())
     }

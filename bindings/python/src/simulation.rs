@@ -108,7 +108,7 @@ impl Columns {
 }
 
 /// What the run's thread tells.
-enum Told {
+enum ThreadMessage {
     Portion(Vec<Event>, u64),
     Ended(Result<(), Failure>),
 }
@@ -124,33 +124,33 @@ pub(crate) fn simulate<'py>(
     let thread = Thread::start(move |tell| {
         let outcome = observe(&order, &mut |events, slots| {
             // Nobody listens any more after an interrupt.
-            match tell.send(Told::Portion(events, slots)) {
+            match tell.send(ThreadMessage::Portion(events, slots)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             }
         });
-        drop(tell.send(Told::Ended(outcome)));
+        drop(tell.send(ThreadMessage::Ended(outcome)));
     })?;
     collect(py, thread, &Progress::new(progress))
 }
 
 fn collect<'py>(
     py: Python<'py>,
-    mut thread: Thread<Told>,
+    mut thread: Thread<ThreadMessage>,
     progress: &Progress<'py>,
 ) -> PyResult<Columns> {
     let (mut columns, mut done) = (Columns::default(), 0);
     loop {
         match thread.wait(py)? {
-            Told::Portion(events, slots) => {
+            ThreadMessage::Portion(events, slots) => {
                 columns.extend(events);
                 let new = usize::try_from(slots.saturating_sub(done)).unwrap_or(usize::MAX);
                 done = slots;
                 progress.advance(py, new)?;
             }
-            Told::Ended(Ok(())) => return Ok(columns),
-            Told::Ended(Err(Failure::BadInput(why))) => return Err(argument(&why, None)),
-            Told::Ended(Err(Failure::Disagreement(why))) => {
+            ThreadMessage::Ended(Ok(())) => return Ok(columns),
+            ThreadMessage::Ended(Err(Failure::BadInput(why))) => return Err(argument(&why, None)),
+            ThreadMessage::Ended(Err(Failure::Disagreement(why))) => {
                 return Err(PyRuntimeError::new_err(why));
             }
         }

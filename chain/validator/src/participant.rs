@@ -469,7 +469,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
 
     fn drain_beacon(&mut self) {
         while let Some(output) = self.beacons.poll() {
-            match output.split(kept) {
+            match output.split(record_of) {
                 Ok(stack::Effect::Of(OneOf::First(epochs::Effect::Retired { epoch }))) => {
                     self.handovers.retire(epoch);
                 }
@@ -477,7 +477,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
                     if let Some(gap) = gap(&effect) {
                         self.halt(gap);
                     }
-                    self.outputs.extend(told(effect).map(Output::Do));
+                    self.outputs.extend(effect_of(effect).map(Output::Do));
                 }
                 Err(record) => self.outputs.push_back(record),
             }
@@ -530,7 +530,7 @@ impl<S: Keyed, L: Beside> Machine for Participant<S, L> {
     }
 }
 
-const fn kept(record: stack::Record) -> Record {
+const fn record_of(record: stack::Record) -> Record {
     let stack::Record { channel, record: epochs::Record { epoch, record } } = record;
     Record::Beacon(channel, epoch, record)
 }
@@ -553,7 +553,7 @@ fn gap<S: Keyed, L: Beside>(effect: &stack::Effect<(S, L)>) -> Option<HaltError>
 }
 
 /// The effect of the participant that follows from a beacon's effect, if any.
-fn told<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, L>> {
+fn effect_of<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, L>> {
     let effect = match effect {
         stack::Effect::Send { to, envelope } => return Some(Effect::Send { to, envelope }),
         stack::Effect::Check(job) => return Some(Effect::Run(Job::Beacon(job))),

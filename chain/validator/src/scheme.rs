@@ -92,7 +92,7 @@ pub trait Keyed: Scheme + Random {
     ) -> Result<Self::Collect, HandoverError>;
 
     /// The secrets that this party needs to deal.
-    fn held(before: Option<&Before<Self>>) -> <Self::Collect as Collect>::Held;
+    fn held(before: Option<&Before<Self>>) -> <Self::Collect as Collect>::DealerInput;
 
     /// The key with the committees that evaluate under it.
     ///

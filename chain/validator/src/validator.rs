@@ -289,7 +289,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 }) => {
                     let carried = self.carries(current, &envelope);
                     let record = record.take().filter(|_| !carried);
-                    self.outputs.extend(record.map(kept));
+                    self.outputs.extend(record.map(keep_record));
                     if !carried {
                         self.send(Recipient::All, envelope);
                     }
@@ -297,7 +297,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 output => self.take_output(now, output),
             }
         }
-        self.outputs.extend(record.map(kept));
+        self.outputs.extend(record.map(keep_record));
     }
 
     /// Whether this is a partial and the engine has put it into its vote.
@@ -403,7 +403,7 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
     }
 }
 
-const fn kept<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> {
+const fn keep_record<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> {
     Output::Keep(Record::Participant(record))
 }
 

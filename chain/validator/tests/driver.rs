@@ -86,7 +86,7 @@ fn here(task: Task) {
 }
 
 /// Values, and the paths on which they came.
-type Shown<S> = BTreeMap<u64, (<S as Function>::Output, Path)>;
+type Values<S> = BTreeMap<u64, (<S as Function>::Output, Path)>;
 
 /// The engine, the parties, and everything between them in the order in which it was sent.
 struct Net<S: Keyed> {
@@ -94,7 +94,7 @@ struct Net<S: Keyed> {
     drivers: Vec<Started<S>>,
     mempool: Vec<Arc<[u8]>>,
     queue: VecDeque<(Party, Recipient<Party>, Vec<u8>)>,
-    shown: Vec<Shown<S>>,
+    shown: Vec<Values<S>>,
     committees: BTreeMap<EpochId, (Slot, S::Committee)>,
     entered: Vec<BTreeSet<EpochId>>,
     electorates: BTreeMap<EpochId, Electorate<MinSig>>,
@@ -116,7 +116,7 @@ impl<S: Keyed> Net<S> {
             drivers,
             mempool: Vec::new(),
             queue: VecDeque::new(),
-            shown: vec![Shown::<S>::new(); parties],
+            shown: vec![Values::<S>::new(); parties],
             committees: BTreeMap::new(),
             entered: vec![BTreeSet::new(); parties],
             electorates: electorates(),

@@ -138,7 +138,7 @@ pub(crate) enum BallotKind {
 
 /// A proposal that was seen. A second one in the same round is then noticed.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct SeenProposal {
     pub(crate) said: Signed,
     pub(crate) accused: bool,
 }
@@ -163,7 +163,7 @@ pub struct Jolteon {
     pub(crate) votes: Collector<BlockId>,
     pub(crate) orders: Collector<BlockId>,
     pub(crate) timeouts: Collector<Round>,
-    pub(crate) proposals: BTreeMap<Round, Seen>,
+    pub(crate) proposals: BTreeMap<Round, SeenProposal>,
     /// Blocks with a verified certificate, of recent rounds.
     pub(crate) certified: BTreeMap<Round, BlockId>,
     /// This round's timeout of this party, which is sent again.

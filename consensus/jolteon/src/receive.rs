@@ -17,7 +17,7 @@ use prefinal_protocol::{Instant, Recipient};
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
 use crate::collector::{Added, Cast, Standing};
-use crate::engine::{BallotKind, Jolteon, Pending, Seen};
+use crate::engine::{BallotKind, Jolteon, Pending, SeenProposal};
 use crate::fault::{Equivocation, Fault, Signed};
 use crate::job::{Claim, Work};
 use crate::message::{
@@ -209,7 +209,7 @@ impl Jolteon {
         if round < self.pacemaker.round() {
             return None;
         }
-        let useless = |seen: &Seen| seen.accused || seen.said.block == id;
+        let useless = |seen: &SeenProposal| seen.accused || seen.said.block == id;
         if self.proposals.get(&round).is_some_and(useless) {
             return None;
         }
@@ -261,7 +261,7 @@ impl Jolteon {
         let block = proposal.block.id(self.committee.context());
         let said = Signed { block, signature: proposal.signature };
         let Some(seen) = self.proposals.get_mut(&round) else {
-            self.proposals.insert(round, Seen { said, accused: false });
+            self.proposals.insert(round, SeenProposal { said, accused: false });
             self.vote(now, proposal);
             return;
         };

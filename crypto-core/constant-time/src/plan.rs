@@ -57,7 +57,7 @@ impl Plan {
         bytes_at: impl Fn(u64) -> [u8; 16],
     ) -> Result<Self, String> {
         let mut factory = InstructionInfoFactory::new();
-        let mut known = Known::all();
+        let mut known = Provenance::all();
         let end = End::At([start; 2]);
         let mut plan = Self {
             start,
@@ -140,9 +140,9 @@ impl Plan {
 
 /// For each general register, from which of those at the start it is computed; `None` if from other
 /// things as well.
-struct Known([Option<Registers>; 16]);
+struct Provenance([Option<Registers>; 16]);
 
-impl Known {
+impl Provenance {
     fn all() -> Self {
         Self(std::array::from_fn(|number| Some(1 << number)))
     }

@@ -14,7 +14,7 @@ use crate::bls::MinSig;
 use crate::challenge::Transcript;
 use crate::curve::hazmat::check_pairing_product;
 use crate::curve::{G1Affine, G2Affine, PairingMismatch};
-use crate::equations::{Equations, Given};
+use crate::equations::{Equations, PartyShares};
 use crate::secret::Secret;
 
 const VERIFY_TAG: &[u8] = b"PREFINAL-V1-ELGAMAL-VERIFY";
@@ -368,7 +368,7 @@ fn equations<'s>(
     let mut transcript = Transcript::new(VERIFY_TAG);
     transcript.append(b"committee", committee.id());
     transcript.append_point(b"u", &ciphertext.u());
-    let given = shares.into_iter().map(|(party, share)| Given {
+    let given = shares.into_iter().map(|(party, share)| PartyShares {
         party,
         shares: share.points(),
         keys: committee.keys_of(party),

@@ -6,7 +6,7 @@ use crate::access::{Party, ShareIndex};
 use crate::bls::{Signature, SignaturePoint, Variant};
 use crate::challenge::Transcript;
 use crate::curve::Affine;
-use crate::equations::{Equations, Given};
+use crate::equations::{Equations, PartyShares};
 
 use super::committee::SigningCommittee;
 use super::message::{Message, PurposeError};
@@ -240,7 +240,7 @@ pub(super) fn equations<'p, V: Variant>(
     let mut transcript = Transcript::new(VERIFY_TAG);
     transcript.append(b"committee", &committee.id());
     transcript.append_point(b"message", &message.point());
-    let given = partials.into_iter().map(|(party, partial)| Given {
+    let given = partials.into_iter().map(|(party, partial)| PartyShares {
         party,
         shares: partial.points(),
         keys: committee.keys_of(party),

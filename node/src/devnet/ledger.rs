@@ -13,7 +13,7 @@ use prefinal_crypto_core::context::{Context, EpochId};
 use prefinal_protocol::Instant;
 
 use super::party::Noticed;
-use crate::http::{Shown, Way};
+use crate::http::{SlotReport, Way};
 use crate::waits;
 use prefinal_lab::Failure;
 use prefinal_lab::waits::{Waits, milliseconds};
@@ -85,7 +85,7 @@ impl<S: Named> Ledger<S> {
     }
 
     /// Takes an event; how all parties came by their values, if it is the last of a slot.
-    pub(super) fn take(&mut self, noticed: Noticed<S>) -> Option<Shown> {
+    pub(super) fn take(&mut self, noticed: Noticed<S>) -> Option<SlotReport> {
         let Noticed { by, at, event } = noticed;
         match event {
             Event::Ready { epoch, first_slot, committees } => {
@@ -116,7 +116,11 @@ impl<S: Named> Ledger<S> {
         None
     }
 
-    fn revealed(&mut self, (by, at): (Party, Instant), reveal: Box<Reveal<S>>) -> Option<Shown> {
+    fn revealed(
+        &mut self,
+        (by, at): (Party, Instant),
+        reveal: Box<Reveal<S>>,
+    ) -> Option<SlotReport> {
         let (slot, path) = (reveal.slot, reveal.path);
         let row = self.rows.entry(slot).or_default();
         match &row.witness {
@@ -137,7 +141,7 @@ impl<S: Named> Ledger<S> {
     }
 
     /// The line of a slot that all parties have, below a header if it is the first.
-    pub(super) fn line(&self, shown: &Shown) -> String {
+    pub(super) fn line(&self, shown: &SlotReport) -> String {
         let begins = self.terms.iter().find(|(_, term)| term.first == shown.slot);
         let header = match begins {
             Some((&FIRST, _)) => header() + "\n",
@@ -291,7 +295,7 @@ impl<S: Named> Default for Row<S> {
     }
 }
 
-fn shown<S: Named>(slot: Slot, row: &Row<S>) -> Shown {
+fn shown<S: Named>(slot: Slot, row: &Row<S>) -> SlotReport {
     let mut ways: BTreeMap<Path, Way> = BTreeMap::new();
     for (party, (at, path)) in &row.revealed {
         let way = ways.entry(*path).or_default();
@@ -299,11 +303,11 @@ fn shown<S: Named>(slot: Slot, row: &Row<S>) -> Shown {
         way.waits.extend(row.finalized.get(party).map(|finalized| at.since(*finalized)));
     }
     let block = row.witness.as_ref().and_then(|(_, reveal)| reveal.value);
-    Shown { slot, block, ways }
+    SlotReport { slot, block, ways }
 }
 
 /// One slot: where its value came from, and how long the parties waited for it.
-fn line(shown: &Shown, value: &str) -> String {
+fn line(shown: &SlotReport, value: &str) -> String {
     let waits = shown.waits();
     let [mean, longest] =
         [waits.mean(), waits.longest()].map(|wait| milliseconds(wait.unwrap_or_default()));

@@ -57,7 +57,7 @@ use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
 use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
-use crate::journal::{AnyJournal, Journals, Shelf};
+use crate::journal::{AnyJournal, JournalFolder, Journals};
 use crate::output::{self, Sink};
 use prefinal_lab::Failure;
 use prefinal_lab::once::Once;
@@ -203,7 +203,7 @@ async fn watch<S: Named, E: Listed>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
-    (later, placement, shelf): (Vec<Plan>, Option<Placement>, Shelf),
+    (later, placement, shelf): (Vec<Plan>, Option<Placement>, JournalFolder),
 ) -> Result<Ledger<S>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
@@ -248,7 +248,7 @@ async fn watch<S: Named, E: Listed>(
 }
 
 /// Where the journals are, and whose they are.
-fn shelf(options: &Options, plan: &Plan, later: &[Plan]) -> Result<Shelf, Failure> {
+fn shelf(options: &Options, plan: &Plan, later: &[Plan]) -> Result<JournalFolder, Failure> {
     if let Some(folder) = &options.journal {
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     }
@@ -271,7 +271,7 @@ fn shelf(options: &Options, plan: &Plan, later: &[Plan]) -> Result<Shelf, Failur
         // A served chain says in its name when its rounds are due.
         committee += &format!(", served each {} s", options.http.period);
     }
-    Ok(Shelf::new(options.journal.clone(), committee))
+    Ok(JournalFolder::new(options.journal.clone(), committee))
 }
 
 fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
@@ -283,7 +283,7 @@ fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
 
 /// What outlives the process.
 struct Durable {
-    shelf: Shelf,
+    shelf: JournalFolder,
     journals: Vec<AnyJournal>,
     /// Whether anything is on record: then the parties go on in later lives.
     used: bool,

@@ -22,7 +22,7 @@ use tokio::time::Instant as Clock;
 use super::link::Incoming;
 use super::network::Outbox;
 use crate::archive::Archive;
-use crate::journal::{Kept, Shelf, ShelfError};
+use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
 use prefinal_lab::once::Once;
 use prefinal_registry::Listed;
@@ -43,7 +43,7 @@ pub(super) struct Noticed<S: Named> {
 pub(super) struct Shared<S: Named> {
     pub(super) time: Time,
     pub(super) events: UnboundedSender<Noticed<S>>,
-    pub(super) shelf: Shelf,
+    pub(super) shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
     pub(super) archive: Option<Arc<Archive>>,
     pub(super) once: Once<S>,
@@ -75,7 +75,7 @@ impl Time {
 struct Task<S: Named, E: Engine> {
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
-    validator: Kept<S, E>,
+    validator: JournaledValidator<S, E>,
     outbox: Outbox,
     verdicts: UnboundedSender<Verdict<S, E::Verdict>>,
     /// How many epochs have enough dealings that count for this party.
@@ -89,7 +89,7 @@ pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine
 pub(super) async fn run<S: Named, E: Listed>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
-    validator: Kept<S, E>,
+    validator: JournaledValidator<S, E>,
     links: Links<S, E>,
 ) {
     let (verdicts, done) = unbounded_channel();
@@ -107,7 +107,7 @@ impl<S: Named, E: Engine> Task<S, E> {
         &mut self,
         mut inbox: Receiver<Incoming<Message<S, E::Message>>>,
         mut done: UnboundedReceiver<Verdict<S, E::Verdict>>,
-    ) -> Result<(), ShelfError> {
+    ) -> Result<(), FolderError> {
         self.take(Input::Start)?;
         loop {
             let deadline = self.deadline();
@@ -134,7 +134,7 @@ impl<S: Named, E: Engine> Task<S, E> {
         }
     }
 
-    fn receive(&mut self, incoming: Incoming<Message<S, E::Message>>) -> Result<(), ShelfError> {
+    fn receive(&mut self, incoming: Incoming<Message<S, E::Message>>) -> Result<(), FolderError> {
         match incoming {
             Incoming::Frame { from, messages } => {
                 for message in messages {
@@ -150,17 +150,17 @@ impl<S: Named, E: Engine> Task<S, E> {
         }
     }
 
-    fn take(&mut self, input: Input<S, E>) -> Result<(), ShelfError> {
+    fn take(&mut self, input: Input<S, E>) -> Result<(), FolderError> {
         self.validator.handle(self.now(), input).map_err(|error| self.failed(error))?;
         self.carry_out()
     }
 
-    fn failed(&self, error: JournalError) -> ShelfError {
+    fn failed(&self, error: JournalError) -> FolderError {
         self.shared.shelf.failed(self.identity.me, error)
     }
 
     /// In order; what is sent leaves at the end of the step, behind every record of it.
-    fn carry_out(&mut self) -> Result<(), ShelfError> {
+    fn carry_out(&mut self) -> Result<(), FolderError> {
         let mut letters = Vec::new();
         while let Some(effect) = self.validator.poll().map_err(|error| self.failed(error))? {
             match effect {
@@ -204,7 +204,7 @@ impl<S: Named, E: Engine> Task<S, E> {
     }
 
     /// What outlives the process besides the party's records. It is durable before anything that follows.
-    fn keep(&self, event: &Event<S>) -> Result<(), ShelfError> {
+    fn keep(&self, event: &Event<S>) -> Result<(), FolderError> {
         match event {
             Event::Dealing { epoch, progress: Progress::Qualified, .. } => {
                 self.qualified.fetch_max(epoch.next().get(), Ordering::Relaxed);

@@ -14,8 +14,8 @@ use tokio::time::Instant as Clock;
 
 use super::party::Time;
 use crate::archive::Archive;
-use crate::http::{self, Board, HttpOptions, Server, Shown};
-use crate::journal::Shelf;
+use crate::http::{self, Board, HttpOptions, Server, SlotReport};
+use crate::journal::JournalFolder;
 use prefinal_lab::Failure;
 use prefinal_registry::{Named, scheme};
 use prefinal_validator::Event;
@@ -40,7 +40,7 @@ impl Served {
     pub(super) async fn open<S: Named>(
         options: &HttpOptions,
         setup: &Setup,
-        (shelf, used): (&Shelf, bool),
+        (shelf, used): (&JournalFolder, bool),
     ) -> Result<Self, Failure> {
         let Some(address) = options.http else {
             let time = Time { started: Clock::now(), before: Duration::ZERO };
@@ -115,7 +115,7 @@ impl Served {
     }
 
     /// All parties have a slot's value.
-    pub(super) fn show(&self, shown: &Shown) {
+    pub(super) fn show(&self, shown: &SlotReport) {
         self.board.iter().for_each(|board| board.show(shown));
     }
 }

@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use super::party::Time;
 use super::{Durable, start};
 use crate::http::{Board, genesis};
-use crate::journal::Shelf;
+use crate::journal::JournalFolder;
 use prefinal_lab::Failure;
 use prefinal_registry::Listed;
 use prefinal_registry::Named;
@@ -28,7 +28,7 @@ pub async fn run<S: Named, E: Listed>(
     mut watch: impl FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
     let (setup, identities) = setup::found(plan, 1).map_err(Failure::bad_input)?;
-    let shelf = Shelf::new(None, String::new());
+    let shelf = JournalFolder::new(None, String::new());
     let parties: Vec<_> = identities.iter().map(|identity| identity.me).collect();
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?.of_parties;
     let durable = Durable { shelf, journals, used: false, archive: None };

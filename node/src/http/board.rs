@@ -67,7 +67,7 @@ pub(super) enum Answer {
 
 /// One thing that is told to whoever follows.
 #[derive(Clone)]
-pub(super) struct Told {
+pub(super) struct Notification {
     /// Of this slot; of the chain itself if of none.
     pub(super) slot: Option<u64>,
     pub(super) data: Arc<str>,
@@ -75,7 +75,7 @@ pub(super) struct Told {
 
 /// How all parties came by a slot's value.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct SlotReport {
     /// Which slot.
     pub slot: Slot,
     /// Its block; `None` if it was skipped.
@@ -93,7 +93,7 @@ pub struct Way {
     pub waits: Vec<Duration>,
 }
 
-impl Shown {
+impl SlotReport {
     /// Of all parties, whatever the path.
     pub(crate) fn waits(&self) -> Waits {
         self.ways.values().flat_map(|way| &way.waits).copied().collect()
@@ -109,7 +109,7 @@ pub struct Board {
     state: RwLock<State>,
     /// The newest round; zero before the first.
     newest: watch::Sender<u64>,
-    told: broadcast::Sender<Told>,
+    told: broadcast::Sender<Notification>,
     /// Who shares the key, written once.
     pub(super) committee: OnceLock<String>,
 }
@@ -117,7 +117,7 @@ pub struct Board {
 struct State {
     chain: Option<Arc<Chain>>,
     rounds: Rounds,
-    told: VecDeque<Told>,
+    told: VecDeque<Notification>,
 }
 
 /// The next whole second of Unix time, and how long it is till then.
@@ -171,7 +171,7 @@ impl Board {
         let mut state = self.write();
         if state.chain.is_none() {
             let chain = Arc::new(self.chain_of(&info, Binding::Rounds { first }));
-            drop(self.told.send(Told { slot: None, data: chain.v1.as_str().into() }));
+            drop(self.told.send(Notification { slot: None, data: chain.v1.as_str().into() }));
             state.chain = Some(chain);
         }
     }
@@ -225,12 +225,12 @@ impl Board {
     }
 
     /// All parties have a slot's value.
-    pub fn show(&self, shown: &Shown) {
+    pub fn show(&self, shown: &SlotReport) {
         let slot = shown.slot.get();
         let mut state = self.write();
         let Some(round) = state.round_of(shown.slot) else { return };
         let Some(signature) = state.rounds.get(round) else { return };
-        let told = Told { slot: Some(slot), data: shown.to_json(round, signature).into() };
+        let told = Notification { slot: Some(slot), data: shown.to_json(round, signature).into() };
         state.told.push_back(told.clone());
         while state.told.len() > TOLD {
             state.told.pop_front();
@@ -240,10 +240,13 @@ impl Board {
     }
 
     /// What was told after this slot, and what will be: nothing twice, nothing left out.
-    pub(super) fn follow(&self, after: u64) -> (VecDeque<Told>, broadcast::Receiver<Told>) {
+    pub(super) fn follow(
+        &self,
+        after: u64,
+    ) -> (VecDeque<Notification>, broadcast::Receiver<Notification>) {
         let state = self.read();
         let chain = state.chain.iter();
-        let chain = chain.map(|chain| Told { slot: None, data: chain.v1.as_str().into() });
+        let chain = chain.map(|chain| Notification { slot: None, data: chain.v1.as_str().into() });
         let past = state.told.iter().filter(|told| told.slot.is_some_and(|slot| slot > after));
         (chain.chain(past.cloned()).collect(), self.told.subscribe())
     }
@@ -331,7 +334,7 @@ impl Round {
     }
 }
 
-impl Shown {
+impl SlotReport {
     fn to_json(&self, round: u64, signature: &Encoded) -> String {
         let most = self.ways.iter().max_by_key(|(path, way)| (way.parties, **path));
         let waits = self.ways.iter().map(|(path, Way { parties, waits })| {

@@ -148,7 +148,7 @@ async fn public(
         return newest(&board, &chain).into_v1(&asked);
     }
     let answer = board.round(&chain, number).await;
-    Found { answer, chain, caching: names.caching().to_owned() }.into_v1(&asked)
+    RoundResponse { answer, chain, caching: names.caching().to_owned() }.into_v1(&asked)
 }
 
 /// The chain that a path of version 1 names.
@@ -223,7 +223,7 @@ async fn v2_round(
         None => (chain.due().saturating_add(1), NOT_AT_ALL),
     };
     let answer = board.round(&chain, number).await;
-    Found { answer, chain, caching: caching.to_owned() }.into_v2(&asked)
+    RoundResponse { answer, chain, caching: caching.to_owned() }.into_v2(&asked)
 }
 
 /// The chain that a path of version 2 names.
@@ -289,13 +289,13 @@ impl Names {
 }
 
 /// What becomes of a request for a round, and how long that is true.
-struct Found {
+struct RoundResponse {
     answer: Answer,
     chain: Arc<Chain>,
     caching: String,
 }
 
-impl Found {
+impl RoundResponse {
     fn into_v1(self, asked: &HeaderMap) -> Response {
         let Self { answer, chain, caching } = self;
         match answer {
@@ -336,10 +336,10 @@ impl Found {
 }
 
 /// The newest round, to be kept until the next is due. If one is late, nobody knows how long.
-fn newest(board: &Board, chain: &Arc<Chain>) -> Found {
+fn newest(board: &Board, chain: &Arc<Chain>) -> RoundResponse {
     let (answer, due) = (board.latest(), chain.due());
     let seconds = if board.newest() < due { 0 } else { chain.until(due.saturating_add(1)) };
-    Found { answer, chain: Arc::clone(chain), caching: until(seconds) }
+    RoundResponse { answer, chain: Arc::clone(chain), caching: until(seconds) }
 }
 
 /// There is a key, and the first value is on its way.

@@ -23,7 +23,7 @@ use axum::{Extension, Router};
 use futures_util::stream;
 use tokio::sync::broadcast::Receiver;
 
-use super::board::{Board, Told};
+use super::board::{Board, Notification};
 use super::doors::{Pass, Seat};
 use super::drand::plain;
 
@@ -35,8 +35,8 @@ pub(super) fn routes() -> Router<Arc<Board>> {
 }
 
 struct Follower {
-    past: VecDeque<Told>,
-    live: Receiver<Told>,
+    past: VecDeque<Notification>,
+    live: Receiver<Notification>,
     _seat: Seat,
 }
 
@@ -64,7 +64,7 @@ async fn next(mut follower: Follower) -> Option<(Result<Event, Infallible>, Foll
     Some((Ok(event(&told)), follower))
 }
 
-fn event(told: &Told) -> Event {
+fn event(told: &Notification) -> Event {
     let event = match told.slot {
         None => Event::default().event("info"),
         Some(slot) => Event::default().event("value").id(slot.to_string()),

@@ -44,7 +44,7 @@ pub(super) fn run(order: &Order, command: String) -> Result<(), Failure> {
 struct Report {
     command: String,
     sums: Mutex<Sums>,
-    /// Seen by nobody unless stderr is a terminal.
+    /// Observation by nobody unless stderr is a terminal.
     bar: ProgressBar,
 }
 

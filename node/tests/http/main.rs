@@ -32,7 +32,7 @@ use prefinal_beacon::{Path, Slot};
 use prefinal_crypto_core::bls::Domain;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
 use prefinal_crypto_core::drand::RoundNumber;
-use prefinal_node::http::{Board, Limits, Server, Shown, Way, genesis};
+use prefinal_node::http::{Board, Limits, Server, SlotReport, Way, genesis};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tokio::runtime::Runtime;
@@ -103,6 +103,6 @@ impl Relay {
             Way { parties: waits.len(), waits }
         };
         let ways = BTreeMap::from([(Path::Fast, way(&[1, 2])), (Path::Slow, way(&[6]))]);
-        self.board.show(&Shown { slot: Slot::new(BEFORE + round), block: None, ways });
+        self.board.show(&SlotReport { slot: Slot::new(BEFORE + round), block: None, ways });
     }
 }

@@ -128,7 +128,7 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
     /// A party's secret shares.
     type Shares: Send;
     /// What a dealer must hold to deal, for example its shares of the key before.
-    type Held;
+    type DealerInput;
 
     /// The configuration: dealers, recipients, thresholds.
     fn config(&self) -> &Arc<Config>;
@@ -147,7 +147,7 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
         &self,
         place: Place,
         signer: &min_sig::SecretKey,
-        held: &Self::Held,
+        held: &Self::DealerInput,
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<u8>, HandoverError>;
     /// Decodes a dealing that its dealer has signed for that place.
@@ -214,7 +214,7 @@ impl Collect for Dkg<Dealing> {
     type Dealing = Dealing;
     type Sum = Accepted<Aggregate>;
     type Shares = Shares;
-    type Held = ();
+    type DealerInput = ();
 
     fn config(&self) -> &Arc<Config> {
         self.config()
@@ -307,7 +307,7 @@ impl Collect for Dkg<field::Dealing> {
     type Dealing = field::Dealing;
     type Sum = field::Key;
     type Shares = field::Shares;
-    type Held = ();
+    type DealerInput = ();
 
     fn config(&self) -> &Arc<Config> {
         self.config()
@@ -403,7 +403,7 @@ impl Collect for Handover {
     type Dealing = field::Dealing;
     type Sum = field::Key;
     type Shares = field::Shares;
-    type Held = field::Shares;
+    type DealerInput = field::Shares;
 
     fn config(&self) -> &Arc<Config> {
         &self.config

@@ -64,7 +64,7 @@ impl Collect for FieldDealings {
     type Sum = field::Key;
     type Shares = Shares;
     /// A dealer of fresh secrets needs `None`. A dealer of a handover needs its shares of the key before.
-    type Held = Option<Arc<Shares>>;
+    type DealerInput = Option<Arc<Shares>>;
 
     fn config(&self) -> &Arc<Config> {
         either!(self, one => Collect::config(&**one))

@@ -25,7 +25,7 @@ pub struct Keys<'a, C: Collect> {
     /// nothing was opened. Delete its copy on a disk when the shares are stored.
     pub decryption: &'a mut Option<DecryptionKey>,
     /// Its shares of the key before, if that key is handed over.
-    pub held: &'a C::Held,
+    pub held: &'a C::DealerInput,
 }
 
 /// Work for the driver. Each job can be repeated with the same result, except [`Job::Deal`] and

@@ -21,7 +21,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{Context, EpochId};
 use prefinal_sim::{Note, Seat, check};
 
-use super::committee::{Ground, Seen};
+use super::committee::{Ground, Observation};
 use super::view::Secrecy;
 use crate::legible::Act;
 use prefinal_validator::scheme::PerPath;
@@ -67,9 +67,9 @@ pub struct Trial<'a, S: Priced> {
     /// The faulty parties, which may do anything.
     pub faulty: &'a BTreeSet<Party>,
     /// The notes of an earlier life, if the run continues from disks.
-    pub before: &'a [Note<Seen<S>>],
+    pub before: &'a [Note<Observation<S>>],
     /// The notes of the run.
-    pub notes: &'a [Note<Seen<S>>],
+    pub notes: &'a [Note<Observation<S>>],
 }
 
 /// The numbers of a run.
@@ -188,7 +188,7 @@ impl<S: Priced> Trial<'_, S> {
         let values = self.check_agreement()?;
         self.check_order()?;
         check_accusations(self.honest(), self.faulty, |seen| match seen {
-            Seen::Accused(party, fault) => Some((*party, fault)),
+            Observation::Accused(party, fault) => Some((*party, fault)),
             _ => None,
         })?;
         self.check_contract()?;
@@ -209,20 +209,20 @@ impl<S: Priced> Trial<'_, S> {
     fn timeline(&self) -> Timeline {
         let notes = self.before.iter().filter(|note| !self.is_faulty(note.seat));
         let ready = notes.chain(self.honest()).filter_map(|note| match &note.event {
-            Seen::Ready { epoch, first, .. } => Some((*epoch, *first)),
+            Observation::Ready { epoch, first, .. } => Some((*epoch, *first)),
             _ => None,
         });
         Timeline(ready.collect())
     }
 
-    fn honest(&self) -> impl Iterator<Item = &Note<Seen<S>>> {
+    fn honest(&self) -> impl Iterator<Item = &Note<Observation<S>>> {
         self.notes.iter().filter(|note| !self.is_faulty(note.seat))
     }
 
     /// What honest seats reveal.
     fn reveals(&self) -> impl Iterator<Item = &Reveal<S>> {
         self.honest().filter_map(|note| match &note.event {
-            Seen::Revealed(reveal) => Some(&**reveal),
+            Observation::Revealed(reveal) => Some(&**reveal),
             _ => None,
         })
     }
@@ -231,19 +231,19 @@ impl<S: Priced> Trial<'_, S> {
     fn check_agreement(&self) -> Result<usize, Violation> {
         let failed = |error: &dyn std::fmt::Display| Violation::Agreement(error.to_string());
         let blocks = check::agreement(self.honest(), |seen| match seen {
-            Seen::Finalized(slot, block) => Some((*slot, *block)),
+            Observation::Finalized(slot, block) => Some((*slot, *block)),
             _ => None,
         });
         let blocks: BTreeMap<Slot, Option<Value>> = blocks.map_err(|error| failed(&error))?;
         let values = check::agreement(self.honest(), |seen| match seen {
-            Seen::Revealed(reveal) => {
+            Observation::Revealed(reveal) => {
                 Some((reveal.slot, (reveal.value, hex::encode(reveal.randomness()))))
             }
             _ => None,
         });
         let values = values.map_err(|error| failed(&error))?;
         check::agreement(self.honest(), |seen| match seen {
-            Seen::Ready { epoch, first, .. } => Some((*epoch, *first)),
+            Observation::Ready { epoch, first, .. } => Some((*epoch, *first)),
             _ => None,
         })
         .map_err(|error| failed(&error))?;
@@ -264,14 +264,14 @@ impl<S: Priced> Trial<'_, S> {
         let mut order = TotalOrder::default();
         for note in self.honest() {
             match &note.event {
-                Seen::Ready { first: slot, .. } => first = Some(*slot),
-                Seen::Finalized(slot, _) => order.finalized(note.seat, *slot, *slot)?,
-                Seen::Revealed(reveal) => {
+                Observation::Ready { first: slot, .. } => first = Some(*slot),
+                Observation::Finalized(slot, _) => order.finalized(note.seat, *slot, *slot)?,
+                Observation::Revealed(reveal) => {
                     let first = first.filter(|_| self.before.is_empty()).unwrap_or(reveal.slot);
                     order.revealed(note.seat, reveal.slot, first)?;
                 }
                 // With inputs that have no value a skipped slot has an output too.
-                Seen::Skipped(slot) => {
+                Observation::Skipped(slot) => {
                     let what = format!("{slot} has no value at {}", note.seat);
                     return Err(Violation::Validity(what));
                 }
@@ -289,11 +289,11 @@ impl<S: Priced> Trial<'_, S> {
         for note in self.honest() {
             let last = gave_up.get(&note.seat).copied();
             match note.event {
-                Seen::Act(epoch, Act::GaveUp(view)) => {
+                Observation::Act(epoch, Act::GaveUp(view)) => {
                     let view = timeline.view(epoch, view);
                     gave_up.insert(note.seat, last.map_or(view, |last| last.max(view)));
                 }
-                Seen::Released(_, Path::Fast, slot)
+                Observation::Released(_, Path::Fast, slot)
                     if last.is_some_and(|last| View::new(slot, 0) <= last) =>
                 {
                     return Err(Violation::Contract(format!(
@@ -314,10 +314,10 @@ impl<S: Priced> Trial<'_, S> {
         let mut epochs: BTreeMap<EpochId, (Slot, PerPath<S::Committee>)> = BTreeMap::new();
         for note in self.honest() {
             match &note.event {
-                Seen::Ready { epoch, first, committees } => {
+                Observation::Ready { epoch, first, committees } => {
                     epochs.entry(*epoch).or_insert_with(|| (*first, (**committees).clone()));
                 }
-                Seen::Admitted(epoch, keys) => {
+                Observation::Admitted(epoch, keys) => {
                     let Some((_, known)) = epochs.get_mut(epoch) else { continue };
                     let _known = S::admit(&mut known.slow, keys.keys.slow.clone());
                     if let (Some(fast), Some(key)) = (&mut known.fast, &keys.keys.fast) {

@@ -13,7 +13,7 @@
 //! A seat is a party, except for a Byzantine party with several seats (twins): these have one key and
 //! hear the same messages.
 //!
-//! [`Prices`] gives the price of work, and [`Seen`] is what is noted of parties.
+//! [`Prices`] gives the price of work, and [`Observation`] is what is noted of parties.
 
 use crate::priced::Priced;
 use ::prefinal_beacon::stack::{self, OfEpoch, OneOf};
@@ -30,7 +30,7 @@ use prefinal_sim::{Host, Seat, Step};
 pub use super::ground::Ground;
 use super::prices::Bill;
 pub use super::prices::Prices;
-pub use super::seen::Seen;
+pub use super::seen::Observation;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
 use crate::legible::{Legible, partial_in};
@@ -257,7 +257,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
                 }
                 let context = self.terms.get(epoch).map(|term| term.context);
                 let act = context.and_then(|context| E::sent(message, &context));
-                act.into_iter().for_each(|act| step.note(Seen::Act(*epoch, act)));
+                act.into_iter().for_each(|act| step.note(Observation::Act(*epoch, act)));
                 if let Some(message) = partial_in::<S, E>(message) {
                     self.note_beacon(from, *epoch, &message, step);
                 }
@@ -275,7 +275,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         if let Some(Knowledge { partials, .. }) = &mut self.knowledge {
             partials.entry(epoch).or_default().see(from, message);
         }
-        Seen::said(epoch, message).into_iter().for_each(|seen| step.note(seen));
+        Observation::said(epoch, message).into_iter().for_each(|seen| step.note(seen));
     }
 }
 
@@ -292,7 +292,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
     type Message = Arc<MessageOf<S, E>>;
     type Job = JobOf<S, E>;
     type Verdict = VerdictOf<S, E>;
-    type Event = Seen<S>;
+    type Event = Observation<S>;
 
     fn boot(&mut self, seat: Seat, records: &[RecordOf<E>]) -> Validator<S, E> {
         let life = self.lives.begin(seat);
@@ -337,7 +337,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
     fn writes(&mut self, record: &RecordOf<E>, step: &mut Step<'_, Self>) {
         if let Record::Engine(epoch, record) = record {
             let act = E::written(self.party(step.seat()), record);
-            act.into_iter().for_each(|act| step.note(Seen::Act(*epoch, act)));
+            act.into_iter().for_each(|act| step.note(Observation::Act(*epoch, act)));
         }
     }
 
@@ -364,7 +364,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
                 if let Event::Halted(why) = &event {
                     self.halted.get_or_insert((self.party(step.seat()), why.clone()));
                 }
-                Seen::told(event).into_iter().for_each(|seen| step.note(seen));
+                Observation::told(event).into_iter().for_each(|seen| step.note(seen));
             }
         }
     }

@@ -15,7 +15,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_protocol::Instant;
 use prefinal_sim::{Network, Note, Seat, Simulation, Stop};
 
-use super::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
+use super::committee::{Ground, Observation, Prices, Subject, ValidatorHost};
 use crate::failure::Failure;
 use crate::waits::Waits;
 use prefinal_validator::setup::{Algorithm, FIRST};
@@ -30,7 +30,7 @@ const INSTANT: Duration = Duration::from_millis(1);
 const KEPT: u64 = 4096;
 
 /// What was noted of a part of a run.
-type Notes<S> = Vec<Note<Seen<S>>>;
+type Notes<S> = Vec<Note<Observation<S>>>;
 
 /// One committee in one place, for several runs.
 pub struct Experiment<S: Priced> {
@@ -140,9 +140,9 @@ impl<S: Priced> Experiment<S> {
         while seen < wanted && stop == Stop::Watcher {
             let mut noted = 0_u64;
             stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
-                seen += u64::from(matches!(note.event, Seen::Revealed(_)));
+                seen += u64::from(matches!(note.event, Observation::Revealed(_)));
                 noted += 1;
-                let halted = matches!(note.event, Seen::Halted(_));
+                let halted = matches!(note.event, Observation::Halted(_));
                 let enough = seen >= wanted || noted >= KEPT || halted;
                 if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
@@ -181,12 +181,12 @@ impl<S: Priced> Experiment<S> {
 }
 
 impl Outcome {
-    fn take<S: Priced>(&mut self, note: &Note<Seen<S>>) -> Result<(), Failure> {
+    fn take<S: Priced>(&mut self, note: &Note<Observation<S>>) -> Result<(), Failure> {
         let party = Party::new(note.seat.get());
         let wrong = |what: String| Err(Failure::Disagreement(format!("{party}: {what}")));
         match &note.event {
-            Seen::Finalized(slot, _) => drop(self.finalized.insert((*slot, party), note.at)),
-            Seen::Revealed(reveal) => {
+            Observation::Finalized(slot, _) => drop(self.finalized.insert((*slot, party), note.at)),
+            Observation::Revealed(reveal) => {
                 let (slot, path, randomness) = (reveal.slot, reveal.path, reveal.randomness());
                 if *self.values.entry(slot).or_insert(randomness) != randomness {
                     return wrong(format!("{slot} gets another value"));
@@ -198,16 +198,18 @@ impl Outcome {
                 let at = self.finalized.get(&(slot, party)).copied().unwrap_or(note.at);
                 self.rows.push(Row { slot, party, path, wait: note.at.since(at) });
             }
-            Seen::Ready { epoch, first, committees } => {
+            Observation::Ready { epoch, first, committees } => {
                 self.epochs.insert(*epoch, *first);
                 if *epoch != FIRST && S::public_key(&committees.slow).is_none() {
                     self.own_key = Some(self.own_key.map_or(*first, |known| known.min(*first)));
                 }
             }
             // With inputs that have no value no slot is without an output.
-            Seen::Skipped(slot) => return wrong(format!("{slot} has no value")),
-            Seen::Accused(party, fault) => return wrong(format!("accuses {party}: {fault}")),
-            Seen::Refused(why) => return wrong(why.clone()),
+            Observation::Skipped(slot) => return wrong(format!("{slot} has no value")),
+            Observation::Accused(party, fault) => {
+                return wrong(format!("accuses {party}: {fault}"));
+            }
+            Observation::Refused(why) => return wrong(why.clone()),
             _ => {}
         }
         Ok(())

@@ -20,7 +20,7 @@ use prefinal_jolteon::Jolteon;
 use prefinal_sim::{Jitter, Network};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
-use super::committee::{Ground, Prices, Seen};
+use super::committee::{Ground, Observation, Prices};
 use super::costs::Costs;
 use super::latency::Experiment;
 use crate::failure::Failure;
@@ -175,19 +175,21 @@ fn received<S: Priced>(message: &MessageOf<S>) -> Option<What> {
     }
 }
 
-fn told<S: Priced>(event: &Seen<S>, party: u32) -> Result<Option<What>, Failure> {
+fn told<S: Priced>(event: &Observation<S>, party: u32) -> Result<Option<What>, Failure> {
     let wrong = |what: &str| Err(Failure::Disagreement(format!("party {party}: {what}")));
     Ok(Some(match event {
-        Seen::Ready { first, .. } => ("ready", first.get(), None),
-        Seen::Act(_, Act::Ballot(Ballot::Proposed { round, .. })) => ("proposed", *round, None),
-        Seen::Act(_, Act::Ballot(Ballot::Voted { round, .. })) => ("voted", *round, None),
-        Seen::Act(_, Act::GaveUp(view)) => ("timed-out", view.slot.get(), None),
-        Seen::Released(_, path, slot) => ("released", slot.get(), Some(*path)),
-        Seen::Finalized(slot, _) => ("finalized", slot.get(), None),
-        Seen::Revealed(reveal) => ("revealed", reveal.slot.get(), Some(reveal.path)),
-        Seen::Skipped(slot) => ("skipped", slot.get(), None),
-        Seen::Accused(whom, fault) => return wrong(&format!("accuses {whom}: {fault}")),
-        Seen::Refused(why) => return wrong(why),
+        Observation::Ready { first, .. } => ("ready", first.get(), None),
+        Observation::Act(_, Act::Ballot(Ballot::Proposed { round, .. })) => {
+            ("proposed", *round, None)
+        }
+        Observation::Act(_, Act::Ballot(Ballot::Voted { round, .. })) => ("voted", *round, None),
+        Observation::Act(_, Act::GaveUp(view)) => ("timed-out", view.slot.get(), None),
+        Observation::Released(_, path, slot) => ("released", slot.get(), Some(*path)),
+        Observation::Finalized(slot, _) => ("finalized", slot.get(), None),
+        Observation::Revealed(reveal) => ("revealed", reveal.slot.get(), Some(reveal.path)),
+        Observation::Skipped(slot) => ("skipped", slot.get(), None),
+        Observation::Accused(whom, fault) => return wrong(&format!("accuses {whom}: {fault}")),
+        Observation::Refused(why) => return wrong(why),
         _ => return Ok(None),
     }))
 }

@@ -15,7 +15,7 @@ use prefinal_validator::{Event, HaltError};
 
 /// Something that was reported or has left.
 #[derive(Clone, Debug)]
-pub enum Seen<S: Priced> {
+pub enum Observation<S: Priced> {
     /// An epoch's keys suffice at the party; values follow from `first` on.
     Ready {
         /// The epoch that the keys are for.
@@ -44,10 +44,10 @@ pub enum Seen<S: Priced> {
     /// A partial has left, to any recipient.
     Released(EpochId, Path, Slot),
     /// An output has left, to any recipient.
-    Shown(EpochId, Slot),
+    OutputSent(EpochId, Slot),
 }
 
-impl<S: Priced> Seen<S> {
+impl<S: Priced> Observation<S> {
     /// What a party tells.
     pub(crate) fn told(event: Event<S>) -> Option<Self> {
         Some(match event {
@@ -71,7 +71,7 @@ impl<S: Priced> Seen<S> {
             ::prefinal_beacon::Message::Partial { path, slot, .. } => {
                 Some(Self::Released(epoch, *path, *slot))
             }
-            ::prefinal_beacon::Message::Shown { slot, .. } => Some(Self::Shown(epoch, *slot)),
+            ::prefinal_beacon::Message::Output { slot, .. } => Some(Self::OutputSent(epoch, *slot)),
             _ => None,
         }
     }

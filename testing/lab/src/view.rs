@@ -22,7 +22,7 @@ use prefinal_crypto_core::access::{Access, Party};
 use prefinal_sim::Note;
 
 use super::check::{Trial, Violation};
-use super::committee::Seen;
+use super::committee::Observation;
 use super::finality::Finality;
 use crate::legible::Act;
 use prefinal_validator::setup::Setup;
@@ -47,7 +47,7 @@ impl<'a> Secrecy<'a> {
     pub(crate) fn check<S: Priced>(&mut self, trial: &Trial<'_, S>) -> Result<(), Violation> {
         self.look_at_shares().map_err(Violation::Secrecy)?;
         // What a step notes comes when it ends, and steps of other parties may lie in between.
-        let mut notes: Vec<&Note<Seen<S>>> = trial.notes.iter().collect();
+        let mut notes: Vec<&Note<Observation<S>>> = trial.notes.iter().collect();
         notes.sort_by_key(|note| note.at);
         for note in trial.before.iter().chain(notes) {
             let party = (trial.parties)(note.seat);
@@ -59,18 +59,18 @@ impl<'a> Secrecy<'a> {
         Ok(())
     }
 
-    fn take<S: Priced>(&mut self, party: Party, seen: &Seen<S>) -> Result<(), String> {
+    fn take<S: Priced>(&mut self, party: Party, seen: &Observation<S>) -> Result<(), String> {
         let own = self.setup.context.epoch;
         let on_engine = |slot: Slot| Slot::new(slot.get().saturating_sub(self.base));
         let ballot = match *seen {
-            Seen::Act(epoch, Act::Ballot(ref ballot)) if epoch == own => ballot,
+            Observation::Act(epoch, Act::Ballot(ref ballot)) if epoch == own => ballot,
             _ if self.faulty.contains(&party) => return Ok(()),
-            Seen::Released(epoch, path, slot) if epoch == own => {
+            Observation::Released(epoch, path, slot) if epoch == own => {
                 let slot = on_engine(slot);
                 self.released.entry((path, slot)).or_default().insert(party);
                 return self.look(path, slot);
             }
-            Seen::Shown(epoch, slot)
+            Observation::OutputSent(epoch, slot)
                 if epoch == own && !self.finality.permits(on_engine(slot), None) =>
             {
                 let horizon = self.finality.horizon();

@@ -29,7 +29,7 @@ use prefinal_beacon::{Bls, Path, Slot, Wvuf};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_lab::check::Trial;
-use prefinal_lab::committee::{Ground, Prices, Seen, Subject, ValidatorHost};
+use prefinal_lab::committee::{Ground, Observation, Prices, Subject, ValidatorHost};
 use prefinal_lab::machine::MessageOf;
 use prefinal_protocol::Instant;
 use prefinal_pvss_dkg::protocol as dkg;
@@ -113,10 +113,10 @@ struct Progress {
 }
 
 impl Progress {
-    fn see<S: Priced>(&mut self, note: &Note<Seen<S>>) {
+    fn see<S: Priced>(&mut self, note: &Note<Observation<S>>) {
         match &note.event {
-            Seen::Ready { epoch, first, .. } => drop(self.first.insert(*epoch, *first)),
-            Seen::Revealed(reveal) => {
+            Observation::Ready { epoch, first, .. } => drop(self.first.insert(*epoch, *first)),
+            Observation::Revealed(reveal) => {
                 self.revealed.entry(note.seat).or_default().insert(reveal.slot);
             }
             _ => {}
@@ -178,7 +178,7 @@ impl<S: Lab, E: Subject> Run<S, E> {
     fn refusals(&self) -> BTreeMap<String, usize> {
         let mut refusals = BTreeMap::new();
         for note in self.simulation.notes() {
-            if let Seen::Refused(why) = &note.event {
+            if let Observation::Refused(why) = &note.event {
                 *refusals.entry(why.clone()).or_default() += 1;
             }
         }
@@ -194,7 +194,7 @@ fn committees_follow<S: Lab, E: Subject>() {
     assert!(first[&EpochId::new(1)] > Slot::new(80) && first[&EpochId::new(2)] > Slot::new(80));
     assert_eq!(run.refusals(), BTreeMap::new());
     let early = run.simulation.notes().iter().filter_map(|note| match &note.event {
-        Seen::Revealed(reveal) if reveal.path == Path::Fast => Some(reveal.slot),
+        Observation::Revealed(reveal) if reveal.path == Path::Fast => Some(reveal.slot),
         _ => None,
     });
     // The fast path works in every epoch.
@@ -235,9 +235,9 @@ fn is_told_what_is_final<S: Lab, E: Subject>() {
     steady.finish(0..7);
     let at = |slot: Slot| {
         let mut notes = steady.simulation.notes().iter();
-        let is = |note: &&Note<Seen<S>>| {
+        let is = |note: &&Note<Observation<S>>| {
             note.seat == Seat::new(0)
-                && matches!(note.event, Seen::Finalized(one, _) if one == slot)
+                && matches!(note.event, Observation::Finalized(one, _) if one == slot)
         };
         notes.find(is).unwrap().at
     };

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::prefinal_protocol::Instant;
-use committee::{Lab, Message, MessageOf, Run, Scene, Seen, partial_of, seats};
+use committee::{Lab, Message, MessageOf, Observation, Run, Scene, partial_of, seats};
 use prefinal_beacon::{Path, Slot, Wvuf};
 use prefinal_crypto_core::access::Party;
 use prefinal_lab::legible::Act;
@@ -211,7 +211,7 @@ fn a_lost_disk_harms_nobody_else<S: Lab>() {
             run.run_until_revealed(&[losing]);
             // The run is shorter than the window: nothing that it may have released before leaves early.
             let released = run.simulation.notes().iter().filter(|note| {
-                note.seat == losing && matches!(note.event, Seen::Released(_, Path::Fast, _))
+                note.seat == losing && matches!(note.event, Observation::Released(_, Path::Fast, _))
             });
             let again = released.filter(|note| note.at > Instant::at(at + SECOND)).count();
             assert_eq!(again, 0, "{}", run.label);
@@ -240,7 +240,7 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
         let mut run = scene().stage::<Wvuf>();
         run.finish();
         let (at, slot) = run.find(crashing, |seen| match seen {
-            Seen::Released(_, Path::Fast, slot) => Some(*slot),
+            Observation::Released(_, Path::Fast, slot) => Some(*slot),
             _ => None,
         });
         let released = |record: &RecordOf| matches!(record, Record::Participant(Kept::Beacon(_, _, prefinal_beacon::Record::Released { slot: one, .. })) if *one == slot);
@@ -258,11 +258,12 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
         run.run_until_down(crashing);
         run.restart(crashing, ms(500), Disk::Kept);
         run.finish();
-        let gave_up =
-            |seen: &Seen<Wvuf>| matches!(seen, Seen::Act(_, Act::GaveUp(_))).then_some(());
+        let gave_up = |seen: &Observation<Wvuf>| {
+            matches!(seen, Observation::Act(_, Act::GaveUp(_))).then_some(())
+        };
         let (gave_up, ()) = run.find(crashing, gave_up);
         let readies = run.notes().filter(|note| {
-            note.seat == crashing && matches!(note.event, Seen::Ready { .. }) && note.at > at
+            note.seat == crashing && matches!(note.event, Observation::Ready { .. }) && note.at > at
         });
         let ready = readies.map(|note| note.at).next().unwrap();
         assert!(gave_up < ready, "{}: given up at {gave_up:?}, ready at {ready:?}", run.label);

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use prefinal_beacon::{Path, Slot, Wvuf};
 use prefinal_crypto_core::access::Party;
-use prefinal_lab::committee::{Ground, Prices, Seen, ValidatorHost};
+use prefinal_lab::committee::{Ground, Observation, Prices, ValidatorHost};
 use prefinal_lab::machine::{MessageOf, RecordOf};
 use prefinal_malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
 use prefinal_protocol::Instant;
@@ -102,14 +102,14 @@ fn tampered(
 
 /// What has left and arrived.
 #[derive(Default)]
-struct Left {
+struct Traffic {
     /// Precommits for a block, by seat, height and round.
     precommits: BTreeMap<(Seat, u64, Round), Vec<SignedVote>>,
     /// Whether an early partial travelled outside of a vote.
     early_on_its_own: bool,
 }
 
-impl Left {
+impl Traffic {
     fn see(&mut self, seat: Seat, message: &Message) {
         if let Some(vote) = precommit(message) {
             let at = (seat, vote.message.height.get(), vote.message.round);
@@ -125,7 +125,7 @@ struct Run {
     simulation: Simulation<ValidatorHost<Wvuf, Malachite>>,
     seats: Vec<Seat>,
     faulty: Option<u32>,
-    left: Rc<RefCell<Left>>,
+    left: Rc<RefCell<Traffic>>,
 }
 
 fn stage(algorithm: Algorithm, (seat, fault): (Seat, Fault)) -> Run {
@@ -136,7 +136,7 @@ fn stage(algorithm: Algorithm, (seat, fault): (Seat, Fault)) -> Run {
     setup.timeout = Duration::from_millis(600);
     let secret = Malachite::key(&ground.identities()[seat.index()]).unwrap();
     let mut host = ValidatorHost::new(ground, setup.clone(), Prices::FREE).unwrap();
-    let left: Rc<RefCell<Left>> = Rc::default();
+    let left: Rc<RefCell<Traffic>> = Rc::default();
     let seen = Rc::clone(&left);
     host.watch = Some(Box::new(move |_, _, from, message| seen.borrow_mut().see(from, message)));
     let world = prefinal_sim::Setup::new(5, 1, Network::constant(DELAY));
@@ -155,9 +155,9 @@ const NOBODY: (Seat, Fault) = (Seat::new(0), Fault::None);
 impl Run {
     /// Until these seats have revealed so many slots.
     fn reveal(&mut self, seats: &[Seat], slots: usize) {
-        let count = |notes: &[Note<Seen<Wvuf>>], seat: Seat| {
+        let count = |notes: &[Note<Observation<Wvuf>>], seat: Seat| {
             let revealed = notes.iter().filter_map(|note| match &note.event {
-                Seen::Revealed(reveal) if note.seat == seat => Some(reveal.slot),
+                Observation::Revealed(reveal) if note.seat == seat => Some(reveal.slot),
                 _ => None,
             });
             revealed.collect::<BTreeSet<_>>().len()
@@ -165,7 +165,7 @@ impl Run {
         let end = Instant::at(PATIENCE);
         while seats.iter().any(|seat| count(self.simulation.notes(), *seat) < slots) {
             let stop = self.simulation.run_watching(end, |note| match &note.event {
-                Seen::Revealed(_) => ControlFlow::Break(()),
+                Observation::Revealed(_) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             });
             assert_eq!(stop, prefinal_sim::Stop::Watcher, "values in time");
@@ -178,16 +178,16 @@ impl Run {
         let (mut blocks, mut values) = (BTreeMap::new(), BTreeMap::new());
         for note in self.simulation.notes() {
             match &note.event {
-                Seen::Finalized(slot, block) => {
+                Observation::Finalized(slot, block) => {
                     let block = &block.expect("no height is skipped");
                     assert_eq!(blocks.entry(*slot).or_insert(*block), block, "agreement");
                 }
-                Seen::Revealed(reveal) => {
+                Observation::Revealed(reveal) => {
                     let value = reveal.randomness();
                     assert_eq!(*values.entry(reveal.slot).or_insert(value), value, "one value");
                     assert_eq!(reveal.value, blocks.get(&reveal.slot).copied());
                 }
-                Seen::Accused(party, why) => {
+                Observation::Accused(party, why) => {
                     assert_eq!(
                         Some(party.get()),
                         self.faulty,
@@ -195,9 +195,9 @@ impl Run {
                         note.seat
                     );
                 }
-                Seen::Refused(why) => panic!("{} refuses: {why}", note.seat),
-                Seen::Halted(why) => panic!("{} halts: {why}", note.seat),
-                Seen::Skipped(slot) => panic!("{slot} has no value at {}", note.seat),
+                Observation::Refused(why) => panic!("{} refuses: {why}", note.seat),
+                Observation::Halted(why) => panic!("{} halts: {why}", note.seat),
+                Observation::Skipped(slot) => panic!("{slot} has no value at {}", note.seat),
                 _ => {}
             }
         }
@@ -209,10 +209,10 @@ impl Run {
         let mut waits = Vec::new();
         for note in self.simulation.notes().iter().filter(|note| seats.contains(&note.seat)) {
             match &note.event {
-                Seen::Finalized(slot, _) => {
+                Observation::Finalized(slot, _) => {
                     finalized.entry((note.seat, *slot)).or_insert(note.at);
                 }
-                Seen::Revealed(reveal) => {
+                Observation::Revealed(reveal) => {
                     let wait = note.at - finalized[&(note.seat, reveal.slot)];
                     let wait = wait.as_nanos() * 1000 / DELAY.as_nanos();
                     waits.push((reveal.slot, reveal.path, wait));
@@ -270,7 +270,7 @@ fn who_withholds_or_garbles_its_extensions_costs_no_value() {
         let waits = run.waits(&honest);
         assert!(waits.iter().all(|(_, path, delays)| *path == Path::Slow && *delays <= 1000));
         let named = run.simulation.notes().iter().any(|note| {
-            matches!(&note.event, Seen::Accused(_, why) if why.contains("undecodable partial"))
+            matches!(&note.event, Observation::Accused(_, why) if why.contains("undecodable partial"))
         });
         assert_eq!(named, fault == Fault::Garbles);
     }

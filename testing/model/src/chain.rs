@@ -5,7 +5,7 @@
 use std::hash::{Hash, Hasher};
 use std::iter;
 
-use crate::desk::{HONEST, Told};
+use crate::desk::{Call, HONEST};
 use crate::properties::Decision;
 
 /// Blocks of one view and parent.
@@ -50,8 +50,8 @@ pub(crate) fn chain(
 }
 
 /// Every block of a chain, told on what is done in one view.
-pub(crate) fn implied(chain: impl Iterator<Item = Certified>, view: u8) -> Vec<Told> {
-    chain.map(|(slot, value)| Told::Prefinalized { slot, view: (view, 0), value }).collect()
+pub(crate) fn implied(chain: impl Iterator<Item = Certified>, view: u8) -> Vec<Call> {
+    chain.map(|(slot, value)| Call::Prefinalized { slot, view: (view, 0), value }).collect()
 }
 
 /// What is final with the tip of a chain, in a view: its blocks, and that every slot between is skipped.

@@ -94,7 +94,7 @@ impl Terms {
 
 /// What an integration tells the beacon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Call {
     /// The engine is about to cast a vote that is, or implies, the vote for this value.
     Prefinalized {
         /// Whose value.
@@ -123,15 +123,15 @@ pub struct Desk {
 
 impl Desk {
     /// What the contract makes of it.
-    pub fn told(&mut self, terms: &Terms, told: Told) {
+    pub fn told(&mut self, terms: &Terms, told: Call) {
         match told {
-            Told::Prefinalized { slot, view, value } => {
+            Call::Prefinalized { slot, view, value } => {
                 self.prefinalized(terms, slot, view, value);
             }
-            Told::Abandoned(view) => self.abandoned = self.abandoned.max(Some(view)),
+            Call::Abandoned(view) => self.abandoned = self.abandoned.max(Some(view)),
             // With its records it is what it was.
-            Told::Restarted if terms.has(Rule::Durable) && terms.journal == Journal::Known => {}
-            Told::Restarted => {
+            Call::Restarted if terms.has(Rule::Durable) && terms.journal == Journal::Known => {}
+            Call::Restarted => {
                 self.lost = terms.has(Rule::Durable);
                 if !terms.has(Rule::Durable) || terms.journal == Journal::PutBack {
                     self.abandoned = None;

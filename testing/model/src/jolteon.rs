@@ -26,7 +26,7 @@ use std::fmt;
 use stateright::{Model, Property};
 
 use crate::chain::{self, TWINS, block, mark, parent};
-use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
+use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: genesis, those of the bound, and a synchronous one.
@@ -286,16 +286,16 @@ impl Engine for Jolteon {
         state.0.each_ref().map(|party| &party.desk)
     }
 
-    fn told(&self, state: &State, action: &Action) -> (usize, Vec<Told>) {
+    fn told(&self, state: &State, action: &Action) -> (usize, Vec<Call>) {
         match *action {
             Action::Vote(party, round, parent, _) => {
                 (party, chain::implied(self.chain(state, parent), round))
             }
-            Action::Timeout(party, round) => (party, vec![Told::Abandoned((round, 0))]),
+            Action::Timeout(party, round) => (party, vec![Call::Abandoned((round, 0))]),
             Action::Order(party, round) | Action::Late(party, round) => {
                 (party, chain::implied(self.chain(state, round), round))
             }
-            Action::Restart(party) => (party, vec![Told::Restarted]),
+            Action::Restart(party) => (party, vec![Call::Restarted]),
         }
     }
 

@@ -14,7 +14,7 @@
 //! | [`simplex`]    | a chain with notarizations, nullifications and finalize votes        |
 //! | [`search`]     | running the checker, and what it says                                |
 //!
-//! An engine's step says what an integration tells the beacon ([`desk::Told`]): everything that it could
+//! An engine's step says what an integration tells the beacon ([`desk::Call`]): everything that it could
 //! take for a prefinalize. In the tests the real beacon is told the same and must release the same.
 //!
 //! # The network

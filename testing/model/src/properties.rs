@@ -22,7 +22,7 @@ use prefinal_contract::{Rule, bound_value, late};
 use prefinal_protocol::Value;
 use stateright::{Model, Property};
 
-use crate::desk::{At, Desk, HONEST, T_FIN, Terms, Told, hash};
+use crate::desk::{At, Call, Desk, HONEST, T_FIN, Terms, hash};
 
 /// See the module.
 pub const AGREEMENT: &str = "agreement";
@@ -62,7 +62,7 @@ pub trait Engine:
     fn desks<'a>(&self, state: &'a Self::State) -> [&'a Desk; HONEST];
 
     /// Whose beacon is told what when this is done.
-    fn told(&self, state: &Self::State, action: &Self::Action) -> (usize, Vec<Told>);
+    fn told(&self, state: &Self::State, action: &Self::Action) -> (usize, Vec<Call>);
 
     /// All that is final.
     fn decisions(&self, state: &Self::State) -> Vec<Decision>;

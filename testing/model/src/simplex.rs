@@ -19,7 +19,7 @@ use std::fmt;
 use stateright::{Model, Property};
 
 use crate::chain::{self, TWINS, block, mark, parent};
-use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
+use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for views: genesis, those of the bound, and a synchronous one.
@@ -264,16 +264,16 @@ impl Engine for Simplex {
         state.0.each_ref().map(|party| &party.desk)
     }
 
-    fn told(&self, state: &State, action: &Action) -> (usize, Vec<Told>) {
+    fn told(&self, state: &State, action: &Action) -> (usize, Vec<Call>) {
         match *action {
             Action::Notarize(party, view, parent, _) => {
                 (party, chain::implied(self.chain(state, parent), view))
             }
-            Action::Nullify(party, view) => (party, vec![Told::Abandoned((view, 0))]),
+            Action::Nullify(party, view) => (party, vec![Call::Abandoned((view, 0))]),
             Action::Finalize(party, view) | Action::Late(party, view) => {
                 (party, chain::implied(self.chain(state, view), view))
             }
-            Action::Restart(party) => (party, vec![Told::Restarted]),
+            Action::Restart(party) => (party, vec![Call::Restarted]),
         }
     }
 

@@ -17,7 +17,7 @@ use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
-use crate::desk::{Desk, HONEST, T_FIN, Terms, Told, name};
+use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: of the bound, and three synchronous ones.
@@ -223,16 +223,16 @@ impl Engine for Tendermint {
         state.0.each_ref().map(|party| &party.desk)
     }
 
-    fn told(&self, _state: &State, action: &Action) -> (usize, Vec<Told>) {
+    fn told(&self, _state: &State, action: &Action) -> (usize, Vec<Call>) {
         // Whoever votes in a round has given up those before.
-        let left = |round: u8| round.checked_sub(1).map(|before| Told::Abandoned((SLOT, before)));
+        let left = |round: u8| round.checked_sub(1).map(|before| Call::Abandoned((SLOT, before)));
         match *action {
             Action::Prevote(party, round, _) => (party, left(round).into_iter().collect()),
             Action::Precommit(party, round, value) => {
-                let vote = Told::Prefinalized { slot: SLOT, view: (SLOT, round), value };
+                let vote = Call::Prefinalized { slot: SLOT, view: (SLOT, round), value };
                 (party, left(round).into_iter().chain([vote]).collect())
             }
-            Action::Restart(party) => (party, vec![Told::Restarted]),
+            Action::Restart(party) => (party, vec![Call::Restarted]),
         }
     }
 

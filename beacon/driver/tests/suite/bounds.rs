@@ -28,9 +28,9 @@ fn stalled<S: Instance>(
 ) -> (
     prefinal_driver::Driver<Beacon<S>>,
     prefinal_driver::Receiver<prefinal_beacon::Effect<S>>,
-    Shelf,
+    DeferredPool,
 ) {
-    let shelf = Shelf::default();
+    let shelf = DeferredPool::default();
     let (driver, effects) = start(world, &Paper::default(), shelf.pool(), options);
     driver.on_finalize(slot(1), Some(V)).unwrap();
     driver.on_message(B, slow(world, 1)).unwrap();
@@ -124,7 +124,7 @@ fn flooded<S: Instance>(
 
 fn a_flood_does_not_hold_the_engines_thread<S: Instance>() {
     let world = World::<S>::four(814);
-    let shelf = Shelf::default();
+    let shelf = DeferredPool::default();
     let options = Options { turn: 4, ..Options::default() };
     let (driver, _events) = flooded(&world, shelf.pool(), options, 40);
     // A turn was worked off, and another follows each call; one task goes on with the rest.

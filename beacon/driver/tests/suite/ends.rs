@@ -21,7 +21,7 @@ suite! {
 
 fn a_shut_down_driver_goes_on_where_it_ended<S: Instance>() {
     let world = World::<S>::four(831);
-    let (journal, shelf) = (Paper::default(), Shelf::default());
+    let (journal, shelf) = (Paper::default(), DeferredPool::default());
     let (driver, effects) = start(&world, &journal, shelf.pool(), Options::default());
     let early = driver.on_prefinalize(slot(2), view(2, 0), V).unwrap().unwrap();
     driver.on_finalize(slot(1), Some(V)).unwrap();
@@ -60,7 +60,7 @@ fn a_file_is_free_when_the_driver_is_shut_down<S: Instance>() {
     let world = World::<S>::four(832);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    let shelf = Shelf::default();
+    let shelf = DeferredPool::default();
     let start = |mut journal: Redb| {
         let config = config(&world, &mut journal);
         Driver::start(
@@ -215,7 +215,7 @@ fn outcomes<S: Instance>(effects: &[Effect<S>]) -> Vec<(u64, bool)> {
 
 fn the_last_handle_ends_the_stream<S: Instance>() {
     let world = World::<S>::four(837);
-    let shelf = Shelf::default();
+    let shelf = DeferredPool::default();
     let (driver, effects) = start(&world, &Paper::default(), shelf.pool(), Options::default());
     driver.on_finalize(slot(1), Some(V)).unwrap();
     driver.on_message(B, slow(&world, 1)).unwrap();

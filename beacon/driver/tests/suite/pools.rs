@@ -57,7 +57,7 @@ fn a_pool_that_loses_every_other_job_delays_only<S: Instance>() {
 
 fn a_job_that_hangs_is_handed_out_again<S: Instance>() {
     let world = World::<S>::four(822);
-    let shelf = Shelf::default();
+    let shelf = DeferredPool::default();
     let options = Options { patience: Duration::from_millis(20), ..QUICK };
     let (driver, effects) = start(&world, &Paper::default(), shelf.pool(), options);
     driver.on_finalize(slot(1), Some(V)).unwrap();

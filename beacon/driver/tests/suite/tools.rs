@@ -62,9 +62,9 @@ impl Journal for Paper {
 
 /// A pool that runs nothing before it is told to.
 #[derive(Clone, Default)]
-pub(crate) struct Shelf(Arc<Mutex<VecDeque<Task>>>);
+pub(crate) struct DeferredPool(Arc<Mutex<VecDeque<Task>>>);
 
-impl Shelf {
+impl DeferredPool {
     pub(crate) fn pool(&self) -> impl Fn(Task) + Send + Sync + 'static {
         let shelf = self.clone();
         move |task| shelf.0.lock().unwrap().push_back(task)

@@ -7,7 +7,7 @@ use prefinal_journal::Memory;
 use proptest::prelude::*;
 
 use crate::fixture::*;
-use crate::lives::{Disk, Fuse, Heard, Party};
+use crate::lives::{Disk, Fuse, Observed, Party};
 
 suite! {
     every_crash_point_of_a_script
@@ -47,8 +47,8 @@ fn two_lives<S: Instance>(
     party: &Party<'_, S>,
     inputs: &[Input<S>],
     (steps, written, lucky): (usize, usize, bool),
-) -> (Heard<S>, usize) {
-    let mut heard = Heard::new();
+) -> (Observed<S>, usize) {
+    let mut heard = Observed::new();
     let (memory, fuse) = (Rc::new(RefCell::new(Memory::new())), Fuse::new(steps));
     let disk = Disk { memory: Rc::clone(&memory), fuse: fuse.clone(), lucky };
     let crashed = party.live(&mut heard, disk, inputs);
@@ -85,33 +85,38 @@ fn every_crash_point_of_a_script<S: Instance>() {
 
 /// What an engine may say, in any order, and peers.
 #[derive(Clone, Debug)]
-enum Said {
+enum Event {
     Prefinalized(u64, u32, bool),
     Finalized(u64),
     Abandoned(u64, u32),
     Received(u8, bool, u64),
 }
 
-fn said() -> impl Strategy<Value = Said> {
+fn said() -> impl Strategy<Value = Event> {
     prop_oneof![
-        3 => (1_u64..5, 0_u32..2, any::<bool>()).prop_map(|(at, view, w)| Said::Prefinalized(at, view, w)),
-        3 => (1_u64..5).prop_map(Said::Finalized),
-        1 => (1_u64..6, 0_u32..2).prop_map(|(at, view)| Said::Abandoned(at, view)),
-        3 => (1_u8..4, any::<bool>(), 1_u64..5).prop_map(|(who, early, at)| Said::Received(who, early, at)),
+        3 => (1_u64..5, 0_u32..2, any::<bool>()).prop_map(|(at, view, w)| Event::Prefinalized(at, view, w)),
+        3 => (1_u64..5).prop_map(Event::Finalized),
+        1 => (1_u64..6, 0_u32..2).prop_map(|(at, view)| Event::Abandoned(at, view)),
+        3 => (1_u8..4, any::<bool>(), 1_u64..5).prop_map(|(who, early, at)| Event::Received(who, early, at)),
     ]
 }
 
-fn input<S: Instance>(world: &World<S>, profile: &Profile, finals: &[u8], said: &Said) -> Input<S> {
+fn input<S: Instance>(
+    world: &World<S>,
+    profile: &Profile,
+    finals: &[u8],
+    said: &Event,
+) -> Input<S> {
     let last = |at: u64| match finals[usize::try_from(at).unwrap()] {
         0 => None,
         1 => Some(W),
         _ => Some(V),
     };
     match *said {
-        Said::Prefinalized(at, view, other) => prefinalized(at, view, if other { W } else { V }),
-        Said::Finalized(at) => finalized(at, last(at)),
-        Said::Abandoned(at, view) => abandoned(at, view),
-        Said::Received(who, early, at) => {
+        Event::Prefinalized(at, view, other) => prefinalized(at, view, if other { W } else { V }),
+        Event::Finalized(at) => finalized(at, last(at)),
+        Event::Abandoned(at, view) => abandoned(at, view),
+        Event::Received(who, early, at) => {
             let path = match (profile.algorithm, early) {
                 (Algorithm::Tight, _) => Path::Tight,
                 (Algorithm::FastAndSlow, true) => Path::Fast,
@@ -142,7 +147,7 @@ fn any_script_any_crashes<S: Instance>() {
         let party = Party { world: &world, profile, every };
         let inputs: Vec<_> =
             script.iter().map(|said| input(&world, &profile, &finals, said)).collect();
-        let (mut heard, mut memory, mut from) = (Heard::new(), Memory::new(), 0);
+        let (mut heard, mut memory, mut from) = (Observed::new(), Memory::new(), 0);
         for (steps, written, lucky) in lives {
             let shared = Rc::new(RefCell::new(memory.clone()));
             let disk = Disk { memory: Rc::clone(&shared), fuse: Fuse::new(steps), lucky };

@@ -72,13 +72,13 @@ impl Journal for Disk {
 }
 
 /// What the world heard of a party over all its lives.
-pub(crate) struct Heard<S: Instance> {
+pub(crate) struct Observed<S: Instance> {
     pub(crate) sent: Vec<Message<S>>,
     pub(crate) reveals: Vec<Reveal<S>>,
     given_up: Option<View>,
 }
 
-impl<S: Instance> Heard<S> {
+impl<S: Instance> Observed<S> {
     pub(crate) const fn new() -> Self {
         Self { sent: Vec::new(), reveals: Vec::new(), given_up: None }
     }
@@ -139,7 +139,7 @@ impl<S: Instance> Party<'_, S> {
     /// One life: tells it the inputs until it crashes. Gives the first that was not finished.
     pub(crate) fn live(
         &self,
-        heard: &mut Heard<S>,
+        heard: &mut Observed<S>,
         disk: Disk,
         inputs: &[Input<S>],
     ) -> Option<usize> {
@@ -165,7 +165,7 @@ impl<S: Instance> Party<'_, S> {
 /// `false` if it crashed.
 fn carry_out<S: Instance>(
     journaled: &mut Journaled<Beacon<S>, Disk>,
-    heard: &mut Heard<S>,
+    heard: &mut Observed<S>,
     (memory, fuse): (&RefCell<Memory>, &Fuse),
 ) -> bool {
     loop {

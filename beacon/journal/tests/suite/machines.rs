@@ -39,7 +39,7 @@ trait Subject: Sized {
     fn vote(at: Slot, value: Value) -> <Self::Machine as Machine>::Input;
     /// Takes note; a job is handed back.
     fn hear(
-        heard: &mut Heard,
+        heard: &mut Observed,
         effect: EffectOf<Self::Machine>,
     ) -> Option<<Self::Machine as Machine>::Input>;
     /// The beacon's own record, and of which channel and epoch it is.
@@ -47,7 +47,7 @@ trait Subject: Sized {
 }
 
 #[derive(Default)]
-struct Heard {
+struct Observed {
     /// Partials as they travel.
     partials: BTreeSet<Vec<u8>>,
     early: BTreeSet<Slot>,
@@ -58,7 +58,7 @@ struct Heard {
     fast: BTreeSet<Vec<u8>>,
 }
 
-impl Heard {
+impl Observed {
     fn sent<S: prefinal_beacon::Scheme>(&mut self, channel: u8, message: &Message<S>) {
         let Message::Partial { path, slot, .. } = message else { return };
         if *path != prefinal_beacon::Path::Slow {
@@ -81,7 +81,7 @@ impl Heard {
 /// Tells all until a crash. Gives whether it was told of the next committee, and whether it crashed.
 fn live<T: Subject>(
     subject: &T,
-    heard: &mut Heard,
+    heard: &mut Observed,
     disk: Disk,
     (handed_over, attacks): (bool, &[Slot]),
 ) -> (bool, bool)
@@ -116,7 +116,7 @@ where
 
 fn carry_out<T: Subject>(
     journaled: &mut Journaled<T::Machine, Disk>,
-    heard: &mut Heard,
+    heard: &mut Observed,
     fuse: &Fuse,
 ) -> bool
 where
@@ -147,13 +147,13 @@ where
         lucky,
     };
     let (memory, fuse) = (Rc::new(RefCell::new(Memory::new())), Fuse::new(LONG));
-    let mut whole = Heard::default();
+    let mut whole = Observed::default();
     live(subject, &mut whole, disk(&memory, &fuse, false), (false, &[]));
     assert!(whole.partials.len() == 8 && whole.outputs.len() >= 4, "{}", whole.outputs.len());
     for steps in 0..=(LONG - fuse.left()) {
         for (written, lucky) in [(0, false), (usize::MAX, false), (0, true)] {
             let (memory, fuse) = (Rc::new(RefCell::new(Memory::new())), Fuse::new(steps));
-            let mut heard = Heard::default();
+            let mut heard = Observed::default();
             let (told, crashed) =
                 live(subject, &mut heard, disk(&memory, &fuse, lucky), (false, &[]));
             assert!(crashed || fuse.left() == 0);
@@ -255,7 +255,7 @@ impl Subject for TwoEpochs {
         prefinal(at.get(), value)
     }
 
-    fn hear(heard: &mut Heard, effect: epochs::Effect<Bls>) -> Option<epochs::Input<Bls>> {
+    fn hear(heard: &mut Observed, effect: epochs::Effect<Bls>) -> Option<epochs::Input<Bls>> {
         let epochs::Effect::Of { epoch, effect } = effect else { return None };
         match effect {
             prefinal_beacon::Effect::Send { message, .. } => heard.sent(0, &message),
@@ -333,7 +333,7 @@ impl Subject for TwoSchemes {
         stack::Input::All(Event::Prefinalized { slot: at, view: View::new(at, 0), value })
     }
 
-    fn hear(heard: &mut Heard, effect: stack::Effect<Ours>) -> Option<stack::Input<Ours>> {
+    fn hear(heard: &mut Observed, effect: stack::Effect<Ours>) -> Option<stack::Input<Ours>> {
         match effect {
             stack::Effect::Send { envelope, .. } => {
                 for message in envelope.messages() {

@@ -8,7 +8,7 @@ use prefinal_malachite::{
 };
 use prefinal_protocol::{Machine, Party};
 
-use crate::net::{Net, Seen, resign_vote};
+use crate::net::{Net, Observation, resign_vote};
 
 const STAKES: [u128; 4] = [1, 1, 1, 1];
 const ALL: [u32; 4] = [0, 1, 2, 3];
@@ -46,7 +46,7 @@ fn logged(net: &Net, height: u64) -> Option<SignedVote> {
 /// Precommits of the party at a height, as they left.
 fn sent(net: &Net, height: u64) -> Vec<SignedVote> {
     let sent = net.of(ME).iter().filter_map(|(_, seen)| match seen {
-        Seen::Sent(Message::Vote(vote)) if precommit(vote, height) => Some(vote.clone()),
+        Observation::Sent(Message::Vote(vote)) if precommit(vote, height) => Some(vote.clone()),
         _ => None,
     });
     sent.collect()
@@ -79,7 +79,7 @@ fn what_was_logged_leaves_again_byte_by_byte() {
     let lived = net.of(ME).len();
     net.boot(ME);
     let again: Vec<_> = net.of(ME)[lived..].to_vec();
-    assert!(!again.iter().any(|(_, seen)| matches!(seen, Seen::Prefinalized(3, ..))));
+    assert!(!again.iter().any(|(_, seen)| matches!(seen, Observation::Prefinalized(3, ..))));
     assert_eq!(sent(&net, 3), [vote]);
     net.run_until(&ALL, 6);
     net.blocks();
@@ -98,7 +98,10 @@ fn before_the_log_has_the_vote_nothing_has_left_and_the_beacon_is_asked_again() 
     assert_eq!((logged(&net, 3), released(&net)), (None, None));
     net.boot(ME);
     assert!(
-        net.of(ME).iter().filter(|(_, seen)| matches!(seen, Seen::Prefinalized(3, ..))).count()
+        net.of(ME)
+            .iter()
+            .filter(|(_, seen)| matches!(seen, Observation::Prefinalized(3, ..)))
+            .count()
             == 2
     );
     assert_eq!(sent(&net, 3), [logged(&net, 3).expect("logged in the second life")]);
@@ -146,7 +149,8 @@ fn a_log_may_end_with_votes_of_a_decided_height() {
     late.push(log[decided - 1].clone());
     assert!(matches!(&late[decided + 1], Record::Entry { height, .. } if height.get() == 1));
     net.logs[2] = late;
-    net.seen[2].retain(|(_, seen)| !matches!(seen, Seen::Finalized(height, ..) if *height > 1));
+    net.seen[2]
+        .retain(|(_, seen)| !matches!(seen, Observation::Finalized(height, ..) if *height > 1));
     net.boot(ME);
     net.run_until(&ALL, 5);
     net.blocks();
@@ -207,7 +211,8 @@ fn a_log_that_contradicts_itself_ends_all_signing() {
         }
         let (lived, kept) = (net.of(ME).len(), net.logs[2].len());
         net.boot(ME);
-        let halted = net.of(ME)[lived..].iter().filter(|(_, seen)| matches!(seen, Seen::Halted(_)));
+        let halted =
+            net.of(ME)[lived..].iter().filter(|(_, seen)| matches!(seen, Observation::Halted(_)));
         assert_eq!(halted.count(), 1, "{kind:?}");
         // The others vote on, and ask; nothing comes from this party any more, whatever time it is.
         let halted = net.of(ME).len();
@@ -216,9 +221,9 @@ fn a_log_that_contradicts_itself_ends_all_signing() {
         assert_eq!(net.of(ME).len(), halted);
         assert_eq!(net.logs[2].len(), kept);
         let after = &net.of(ME)[lived..];
-        let signed = |seen: &Seen| matches!(seen, Seen::Sent(Message::Vote(vote)) if vote.message.kind == kind);
+        let signed = |seen: &Observation| matches!(seen, Observation::Sent(Message::Vote(vote)) if vote.message.kind == kind);
         assert!(!after.iter().any(|(_, seen)| signed(seen)), "{kind:?}");
-        let Some((_, Seen::Halted(why))) = after.last() else { panic!("{kind:?}") };
+        let Some((_, Observation::Halted(why))) = after.last() else { panic!("{kind:?}") };
         assert!(why.contains("does not match"), "{why}");
         let engine = net.table.machine(Party::new(ME));
         assert!(engine.is_some_and(|engine| engine.wake_at().is_none()));

@@ -7,7 +7,7 @@ use prefinal_protocol::Party;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
-use crate::net::{Net, Seen, partial};
+use crate::net::{Net, Observation, partial};
 
 const STAKES: [u128; 4] = [1, 1, 1, 1];
 const ALL: [u32; 4] = [0, 1, 2, 3];
@@ -15,7 +15,7 @@ const LIAR: Party = Party::new(3);
 
 fn carried_by(net: &Net, by: u32, from: u32) -> Vec<Vec<u8>> {
     let carried = net.of(by).iter().filter_map(|(_, seen)| match seen {
-        Seen::Carried(who, bytes) if *who == from => Some(bytes.clone()),
+        Observation::Carried(who, bytes) if *who == from => Some(bytes.clone()),
         _ => None,
     });
     carried.collect()
@@ -57,7 +57,7 @@ fn a_partial_that_is_too_long_stays_back() {
     let mut net = Net::new(&STAKES);
     net.partial = Box::new(|_, _, _| None);
     ALL.into_iter().for_each(|party| net.boot(party));
-    while !net.of(0).iter().any(|(_, seen)| matches!(seen, Seen::Prefinalized(..))) {
+    while !net.of(0).iter().any(|(_, seen)| matches!(seen, Observation::Prefinalized(..))) {
         net.step();
     }
     let engine = net.table.machine_mut(Party::new(0)).unwrap();
@@ -79,13 +79,13 @@ fn votes_in_anothers_name_are_refused() {
     });
     net.run_until(&[0, 1, 2], 4);
     let accused = |by: u32| {
-        net.of(by)
-            .iter()
-            .any(|(_, seen)| matches!(seen, Seen::Accused(3, why) if why.contains("signed by")))
+        net.of(by).iter().any(
+            |(_, seen)| matches!(seen, Observation::Accused(3, why) if why.contains("signed by")),
+        )
     };
     assert!(accused(0) && accused(1) && accused(2));
     let honest =
-        net.of(0).iter().any(|(_, seen)| matches!(seen, Seen::Accused(who, _) if *who != 3));
+        net.of(0).iter().any(|(_, seen)| matches!(seen, Observation::Accused(who, _) if *who != 3));
     assert!(!honest);
 }
 
@@ -99,12 +99,12 @@ fn two_votes_of_one_round_are_evidence() {
     while stolen.is_empty() {
         other.step();
         for (_, seen) in other.of(3) {
-            if let Seen::Sent(Message::Proposal(proposal)) = seen {
+            if let Observation::Sent(Message::Proposal(proposal)) = seen {
                 stolen.push(Message::Proposal(proposal.clone()));
             }
         }
     }
-    while !net.of(0).iter().any(|(_, seen)| matches!(seen, Seen::Finalized(2, ..))) {
+    while !net.of(0).iter().any(|(_, seen)| matches!(seen, Observation::Finalized(2, ..))) {
         net.step();
     }
     // Height 3, round 0 is the liar's turn.
@@ -112,7 +112,7 @@ fn two_votes_of_one_round_are_evidence() {
         net.post(LIAR, Party::new(0), message);
     }
     net.run_until(&ALL, 5);
-    let evidence = |seen: &Seen| matches!(seen, Seen::Accused(3, why) if why.contains("two different proposals"));
+    let evidence = |seen: &Observation| matches!(seen, Observation::Accused(3, why) if why.contains("two different proposals"));
     assert!(net.of(0).iter().any(|(_, seen)| evidence(seen)));
     net.blocks();
 }
@@ -136,7 +136,7 @@ fn a_false_decision_is_refused_and_names_who_sent_it() {
     assert!(
         net.of(2)
             .iter()
-            .any(|(_, seen)| matches!(seen, Seen::Accused(_, why) if why.contains("none")))
+            .any(|(_, seen)| matches!(seen, Observation::Accused(_, why) if why.contains("none")))
     );
 }
 
@@ -219,7 +219,7 @@ fn strangers_and_echoes_are_ignored() {
         let message = Message::Request { height: Height::new(1) };
         net.handle(0, Input::Received { from: Party::new(from), message });
     }
-    let answered = |seen: &Seen| matches!(seen, Seen::Sent(Message::Decided(_)));
+    let answered = |seen: &Observation| matches!(seen, Observation::Sent(Message::Decided(_)));
     assert!(!net.of(0).iter().any(|(_, seen)| answered(seen)));
 }
 
@@ -228,7 +228,7 @@ fn a_height_is_answered_for_once_in_a_while() {
     let mut net = Net::all(&STAKES);
     net.run_until(&ALL, 3);
     let answers = |net: &Net| {
-        let answer = |seen: &Seen| matches!(seen, Seen::Sent(Message::Decided(_)));
+        let answer = |seen: &Observation| matches!(seen, Observation::Sent(Message::Decided(_)));
         net.of(0).iter().filter(|(_, seen)| answer(seen)).count()
     };
     let ask = |net: &mut Net, height: u64| {
@@ -257,7 +257,9 @@ fn an_extension_that_is_too_long_is_refused_unread() {
     let mut net = Net::all(&STAKES);
     net.run_until(&ALL, 3);
     let mut sent = net.of(3).iter().filter_map(|(_, seen)| match seen {
-        Seen::Sent(Message::Vote(vote)) if vote.message.extension.is_some() => Some(vote.clone()),
+        Observation::Sent(Message::Vote(vote)) if vote.message.extension.is_some() => {
+            Some(vote.clone())
+        }
         _ => None,
     });
     let mut vote = sent.next_back().unwrap();
@@ -269,7 +271,7 @@ fn an_extension_that_is_too_long_is_refused_unread() {
         let message = Message::Vote(vote.clone());
         net.handle(0, Input::Received { from: LIAR, message });
         let accused = net.of(0)[before..].iter().any(
-            |(_, seen)| matches!(seen, Seen::Accused(3, why) if why.contains("bytes, at most")),
+            |(_, seen)| matches!(seen, Observation::Accused(3, why) if why.contains("bytes, at most")),
         );
         assert_eq!(accused, bytes > 0, "height {height}, {bytes} too many");
     }

@@ -18,7 +18,7 @@ pub(crate) const DELAY: Duration = Duration::from_millis(10);
 
 /// What a party noted, in its order.
 #[derive(Clone, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum Observation {
     Prefinalized(u64, u32, BlockId),
     Carried(u32, Vec<u8>),
     Finalized(u64, BlockId, Vec<Vec<u8>>),
@@ -41,7 +41,7 @@ pub(crate) struct Net {
     pub(crate) pace: Pace,
     pub(crate) table: Table<Malachite>,
     pub(crate) logs: Vec<Vec<Record>>,
-    pub(crate) seen: Vec<Vec<(Instant, Seen)>>,
+    pub(crate) seen: Vec<Vec<(Instant, Observation)>>,
     pub(crate) rule: Rule,
     pub(crate) partial: Partial,
     pub(crate) death: Death,
@@ -143,30 +143,34 @@ impl Net {
             let seen = match output {
                 Output::Keep(record) | Output::Note(record) => {
                     self.logs[index].push(record);
-                    Seen::Kept
+                    Observation::Kept
                 }
                 Output::Do(Effect::Send { to, message }) => {
                     self.send(me, to, &message);
-                    Seen::Sent(message)
+                    Observation::Sent(message)
                 }
                 Output::Do(Effect::Prefinalized { height, round, block }) => {
                     if let Some(bytes) = (self.partial)(me, height.get(), block) {
                         let engine = self.table.machine_mut(me).unwrap();
                         assert_eq!(engine.carry(bytes).is_ok(), round == 0);
                     }
-                    Seen::Prefinalized(height.get(), round, block)
+                    Observation::Prefinalized(height.get(), round, block)
                 }
-                Output::Do(Effect::Carried { from, partial }) => Seen::Carried(from.get(), partial),
+                Output::Do(Effect::Carried { from, partial }) => {
+                    Observation::Carried(from.get(), partial)
+                }
                 Output::Do(Effect::Finalized { block }) => {
                     let transactions = block.transactions().iter().map(|one| one.to_vec());
-                    Seen::Finalized(block.height().get(), block.id(), transactions.collect())
+                    Observation::Finalized(block.height().get(), block.id(), transactions.collect())
                 }
                 Output::Do(Effect::Abandoned { height, round }) => {
-                    Seen::Abandoned(height.get(), round)
+                    Observation::Abandoned(height.get(), round)
                 }
-                Output::Do(Effect::Accuse { party, fault }) => Seen::Accused(party.get(), fault),
+                Output::Do(Effect::Accuse { party, fault }) => {
+                    Observation::Accused(party.get(), fault)
+                }
                 Output::Do(Effect::Refused(why)) => panic!("{me} refuses: {why}"),
-                Output::Do(Effect::Halted(why)) => Seen::Halted(why),
+                Output::Do(Effect::Halted(why)) => Observation::Halted(why),
             };
             self.seen[index].push((self.table.now(), seen));
         }
@@ -217,13 +221,13 @@ impl Net {
     /// The last height that a party decided.
     pub(crate) fn decided(&self, party: u32) -> u64 {
         let decided = self.of(party).iter().filter_map(|(_, seen)| match seen {
-            Seen::Finalized(height, ..) => Some(*height),
+            Observation::Finalized(height, ..) => Some(*height),
             _ => None,
         });
         decided.max().unwrap_or(0)
     }
 
-    pub(crate) fn of(&self, party: u32) -> &[(Instant, Seen)] {
+    pub(crate) fn of(&self, party: u32) -> &[(Instant, Observation)] {
         &self.seen[usize::try_from(party).unwrap()]
     }
 
@@ -233,7 +237,7 @@ impl Net {
         for seen in &self.seen {
             let mut last = 0;
             for (_, seen) in seen {
-                let Seen::Finalized(height, block, _) = seen else { continue };
+                let Observation::Finalized(height, block, _) = seen else { continue };
                 assert!(*height == last + 1 || *height == last, "heights in order");
                 last = *height;
                 assert_eq!(blocks.entry(*height).or_insert(*block), block, "agreement");

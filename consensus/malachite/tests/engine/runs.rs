@@ -6,7 +6,7 @@ use prefinal_engine::Pace;
 use prefinal_malachite::{Message, NilOrVal, VoteType};
 use prefinal_protocol::Instant;
 
-use crate::net::{DELAY, Net, Seen, partial};
+use crate::net::{DELAY, Net, Observation, partial};
 
 /// Of 100 a quorum is 67.
 const STAKES: [u128; 5] = [40, 25, 15, 12, 8];
@@ -24,7 +24,7 @@ fn parties_of_unequal_stake_agree_on_blocks_and_transactions() {
     for party in ALL {
         let mut ordered = Vec::new();
         for (_, seen) in net.of(party) {
-            if let Seen::Finalized(_, _, transactions) = seen {
+            if let Observation::Finalized(_, _, transactions) = seen {
                 ordered.extend(transactions.clone());
             }
         }
@@ -36,7 +36,7 @@ fn parties_of_unequal_stake_agree_on_blocks_and_transactions() {
     net.submit(0, &[1, 0]);
     net.run_until(&ALL, 18);
     let again = net.of(0).iter().filter(|(_, seen)| {
-        matches!(seen, Seen::Finalized(_, _, transactions) if transactions.contains(&vec![1, 0]))
+        matches!(seen, Observation::Finalized(_, _, transactions) if transactions.contains(&vec![1, 0]))
     });
     assert_eq!(again.count(), 1);
 }
@@ -53,13 +53,15 @@ fn a_proposer_takes_its_time_and_nobody_gives_it_up() {
         net.run_until(&ALL, 6);
         for (at, seen) in ALL.iter().flat_map(|party| net.of(*party)) {
             match seen {
-                Seen::Finalized(height, ..) => {
+                Observation::Finalized(height, ..) => {
                     let proposed = Instant::at(second * u32::try_from(height - 1 + first).unwrap());
                     let late = at.since(proposed);
                     assert!(*at > proposed, "{height} is final at {at:?}");
                     assert!(pace == resting || late < DELAY * 5, "{height} comes {late:?} late");
                 }
-                Seen::Abandoned(height, round) => panic!("round {round} of {height} is given up"),
+                Observation::Abandoned(height, round) => {
+                    panic!("round {round} of {height} is given up")
+                }
                 _ => {}
             }
         }
@@ -73,17 +75,17 @@ fn whoever_decides_has_the_partials_of_a_quorum_already() {
     let blocks = net.blocks();
     for me in ALL {
         for height in 1..=6 {
-            let finalized = |seen: &Seen| matches!(seen, Seen::Finalized(at, ..) if *at == height);
+            let finalized = |seen: &Observation| matches!(seen, Observation::Finalized(at, ..) if *at == height);
             let events = net.of(me);
             let end = events.iter().position(|(_, seen)| finalized(seen)).unwrap();
             let mut stake = 0;
             for (_, seen) in &events[..end] {
                 match seen {
-                    Seen::Prefinalized(at, round, block) if *at == height => {
+                    Observation::Prefinalized(at, round, block) if *at == height => {
                         assert_eq!((*round, *block), (0, blocks[&height]));
                         stake += STAKES[usize::try_from(me).unwrap()];
                     }
-                    Seen::Carried(from, bytes) => {
+                    Observation::Carried(from, bytes) => {
                         let party = prefinal_protocol::Party::new(*from);
                         if *bytes == partial(party, height, blocks[&height]) {
                             stake += STAKES[usize::try_from(*from).unwrap()];
@@ -132,7 +134,7 @@ fn precommits_after_the_decision_still_hand_over_what_they_carry() {
 
 fn carried_by(net: &Net, party: u32) -> Vec<Vec<u8>> {
     let carried = net.of(0).iter().filter_map(|(_, seen)| match seen {
-        Seen::Carried(from, bytes) if *from == party => Some(bytes.clone()),
+        Observation::Carried(from, bytes) if *from == party => Some(bytes.clone()),
         _ => None,
     });
     carried.collect()
@@ -150,22 +152,26 @@ fn a_silent_proposer_leads_to_a_later_round_that_releases_nothing() {
     net.run_until(&[0, 2, 3, 4], 1);
     for me in [0, 2, 3, 4] {
         let events = net.of(me);
-        let at = |wanted: &dyn Fn(&Seen) -> bool| events.iter().position(|(_, seen)| wanted(seen));
-        let abandoned = at(&|seen| matches!(seen, Seen::Abandoned(1, 0))).expect("says so");
+        let at = |wanted: &dyn Fn(&Observation) -> bool| {
+            events.iter().position(|(_, seen)| wanted(seen))
+        };
+        let abandoned = at(&|seen| matches!(seen, Observation::Abandoned(1, 0))).expect("says so");
         let nil = at(&|seen| {
-            matches!(seen, Seen::Sent(Message::Vote(vote))
+            matches!(seen, Observation::Sent(Message::Vote(vote))
                 if vote.message.kind == VoteType::Precommit && vote.message.value == NilOrVal::Nil)
         });
         assert!(nil.is_none_or(|nil| abandoned < nil), "before its nil precommit leaves");
-        let later = at(&|seen| matches!(seen, Seen::Prefinalized(1, 1, _))).expect("in round 1");
+        let later =
+            at(&|seen| matches!(seen, Observation::Prefinalized(1, 1, _))).expect("in round 1");
         assert!(abandoned < later);
-        let first: Vec<_> =
-            events.iter().take_while(|(_, seen)| !matches!(seen, Seen::Finalized(..))).collect();
-        assert!(
-            !first
-                .iter()
-                .any(|(_, seen)| matches!(seen, Seen::Carried(..) | Seen::Prefinalized(1, 0, _)))
-        );
+        let first: Vec<_> = events
+            .iter()
+            .take_while(|(_, seen)| !matches!(seen, Observation::Finalized(..)))
+            .collect();
+        assert!(!first.iter().any(|(_, seen)| matches!(
+            seen,
+            Observation::Carried(..) | Observation::Prefinalized(1, 0, _)
+        )));
     }
     net.boot(1);
     net.run_until(&[0, 1, 2, 3, 4], 4);
@@ -178,8 +184,8 @@ fn with_constant_delay_a_height_takes_three_delays() {
     net.run_until(&[0, 1, 2, 3], 5);
     let at = |height| {
         let events = net.of(0).iter();
-        let mut ends =
-            events.filter(|(_, seen)| matches!(seen, Seen::Finalized(h, ..) if *h == height));
+        let mut ends = events
+            .filter(|(_, seen)| matches!(seen, Observation::Finalized(h, ..) if *h == height));
         ends.next().map_or(Instant::START, |(at, _)| *at)
     };
     assert_eq!(at(1) - Instant::START, DELAY * 3);

@@ -36,7 +36,7 @@ pub(super) struct Insider<C: Collect> {
     pub(super) role: Role,
     pub(super) signer: min_sig::SecretKey,
     pub(super) decryption: DecryptionKey,
-    pub(super) held: C::Held,
+    pub(super) held: C::DealerInput,
 }
 
 impl<C: Collect> Insider<C> {
@@ -55,7 +55,7 @@ pub(super) enum Message {
     Fetch(u64),
 }
 
-pub(super) enum Told<C: Collect> {
+pub(super) enum ChainEvent<C: Collect> {
     Start,
     From(Seat, Message),
     Machine(Input<C>),
@@ -135,13 +135,13 @@ impl<C: Collect> Node<C> {
 }
 
 impl<C: Collect> Machine for Node<C> {
-    type Input = Told<C>;
+    type Input = ChainEvent<C>;
     type Record = Record;
     type Effect = Act<C>;
 
-    fn handle(&mut self, now: Instant, input: Told<C>) {
+    fn handle(&mut self, now: Instant, input: ChainEvent<C>) {
         match (input, &mut self.keygen) {
-            (Told::Start, Some(keygen)) => {
+            (ChainEvent::Start, Some(keygen)) => {
                 keygen.handle(now, Input::Start);
                 // The sequencer is the last seat; everybody else ignores this.
                 self.acts.push_back(::prefinal_protocol::Output::Do(Act::Send(
@@ -149,17 +149,17 @@ impl<C: Collect> Machine for Node<C> {
                     Message::Fetch(self.next),
                 )));
             }
-            (Told::From(from, Message::Ordered(position, message)), Some(_)) => {
+            (ChainEvent::From(from, Message::Ordered(position, message)), Some(_)) => {
                 self.follow(from, position, message);
             }
-            (Told::Say(message), _) => {
+            (ChainEvent::Say(message), _) => {
                 self.acts.push_back(::prefinal_protocol::Output::Do(Act::Machine(Effect::Submit(
                     message.into(),
                 ))));
             }
-            (Told::Machine(input), Some(keygen)) => keygen.handle(now, input),
-            (Told::From(from, message), None) => self.sequence(from, message),
-            (Told::Tick, None) if self.end.take().is_some() => self.append(None),
+            (ChainEvent::Machine(input), Some(keygen)) => keygen.handle(now, input),
+            (ChainEvent::From(from, message), None) => self.sequence(from, message),
+            (ChainEvent::Tick, None) if self.end.take().is_some() => self.append(None),
             _ => {}
         }
         if let Some(keygen) = &mut self.keygen {
@@ -204,20 +204,20 @@ impl<C: Collect + 'static> Host for World<C> {
         }
     }
 
-    fn first_input(&mut self, _: Seat) -> Option<Told<C>> {
-        Some(Told::Start)
+    fn first_input(&mut self, _: Seat) -> Option<ChainEvent<C>> {
+        Some(ChainEvent::Start)
     }
 
-    fn received(&mut self, _: Seat, from: Seat, message: &Message) -> Told<C> {
-        Told::From(from, message.clone())
+    fn received(&mut self, _: Seat, from: Seat, message: &Message) -> ChainEvent<C> {
+        ChainEvent::From(from, message.clone())
     }
 
-    fn checked(&mut self, _: Seat, verdict: Verdict<C>) -> Told<C> {
-        Told::Machine(Input::Checked(verdict))
+    fn checked(&mut self, _: Seat, verdict: Verdict<C>) -> ChainEvent<C> {
+        ChainEvent::Machine(Input::Checked(verdict))
     }
 
-    fn tick(&mut self, _: Seat) -> Told<C> {
-        Told::Tick
+    fn tick(&mut self, _: Seat) -> ChainEvent<C> {
+        ChainEvent::Tick
     }
 
     fn carry_out(&mut self, act: Act<C>, step: &mut Step<'_, Self>) {

@@ -15,7 +15,7 @@ use crate::protocol::{Collect, EpochKey, Evidence, Field, FieldDealings};
 /// The same world with the collector for both kinds.
 fn either<C: Case + Into<FieldDealings>>(
     world: World<C>,
-    held: impl Fn(C::Held) -> <FieldDealings as Collect>::Held,
+    held: impl Fn(C::DealerInput) -> <FieldDealings as Collect>::DealerInput,
 ) -> World<FieldDealings> {
     let seat = |Insider { role, signer, decryption, held: own }: Insider<C>| Insider {
         role,
@@ -48,7 +48,7 @@ fn run<C: Collect<Element = Field>>(world: World<C>) -> Traces {
 }
 
 fn same<C: Case<Element = Field> + Into<FieldDealings>>(
-    held: impl Fn(C::Held) -> <FieldDealings as Collect>::Held + Copy,
+    held: impl Fn(C::DealerInput) -> <FieldDealings as Collect>::DealerInput + Copy,
 ) {
     for seed in SEEDS {
         let (one, both) = (C::world(seed), either(C::world(seed), held));
@@ -75,7 +75,7 @@ fn what_one_collector_finds_wrong_the_other_does() {
 }
 
 fn wrong<C: Case<Element = Field> + Into<FieldDealings>>(
-    held: impl Fn(C::Held) -> <FieldDealings as Collect>::Held,
+    held: impl Fn(C::DealerInput) -> <FieldDealings as Collect>::DealerInput,
 ) {
     let (one, both) = (C::world(1), either(C::world(1), held));
     let place = one.blank.owed(Party::new(2))[0];

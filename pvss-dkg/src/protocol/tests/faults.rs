@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prefinal_crypto_core::access::Party;
 use prefinal_sim::{Blocked, Disk, Partition, Seat, Simulation, Window};
 
-use super::chain::{Insider, Told, World, ms, simulate};
+use super::chain::{ChainEvent, Insider, World, ms, simulate};
 use super::kinds::{Case, Kind, LARGE, SMALL, rng};
 use super::{SEEDS, finish, network, one_key};
 use crate::protocol::envelope::{seal, split};
@@ -25,7 +25,7 @@ fn world_without<C: Case>(seed: u64, dealers: &[u32]) -> World<C> {
 }
 
 fn say<C: Case>(simulation: &mut Simulation<World<C>>, seat: u32, time: u64, message: Vec<u8>) {
-    simulation.input(Seat::new(seat), ms(time), Told::Say(message)).unwrap();
+    simulation.input(Seat::new(seat), ms(time), ChainEvent::Say(message)).unwrap();
 }
 
 /// Every envelope that an honest party could make.
@@ -284,7 +284,7 @@ pub(super) fn absent<C: Case>(_: Kind<C>) {
     *flipped.last_mut().unwrap() ^= 1;
     for (time, offer) in (0..).zip([other, short, flipped, Vec::new(), offer]) {
         let input = Input::Recover { key: Arc::clone(&key), offer: offer.into() };
-        simulation.input(Seat::new(3), ms(1000 + 200 * time), Told::Machine(input)).unwrap();
+        simulation.input(Seat::new(3), ms(1000 + 200 * time), ChainEvent::Machine(input)).unwrap();
     }
     // It is written down, so the peer is asked once.
     simulation.restart(Seat::new(3), ms(4000), Disk::Kept).unwrap();

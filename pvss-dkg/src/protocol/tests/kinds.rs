@@ -117,7 +117,7 @@ fn config_of(session: Session) -> Config {
     Config::new(session, shape(&WEIGHTS, 4, Some(6)), members.collect(), more_than).unwrap()
 }
 
-fn insiders<C: Collect<Held = ()>>() -> Vec<Insider<C>> {
+fn insiders<C: Collect<DealerInput = ()>>() -> Vec<Insider<C>> {
     let people = people(5, FIRST).into_iter().zip((0..).map(Party::new));
     let insider = |(person, party): (Person, Party)| Insider {
         role: Role { dealer: Some(party), recipient: Some(party) },

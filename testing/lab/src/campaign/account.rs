@@ -20,7 +20,7 @@ use ::prefinal_beacon::{Binding, Path, Reveal, Slot, Value};
 use prefinal_crypto_core::access::Party;
 use prefinal_sim::{Note, Seat, check};
 
-use super::arena::Seen;
+use super::arena::Observation;
 use super::forge::Forge;
 use super::hand::Hand;
 use super::member::Terms;
@@ -37,7 +37,7 @@ pub(super) struct Account<'a, S: Forge> {
     pub(super) faulty: &'a BTreeSet<Party>,
     /// Whose seat each seat is.
     pub(super) parties: &'a dyn Fn(Seat) -> Party,
-    pub(super) notes: &'a [Note<Seen<S>>],
+    pub(super) notes: &'a [Note<Observation<S>>],
 }
 
 /// Whose partials of what have left.
@@ -49,7 +49,7 @@ impl<S: Forge> Account<'_, S> {
         self.check_agreement()?;
         self.check_order()?;
         check_accusations(self.honest(), self.faulty, |seen| match seen {
-            Seen::Accused(party, fault) => Some((*party, fault)),
+            Observation::Accused(party, fault) => Some((*party, fault)),
             _ => None,
         })?;
         self.check_secrecy()?;
@@ -57,25 +57,25 @@ impl<S: Forge> Account<'_, S> {
         Ok(Summary::of(values, self.reveals().map(|reveal| reveal.path)))
     }
 
-    fn honest(&self) -> impl Iterator<Item = &Note<Seen<S>>> {
+    fn honest(&self) -> impl Iterator<Item = &Note<Observation<S>>> {
         self.notes.iter().filter(|note| !self.faulty.contains(&(self.parties)(note.seat)))
     }
 
     fn reveals(&self) -> impl Iterator<Item = &Reveal<S>> {
         self.honest().filter_map(|note| match &note.event {
-            Seen::Revealed(reveal) => Some(&**reveal),
+            Observation::Revealed(reveal) => Some(&**reveal),
             _ => None,
         })
     }
 
     fn check_agreement(&self) -> Result<(), Violation> {
         let blocks = check::agreement(self.honest(), |seen| match seen {
-            Seen::Finalized(slot, block) => Some((*slot, *block)),
+            Observation::Finalized(slot, block) => Some((*slot, *block)),
             _ => None,
         });
         blocks.map_err(|error| Violation::Agreement(error.to_string()))?;
         let values = check::agreement(self.honest(), |seen| match seen {
-            Seen::Revealed(reveal) => {
+            Observation::Revealed(reveal) => {
                 Some((reveal.slot, (reveal.value, hex::encode(S::randomness(&reveal.output)))))
             }
             _ => None,
@@ -87,9 +87,9 @@ impl<S: Forge> Account<'_, S> {
         let mut order = TotalOrder::default();
         for note in self.honest() {
             match &note.event {
-                Seen::Finalized(slot, _) => order.finalized(note.seat, *slot, FIRST)?,
-                Seen::Revealed(reveal) => order.revealed(note.seat, reveal.slot, FIRST)?,
-                Seen::Skipped(slot) => order.revealed(note.seat, *slot, FIRST)?,
+                Observation::Finalized(slot, _) => order.finalized(note.seat, *slot, FIRST)?,
+                Observation::Revealed(reveal) => order.revealed(note.seat, reveal.slot, FIRST)?,
+                Observation::Skipped(slot) => order.revealed(note.seat, *slot, FIRST)?,
                 _ => {}
             }
         }
@@ -105,9 +105,9 @@ impl<S: Forge> Account<'_, S> {
         for note in self.notes {
             let party = (self.parties)(note.seat);
             match &note.event {
-                Seen::Act(Act::Ballot(ballot)) => finality.take(party, ballot),
+                Observation::Act(Act::Ballot(ballot)) => finality.take(party, ballot),
                 _ if self.faulty.contains(&party) => {}
-                Seen::Released(path, slot, value) => {
+                Observation::Released(path, slot, value) => {
                     let what = (*path, *slot, *value);
                     released.entry(what).or_default().insert(party);
                     self.look(&finality, &released, what).map_err(|what| {
@@ -117,7 +117,7 @@ impl<S: Forge> Account<'_, S> {
                     })?;
                 }
                 // Final with anything: an output has no value with it, or was checked as a partial.
-                Seen::Shown(slot) if !finality.permits(*slot, None) => {
+                Observation::OutputSent(slot) if !finality.permits(*slot, None) => {
                     let what = format!("{party} shows the output of {slot}, which is not final");
                     return Err(Violation::Secrecy(what));
                 }
@@ -201,12 +201,12 @@ impl<S: Forge> Account<'_, S> {
     /// A slot has no output if it was skipped, where inputs have values.
     fn check_skipped(&self) -> Result<(), Violation> {
         let finals = self.honest().filter_map(|note| match &note.event {
-            Seen::Finalized(slot, block) => Some((*slot, *block)),
+            Observation::Finalized(slot, block) => Some((*slot, *block)),
             _ => None,
         });
         let finals: BTreeMap<Slot, Option<Value>> = finals.collect();
         let without = self.honest().find_map(|note| match &note.event {
-            Seen::Skipped(slot)
+            Observation::Skipped(slot)
                 if self.terms.binding == Binding::Slot || finals.get(slot) != Some(&None) =>
             {
                 Some(format!("{slot} has no value at {}", note.seat))

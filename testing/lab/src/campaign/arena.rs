@@ -17,10 +17,10 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_protocol::{Instant, Machine};
 use prefinal_sim::{Dice, Host, Note, Seat, Step};
 
-use super::execution::{Kept, Place, Playable, WORK, Watcher};
+use super::execution::{MemoryUse, Place, Playable, WORK, Watcher};
 use super::forge::Forge;
 use super::hand::Hand;
-use super::member::{self, Effect, Input, Member, Output, Post, Record, Terms, Told};
+use super::member::{self, Effect, Input, Member, Output, PastLife, Post, Record, Terms};
 use super::permissive::{self, FIRST, Permissive, World};
 use super::vice::Mail;
 use crate::finality::Ballot;
@@ -32,7 +32,7 @@ use prefinal_engine::{Engine, Past};
 
 /// What is noted of a run.
 #[derive(Clone, Debug)]
-pub(super) enum Seen<S: Scheme> {
+pub(super) enum Observation<S: Scheme> {
     Act(Act),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<S>>),
@@ -42,7 +42,7 @@ pub(super) enum Seen<S: Scheme> {
     /// A partial has left, for anybody.
     Released(Path, Slot, Option<Value>),
     /// An output has left.
-    Shown(Slot),
+    OutputSent(Slot),
 }
 
 impl Legible for Permissive {
@@ -126,7 +126,7 @@ impl<E: Legible, S: Forge> Arena<E, S> {
         });
         let carries = !self.faulty.contains(&party);
         let own = (party, &*self.hand);
-        let past = Told { life, records: beacon.collect() };
+        let past = PastLife { life, records: beacon.collect() };
         let member = Member::new(&self.terms, own, started, past, carries);
         member.map_err(|error| format!("{party}: {error}"))
     }
@@ -136,7 +136,7 @@ impl<E: Legible, S: Forge> Arena<E, S> {
             Post::Engine(message) => {
                 E::see(&mut self.memo, from, message);
                 let act = E::sent(message, &self.blocks);
-                act.into_iter().for_each(|act| step.note(Seen::Act(act)));
+                act.into_iter().for_each(|act| step.note(Observation::Act(act)));
                 // Also when it is sent again, by a party that does not know whether it was.
                 if let Some(message) = partial_in::<S, E>(message) {
                     self.note_beacon(from, &message, step);
@@ -155,9 +155,11 @@ impl<E: Legible, S: Forge> Arena<E, S> {
         self.known.see(from, message);
         match message {
             ::prefinal_beacon::Message::Partial { path, slot, value, .. } => {
-                step.note(Seen::Released(*path, *slot, *value));
+                step.note(Observation::Released(*path, *slot, *value));
             }
-            ::prefinal_beacon::Message::Shown { slot, .. } => step.note(Seen::Shown(*slot)),
+            ::prefinal_beacon::Message::Output { slot, .. } => {
+                step.note(Observation::OutputSent(*slot))
+            }
             _ => {}
         }
     }
@@ -168,7 +170,7 @@ impl<E: Legible, S: Forge> Host for Arena<E, S> {
     type Message = Arc<Post<E, S>>;
     type Job = Job<E, S>;
     type Verdict = Verdict<E, S>;
-    type Event = Seen<S>;
+    type Event = Observation<S>;
 
     fn boot(&mut self, seat: Seat, records: &[Record<E::Record>]) -> Self::Machine {
         match self.member(seat, records) {
@@ -202,7 +204,7 @@ impl<E: Legible, S: Forge> Host for Arena<E, S> {
     fn writes(&mut self, record: &Record<E::Record>, step: &mut Step<'_, Self>) {
         if let Record::Engine(record) = record {
             let me = self.seating.party(step.seat());
-            E::written(me, record).into_iter().for_each(|act| step.note(Seen::Act(act)));
+            E::written(me, record).into_iter().for_each(|act| step.note(Observation::Act(act)));
         }
     }
 
@@ -215,10 +217,10 @@ impl<E: Legible, S: Forge> Host for Arena<E, S> {
             }
             Effect::RunEngine(job) => step.run(Job::Engine(job)),
             Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
-            Effect::Finalized(slot, value) => step.note(Seen::Finalized(slot, value)),
-            Effect::Revealed(reveal) => step.note(Seen::Revealed(reveal)),
-            Effect::Skipped(slot) => step.note(Seen::Skipped(slot)),
-            Effect::Accused(party, fault) => step.note(Seen::Accused(party, fault)),
+            Effect::Finalized(slot, value) => step.note(Observation::Finalized(slot, value)),
+            Effect::Revealed(reveal) => step.note(Observation::Revealed(reveal)),
+            Effect::Skipped(slot) => step.note(Observation::Skipped(slot)),
+            Effect::Accused(party, fault) => step.note(Observation::Accused(party, fault)),
         }
     }
 
@@ -271,15 +273,15 @@ impl<E: Legible, S: Forge> Playable for Arena<E, S> {
         &self.seating
     }
 
-    fn kept(machine: &Seated<E, S>) -> Option<Kept> {
-        machine.0.as_ref().map(|member| Kept::by(member.beacon()))
+    fn kept(machine: &Seated<E, S>) -> Option<MemoryUse> {
+        machine.0.as_ref().map(|member| MemoryUse::by(member.beacon()))
     }
 
-    fn place(event: &Seen<S>) -> Option<Place> {
+    fn place(event: &Observation<S>) -> Option<Place> {
         Some(match event {
-            Seen::Finalized(slot, value) => Place::Finalized(*slot, *value),
-            Seen::Revealed(reveal) => Place::Revealed(reveal.slot),
-            Seen::Skipped(slot) => Place::Revealed(*slot),
+            Observation::Finalized(slot, value) => Place::Finalized(*slot, *value),
+            Observation::Revealed(reveal) => Place::Revealed(reveal.slot),
+            Observation::Skipped(slot) => Place::Revealed(*slot),
             _ => return None,
         })
     }
@@ -290,13 +292,13 @@ impl<E: Legible, S: Forge> Playable for Arena<E, S> {
 
     fn watcher(&self) -> Watcher<Self> {
         let (world, seating) = (self.world.clone(), self.seating.clone());
-        Box::new(move |note: &Note<Seen<S>>| {
+        Box::new(move |note: &Note<Observation<S>>| {
             let Some(world) = &world else { return };
             let party = seating.party(note.seat);
             let mut world = world.lock().unwrap_or_else(PoisonError::into_inner);
             match &note.event {
-                Seen::Act(Act::Ballot(Ballot::Cast(cast))) => world.cast(party, cast),
-                Seen::Act(Act::GaveUp(view)) => world.gave_up(party, *view),
+                Observation::Act(Act::Ballot(Ballot::Cast(cast))) => world.cast(party, cast),
+                Observation::Act(Act::GaveUp(view)) => world.gave_up(party, *view),
                 _ => {}
             }
         })

@@ -14,7 +14,7 @@ use prefinal_protocol::Instant;
 use prefinal_sim::{Network, Note, Seat, Simulation};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
-use crate::committee::{Ground, Prices, Seen, ValidatorHost};
+use crate::committee::{Ground, Observation, Prices, ValidatorHost};
 use crate::failure::Failure;
 use crate::legible::Act;
 use crate::machine::RecordOf;
@@ -65,7 +65,7 @@ pub(super) struct Board<S: Priced> {
     /// Of each party, oldest record first.
     pub(super) disks: Vec<Vec<RecordOf>>,
     /// What was voted for by then.
-    pub(super) before: Vec<Note<Seen<S>>>,
+    pub(super) before: Vec<Note<Observation<S>>>,
 }
 
 impl Layout {
@@ -124,8 +124,8 @@ impl<S: Priced> Board<S> {
         let mut simulation = Simulation::new(host, world).map_err(Failure::bad_input)?;
         let mut ready = 0;
         let stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
-            ready += u32::from(matches!(note.event, Seen::Ready { .. }));
-            let over = ready >= seats || matches!(note.event, Seen::Halted(_));
+            ready += u32::from(matches!(note.event, Observation::Ready { .. }));
+            let over = ready >= seats || matches!(note.event, Observation::Halted(_));
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         simulation.host().check_halted()?;
@@ -137,8 +137,9 @@ impl<S: Priced> Board<S> {
         let key = key.ok_or_else(|| Failure::Disagreement("no key although ready".to_owned()))?;
         let disks = (0..seats).map(|seat| simulation.records(Seat::new(seat)).to_vec()).collect();
         let mut before = simulation.take_notes();
-        before
-            .retain(|note| matches!(note.event, Seen::Act(_, Act::Ballot(_)) | Seen::Released(..)));
+        before.retain(|note| {
+            matches!(note.event, Observation::Act(_, Act::Ballot(_)) | Observation::Released(..))
+        });
         Ok(Self { algorithm: layout.algorithm, ground, key, disks, before })
     }
 }

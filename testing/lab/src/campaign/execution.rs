@@ -73,14 +73,14 @@ pub(super) enum Place {
 }
 
 /// What a beacon keeps.
-pub(super) struct Kept {
+pub(super) struct MemoryUse {
     footprint: Footprint,
     most: Footprint,
     head: Slot,
     partials: usize,
 }
 
-impl Kept {
+impl MemoryUse {
     pub(super) fn by<S: Scheme>(beacon: &Beacon<S>) -> Self {
         Self {
             footprint: beacon.footprint(),
@@ -91,14 +91,14 @@ impl Kept {
     }
 }
 
-/// Told of every note when it is made.
+/// PastLife of every note when it is made.
 pub(super) type Watcher<H> = Box<dyn FnMut(&Note<<H as Host>::Event>)>;
 
 /// A host that a script can be played on.
 pub(super) trait Playable: Host<Message: Mail<<Self as Playable>::Scheme>> + Sized {
     type Scheme: Forge;
     fn seating(&self) -> &Seating;
-    fn kept(machine: &Self::Machine) -> Option<Kept>;
+    fn kept(machine: &Self::Machine) -> Option<MemoryUse>;
     fn place(event: &Self::Event) -> Option<Place>;
     /// Something that one twin hears and the other does not.
     fn whisper(from: Party, bytes: Vec<u8>) -> InputOf<Self>;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use ::prefinal_beacon::{
     Binding, Combined, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
-    PartialsError, Path, Paths, Random, Scheme, ShapeError, Sharing, ShownError, Slot, Value,
+    OutputError, PartialsError, Path, Paths, Random, Scheme, ShapeError, Sharing, Slot, Value,
     check_weight,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -130,7 +130,7 @@ impl Function for Ideal {
     type Partial = Token;
     type Output = Point;
     type Proof = ();
-    type Shown = Point;
+    type OutputMessage = Point;
     type LateKeys = NoLateKeys;
     type Contents = NoContents;
     type Foresight = NoForesight;
@@ -201,9 +201,9 @@ impl Function for Ideal {
         _: &Holders,
         point: &Point,
         shown: &Point,
-    ) -> Result<Combined<Self>, ShownError> {
+    ) -> Result<Combined<Self>, OutputError> {
         let right = shown == point;
-        right.then_some(Combined { output: *point, proof: () }).ok_or(ShownError::False)
+        right.then_some(Combined { output: *point, proof: () }).ok_or(OutputError::False)
     }
 
     fn check_binding(_: &Holders, _: Path, _: Binding) -> Result<(), ConfigError> {

@@ -35,7 +35,7 @@ pub(super) struct Terms {
 }
 
 /// What a party's beacon has said before, and whether that is all.
-pub(super) struct Told {
+pub(super) struct PastLife {
     pub(super) life: Life,
     pub(super) records: Vec<::prefinal_beacon::Record>,
 }
@@ -100,7 +100,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         terms: &Terms,
         (me, hand): (Party, &Hand<S>),
         (engine, past): (E, prefinal_engine::Past),
-        Told { life, mut records }: Told,
+        PastLife { life, mut records }: PastLife,
         carries: bool,
     ) -> Result<Self, ConfigError> {
         let gave_up = past.abandoned.map(|view| ::prefinal_beacon::Record::Abandoned { view });

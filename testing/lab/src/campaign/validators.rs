@@ -11,10 +11,10 @@ use prefinal_sim::Seat;
 
 use super::board::Board;
 use super::draw::Draw;
-use super::execution::{Bounds, Kept, Place, Playable, Played, ROUND, Stage, WORK};
+use super::execution::{Bounds, MemoryUse, Place, Playable, Played, ROUND, Stage, WORK};
 use super::forge::Forge;
 use crate::check::Trial;
-use crate::committee::{Knowledge, Prices, Seen, ValidatorHost};
+use crate::committee::{Knowledge, Observation, Prices, ValidatorHost};
 use crate::failure::Failure;
 use crate::seating::Seating;
 use prefinal_validator::setup::{Algorithm, FIRST, Setup};
@@ -30,15 +30,15 @@ impl<S: Forge + Priced> Playable for ValidatorHost<S> {
         self.seating()
     }
 
-    fn kept(machine: &Validator<S, Jolteon>) -> Option<Kept> {
-        machine.beacon().map(Kept::by)
+    fn kept(machine: &Validator<S, Jolteon>) -> Option<MemoryUse> {
+        machine.beacon().map(MemoryUse::by)
     }
 
-    fn place(event: &Seen<S>) -> Option<Place> {
+    fn place(event: &Observation<S>) -> Option<Place> {
         Some(match event {
-            Seen::Ready { epoch: FIRST, first, .. } => Place::Ready(*first),
-            Seen::Finalized(slot, block) => Place::Finalized(*slot, *block),
-            Seen::Revealed(reveal) => Place::Revealed(reveal.slot),
+            Observation::Ready { epoch: FIRST, first, .. } => Place::Ready(*first),
+            Observation::Finalized(slot, block) => Place::Finalized(*slot, *block),
+            Observation::Revealed(reveal) => Place::Revealed(reveal.slot),
             _ => return None,
         })
     }

@@ -15,7 +15,7 @@ use prefinal_pvss_dkg::{Paths, Shape};
 use prefinal_sim::Seat;
 use prefinal_weighted_rounding::Weight;
 
-use crate::committee::{Seen, Subject};
+use crate::committee::{Observation, Subject};
 use crate::failure::Failure;
 use crate::latency::{Experiment, PATIENCE};
 use crate::legible::partial_in;
@@ -69,8 +69,8 @@ impl Trace {
         let wanted = experiment.slots.saturating_mul(seats.into());
         let mut revealed = 0_u64;
         simulation.run_watching(Instant::at(PATIENCE), |note| {
-            revealed += u64::from(matches!(note.event, Seen::Revealed(_)));
-            let over = revealed >= wanted || matches!(note.event, Seen::Halted(_));
+            revealed += u64::from(matches!(note.event, Observation::Revealed(_)));
+            let over = revealed >= wanted || matches!(note.event, Observation::Halted(_));
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         simulation.host().check_halted()?;
@@ -82,17 +82,17 @@ impl Trace {
         let mut valued = BTreeMap::new();
         for note in simulation.notes() {
             match &note.event {
-                Seen::Finalized(slot, _) => {
+                Observation::Finalized(slot, _) => {
                     let places = finalized.entry(*slot).or_insert_with(|| vec![None; parties]);
                     if let Some(place) = places.get_mut(note.seat.index()) {
                         place.get_or_insert(note.at);
                     }
                 }
-                Seen::Released(_, path, slot) => {
+                Observation::Released(_, path, slot) => {
                     let own = (note.seat, note.seat, note.at);
                     enter(&mut arrivals.borrow_mut(), parties, (*path, *slot), own);
                 }
-                Seen::Revealed(reveal) => *valued.entry(reveal.slot).or_insert(0) += 1,
+                Observation::Revealed(reveal) => *valued.entry(reveal.slot).or_insert(0) += 1,
                 _ => {}
             }
         }

@@ -22,7 +22,7 @@ use prefinal_validator::transaction::{self, SignedKeys};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-use crate::committee::{self, Ground, Lab, Scene, Seen, plan, seats};
+use crate::committee::{self, Ground, Lab, Observation, Scene, plan, seats};
 use crate::{SEEDS, SOME, ms, seat};
 
 type Change = fn(&mut Vec<u8>);
@@ -183,10 +183,10 @@ fn who_blinds_both_paths_with_one_factor_is_not_admitted() {
 fn is_admitted(run: &Run, at: Seat, party: Party) -> bool {
     let has = |one: &wvuf::VufCommittee| one.keys().contains_key(&party);
     run.notes().filter(|note| note.seat == at).any(|note| match &note.event {
-        Seen::Ready { committees, .. } => {
+        Observation::Ready { committees, .. } => {
             has(&committees.slow) && committees.fast.as_ref().is_some_and(has)
         }
-        Seen::Admitted(_, keys) => keys.party == party,
+        Observation::Admitted(_, keys) => keys.party == party,
         _ => false,
     })
 }

@@ -12,7 +12,7 @@ use prefinal_lab::check::Violation;
 use prefinal_sim::{Note, Seat, rule};
 use prefinal_validator::setup::{Algorithm, FIRST};
 
-use crate::committee::{Lab, Message, Run, Scene, Seen, party, seats};
+use crate::committee::{Lab, Message, Observation, Run, Scene, party, seats};
 use crate::seat;
 
 /// A driver that sends a partial of the round that its engine gives up.
@@ -35,8 +35,8 @@ fn leaking<S: Lab>(path: Path) -> Violation {
         })
         .collect();
     let context = ground.setup().context;
-    let ready = |seen: &Seen<S>| match seen {
-        Seen::Ready { first, .. } => Some(*first),
+    let ready = |seen: &Observation<S>| match seen {
+        Observation::Ready { first, .. } => Some(*first),
         _ => None,
     };
     let binding = S::binding(run.find(seat(1), ready).1);
@@ -69,7 +69,7 @@ pub(crate) fn a_partial_that_leaves_after_a_timeout_is_found<S: Lab>() {
 }
 
 /// A run without faults, and what comes of it when its notes are changed.
-fn changed<S: Lab>(run: &Run<S>, change: impl Fn(&mut Vec<Note<Seen<S>>>)) -> Violation {
+fn changed<S: Lab>(run: &Run<S>, change: impl Fn(&mut Vec<Note<Observation<S>>>)) -> Violation {
     let mut notes = run.simulation.notes().to_vec();
     change(&mut notes);
     run.verdict_of(&notes).expect_err("what is changed is found")
@@ -84,7 +84,7 @@ pub(crate) fn what_is_changed_in_a_run_is_found<S: Lab>() {
     // Two slots' values change places everywhere: only a look at the public key tells.
     let swapped = changed(&run, |notes| {
         for note in notes {
-            if let Seen::Revealed(reveal) = &mut note.event {
+            if let Observation::Revealed(reveal) = &mut note.event {
                 let other = match reveal.slot {
                     slot if slot == slots[0] => slots[1],
                     slot if slot == slots[1] => slots[0],
@@ -95,13 +95,13 @@ pub(crate) fn what_is_changed_in_a_run_is_found<S: Lab>() {
         }
     });
     assert!(matches!(swapped, Violation::Validity(_)), "{swapped}");
-    let revealed = |note: &Note<Seen<S>>, at: u32, slot: Slot| match &note.event {
-        Seen::Revealed(reveal) => note.seat == seat(at) && reveal.slot == slot,
+    let revealed = |note: &Note<Observation<S>>, at: u32, slot: Slot| match &note.event {
+        Observation::Revealed(reveal) => note.seat == seat(at) && reveal.slot == slot,
         _ => false,
     };
     let one_differs = changed(&run, |notes| {
         let note = notes.iter_mut().find(|note| revealed(note, 2, slots[0])).unwrap();
-        if let Seen::Revealed(reveal) = &mut note.event {
+        if let Observation::Revealed(reveal) = &mut note.event {
             reveal.output = shown[&slots[1]].clone();
         }
     });
@@ -112,7 +112,10 @@ pub(crate) fn what_is_changed_in_a_run_is_found<S: Lab>() {
     assert!(matches!(late, Violation::Order(_)), "{late}");
     let accused = changed(&run, |notes| {
         let last = notes.last().unwrap().clone();
-        notes.push(Note { event: Seen::Accused(Party::new(3), "nothing".to_owned()), ..last });
+        notes.push(Note {
+            event: Observation::Accused(Party::new(3), "nothing".to_owned()),
+            ..last
+        });
     });
     assert!(matches!(accused, Violation::Accusation(_)), "{accused}");
 }

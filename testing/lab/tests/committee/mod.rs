@@ -16,7 +16,9 @@ use prefinal_beacon::{Bls, Path, Reveal, Slot, Wvuf};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use prefinal_lab::check::{Trial, Violation};
-pub(crate) use prefinal_lab::committee::{Ground, Knowledge, Prices, Seen, Tamper, ValidatorHost};
+pub(crate) use prefinal_lab::committee::{
+    Ground, Knowledge, Observation, Prices, Tamper, ValidatorHost,
+};
 use prefinal_protocol::Instant;
 use prefinal_sim::{Disk, GLOBAL, Geography, Jitter, Network, Note, Placement, Seat, Simulation};
 use prefinal_validator::setup::{Algorithm, Plan};
@@ -177,10 +179,10 @@ struct Progress {
 }
 
 impl Progress {
-    fn see<S: Priced>(&mut self, note: &Note<Seen<S>>) {
+    fn see<S: Priced>(&mut self, note: &Note<Observation<S>>) {
         match &note.event {
-            Seen::Ready { first, .. } => self.first = Some(*first),
-            Seen::Revealed(reveal) => {
+            Observation::Ready { first, .. } => self.first = Some(*first),
+            Observation::Revealed(reveal) => {
                 self.revealed.entry(note.seat).or_default().insert(reveal.slot);
             }
             _ => {}
@@ -213,7 +215,7 @@ impl<S: Priced> Run<S> {
     }
 
     /// The same of other notes.
-    pub(crate) fn verdict_of(&self, notes: &[Note<Seen<S>>]) -> Result<(), Violation> {
+    pub(crate) fn verdict_of(&self, notes: &[Note<Observation<S>>]) -> Result<(), Violation> {
         let faulty = self.faulty.iter().map(|seat| party(*seat)).collect();
         let trial = Trial {
             ground: self.simulation.host().ground(),
@@ -240,7 +242,7 @@ impl<S: Priced> Run<S> {
         }
         let stop = self.simulation.run_watching(Instant::at(PATIENCE), |note| {
             progress.see(note);
-            let revealed = matches!(note.event, Seen::Revealed(_));
+            let revealed = matches!(note.event, Observation::Revealed(_));
             if revealed && done(&progress) {
                 ControlFlow::Break(())
             } else {
@@ -283,7 +285,7 @@ impl<S: Priced> Run<S> {
     }
 
     /// The notes of honest seats.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = &Note<Seen<S>>> {
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &Note<Observation<S>>> {
         self.simulation.notes().iter().filter(|note| !self.faulty.contains(&note.seat))
     }
 
@@ -291,7 +293,7 @@ impl<S: Priced> Run<S> {
     pub(crate) fn find<T>(
         &self,
         seat: Seat,
-        mut what: impl FnMut(&Seen<S>) -> Option<T>,
+        mut what: impl FnMut(&Observation<S>) -> Option<T>,
     ) -> (Instant, T) {
         let mut notes = self.simulation.notes().iter().filter(|note| note.seat == seat);
         let found = notes.find_map(|note| Some((note.at, what(&note.event)?)));
@@ -299,17 +301,21 @@ impl<S: Priced> Run<S> {
     }
 
     pub(crate) fn ready_at(&self, seat: Seat) -> Duration {
-        self.find(seat, |seen| matches!(seen, Seen::Ready { .. }).then_some(())).0.since_start()
+        self.find(seat, |seen| matches!(seen, Observation::Ready { .. }).then_some(()))
+            .0
+            .since_start()
     }
 
     pub(crate) fn first_value_at(&self, seat: Seat) -> Duration {
-        self.find(seat, |seen| matches!(seen, Seen::Revealed(_)).then_some(())).0.since_start()
+        self.find(seat, |seen| matches!(seen, Observation::Revealed(_)).then_some(()))
+            .0
+            .since_start()
     }
 
     /// All reveals of honest seats.
     pub(crate) fn reveals(&self) -> impl Iterator<Item = (Seat, Instant, &Reveal<S>)> {
         self.notes().filter_map(|note| match &note.event {
-            Seen::Revealed(reveal) => Some((note.seat, note.at, &**reveal)),
+            Observation::Revealed(reveal) => Some((note.seat, note.at, &**reveal)),
             _ => None,
         })
     }
@@ -319,7 +325,7 @@ impl<S: Priced> Run<S> {
         let finalized: BTreeMap<(Seat, Slot), Instant> = self
             .notes()
             .filter_map(|note| match note.event {
-                Seen::Finalized(slot, _) => Some(((note.seat, slot), note.at)),
+                Observation::Finalized(slot, _) => Some(((note.seat, slot), note.at)),
                 _ => None,
             })
             .collect();
@@ -331,7 +337,7 @@ impl<S: Priced> Run<S> {
     /// Whom honest seats accuse, and of what.
     pub(crate) fn accusations(&self) -> BTreeSet<(Party, String)> {
         let accused = self.notes().filter_map(|note| match &note.event {
-            Seen::Accused(party, fault) => Some((*party, fault.clone())),
+            Observation::Accused(party, fault) => Some((*party, fault.clone())),
             _ => None,
         });
         accused.collect()
@@ -340,7 +346,7 @@ impl<S: Priced> Run<S> {
     /// What honest seats refused.
     pub(crate) fn refusals(&self) -> BTreeSet<String> {
         let refused = self.notes().filter_map(|note| match &note.event {
-            Seen::Refused(why) => Some(why.clone()),
+            Observation::Refused(why) => Some(why.clone()),
             _ => None,
         });
         refused.collect()

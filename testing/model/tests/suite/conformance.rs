@@ -14,7 +14,7 @@ use prefinal_crypto_core::bls::min_sig::SecretKey;
 use prefinal_crypto_core::certificate::{Elector, Electorate};
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 use prefinal_crypto_core::secret::Secret;
-use prefinal_model::desk::{Desk, HONEST, Journal, Terms, Told, hash, named};
+use prefinal_model::desk::{Call, Desk, HONEST, Journal, Terms, hash, named};
 use prefinal_model::jolteon::Jolteon;
 use prefinal_model::properties::Engine;
 use prefinal_model::simplex::Simplex;
@@ -79,17 +79,17 @@ impl<'c> Real<'c> {
         Self { committee, me, journal, beacon, log, out, refused: 0 }
     }
 
-    fn told(&mut self, told: Told) {
+    fn told(&mut self, told: Call) {
         match told {
-            Told::Prefinalized { slot, view, value } => {
+            Call::Prefinalized { slot, view, value } => {
                 let (slot, view, value) = (Slot::new(slot.into()), named(view), hash(value));
                 let input = Input::Prefinalized { slot, view, value };
                 self.beacon.handle(Instant::START, input);
             }
-            Told::Abandoned(view) => {
+            Call::Abandoned(view) => {
                 self.beacon.handle(Instant::START, Input::Abandoned { view: named(view) });
             }
-            Told::Restarted => {
+            Call::Restarted => {
                 if self.journal == Journal::PutBack {
                     self.log.clear();
                 }

@@ -55,7 +55,7 @@ pub(crate) struct Broken<E: Launch, const GREEDY: bool = false> {
     done: bool,
 }
 
-type Shown<E, const GREEDY: bool> = Output<Broken<E, GREEDY>>;
+type EngineOutput<E, const GREEDY: bool> = Output<Broken<E, GREEDY>>;
 
 /// The same effect in the wrapper's types.
 fn translated<E: Launch, const G: bool>(effect: Effect<E>) -> Effect<Broken<E, G>> {
@@ -79,7 +79,7 @@ const fn other(value: Value) -> Value {
 
 impl<E: Launch, const G: bool> Broken<E, G> {
     /// Replaces this output by what the saboteur says instead.
-    fn twist(&mut self, output: Shown<E, G>) {
+    fn twist(&mut self, output: EngineOutput<E, G>) {
         let Output::Do(effect) = output else { return self.ready.push_back(output) };
         match effect {
             Effect::Finalized { slot, block } => self.twist_final(slot, block),
