@@ -279,7 +279,7 @@ impl<S: Scheme> Sharing<S> {
 
 /// A function whose outputs nobody can predict.
 ///
-/// A certificate is predictable, whoever signs it:
+/// A certificate is predictable, whichever parties sign it:
 /// ```compile_fail,E0599
 /// use prefinal_beacon::{MultiSig, Reveal};
 /// fn draw(reveal: &Reveal<MultiSig>) -> [u8; 32] {

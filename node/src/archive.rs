@@ -7,7 +7,7 @@
 //! of its own beside the parties' journals, in the same store, and it says when the chain began: rounds
 //! keep their times, and the chain its name. The newest [`KEPT`] values are kept.
 //!
-//! Elsewhere: the parties' journals ([`crate::journal`]), who serves values ([`crate::http`]).
+//! The parties' own records are in [`crate::journal`]; [`crate::http`] serves the values.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

@@ -69,7 +69,7 @@ mod tests {
         let mut interrupts = Interrupts::listen().unwrap();
         for signal in [Signal::INT, Signal::TERM] {
             kill_process(getpid(), signal).unwrap();
-            // Time enough for whoever would listen now and then.
+            // Time enough for a listener that looks now and then.
             tokio::time::sleep(Duration::from_millis(50)).await;
             let heard = tokio::time::timeout(Duration::from_secs(30), interrupts.next()).await;
             assert!(heard.is_ok(), "{signal:?}");

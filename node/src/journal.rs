@@ -7,8 +7,8 @@
 //!
 //! A devnet's journals grow with every round, a validator's would be shortened.
 //!
-//! Elsewhere: the order of records and effects (`journal`), what a validator makes of its records
-//! ([`prefinal_validator`]).
+//! `prefinal_journal` orders records and effects. [`prefinal_validator`] restores a validator from its
+//! records.
 
 use std::path::{Path, PathBuf};
 

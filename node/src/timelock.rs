@@ -6,7 +6,8 @@
 //! stdout. A file appears under its name only once it is complete; what went to stdout before an error
 //! is to be thrown away.
 //!
-//! Elsewhere: file format and chains (`timelock`), the encryption (`prefinal_crypto_core::timelock`).
+//! The crate `timelock` defines the file format and knows the chains;
+//! `prefinal_crypto_core::timelock` encrypts.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Read, Write};

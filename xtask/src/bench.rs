@@ -9,7 +9,7 @@
 //! | all                    | `benches/results/`        | its table is written if nothing failed |
 //! | `--quick`, or by name  | `target/bench/`           | is left as it is                       |
 //!
-//! Elsewhere: what is measured (`benches/`), what the report says (`benches/report`).
+//! The measurements are in `benches/`, and `benches/report` writes the report.
 use std::path::Path;
 use std::time::Instant;
 

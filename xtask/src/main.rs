@@ -13,7 +13,7 @@
 //! | `gates` | which commands, stage by stage          |
 //! | `bench` | what is measured, one after another     |
 //!
-//! Elsewhere: what the source must look like (`xtask/tests/tidy.rs`), lints (`Cargo.toml`).
+//! `xtask/tests/tidy.rs` says what the source must look like, and `Cargo.toml` lists the lints.
 
 mod bench;
 mod gate;

@@ -37,7 +37,7 @@
 //!
 //! A plaintext that does not open, or an entry that is no valid ciphertext, is its author's fault, and part
 //! of the output. Decryption *to a slot* needs no scheme: the randomness of the slot opens the ciphertext
-//! (`prefinal_crypto_core::timelock`), whoever it was sent to and whether or not it is in a block.
+//! (`prefinal_crypto_core::timelock`), no matter to which validator it was sent and whether or not it is in a block.
 //!
 //! See also: the equations and why they are secure (`prefinal_crypto_core::elgamal`).
 mod batch;

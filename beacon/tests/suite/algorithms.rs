@@ -1,6 +1,6 @@
 //! Algorithms 1, 2 and 3 on links of one constant delay: when outputs come, and that they agree.
 //!
-//! The engine's votes travel as partials do: whoever prefinalizes at 0 knows at one delay that the
+//! The engine's votes travel as partials do: a party that prefinalizes at 0 knows at one delay that the
 //! value is final, if enough others did so too.
 use prefinal_beacon::Path;
 use prefinal_crypto_core::access::Party;

@@ -309,7 +309,7 @@ pub(crate) fn received<S: Scheme>(from: Party, message: Message<S>) -> Input<S> 
     Input::Received { from, message }
 }
 
-/// Messages that were sent, whoever they are for.
+/// Messages that were sent, to any party.
 pub(crate) fn sent<S: Scheme>(outputs: &[Output<S>]) -> Vec<Message<S>> {
     let sent = outputs.iter().filter_map(|output| match output {
         Output::Do(Effect::Send { message, .. }) => Some(message.clone()),

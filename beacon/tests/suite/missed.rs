@@ -155,7 +155,7 @@ fn a_false_output_is_refused_and_its_sender_not_asked_again<S: Instance>() {
         let right = shown(path, 1, world.shown(path, 1, value));
         let outputs = step(&mut beacon, ms(2002), received(C, right));
         assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), value));
-        // Whoever shows what is false for all slots is caught once, each costs one check.
+        // A peer that sends false outputs for all slots is caught once; each costs one check.
         let mut found = Vec::new();
         let mut checks = 0;
         for at in 2..=3 {

@@ -284,7 +284,7 @@ fn a_lost_life_in_the_next_epoch_is_asked_for_there() {
     };
     // They were well before the end: no life was behind it.
     assert_eq!(told(1), (Lost::Before(slot(3)), Lost::Before(slot(3))));
-    // They are at the end, whoever has gone on.
+    // They are at the end, no matter which of them went on.
     let boundary = BOUNDARIES[0];
     assert_eq!(told(boundary), (Lost::Before(slot(boundary + 2)), Lost::Unknown));
 }

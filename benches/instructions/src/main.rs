@@ -26,7 +26,7 @@
 //! Why not gungraun, which does the like in general: it compares with the run before or with a baseline
 //! in the build folder; its limits that can stand in the tree are upper ones, so that what became faster
 //! passes; its runner would have to be installed first; and inputs that take ten times longer to make
-//! than to use would be made anew for each row.
+//! than to use would be made again for each row.
 #![forbid(unsafe_code)]
 
 mod counts;

@@ -18,7 +18,7 @@
 //! Rows where a peer is ahead are written like all others and marked. What contradicts itself (a
 //! figure that is there twice, a quantity in two units) is an error and no report.
 //!
-//! Elsewhere: the files (`rows`), who writes them (`cargo xtask bench`).
+//! The files that it reads are defined in `prefinal-rows`; `cargo xtask bench` writes them.
 #![forbid(unsafe_code)]
 
 pub mod compare;

@@ -34,7 +34,7 @@
 //! # Ok::<(), prefinal_rows::RowsError>(())
 //! ```
 //!
-//! Elsewhere: what becomes of the files (`benches/report`), who writes them all (`cargo xtask bench`).
+//! `cargo xtask bench` writes all the files, and `benches/report` turns them into the report.
 #![forbid(unsafe_code)]
 
 pub mod clock;

@@ -17,8 +17,8 @@
 //! Memory is the most that was in use at once beyond what there was before. What would take longer
 //! than a row may take is left out with everything larger, and the table says so.
 //!
-//! Elsewhere: exponents and pictures (`benches/report`), the same operations beside their limits
-//! (`benches/micro`).
+//! `benches/report` computes the exponents and draws the pictures. `benches/micro` measures the same
+//! operations beside their limits.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot be set up must not give figures")]
 
 mod gauge;

@@ -16,9 +16,9 @@
 //! decryption and of the weighted VUF that more partials are needed. An error's own match is exhaustive, so
 //! a new variant without a code does not compile. A test reads the sources: no error type lacks a code.
 //!
-//! Elsewhere: [`CODES`] as a document (`docs/error-codes.md`, compared by a test); the exceptions
-//! (`bindings/python`, `bindings/wasm`). What machines report of peers and engines (`Fault`, `Refusal`,
-//! `Ignored`, `Abort`) has codes in the table, but no fields here, for bindings run no machines.
+//! [`CODES`] is also a document, `docs/error-codes.md`, which a test compares with the table. The
+//! exceptions are in `bindings/python` and `bindings/wasm`. What machines report of peers and engines
+//! (`Fault`, `Refusal`, `Ignored`, `Abort`) has codes in the table, but no fields here, for bindings run no machines.
 mod beacons;
 mod dealings;
 mod detail;

@@ -27,7 +27,7 @@
 //! Two rules. Nothing that Python passes panics: a wrong type is a `TypeError`, a wrong value a
 //! `prefinal.PrefinalError`. No secret leaves but by a method that says so in its name.
 //!
-//! Elsewhere: codes and what they mean (`prefinal-codes`), tests (`bindings/python/tests`).
+//! `prefinal-codes` defines the codes and their meaning. The tests are in `bindings/python/tests`.
 
 mod bls;
 mod certificate;

@@ -238,7 +238,7 @@ threading.Thread(target=watch).start()
 def test_ctrl_c_ends_long_calls() -> None:
     code = f"""
 import prefinal, signal
-# Whoever started the tests in the background has them ignore it.
+# A shell that starts the tests in the background has them ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("starts", flush=True)
 try:

@@ -109,7 +109,7 @@ def test_runs_that_make_no_sense(arguments: Any, kind: type) -> None:
 def test_ctrl_c_ends_a_run() -> None:
     code = """
 import prefinal, signal
-# Whoever started the tests in the background has them ignore it.
+# A shell that starts the tests in the background has them ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("starts", flush=True)
 try:

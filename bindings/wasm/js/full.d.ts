@@ -48,7 +48,7 @@ export class Config implements Held {
     qualify?: Integer;
   });
   readonly digest: string;
-  /** Checks the sum of dealings, whoever added it up. */
+  /** Checks the sum of dealings, no matter who added it up. */
   verifyAggregate(aggregate: Bytes): {
     digest: string;
     publicKey: Uint8Array;

@@ -54,7 +54,7 @@ impl RawConfig {
         self.0.digest().to_vec()
     }
 
-    /// Checks the sum of dealings, whoever added it up: its digest, its public key, and how many dealers
+    /// Checks the sum of dealings, no matter who added it up: its digest, its public key, and how many dealers
     /// there are, with their numbers; then the public keys of the shares of both paths.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ import { chromium } from 'playwright-core';
 
 export async function launch() {
   const executablePath = process.env.CHROMIUM ?? execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
-  // Whoever is root has no sandbox; what is loaded is ours.
+  // Root has no sandbox; what is loaded is ours.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 

@@ -38,7 +38,7 @@ fn results() -> Vec<u8> {
     let mut encodings: Vec<u8> = p.iter().flat_map(G1Affine::to_bytes).collect();
     assert_eq!(G1Affine::many_from_bytes(&encodings), Ok(p));
     assert_eq!(G1Affine::many_from_bytes(&[]), Ok(vec![]));
-    // Of two bad points the first is named, whoever comes first to the second.
+    // Of two bad points the first is named, whichever thread comes first to the second.
     (encodings[48 * 140], encodings[48 * 70]) = (0, 0);
     let first = PointError { index: 70, error: DecodeError::NotCanonical };
     assert_eq!(G1Affine::many_from_bytes(&encodings), Err(first));

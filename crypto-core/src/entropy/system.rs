@@ -31,7 +31,7 @@ impl SystemError {
     }
 }
 
-/// One for the process: a seed is compared with the one before it, whoever asked for that.
+/// One for the process: a seed is compared with the one before it, whichever caller asked for that.
 static SEEDS: Mutex<Seeds> = Mutex::new(Seeds::new());
 
 /// 32 bytes for a generator of secrets, from two blocks of the operating system's randomness.

@@ -72,7 +72,7 @@ impl Purpose {
     /// }
     /// let certificate = committee.optimistic(&statement, partials)?.combine()?;
     ///
-    /// // Whoever verifies knows the group's key, and nothing of the committee.
+    /// // The verifier knows the group's key, and nothing of the committee.
     /// certificate.verify(&committee.group_key(), domain, state)?;
     /// assert_eq!(certificate.to_bytes().len(), 48);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

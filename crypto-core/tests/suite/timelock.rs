@@ -32,7 +32,7 @@ struct Vector {
 }
 
 impl Vector {
-    /// What drand's code encrypted opens here, and so does what is encrypted here anew.
+    /// What drand's code encrypted opens here, and so does what is encrypted here.
     fn check<V: Variant, const N: usize>(&self, domain: Domain, rng: &mut ChaCha20Rng) {
         let decode = |text: &str| hex::decode(text).unwrap();
         let key = PublicKey::<V>::from_bytes(&decode(&self.public_key)).unwrap();

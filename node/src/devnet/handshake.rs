@@ -8,10 +8,10 @@
 //! Each signs chain and epoch, both names, both nonces and its own role with the key that the set-up
 //! knows it by. So a hello cannot be replayed, turned around or carried to another committee, and both
 //! know whom they talk to before the first frame. What this does not give: frames are neither encrypted
-//! nor signed, so whoever sits *on* the path can change them after the hello. On a loopback nobody does;
+//! nor signed, so an attacker *on* the path can change them after the hello. On a loopback nobody does;
 //! a chain puts the same parties behind TLS or Noise.
 //!
-//! Elsewhere: what is done with the connection (`link`).
+//! `link` uses the connection that results.
 
 use std::time::Duration;
 

@@ -7,9 +7,15 @@
 //!
 //! With `--http` slots come at their times, and their values are served ([`crate::http`]).
 //!
-//! Elsewhere: one party (`party`), its sockets (`network`, `link`, `handshake`), what is computed once for
-//! all of them (`frames`, `prefinal_lab::once`), what the run showed (`ledger`), whether it gets on
-//! (`pulse`), what is served of it (`served`), and a run that only its memory is looked at (`soak`).
+//! | module                         | what it does                                          |
+//! |--------------------------------|-------------------------------------------------------|
+//! | `party`                        | runs one validator                                    |
+//! | `network`, `link`, `handshake` | its sockets                                           |
+//! | `frames`, `prefinal_lab::once` | compute once what all parties would compute alike     |
+//! | `ledger`                       | collects what the run showed                          |
+//! | `pulse`                        | notices a run that stands still                       |
+//! | `served`                       | serves the values                                     |
+//! | `soak`                         | watches the memory of a long run                      |
 
 mod frames;
 mod handshake;

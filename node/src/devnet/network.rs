@@ -5,7 +5,7 @@
 //! arrives, the same bytes once for all parties (`frames`). Nothing else connects the parties but what they
 //! would all compute alike (`once`).
 //!
-//! Elsewhere: one connection (`link`), who is at its other end (`handshake`), distances (`sim`).
+//! `link` is one connection, `handshake` proves who is at its other end, and `sim` knows the distances.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

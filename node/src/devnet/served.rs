@@ -4,7 +4,7 @@
 //! restart the parties' clocks go on where the chain's time is: rounds that were missed meanwhile are made
 //! up for as fast as the committee can, as drand's nodes do.
 //!
-//! Elsewhere: who answers requests ([`crate::http`]), where old rounds are kept ([`crate::archive`]).
+//! [`crate::http`] answers the requests; [`crate::archive`] stores old rounds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -65,7 +65,7 @@ pub(super) enum Answer {
     Missing,
 }
 
-/// One thing that is told to whoever follows.
+/// One event that followers of the stream receive.
 #[derive(Clone)]
 pub(super) struct Notification {
     /// Of this slot; of the chain itself if of none.

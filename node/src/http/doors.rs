@@ -3,7 +3,7 @@
 //! An address is an IPv4 address or a /64 of IPv6, which is what one customer of a provider has. If its
 //! places are taken, or all of them, the connection that has been idle longest makes room: of the address
 //! itself in the first case, of the address that holds most in the second. Idle is what waits for no answer
-//! and follows nothing, so whoever holds places by silence or by sending slowly loses them to whoever asks.
+//! and follows nothing, so a client that holds places by silence or by sending slowly loses them to one that asks.
 //! Only if nothing is idle is the newcomer refused.
 //!
 //! Addresses of the loopback are different: behind one of them are all clients of a reverse proxy, or

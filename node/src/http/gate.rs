@@ -1,7 +1,7 @@
 //! Before a request is answered: how often its sender asks, and what it brings.
 //!
 //! Its budget is one point in time, that until which a sender has asked in advance: each request moves it
-//! by one share of a second, and whoever is more than a burst of requests ahead is refused. Who is not ahead
+//! by one share of a second, and a client that is more than a burst of requests ahead is refused. Who is not ahead
 //! is forgotten. Who is a sender, and how much it may ask: `doors`.
 //!
 //! The rate is that of the generic cell rate algorithm, as in `governor`, whose tables of senders have no bound and

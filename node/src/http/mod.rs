@@ -52,8 +52,8 @@
 //! Memory for these rounds is taken when it starts, 4.9 MB; nothing that is served grows with the chain.
 //!
 //! Ours: paths without a hash are not to be kept, since the next devnet at this address is another
-//! chain. Elsewhere: which page there is if none is named (`checkout`), what drand's clients check
-//! ([`prefinal_crypto_core::drand`]), who signs (`beacon`).
+//! chain. `checkout` chooses the page that is served if none is named, and
+//! [`prefinal_crypto_core::drand`] has the checks of drand's clients.
 //!
 //! [`handler/http`]: https://github.com/drand/drand/blob/master/handler/http/server.go
 //! [`http-relay`]: https://github.com/drand/http-relay/blob/main/routes.go

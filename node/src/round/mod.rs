@@ -6,7 +6,7 @@
 //! | `elsewhere` | what the algorithms of other chains give for the slow pair               |
 //! | `plot`      | total weight against the stake that the fast path needs                  |
 //!
-//! Elsewhere: the search and the independent check of its result (`prefinal_weighted_rounding`).
+//! The search, and the independent check of its result, are in `prefinal_weighted_rounding`.
 
 mod elsewhere;
 mod plot;

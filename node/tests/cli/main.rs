@@ -3,7 +3,7 @@
 //! Bad input is one line on stderr that names file, line and value, and exit code 2; a value that
 //! does not hold is exit code 1; a panic is a bug of ours whatever the input is.
 //!
-//! Elsewhere: what is changed in a file and found by `verify` (`verify`), pipes and signals (`terminal`).
+//! The module `verify` changes files that `prefinal verify` must refuse; `terminal` tests pipes and signals.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod epochs;
@@ -48,7 +48,7 @@ impl Folder {
 
 fn prefinal<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
     let mut command = Command::cargo_bin("prefinal").expect("the command is built");
-    // Whoever asks for backtraces shall not see one either.
+    // A user who asks for backtraces shall not see one either.
     command.env("RUST_BACKTRACE", "1").args(arguments).output().expect("the command starts")
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn say_on(mut stream: TcpStream, request: &str) -> Reply {
         stream.set_read_timeout(Some(rest)).unwrap();
         match stream.read(&mut portion) {
             Ok(read) if read > 0 => bytes.extend_from_slice(&portion[..read]),
-            // Whoever is refused early may find the connection reset behind the answer.
+            // A client that is refused early may find the connection reset behind the answer.
             _ => break,
         }
     }

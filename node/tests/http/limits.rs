@@ -63,7 +63,7 @@ fn who_asks_too_often_is_told_to_wait() {
     assert!(answers.contains("retry-after: 1\r\n"));
 }
 
-/// Whoever holds places by silence, or by half a request, loses them to whoever asks.
+/// A client that holds places by silence, or by half a request, loses them to one that asks.
 #[cfg(target_os = "linux")]
 #[test]
 fn one_address_cannot_take_all_places() {

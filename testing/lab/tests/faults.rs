@@ -1,7 +1,7 @@
 //! Whole committees under faults: crashes, lost disks, silence, lies, floods, loss, partitions.
 //!
-//! Elsewhere: what must hold of every run (`committee`), attacks on the key generation (`attacks`),
-//! checkers that find what is broken (`bites`).
+//! `committee` says what must hold of every run, `attacks` attacks the key generation, and `bites` shows
+//! that the checkers find what is broken.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -7,7 +7,7 @@
 //! | extensions that are withheld or garbled cost no value                   | the slow path                |
 //! | after a crash anywhere the same extensions leave, and the same values come | records cut at every kind |
 //!
-//! Elsewhere: the engine alone (`consensus/malachite/tests`), Jolteon (`faults`).
+//! `consensus/malachite/tests` tests the engine alone, and `faults` tests Jolteon.
 
 #![allow(
     clippy::unwrap_used,

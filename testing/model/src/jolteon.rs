@@ -43,7 +43,7 @@ pub enum Bug {
     AnyParent,
     /// Two votes are a quorum.
     SmallQuorum,
-    /// Whoever voted in a round never times out of it.
+    /// A party that voted in a round never times out of it.
     NoTimeoutAfterVote,
 }
 

@@ -34,7 +34,7 @@ pub enum Bug {
     GapsInTheChain,
     /// Two votes are a quorum.
     SmallQuorum,
-    /// Whoever notarized in a view never nullifies it.
+    /// A party that notarized in a view never nullifies it.
     NoNullifyAfterNotarize,
 }
 

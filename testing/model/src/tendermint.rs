@@ -224,7 +224,7 @@ impl Engine for Tendermint {
     }
 
     fn told(&self, _state: &State, action: &Action) -> (usize, Vec<Call>) {
-        // Whoever votes in a round has given up those before.
+        // A party that votes in a round has given up those before.
         let left = |round: u8| round.checked_sub(1).map(|before| Call::Abandoned((SLOT, before)));
         match *action {
             Action::Prevote(party, round, _) => (party, left(round).into_iter().collect()),

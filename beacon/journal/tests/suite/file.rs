@@ -63,7 +63,7 @@ fn a_journal_is_neither_forgotten_nor_taken_for_another() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Without the mark a lost journal would be taken for one of new keys, and the party would release anew.
+/// Without the mark a lost journal would be taken for one of new keys, and the party would release again.
 #[test]
 fn the_journal_of_keys_that_appear_at_run_time_is_created_once() {
     const KEYS: &str = "chain 07, epoch 3, party 0, key 9a41";

@@ -16,7 +16,7 @@ use crate::records::Records;
 
 pub(super) const FOUR: [u128; 4] = [1; 4];
 
-/// Party 0 of a committee; the others are whoever the test says.
+/// Party 0 of a committee; the others are what the test chooses.
 pub(super) struct Bench {
     pub(super) engine: Jolteon,
     pub(super) forger: Forger,

@@ -1,7 +1,7 @@
 //! The engine under a tiny scheduler (`net`), and alone with peers that a test
 //! makes up (`bench`).
 //!
-//! Elsewhere: geography and many parties (`sim`).
+//! Geography and large committees are tested in `sim`.
 
 mod bench;
 mod claims;

@@ -82,7 +82,7 @@ fn partial(text: &str) -> Partial {
     borsh::from_slice(&bytes(text)).unwrap()
 }
 
-/// Blinds anew with the model's factors and compares every byte.
+/// Blinds again with the model's factors and compares every byte.
 fn blinded(path: &Path, committee: &VufCommittee) -> BTreeMap<Party, (EvaluationKey, BlindedKey)> {
     let mut rng = Replay::new(&path.blinding);
     let mut keys = BTreeMap::new();

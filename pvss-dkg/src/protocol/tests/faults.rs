@@ -268,7 +268,7 @@ pub(super) fn absent<C: Case>(_: Kind<C>) {
     let keygen = simulation.machine(Seat::new(0)).unwrap().keygen.as_ref().unwrap();
     let (key, offer) = (Arc::clone(keygen.key().unwrap()), keygen.recovery().unwrap());
     let digest = key.digest();
-    // Another run, another key: whoever offers that is refused.
+    // Another run, another key: a party that offers that is refused.
     let mut other = simulate(C::world(77), network());
     one_key(&mut other, &[]);
     let keygen = other.machine(Seat::new(0)).unwrap().keygen.as_ref().unwrap();

@@ -1,7 +1,7 @@
 //! The checkers bite: what is broken on purpose is found.
 //!
-//! Elsewhere: adversaries of more than a third (`simulate::campaign`, in its own tests), beacons that lack a
-//! rule of their contract (`campaign`).
+//! Adversaries of more than a third are in the tests of `simulate::campaign`, and beacons that lack a rule
+//! of their contract in `campaign`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
