@@ -1,8 +1,9 @@
 //! Threshold BLS: a committee signs with a key that no single party holds.
 //!
 //! `f` shares the key; `Sᵢ` are the indices party `i` holds, `g` generates the keys' group; `H` and the
-//! groups are those of [`bls`](crate::bls), in either variant. `τ` are 128-bit coefficients from a
-//! transcript over everything in the equation.
+//! groups are those of [`bls`](crate::bls), in either variant. `λⱼ` are the Lagrange coefficients at 0 of
+//! the indices that are combined. `τ` are 128-bit coefficients from a transcript over everything in the
+//! equation.
 //!
 //! | step       | equation                                                     | by whom                |
 //! |------------|--------------------------------------------------------------|------------------------|

@@ -1,9 +1,10 @@
 //! Weighted verifiable unpredictable function (VUF) on BLS12-381.
 //!
 //! A party's weight costs something only once per epoch, when the party blinds its shares. After that
-//! every party, large or small, sends one 𝔾₂ point per slot. `f` shares the secret `h^f(0)`; `Sᵢ` are
-//! the indices party `i` holds; `τ`, `γ` are 128-bit coefficients from a transcript over everything
-//! in the equation.
+//! every party, large or small, sends one 𝔾₂ point per slot. `h` generates 𝔾₁ and `ĝ` generates 𝔾₂. `f`
+//! shares the secret `h^f(0)`; `Sᵢ` are the indices party `i` holds; `λⱼ` are the Lagrange coefficients at
+//! 0 of the indices that are combined; `τ`, `γ` are 128-bit coefficients from a transcript over
+//! everything in the equation.
 //!
 //! | step       | equation                                                       | by whom                |
 //! |------------|----------------------------------------------------------------|------------------------|
