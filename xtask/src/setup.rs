@@ -2,6 +2,8 @@
 //!
 //! Toolchains, components and targets by rustup, cargo's own subcommands by `cargo install`, programs
 //! by apt where there is apt and we are root; elsewhere the message says what to install.
+use std::fs::DirEntry;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::Failed;
@@ -97,6 +99,25 @@ pub(crate) fn venv(path: &str, requirements: &str) -> Result<(), Failed> {
 /// A folder below the root that git ignores.
 pub(crate) fn folder(path: &str) -> Result<(), Failed> {
     std::fs::create_dir_all(root().join(path)).map_err(|error| Failed(format!("{path}: {error}")))
+}
+
+/// Forgets the archives that an earlier dry run of publishing left. Cargo unpacks them below its home, in folders
+/// whose names begin with a dash because they come from no host, and takes them again for other ones of the
+/// same version.
+pub(crate) fn forget_packages() -> Result<(), Failed> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let sources = home.and_then(|home| std::fs::read_dir(home.join("registry/src")).ok());
+    let begins = |entry: &DirEntry, with| entry.file_name().to_string_lossy().starts_with(with);
+    for source in sources.into_iter().flatten().flatten().filter(|source| begins(source, "-")) {
+        let packages = std::fs::read_dir(source.path()).into_iter().flatten().flatten();
+        for package in packages.filter(|package| begins(package, "prefinal-")) {
+            let path = package.path();
+            std::fs::remove_dir_all(&path)
+                .map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the program runs; its output is of no interest.
