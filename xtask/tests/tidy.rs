@@ -47,7 +47,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 33] = [
+const ARROWS: [(&str, &[&str]); 34] = [
     (
         "prefinal",
         &[
@@ -63,6 +63,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "prefinal-weighted-rounding",
         ],
     ),
+    ("prefinal-net", &["prefinal-protocol"]),
     ("prefinal-book", &["prefinal"]),
     ("prefinal-example-chain", &["prefinal"]),
     ("prefinal-protocol", &[]),
