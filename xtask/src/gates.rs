@@ -245,8 +245,11 @@ fn platforms() -> Result<Vec<Gate>, Failed> {
 fn packages() -> Result<Vec<Gate>, Failed> {
     setup::toolchain(OLDEST_RUST)?;
     setup::toolchain("nightly")?;
-    setup::forget_packages()?;
-    let publish = format!("+{OLDEST_RUST} publish --workspace --dry-run --allow-dirty --locked");
+    let built = "target/publish";
+    setup::forget_packages(built)?;
+    let publish = format!(
+        "+{OLDEST_RUST} publish --workspace --dry-run --allow-dirty --locked --target-dir {built}"
+    );
     // What is compiled is thrown away.
     let publish = Gate::cargo(&publish).with("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
     setup::folder("target/oldest")?;
