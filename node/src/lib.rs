@@ -5,7 +5,8 @@
 //! | [`cli`]       | what can be asked                                                   |
 //! | [`output`]    | what it prints, and the files it leaves                             |
 //! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
-//! | [`devnet`]    | real time: tasks, bytes, one thread pool                            |
+//! | [`party`]     | one validator as a task: its links, its journal, its jobs           |
+//! | [`devnet`]    | real time: a committee of such tasks in one process                 |
 //! | [`http`]      | its values over HTTP                                                |
 //! | [`journal`], [`archive`] | what a devnet leaves on disk                             |
 //! | [`simulate`]  | virtual time: what is asked of `lab`, and how it is shown           |
@@ -13,7 +14,7 @@
 //! | [`round`], [`verify`] | the commands of these names                                 |
 //! | `timelock`    | the command of this name, with the feature of this name             |
 //!
-//! Here are files, sockets, HTTP and the command line, and only `devnet` knows a clock. What
+//! Here are files, sockets, HTTP and the command line, and only `devnet` and `party` know a clock. What
 //! runs is a [`prefinal_validator`], with a scheme and an engine that [`prefinal_registry`] knows by name.
 #![forbid(unsafe_code)]
 
@@ -29,6 +30,7 @@ pub mod devnet;
 pub mod http;
 mod interrupt;
 pub mod journal;
+pub mod party;
 pub mod round;
 pub mod simulate;
 mod table;

@@ -155,6 +155,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "prefinal-engine",
             "prefinal-journal",
             "prefinal-lab",
+            "prefinal-net",
             "prefinal-protocol",
             "prefinal-pvss-dkg",
             "prefinal-registry",

@@ -45,6 +45,9 @@ pub enum LinkError {
     /// The peer opened one stream twice, or ended it.
     #[error("stream {0} begins twice or ends")]
     BrokenStream(u8),
+    /// A frame that the reader of the links does not accept ([`Links::reject`](crate::Links::reject)).
+    #[error("{0}")]
+    Rejected(String),
     /// The peer did not greet in time.
     #[error("the peer connected and said nothing")]
     Silent,
@@ -86,6 +89,7 @@ impl LinkError {
             Self::Replaced => 8,
             Self::NotMember => 9,
             Self::Closed { .. } | Self::Lost(_) => 10,
+            Self::Rejected(_) => 11,
         }
     }
 
@@ -94,7 +98,11 @@ impl LinkError {
     pub const fn is_hostile(&self) -> bool {
         matches!(
             self,
-            Self::Hello | Self::TooLong { .. } | Self::UnknownStream(_) | Self::BrokenStream(_)
+            Self::Hello
+                | Self::TooLong { .. }
+                | Self::UnknownStream(_)
+                | Self::BrokenStream(_)
+                | Self::Rejected(_)
         )
     }
 

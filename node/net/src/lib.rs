@@ -27,6 +27,7 @@
 //!     version: 1,
 //!     agent: "example 0.1".into(),
 //!     listen: ([127, 0, 0, 1], 0).into(),
+//!     window: (1 << 20).try_into().unwrap(),
 //!     streams: vec![partials.clone()],
 //! };
 //! let [a, b] = keys.map(|(seed, public)| LinkKey::new(&seed, public).unwrap());
@@ -56,6 +57,7 @@
 //! | this process reads too slowly    | the peer's inbox fills, nothing more is read, the peer waits   |
 //! | the peer sends too fast          | it is read at the rate that it has                             |
 //! | a frame too long, a wrong stream | the connection is closed with the reason; a pause              |
+//! | content that the reader rejects  | the same ([`Links::reject`])                                   |
 //! | another version, another chain   | both ends are told                                             |
 //! | a key of no member               | the handshake fails: nothing of the peer is read               |
 //!

@@ -88,6 +88,8 @@ pub(crate) struct Link {
     pub(crate) peer: watch::Receiver<Option<Peer>>,
     /// Connections that the peer has dialled.
     pub(crate) door: mpsc::Receiver<Connection>,
+    /// Why the reader wants no more of this connection.
+    pub(crate) rejections: mpsc::Receiver<LinkError>,
     pub(crate) streams: Arc<[Stream]>,
     pub(crate) inbox: mpsc::UnboundedSender<Incoming>,
     pub(crate) counters: Arc<Counters>,
@@ -211,6 +213,8 @@ impl Link {
     }
 
     async fn pump(&mut self, connection: &Connection) -> (LinkError, Option<Connection>) {
+        // Those of an earlier connection.
+        while self.rejections.try_recv().is_ok() {}
         let mut tasks = JoinSet::new();
         let shared = Shared {
             party: self.party,
@@ -228,6 +232,7 @@ impl Link {
                     let why = ended.unwrap_or_else(|error| LinkError::Lost(error.to_string()));
                     return (why, None);
                 }
+                Some(why) = self.rejections.recv() => return (why, None),
                 newer = self.door.recv() => match newer {
                     Some(newer) => return (LinkError::Replaced, Some(newer)),
                     None => return (LinkError::NotMember, None),

@@ -63,6 +63,7 @@ struct Shared {
 /// The near end of one link.
 struct Seat {
     peer: watch::Sender<Option<Peer>>,
+    rejected: mpsc::Sender<LinkError>,
     streams: Arc<[Stream]>,
     counters: Arc<Counters>,
     status: watch::Receiver<Status>,
@@ -159,6 +160,15 @@ impl Links {
         }
     }
 
+    /// Closes the connection to a peer that sent what no honest peer sends, with the reason; the peer has to wait
+    /// before the next. Nothing happens if there is no connection.
+    pub fn reject(&self, peer: Party, why: &LinkError) {
+        if let Some(seat) = self.0.seats().get(&peer) {
+            // Full: it is being closed already.
+            let _ = seat.rejected.try_send(why.clone());
+        }
+    }
+
     /// The state of each link.
     #[must_use]
     pub fn status(&self) -> BTreeMap<Party, Status> {
@@ -202,6 +212,7 @@ impl Shared {
             numbered.map(|(id, options)| Stream::new(party, id, options)).collect();
         let counters = Arc::<Counters>::default();
         let (peer, watched) = watch::channel(Some(peer));
+        let (rejected, rejections) = mpsc::channel(1);
         let (told, status) = watch::channel(Status::of(State::New));
         let link = Link {
             me: self.options.me,
@@ -210,13 +221,14 @@ impl Shared {
             dialler: self.dialler.clone(),
             peer: watched,
             door,
+            rejections,
             streams: Arc::clone(&streams),
             inbox: self.inbox.clone(),
             counters: Arc::clone(&counters),
             status: told,
         };
         let task = tokio::spawn(link.run()).abort_handle();
-        Seat { peer, streams, counters, status, task }
+        Seat { peer, rejected, streams, counters, status, task }
     }
 
     fn stop(&self) {

@@ -15,10 +15,11 @@ use std::time::Duration;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use prefinal_protocol::Party;
 use quinn::{
-    ClientConfig, Connection, Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig,
-    TransportConfig, VarInt,
+    ClientConfig, Connection, Endpoint, EndpointConfig, IdleTimeout, Incoming, MtuDiscoveryConfig,
+    ServerConfig, TransportConfig, VarInt,
 };
 use rustls::pki_types::CertificateDer;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
@@ -40,8 +41,11 @@ const FORGET: u32 = 1024;
 const IDLE: VarInt = VarInt::from_u32(6_000);
 /// How often a link without frames shows that it is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
-/// Bytes of one stream that a peer may have sent and we not read.
-const STREAM_WINDOW: VarInt = VarInt::from_u32(1 << 20);
+/// What the system may hold of packets that came or leave. A burst of all peers is longer than what systems
+/// give by default, and what does not fit is lost and sent again.
+const BUFFER: usize = 4 << 20;
+/// The longest packet on the loopback, which takes longer ones than any network: a tenth of the work.
+const LOOPBACK: u16 = 16 << 10;
 
 /// Where the listener hands over the connections of each member.
 pub(crate) type Doors = Arc<Mutex<BTreeMap<Party, mpsc::Sender<Connection>>>>;
@@ -51,7 +55,14 @@ pub(crate) type Doors = Arc<Mutex<BTreeMap<Party, mpsc::Sender<Connection>>>>;
 pub(crate) struct Dialler {
     endpoint: Endpoint,
     key: Arc<LinkKey>,
-    transport: Arc<TransportConfig>,
+    transport: Transport,
+}
+
+/// How connections carry bytes, by where the peer is.
+#[derive(Clone)]
+struct Transport {
+    network: Arc<TransportConfig>,
+    loopback: Arc<TransportConfig>,
 }
 
 /// Binds the socket, and lets members in at the doors from now on.
@@ -61,16 +72,27 @@ pub(crate) fn bind(
     directory: &Directory,
     doors: Doors,
 ) -> Result<(Endpoint, Dialler), BindError> {
-    let transport = Arc::new(transport(options.streams.len()));
+    let transport = Transport::new(options);
     let mut server = ServerConfig::with_crypto(Arc::new(tls::server(&key, directory)?));
-    server.transport_config(Arc::clone(&transport));
+    server.transport_config(Arc::clone(&transport.network));
     server.max_incoming(HANDSHAKES);
-    let socket = std::net::UdpSocket::bind(options.listen)?;
+    let loopback = Arc::new(transport.on_loopback(&server));
+    let mut config = EndpointConfig::default();
+    // It is not less than what every peer may send.
+    let _ = config.max_udp_payload_size(LOOPBACK);
     let runtime = Arc::new(quinn::TokioRuntime);
-    let endpoint = Endpoint::new(EndpointConfig::default(), Some(server), socket, runtime)?;
-    tokio::spawn(listen(endpoint.clone(), directory.clone(), doors));
+    let endpoint = Endpoint::new(config, Some(server), socket(options.listen)?, runtime)?;
+    tokio::spawn(listen(endpoint.clone(), loopback, directory.clone(), doors));
     let dialler = Dialler { endpoint: endpoint.clone(), key, transport };
     Ok((endpoint, dialler))
+}
+
+fn socket(address: SocketAddr) -> std::io::Result<std::net::UdpSocket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    // The system may give less.
+    let _ = (socket.set_recv_buffer_size(BUFFER), socket.set_send_buffer_size(BUFFER));
+    socket.bind(&address.into())?;
+    Ok(socket.into())
 }
 
 /// Why the socket is not there.
@@ -82,15 +104,39 @@ pub(crate) enum BindError {
     Tls(#[from] TlsError),
 }
 
-fn transport(streams: usize) -> TransportConfig {
+impl Transport {
+    fn new(options: &Options) -> Self {
+        let network = transport(options);
+        let mut loopback = transport(options);
+        let mut mtu = MtuDiscoveryConfig::default();
+        mtu.upper_bound(LOOPBACK);
+        loopback.mtu_discovery_config(Some(mtu));
+        Self { network: Arc::new(network), loopback: Arc::new(loopback) }
+    }
+
+    fn to(&self, address: IpAddr) -> Arc<TransportConfig> {
+        Arc::clone(if address.is_loopback() { &self.loopback } else { &self.network })
+    }
+
+    /// The same server for peers on the loopback.
+    fn on_loopback(&self, server: &ServerConfig) -> ServerConfig {
+        let mut server = server.clone();
+        server.transport_config(Arc::clone(&self.loopback));
+        server
+    }
+}
+
+fn transport(options: &Options) -> TransportConfig {
     let mut transport = TransportConfig::default();
     // One more, for the greeting.
-    let streams = u32::try_from(streams).unwrap_or(u32::MAX).saturating_add(1);
+    let streams = u32::try_from(options.streams.len()).unwrap_or(u32::MAX).saturating_add(1);
     transport
         .max_concurrent_uni_streams(streams.into())
         .max_concurrent_bidi_streams(0_u8.into())
         .datagram_receive_buffer_size(None)
-        .stream_receive_window(STREAM_WINDOW)
+        .stream_receive_window(options.window.get().into())
+        .receive_window(options.window.get().into())
+        .send_window(options.window.get().into())
         .max_idle_timeout(Some(IdleTimeout::from(IDLE)))
         .keep_alive_interval(Some(KEEP_ALIVE));
     transport
@@ -105,14 +151,19 @@ impl Dialler {
         let lost = |error: &dyn std::fmt::Display| LinkError::Lost(error.to_string());
         let client = tls::client(&self.key, peer).map_err(|error| lost(&error))?;
         let mut config = ClientConfig::new(Arc::new(client));
-        config.transport_config(Arc::clone(&self.transport));
+        config.transport_config(self.transport.to(address.ip()));
         let connecting = self.endpoint.connect_with(config, address, tls::NAME);
         let connecting = connecting.map_err(|error| lost(&error))?;
         Ok(timeout(PATIENCE, connecting).await.map_err(|_| LinkError::Silent)??)
     }
 }
 
-async fn listen(endpoint: Endpoint, directory: Directory, doors: Doors) {
+async fn listen(
+    endpoint: Endpoint,
+    loopback: Arc<ServerConfig>,
+    directory: Directory,
+    doors: Doors,
+) {
     let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
     let rates = RateLimiter::keyed(Quota::per_second(RATE));
     let mut begun = 0_u32;
@@ -128,8 +179,12 @@ async fn listen(endpoint: Endpoint, directory: Directory, doors: Doors) {
             continue;
         };
         let (directory, doors) = (directory.clone(), Arc::clone(&doors));
+        let connecting = match incoming.remote_address().ip().is_loopback() {
+            true => incoming.accept_with(Arc::clone(&loopback)),
+            false => incoming.accept(),
+        };
         tokio::spawn(async move {
-            if let Ok(connecting) = incoming.accept()
+            if let Ok(connecting) = connecting
                 && let Ok(Ok(connection)) = timeout(PATIENCE, connecting).await
             {
                 hand_over(connection, &directory, &doors);

@@ -20,6 +20,9 @@ pub struct Options {
     pub agent: String,
     /// Where this process listens. Its own connections leave from the same port.
     pub listen: SocketAddr,
+    /// How many bytes may be on their way to a peer, or from it and not read yet. On a link with a round trip of
+    /// `t` seconds no more than `window / t` bytes a second arrive.
+    pub window: NonZeroU32,
     /// The streams, by their number. All members must have the same.
     pub streams: Vec<StreamOptions>,
 }

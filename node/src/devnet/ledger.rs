@@ -12,8 +12,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{Context, EpochId};
 use prefinal_protocol::Instant;
 
-use super::party::Noticed;
 use crate::http::{SlotReport, Way};
+use crate::party::Noticed;
 use crate::waits;
 use prefinal_lab::Failure;
 use prefinal_lab::waits::{Waits, milliseconds};

@@ -1,28 +1,21 @@
 //! `prefinal devnet`: a committee in one process, in real time.
 //!
-//! Parties talk over TCP on the loopback, delayed by the distance between their regions; pairings run on
-//! one thread pool. The committee rounds its stake, makes its key, and reveals one
+//! Parties talk over the links of validators ([`prefinal_net`]) on the loopback, delayed by the distance between
+//! their regions; pairings run on one thread pool. The committee rounds its stake, makes its key, and reveals one
 //! value per slot. At the end every value of every party is compared, and checked once more from
 //! public data by code that shares nothing with what computed it.
 //!
 //! With `--http` slots come at their times, and their values are served ([`crate::http`]).
 //!
-//! | module                         | what it does                                          |
-//! |--------------------------------|-------------------------------------------------------|
-//! | `party`                        | runs one validator                                    |
-//! | `network`, `link`, `handshake` | its sockets                                           |
-//! | `frames`, `prefinal_lab::once` | compute once what all parties would compute alike     |
-//! | `ledger`                       | collects what the run showed                          |
-//! | `pulse`                        | notices a run that stands still                       |
-//! | `served`                       | serves the values                                     |
-//! | `soak`                         | watches the memory of a long run                      |
+//! | module           | what it does                                          |
+//! |------------------|-------------------------------------------------------|
+//! | [`crate::party`] | runs one validator on its links                       |
+//! | `ledger`         | collects what the run showed                          |
+//! | `pulse`          | notices a run that stands still                       |
+//! | `served`         | serves the values                                     |
+//! | `soak`           | watches the memory of a long run                      |
 
-mod frames;
-mod handshake;
 mod ledger;
-mod link;
-mod network;
-mod party;
 mod pulse;
 mod served;
 pub mod soak;
@@ -46,15 +39,13 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prefinal_crypto_core::access::Party;
 use prefinal_journal::Journaled;
-use prefinal_sim::Placement;
+use prefinal_sim::{Placement, Seat};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant as Clock;
 
 use self::ledger::Ledger;
-use self::network::Seats;
-use self::party::{Noticed, Shared, Time};
 use self::pulse::Pulse;
 use self::served::Served;
 use crate::archive::Archive;
@@ -65,6 +56,7 @@ use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, JournalFolder, Journals};
 use crate::output::{self, Sink};
+use crate::party::{self, Noticed, Shared, Time, network};
 use prefinal_lab::Failure;
 use prefinal_lab::once::Once;
 use prefinal_registry::chronicle::Chronicle;
@@ -313,9 +305,10 @@ async fn start<S: Named, E: Listed>(
 ) -> Result<Run<S>, Failure> {
     let parties = identities.len();
     make_room(parties)?;
-    let mut seats = Seats::bind(parties, placement)
-        .await
-        .map_err(|error| Failure::bad_input(format_args!("no sockets on the loopback: {error}")))?;
+    let ends = network::connect_all(&setup, &identities, |from, to| {
+        delay(placement.as_ref(), from, to)
+    })
+    .map_err(|error| Failure::bad_input(format_args!("no links on the loopback: {error}")))?;
     let Durable { shelf, journals, used, archive } = durable;
     let (events, noticed) = unbounded_channel();
     let jobs = Arc::default();
@@ -328,7 +321,8 @@ async fn start<S: Named, E: Listed>(
         dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
         jobs: Arc::clone(&jobs),
     });
-    for (identity, journal) in identities.into_iter().map(Arc::new).zip(journals) {
+    let identities = identities.into_iter().map(Arc::new);
+    for ((identity, journal), links) in identities.zip(journals).zip(ends) {
         let life = life(used)?;
         let validator = Journaled::open(journal, |records| {
             let identity = Arc::clone(&identity);
@@ -336,7 +330,6 @@ async fn start<S: Named, E: Listed>(
         });
         let validator = validator
             .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
-        let links = seats.connect(&setup, &identity);
         tokio::spawn(party::run(Arc::clone(&shared), identity, validator, links));
     }
     // From the last key to the first value, or from one value to the next, there may be so many slots.
@@ -360,14 +353,21 @@ fn life(used: bool) -> Result<Life, Failure> {
     Ok(Life::later(number))
 }
 
-/// Raises the number of files that this process may open, if its sockets need more: a listener for each
-/// party, two ends for each pair, and some to spare.
+/// Half of the round trip between the regions of two parties; none if all are in one room.
+fn delay(placement: Option<&Placement>, from: Party, to: Party) -> Duration {
+    let seat = |party: Party| Seat::new(party.get());
+    let trip = placement.and_then(|at| at.round_trip(seat(from), seat(to)));
+    trip.map_or(Duration::ZERO, |trip| trip.p50 / 2)
+}
+
+/// Raises the number of files that this process may open, if its parties need more: a socket and a journal
+/// each, and some to spare.
 #[cfg(unix)]
 fn make_room(parties: usize) -> Result<(), Failure> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     const SPARE: usize = 64;
-    let sockets = parties.saturating_mul(parties).saturating_add(SPARE);
-    let need = u64::try_from(sockets).map_err(Failure::bad_input)?;
+    let files = parties.saturating_mul(2).saturating_add(SPARE);
+    let need = u64::try_from(files).map_err(Failure::bad_input)?;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= need) {
         return Ok(());

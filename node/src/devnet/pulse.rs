@@ -17,7 +17,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use tokio::time::Instant as Clock;
 
-use super::party::Noticed;
+use crate::party::Noticed;
 use prefinal_registry::Named;
 use prefinal_validator::Event;
 

@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant as Clock;
 
-use super::party::Time;
 use crate::archive::Archive;
 use crate::http::{self, Board, HttpOptions, Server, SlotReport};
 use crate::journal::JournalFolder;
+use crate::party::Time;
 use prefinal_lab::Failure;
 use prefinal_registry::{Named, scheme};
 use prefinal_validator::Event;

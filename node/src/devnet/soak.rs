@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::time::Instant as Clock;
 
 use super::ledger::Ledger;
-use super::party::Time;
 use super::{Durable, start};
 use crate::http::{Board, genesis};
 use crate::journal::JournalFolder;
+use crate::party::Time;
 use prefinal_lab::Failure;
 use prefinal_registry::Listed;
 use prefinal_registry::Named;

@@ -54,6 +54,7 @@ fn options(me: u8) -> Options {
         version: 1,
         agent: format!("test {me}"),
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        window: NonZeroU32::new(1 << 20).unwrap(),
         streams: vec![stream("first", 0), stream("second", 1)],
     }
 }

@@ -25,7 +25,7 @@ type Name = [u8; 32];
 type Cell<T> = Arc<OnceLock<Option<Vec<T>>>>;
 
 /// The last frames of all links.
-pub(super) struct Frames<T>(Mutex<Recent<T>>);
+pub struct Frames<T>(Mutex<Recent<T>>);
 
 struct Recent<T> {
     cells: BTreeMap<Name, Cell<T>>,
@@ -41,8 +41,11 @@ impl<T> Default for Frames<T> {
 }
 
 impl<T: BorshDeserialize + Clone> Frames<T> {
-    /// What is in a frame.
-    pub(super) fn decode(&self, frame: &[u8]) -> io::Result<Vec<T>> {
+    /// The messages in a frame.
+    ///
+    /// # Errors
+    /// If it is undecodable.
+    pub fn decode(&self, frame: &[u8]) -> io::Result<Vec<T>> {
         let cell = self.cell(frame);
         match cell.get_or_init(|| borsh::from_slice(frame).ok()) {
             Some(messages) => Ok(messages.clone()),

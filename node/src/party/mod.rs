@@ -19,8 +19,19 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
-use super::link::Incoming;
-use super::network::Outbox;
+pub mod frames;
+pub mod network;
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+mod tests;
+
+use self::network::{Ends, Incoming, Outbox};
 use crate::archive::Archive;
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
@@ -33,33 +44,40 @@ use prefinal_validator::setup::Identity;
 use prefinal_validator::{Effect, Event, Input, Job, Message, Verdict};
 
 /// What a party noticed, and when.
-pub(super) struct Noticed<S: Named> {
-    pub(super) by: Party,
-    pub(super) at: Instant,
-    pub(super) event: Event<S>,
+pub struct Noticed<S: Named> {
+    /// The party.
+    pub by: Party,
+    /// On the parties' clock.
+    pub at: Instant,
+    /// What it was.
+    pub event: Event<S>,
 }
 
 /// What all tasks share.
-pub(super) struct Shared<S: Named> {
-    pub(super) time: Time,
-    pub(super) events: UnboundedSender<Noticed<S>>,
-    pub(super) shelf: JournalFolder,
+pub struct Shared<S: Named> {
+    /// The parties' clock.
+    pub time: Time,
+    /// Where parties tell what they notice.
+    pub events: UnboundedSender<Noticed<S>>,
+    /// Where the journals are, for what is said of them when they fail.
+    pub shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
-    pub(super) archive: Option<Arc<Archive>>,
-    pub(super) once: Once<S>,
+    pub archive: Option<Arc<Archive>>,
+    /// Jobs that all parties would compute alike.
+    pub once: Once<S>,
     /// Dealings that may be made at a time.
-    pub(super) dealers: Arc<Semaphore>,
+    pub dealers: Arc<Semaphore>,
     /// Jobs of the key generation that are done.
-    pub(super) jobs: Arc<AtomicU64>,
+    pub jobs: Arc<AtomicU64>,
 }
 
 /// The parties' clock.
 #[derive(Clone, Copy)]
-pub(super) struct Time {
+pub struct Time {
     /// When this life begins.
-    pub(super) started: Clock,
+    pub started: Clock,
     /// How much there was before it.
-    pub(super) before: Duration,
+    pub before: Duration,
 }
 
 impl Time {
@@ -83,10 +101,10 @@ struct Task<S: Named, E: Engine> {
 }
 
 /// A party's links.
-pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine>::Message>>>);
+pub type Links<S, E> = Ends<Message<S, <E as Engine>::Message>>;
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
-pub(super) async fn run<S: Named, E: Listed>(
+pub async fn run<S: Named, E: Listed>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
@@ -136,7 +154,8 @@ impl<S: Named, E: Engine> Task<S, E> {
 
     fn receive(&mut self, incoming: Incoming<Message<S, E::Message>>) -> Result<(), FolderError> {
         match incoming {
-            Incoming::Frame { from, messages } => {
+            Incoming::Frame { frame, messages } => {
+                let from = frame.from;
                 for message in messages {
                     let input = Input::Received { from, message };
                     self.validator.handle(self.now(), input).map_err(|error| self.failed(error))?;

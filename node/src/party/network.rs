@@ -1,0 +1,346 @@
+//! A party's end of its links: what one step sends becomes frames, and frames become messages.
+//!
+//! | stream    | what travels on it                                              | sends first |
+//! |-----------|-----------------------------------------------------------------|-------------|
+//! | beacon    | partials beside votes, values that somebody missed              | yes         |
+//! | consensus | proposals, votes, key generation in blocks, answers to who lags | no          |
+//!
+//! A frame is what one step sends to one peer on one stream, encoded once for all recipients. What the links
+//! promise, and what strangers and liars get, says `prefinal_net`. A frame that no party of this version sends
+//! ends the connection with its reason, and the peer has to wait.
+//!
+//! In a devnet a frame is handed to the links when half of the round trip between the two regions is over.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use bytes::Bytes;
+use prefinal_crypto_core::access::Party;
+use prefinal_net::{
+    Frame, Inbox, LinkError, LinkKey, LinkKeyError, Links, Options, Peer, PeerKey, SendError,
+    StartError, StreamId, StreamOptions,
+};
+use prefinal_protocol::Recipient;
+use prefinal_validator::Message;
+use prefinal_validator::scheme::Keyed;
+use prefinal_validator::setup::{Identity, Setup};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{channel, unbounded_channel};
+use tokio::time::{Instant as Clock, sleep_until};
+
+use super::frames::Frames;
+
+/// The version of what is said on the streams. It changes with every encoding of a message.
+const VERSION: u16 = 1;
+
+/// The program, as peers see it.
+const AGENT: &str = concat!("prefinal ", env!("CARGO_PKG_VERSION"));
+
+/// Frames that are decoded and wait for the party.
+const QUEUE: usize = 1024;
+
+const CONSENSUS: StreamId = StreamId::new(0);
+const BEACON: StreamId = StreamId::new(1);
+
+/// The streams by their numbers.
+fn streams() -> Vec<StreamOptions> {
+    /// No honest step sends more: a block and its certificates, or an answer to a party that lags.
+    const CONSENSUS_FRAME: NonZeroU32 = NonZeroU32::new(80 << 20).unwrap();
+    /// A few partials for every slot within the beacon's window.
+    const BEACON_FRAME: NonZeroU32 = NonZeroU32::new(8 << 20).unwrap();
+    let stream = |name, max_frame: NonZeroU32, priority| {
+        let room = usize::try_from(max_frame.get()).unwrap_or(usize::MAX).saturating_mul(2);
+        StreamOptions { name, max_frame, queue: room, inbox: room, rate: max_frame, priority }
+    };
+    vec![stream("consensus", CONSENSUS_FRAME, 0), stream("beacon", BEACON_FRAME, 1)]
+}
+
+/// What travels between parties.
+pub trait Travels: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static {
+    /// The stream that it takes.
+    fn stream(&self) -> StreamId;
+}
+
+impl<S: Keyed, M> Travels for Message<S, M>
+where
+    Self: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static,
+{
+    fn stream(&self) -> StreamId {
+        match self {
+            Self::Beacon(..) => BEACON,
+            Self::Engine(..) | Self::Ask { .. } | Self::Final { .. } => CONSENSUS,
+        }
+    }
+}
+
+/// What the links hand to their party.
+pub enum Incoming<T> {
+    /// What a peer sent in one frame. The frame counts against the peer's room until it is dropped.
+    Frame {
+        /// The frame, with its sender.
+        frame: Frame,
+        /// Its content.
+        messages: Vec<T>,
+    },
+    /// The peer sent what no honest party sends.
+    Dropped {
+        /// The peer.
+        peer: Party,
+        /// What it was.
+        reason: LinkError,
+    },
+}
+
+/// Why a party has no links.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkError {
+    /// The set-up has another key for this party.
+    #[error(transparent)]
+    Key(#[from] LinkKeyError),
+    /// The links do not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The system does not say where the socket is.
+    #[error("the socket has no address: {0}")]
+    Address(#[from] io::Error),
+}
+
+/// A party's outgoing end of all its links.
+pub struct Outbox {
+    me: Party,
+    parties: usize,
+    links: Links,
+    /// What has to travel first.
+    late: Option<Late>,
+}
+
+/// Frames on their way through the model of the world.
+struct Late {
+    /// By party.
+    delays: Vec<Duration>,
+    letters: UnboundedSender<Letter>,
+}
+
+struct Letter {
+    at: Clock,
+    to: Party,
+    stream: StreamId,
+    frame: Bytes,
+}
+
+/// Both ends of a party's links.
+pub type Ends<T> = (Outbox, Receiver<Incoming<T>>);
+
+/// Starts the links of this party, which listens at `listen`, to those whose addresses are known, and to those
+/// who dial; `window` is that of [`Options`]. Must be called on a tokio runtime.
+///
+/// # Errors
+/// If the key is not the party's, or the socket is not to be had.
+pub fn connect<T: Travels>(
+    setup: &Setup,
+    identity: &Identity,
+    (listen, window): (SocketAddr, NonZeroU32),
+    addresses: &BTreeMap<Party, SocketAddr>,
+    frames: &Arc<Frames<T>>,
+) -> Result<Ends<T>, NetworkError> {
+    let keys: BTreeMap<_, _> =
+        (0..).map(Party::new).zip(setup.ed25519.iter().copied().map(PeerKey::new)).collect();
+    let own = keys.get(&identity.me).ok_or(LinkKeyError)?;
+    let key = LinkKey::new(identity.ed25519().expose(), *own)?;
+    let options = Options {
+        me: identity.me,
+        chain: setup.context.chain,
+        version: VERSION,
+        agent: AGENT.to_owned(),
+        listen,
+        window,
+        streams: streams(),
+    };
+    let member = |(party, key): (&Party, &PeerKey)| {
+        (*party, Peer { key: *key, address: addresses.get(party).copied() })
+    };
+    let (links, arrived) = Links::start(key, options, keys.iter().map(member).collect())?;
+    let (inbox, incoming) = channel(QUEUE);
+    tokio::spawn(open(links.clone(), arrived, Arc::clone(frames), inbox));
+    Ok((Outbox { me: identity.me, parties: keys.len(), links, late: None }, incoming))
+}
+
+/// The links of a whole committee on the loopback, in the order of the parties.
+///
+/// # Errors
+/// If one of them has none.
+pub fn connect_all<T: Travels>(
+    setup: &Setup,
+    identities: &[Identity],
+    delay: impl Fn(Party, Party) -> Duration,
+) -> Result<Vec<Ends<T>>, NetworkError> {
+    let (frames, mut addresses, mut ends) = (Arc::default(), BTreeMap::new(), Vec::new());
+    // Of two parties the one with the smaller number dials, so the other one has to be there first.
+    for identity in identities.iter().rev() {
+        let listen = ((Ipv4Addr::LOCALHOST, 0).into(), window(identities.len()));
+        let (mut outbox, inbox) = connect(setup, identity, listen, &addresses, &frames)?;
+        addresses.insert(identity.me, outbox.links.address()?);
+        let parties = (0..).map(Party::new).take(outbox.parties);
+        outbox.delay(parties.map(|to| delay(identity.me, to)).collect());
+        ends.push((outbox, inbox));
+    }
+    ends.reverse();
+    Ok(ends)
+}
+
+/// Bytes on their way between two parties of a process that has all pairs: a gibibyte altogether.
+fn window(parties: usize) -> NonZeroU32 {
+    const LEAST: usize = 64 << 10;
+    let each = (1_usize << 30) / parties.saturating_mul(parties).max(1);
+    let each = u32::try_from(each.clamp(LEAST, 4 << 20)).ok();
+    each.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
+}
+
+/// Decodes what arrives, until the party has stopped.
+async fn open<T: Travels>(
+    links: Links,
+    mut arrived: Inbox,
+    frames: Arc<Frames<T>>,
+    inbox: Sender<Incoming<T>>,
+) {
+    while let Some(incoming) = arrived.recv().await {
+        let incoming = match incoming {
+            prefinal_net::Incoming::Frame(frame) => match frames.decode(&frame.content) {
+                Ok(messages) => Incoming::Frame { frame, messages },
+                Err(error) => {
+                    let reason = LinkError::Rejected(format!("undecodable frame: {error}"));
+                    links.reject(frame.from, &reason);
+                    Incoming::Dropped { peer: frame.from, reason }
+                }
+            },
+            prefinal_net::Incoming::Up { peer, agent } => {
+                tracing::info!(peer = peer.get(), agent, "link up");
+                continue;
+            }
+            prefinal_net::Incoming::Down { peer, why } => {
+                tracing::info!(peer = peer.get(), %why, "link down");
+                match why {
+                    // The party heard of it with the frame.
+                    LinkError::Rejected(_) => continue,
+                    reason if reason.is_hostile() => Incoming::Dropped { peer, reason },
+                    _ => continue,
+                }
+            }
+            // What later releases of the links may say.
+            _ => continue,
+        };
+        if inbox.send(incoming).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Outbox {
+    /// Lets frames travel for so long, by party.
+    fn delay(&mut self, delays: Vec<Duration>) {
+        if delays.iter().any(|delay| !delay.is_zero()) {
+            let (letters, waiting) = unbounded_channel();
+            tokio::spawn(post(self.links.clone(), waiting));
+            self.late = Some(Late { delays, letters });
+        }
+    }
+
+    /// The links.
+    pub const fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Sends what one step had to send: one frame for everybody on each stream, and one for each who gets more
+    /// than that.
+    pub fn deliver<T: Travels>(&self, letters: &[(Recipient<Party>, T)]) {
+        for stream in [BEACON, CONSENSUS] {
+            let letters: Vec<_> =
+                letters.iter().filter(|(_, message)| message.stream() == stream).collect();
+            if !letters.is_empty() {
+                self.deliver_on(stream, &letters);
+            }
+        }
+    }
+
+    fn deliver_on<T: Travels>(&self, stream: StreamId, letters: &[&(Recipient<Party>, T)]) {
+        let frame = |is_for: &dyn Fn(&Recipient<Party>) -> bool| {
+            let of = letters.iter().filter(|(to, _)| is_for(to)).map(|(_, message)| message);
+            encode(&of.collect::<Vec<_>>())
+        };
+        let broadcast = frame(&|to| *to == Recipient::All);
+        let one_by_one = letters.iter().any(|(to, _)| *to != Recipient::All);
+        if let (false, None, Some(broadcast)) = (one_by_one, &self.late, &broadcast) {
+            return refused(self.links.send(Recipient::All, stream, broadcast));
+        }
+        for to in (0..).map(Party::new).take(self.parties).filter(|to| *to != self.me) {
+            let own = Recipient::One(to);
+            let frame = if letters.iter().any(|(to, _)| *to == own) {
+                frame(&|to| *to == own || *to == Recipient::All)
+            } else {
+                broadcast.clone()
+            };
+            let Some(frame) = frame else { continue };
+            match &self.late {
+                None => refused(self.links.send(own, stream, &frame)),
+                Some(late) => late.send(to, stream, frame),
+            }
+        }
+    }
+}
+
+impl Late {
+    fn send(&self, to: Party, stream: StreamId, frame: Bytes) {
+        let delay = self.delays.get(to.index()).copied().unwrap_or_default();
+        // The post stops with the runtime only.
+        drop(self.letters.send(Letter { at: Clock::now() + delay, to, stream, frame }));
+    }
+}
+
+/// Hands letters to the links when they are due. A delay is that of a pair, so frames of a pair keep their order.
+async fn post(links: Links, mut letters: UnboundedReceiver<Letter>) {
+    let (mut on_their_way, mut number) = (BTreeMap::new(), 0_u64);
+    loop {
+        let next: Option<Clock> = on_their_way.first_key_value().map(|((at, _), _)| *at);
+        let due = async {
+            match next {
+                Some(at) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            letter = letters.recv() => {
+                let Some(letter) = letter else { return };
+                number = number.wrapping_add(1);
+                on_their_way.insert((letter.at, number), letter);
+            }
+            () = due => {
+                let later = on_their_way.split_off(&(Clock::now(), u64::MAX));
+                for letter in std::mem::replace(&mut on_their_way, later).into_values() {
+                    refused(links.send(Recipient::One(letter.to), letter.stream, &letter.frame));
+                }
+            }
+        }
+    }
+}
+
+/// A peer that is away or does not read misses frames, and asks again when it is back.
+fn refused(sent: Result<(), SendError>) {
+    match sent {
+        Ok(()) => {}
+        Err(why @ SendError::Full { .. }) => tracing::debug!(%why, "frame left out"),
+        Err(why) => tracing::warn!(%why, "frame left out"),
+    }
+}
+
+fn encode<T: BorshSerialize>(messages: &[&T]) -> Option<Bytes> {
+    if messages.is_empty() {
+        return None;
+    }
+    // Writing into memory does not fail.
+    borsh::to_vec(messages).ok().map(Bytes::from)
+}
