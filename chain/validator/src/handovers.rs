@@ -195,6 +195,17 @@ impl<S: Keyed> Handovers<S> {
         self.boundary().filter(|_| is_next)
     }
 
+    /// The set-up of the epoch that has this slot, the next one or an earlier one of the current epoch; `None` as
+    /// long as that is not certain.
+    #[must_use]
+    pub fn setup_of(&self, slot: Slot) -> Option<Arc<Setup>> {
+        if self.limit().is_none_or(|limit| slot < limit) {
+            return Some(Arc::clone(&self.current.setup));
+        }
+        let (setup, first) = self.following()?;
+        (slot >= first).then_some(setup)
+    }
+
     /// The next committee and its first slot, once both are known.
     #[must_use]
     pub fn following(&self) -> Option<(Arc<Setup>, Slot)> {

@@ -235,6 +235,13 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         self.handovers.limit()
     }
 
+    /// The set-up whose committee decides this slot, the next one or an earlier one of this epoch. `None` as long
+    /// as blocks that are being judged may still hand the slot to another committee.
+    #[must_use]
+    pub fn setup_of(&self, slot: Slot) -> Option<Arc<Setup>> {
+        self.handovers.setup_of(slot)
+    }
+
     /// Whether final slots wait until the boundary is known.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
@@ -515,6 +522,13 @@ impl<S: Keyed, L: Beside> Machine for Participant<S, L> {
             Input::Received { from, envelope } => {
                 self.beacons.tell(now, stack::Input::Received { from, envelope });
             }
+            Input::Switch(switch) if self.newest_beacon().is_some() => {
+                let switch = OneOf::First(epochs::Input::Switch(switch));
+                self.beacons.tell(now, stack::Input::Of(switch));
+            }
+            Input::Switch(_) => {
+                self.note(Event::Refused("no keys yet: there is nothing to switch".to_owned()));
+            }
             Input::Checked(verdict) => self.checked(now, verdict),
             Input::Tick => self.beacons.tell(now, stack::Input::All(stack::Event::Tick)),
         }
@@ -558,15 +572,19 @@ fn effect_of<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effec
         stack::Effect::Send { to, envelope } => return Some(Effect::Send { to, envelope }),
         stack::Effect::Check(job) => return Some(Effect::Run(Job::Beacon(job))),
         stack::Effect::Of(OneOf::Rest(effect)) => return Some(Effect::Beside(effect)),
+        stack::Effect::Of(OneOf::First(epochs::Effect::Of {
+            epoch,
+            effect: ::prefinal_beacon::Effect::Lookup { to, slots },
+        })) => return Some(Effect::Lookup { epoch, to, slots }),
         stack::Effect::Of(OneOf::First(epochs::Effect::Of { effect, .. })) => effect,
         // Normal: an epoch is over, or a slot before the first with a value is final.
         stack::Effect::Of(OneOf::First(_)) => return None,
     };
     Some(match effect {
-        // The stack handles these.
-        ::prefinal_beacon::Effect::Send { .. } | ::prefinal_beacon::Effect::Check(_) => {
-            return None;
-        }
+        // The first two are the stack's, the third went out above.
+        ::prefinal_beacon::Effect::Send { .. }
+        | ::prefinal_beacon::Effect::Check(_)
+        | ::prefinal_beacon::Effect::Lookup { .. } => return None,
         ::prefinal_beacon::Effect::Reveal(reveal) => Effect::Tell(Event::Revealed(reveal)),
         ::prefinal_beacon::Effect::Skipped { slot } | ::prefinal_beacon::Effect::Off { slot } => {
             Effect::Tell(Event::Skipped(slot))
@@ -574,8 +592,6 @@ fn effect_of<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effec
         ::prefinal_beacon::Effect::Accuse { party, fault } => {
             Effect::Tell(Event::Accused { party, fault: fault.to_string() })
         }
-        // A participant has no archive.
-        ::prefinal_beacon::Effect::Lookup { .. } => return None,
         ::prefinal_beacon::Effect::Stalled { slot } => Effect::Tell(Event::Refused(format!(
             "{slot} was not reported, and a later slot is final"
         ))),

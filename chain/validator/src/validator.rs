@@ -152,6 +152,8 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             participant::Effect::Ordered { slot, block } => self.ordered(slot, block),
             participant::Effect::Send { to, envelope } => self.send(to, envelope),
             participant::Effect::Run(job) => self.effect(Effect::Run(Job::Participant(job))),
+            // A validator has no archive; peers ask the next one.
+            participant::Effect::Lookup { .. } => {}
             participant::Effect::Beside(never) => match never {},
             participant::Effect::Tell(event) => {
                 self.halted |= matches!(event, Event::Halted(_));

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use ::prefinal_beacon::{Bls, Reveal};
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
-use prefinal_crypto_core::drand::{ChainInfo, Round, RoundNumber, RoundsError, Schedule, Scheme};
+use prefinal_crypto_core::drand::{ChainInfo, Randomness, Round, RoundNumber, RoundsError, Schedule, Scheme};
 use serde::{Deserialize, Serialize};
 
 use super::{Hex, Kind, Unverified, mismatch};
@@ -35,17 +35,24 @@ impl Rounds {
     /// Collects the values of a run.
     #[must_use]
     pub fn new(key: PublicKey, reveals: &[&Reveal<Bls>]) -> Self {
-        let entry = |reveal: &&Reveal<Bls>| Entry {
+        let mut rounds = Self::empty(key);
+        for reveal in reveals {
             // If there is no round number, this is round 0, which verification refuses.
-            round: reveal.round.map_or(0, RoundNumber::get),
-            randomness: hex::encode(reveal.randomness()),
-            signature: Hex(reveal.output),
-        };
-        Self {
-            scheme: Kind::Bls,
-            public_key: Hex(key),
-            rounds: reveals.iter().map(entry).collect(),
+            rounds.push(reveal.round.map_or(0, RoundNumber::get), reveal.output);
         }
+        rounds
+    }
+
+    /// A file of this key's values without any yet.
+    #[must_use]
+    pub const fn empty(key: PublicKey) -> Self {
+        Self { scheme: Kind::Bls, public_key: Hex(key), rounds: Vec::new() }
+    }
+
+    /// Adds the signature of a round. It is not checked; [`Self::verify`] does that.
+    pub fn push(&mut self, round: u64, signature: Signature) {
+        let randomness = hex::encode(Randomness::of(&signature.to_bytes()).as_bytes());
+        self.rounds.push(Entry { round, randomness, signature: Hex(signature) });
     }
 
     /// Number of slots in the file.

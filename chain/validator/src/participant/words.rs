@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use ::prefinal_beacon::stack::{self, Channel, Envelope};
-use ::prefinal_beacon::{Slot, Value, View};
+use ::prefinal_beacon::{Slot, Switch, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
@@ -88,6 +88,9 @@ pub enum Input<S: Keyed, L: Beside = ()> {
         /// The envelope that came over the link.
         envelope: Envelope<(S, L)>,
     },
+    /// The kill switch: from a slot on, nothing leaves, or the slow path alone, or everything again. It is
+    /// refused before there are keys. See [`prefinal_beacon::Input::Switch`].
+    Switch(Switch),
     /// A job that was asked for has ended.
     Checked(Verdict<S, L>),
     /// The time of `wake_at` has come.
@@ -135,6 +138,16 @@ pub enum Effect<S: Keyed, L: Beside = ()> {
         to: Recipient<Party>,
         /// The envelope to send.
         envelope: Envelope<(S, L)>,
+    },
+    /// A peer has missed outputs that this party does not hold any more. A host with an archive sends it one
+    /// [`Output`](prefinal_beacon::Message::Output) for each slot that it finds there, as messages of this epoch.
+    Lookup {
+        /// The epoch of the slots.
+        epoch: EpochId,
+        /// The peer.
+        to: Party,
+        /// The slots that the peer asks for.
+        slots: Vec<Slot>,
     },
     /// Run this job and return its verdict as [`Input::Checked`].
     Run(Job<S, L>),

@@ -37,6 +37,12 @@ pub(super) struct Admitted {
 }
 
 impl Registration {
+    /// The Ed25519 public key that it names. No proof is checked here.
+    #[must_use]
+    pub const fn ed25519(&self) -> [u8; 32] {
+        self.ed25519
+    }
+
     pub(super) fn of(identity: &Identity, encryption: KeyRegistration) -> Self {
         Self {
             signer: Owned::new(&identity.signer),
