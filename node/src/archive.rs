@@ -105,6 +105,12 @@ impl Archive {
         self.start
     }
 
+    /// The newest slot whose value is kept.
+    #[must_use]
+    pub fn newest(&self) -> Option<Slot> {
+        Some(self.lock().newest).filter(|newest| *newest > 0).map(Slot::new)
+    }
+
     /// The values of earlier lives, oldest first; the first time it is asked.
     #[must_use]
     pub fn take_past(&self) -> Vec<(Slot, Signature)> {

@@ -18,6 +18,10 @@ pub enum Command {
     Round(round::Options),
     /// Check the values in a file that a devnet wrote, from public data alone
     Verify(verify::Options),
+    /// Validators as processes
+    #[cfg(all(unix, feature = "validator"))]
+    #[command(flatten)]
+    Validator(crate::validator::commands::Command),
     /// Encrypt files to a round of a beacon such as drand's, and open them with its signature
     #[cfg(feature = "timelock")]
     #[command(subcommand)]
@@ -42,6 +46,8 @@ impl Command {
             Self::Simulate(options) => simulate::run(&options),
             Self::Round(options) => round::run(&options),
             Self::Verify(options) => verify::run(&options),
+            #[cfg(all(unix, feature = "validator"))]
+            Self::Validator(command) => crate::validator::commands::run(command),
             #[cfg(feature = "timelock")]
             Self::Timelock(command) => timelock::run(&command),
             #[cfg(not(feature = "timelock"))]

@@ -34,6 +34,8 @@ pub mod party;
 pub mod round;
 pub mod simulate;
 mod table;
+#[cfg(all(unix, feature = "validator"))]
+pub mod validator;
 #[cfg(feature = "timelock")]
 pub mod timelock;
 pub mod verify;

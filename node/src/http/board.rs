@@ -224,6 +224,29 @@ impl Board {
         });
     }
 
+    /// A slot's value, if it is kept: the signature, encoded.
+    #[must_use]
+    pub fn value(&self, slot: Slot) -> Option<[u8; 48]> {
+        let state = self.read();
+        state.rounds.get(state.round_of(slot)?).copied()
+    }
+
+    /// At most so many values that are kept, from a slot on.
+    #[must_use]
+    pub fn values(&self, from: Slot, most: usize) -> Vec<(Slot, [u8; 48])> {
+        let state = self.read();
+        let Some(Binding::Rounds { first }) = state.chain.as_ref().map(|chain| chain.binding) else {
+            return Vec::new();
+        };
+        let newest = self.newest();
+        let begin = state.round_of(from.max(first)).unwrap_or(1).max(newest.saturating_sub(state.rounds.len()));
+        let kept = (begin..=newest).filter_map(|round| {
+            let slot = first.after(round.checked_sub(1)?);
+            Some((slot, *state.rounds.get(round)?))
+        });
+        kept.take(most).collect()
+    }
+
     /// All parties have a slot's value.
     pub fn show(&self, shown: &SlotReport) {
         let slot = shown.slot.get();

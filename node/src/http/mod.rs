@@ -155,6 +155,28 @@ impl Server {
         limits: &Limits,
     ) -> Result<Self, Failure> {
         let page = page.map_or_else(|| Ok(Page::default()), Page::read)?;
+        Self::bind(address, (page, Router::new()), board, limits).await
+    }
+
+    /// Takes the address; besides values it serves other routes, and no page.
+    ///
+    /// # Errors
+    /// If the address is not to be had.
+    pub async fn open_beside(
+        address: SocketAddr,
+        routes: Router,
+        board: Arc<Board>,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
+        Self::bind(address, (Page::default(), routes), board, limits).await
+    }
+
+    async fn bind(
+        address: SocketAddr,
+        (page, routes): (Page, Router),
+        board: Arc<Board>,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
         let listener = TcpListener::bind(address)
             .await
             .map_err(|error| Failure::bad_input(format_args!("--http {address}: {error}")))?;
@@ -167,9 +189,10 @@ impl Server {
         let router = drand::routes()
             .merge(events::routes())
             .merge(committee::routes())
+            .with_state(board)
+            .merge(routes)
             .fallback(files)
-            .layer(middleware::from_fn_with_state(rates, gate::guard))
-            .with_state(board);
+            .layer(middleware::from_fn_with_state(rates, gate::guard));
         Ok(Self { listener, router, doors: Doors::new(*limits) })
     }
 

@@ -55,7 +55,8 @@ impl Rounds {
         usize::try_from(round.checked_rem(self.len())?).ok()
     }
 
-    fn len(&self) -> u64 {
+    /// How many there is room for.
+    pub(super) fn len(&self) -> u64 {
         u64::try_from(self.places.len()).unwrap_or(u64::MAX)
     }
 }

@@ -1,0 +1,132 @@
+//! What the chain does with the engine's events: everything goes to the participant behind its driver.
+//!
+//! The driver's calls come back when their records are durable. So a vote never leaves before its release is
+//! on disk, and the engine leaves no height behind that the participant does not know.
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use prefinal_beacon::{Bls, Slot, Value, View};
+use prefinal_crypto_core::access::Party;
+use prefinal_driver::{Driver, Stopped};
+use prefinal_malachite::{Block, BlockId, Height, MAX_EXTENSION, Validators};
+use prefinal_malachite_app::Host;
+use prefinal_validator::participant::Participant;
+use tokio::time::sleep;
+
+use super::links::Message;
+use super::state::Validator;
+
+/// How often is asked whether the committee of the next height is known.
+const ASK: Duration = Duration::from_millis(2);
+
+/// The participant, as the engine sees it.
+pub(super) struct ChainHost {
+    pub(super) validator: Arc<Validator>,
+    /// When height 1 is due.
+    pub(super) start: SystemTime,
+    /// The time from height to height.
+    pub(super) period: Duration,
+}
+
+fn slot(height: Height) -> Slot {
+    Slot::new(height.get())
+}
+
+impl ChainHost {
+    /// Waits until a height is due. One that is late begins at once.
+    async fn due(&self, height: Height) {
+        let heights = u32::try_from(height.get().saturating_sub(1)).unwrap_or(u32::MAX);
+        let at = self.start.checked_add(self.period.saturating_mul(heights));
+        let left = at.and_then(|at| at.duration_since(SystemTime::now()).ok());
+        sleep(left.unwrap_or_default()).await;
+    }
+
+    /// Calls the driver where it may wait for the disk. If it has stopped, so does the process.
+    async fn call<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Driver<Participant<Bls>>) -> Result<T, Stopped> + Send + 'static,
+    ) -> Option<T> {
+        let driver = self.validator.driver.clone();
+        let called = tokio::task::spawn_blocking(move || act(&driver)).await;
+        match called {
+            Ok(Ok(done)) => Some(done),
+            Ok(Err(why)) => {
+                self.validator.end(why);
+                None
+            }
+            Err(why) => {
+                self.validator.end(why);
+                None
+            }
+        }
+    }
+}
+
+impl Host for ChainHost {
+    fn last(&self) -> Option<Height> {
+        let figures = self.validator.driver.figures().ok()?;
+        figures.last_final.map(|slot| Height::new(slot.get()))
+    }
+
+    async fn validators(&self, height: Height) -> Validators {
+        self.due(height).await;
+        loop {
+            if let Some(validators) = self.validator.validators(slot(height)) {
+                self.validator.height.store(height.get(), Ordering::Relaxed);
+                return validators;
+            }
+            sleep(ASK).await;
+        }
+    }
+
+    async fn prefinalized(&self, height: Height, block: BlockId) -> Vec<u8> {
+        let (slot, value) = (slot(height), Value::new(block.to_bytes()));
+        let released = self.call(move |driver| driver.on_prefinalize(slot, View::new(slot, 0), value));
+        let Some(Some(message)) = released.await else { return Vec::new() };
+        match borsh::to_vec(&message) {
+            Ok(bytes) if bytes.len() <= MAX_EXTENSION => bytes,
+            // The vote has no room; the links have, once the vote has left.
+            _ => {
+                self.validator.send(prefinal_protocol::Recipient::All, message);
+                Vec::new()
+            }
+        }
+    }
+
+    fn voted(&self, height: Height, _: BlockId) {
+        self.validator.open_gate(slot(height));
+    }
+
+    async fn abandoned(&self, height: Height, round: u32) {
+        self.validator.gate.give_up(slot(height));
+        let view = View::new(slot(height), round);
+        self.call(move |driver| driver.on_view_abandoned(view)).await;
+    }
+
+    fn extended(&self, _: Height, _: BlockId, from: Party, bytes: &[u8]) {
+        if bytes.is_empty() || from == self.validator.me {
+            return;
+        }
+        match borsh::from_slice::<Message>(bytes) {
+            Ok(message) => self.validator.deliver(from, message),
+            Err(error) => {
+                self.validator.metrics.undecodable.inc();
+                tracing::warn!(peer = from.get(), %error, "undecodable vote extension");
+            }
+        }
+    }
+
+    fn transactions(&self, _: Height, max_bytes: usize) -> Vec<Arc<[u8]>> {
+        self.validator.mempool.next_block(max_bytes, prefinal_malachite_app::TRANSACTION_OVERHEAD)
+    }
+
+    async fn finalized(&self, block: &Block) {
+        let (slot, value) = (slot(block.height()), Value::new(block.id().to_bytes()));
+        let transactions = block.transactions().to_vec();
+        self.validator.is_final(slot);
+        self.validator.mempool.ordered(&transactions);
+        let block = prefinal_engine::Block { value, transactions };
+        self.call(move |driver| driver.on_finalize(slot, Some(block))).await;
+    }
+}

@@ -1,0 +1,109 @@
+//! Starts, crashes, restarts and ends.
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::net::{Net, run};
+
+const PACE: [&str; 4] = ["--pace", "200ms", "--round-timeout", "1s"];
+
+#[test]
+fn four_processes_make_a_key_and_one_that_is_killed_comes_back_with_the_same_values() {
+    let mut net = Net::make(4, &PACE);
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 10);
+    // Three of four go on without it, by the slow path.
+    net.kill(3);
+    net.advance(&[0, 1, 2], 10);
+    net.start(3);
+    net.advance(&[0, 1, 2, 3], 10);
+    let (_, rounds) = net.agree(&[0, 1, 2, 3]);
+    assert!(rounds >= 30, "{rounds}");
+
+    // Twice on one home: refused, and the first goes on.
+    let home = net.home(0);
+    let second = run(&["run", "--home", home.to_str().unwrap()]);
+    let why = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(why.contains("lock"), "{why}");
+
+    // All end as a service manager ends them, and go on where they were.
+    for validator in 0..4 {
+        assert!(net.terminate(validator).success(), "validator {validator}");
+        assert!(!net.home(validator).join("operator.sock").exists());
+    }
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 5);
+    let (_, later) = net.agree(&[0, 1, 2, 3]);
+    assert!(later > rounds, "{later} after {rounds}");
+}
+
+#[test]
+fn an_operator_sees_and_switches() {
+    let mut net = Net::make(4, &PACE);
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 5);
+    let home = net.home(1);
+    let home = home.to_str().unwrap();
+    let peers = run(&["peers", "--json", "--home", home]);
+    let peers: Json = serde_json::from_slice(&peers.stdout).unwrap();
+    assert_eq!(peers.as_array().unwrap().len(), 3, "{peers}");
+    assert!(peers.as_array().unwrap().iter().all(|peer| peer["is_up"] == true), "{peers}");
+
+    let http = net.config(1).http.listen.unwrap();
+    let get = |path: &str| {
+        let answer = ureq::get(format!("http://{http}{path}")).call().unwrap();
+        answer.into_body().read_to_string().unwrap()
+    };
+    assert_eq!(get("/healthz"), "ok\n");
+    assert_eq!(get("/readyz"), "ok\n");
+    let metrics = get("/metrics");
+    for name in [
+        "prefinal_wait_seconds_bucket{",
+        "prefinal_values_total{",
+        "prefinal_link_up{peer=\"validator-0\"} 1",
+        "prefinal_journal_sync_seconds_count",
+        "prefinal_head_slot ",
+        "malachitebft_",
+    ] {
+        assert!(metrics.contains(name), "{name} in {metrics}");
+    }
+    assert!(get("/public/latest").contains("signature"));
+
+    // Off from a slot on that is ahead of all: no slot after it has a value anywhere. Then on again.
+    let slot = net.head(1) + 15;
+    for (mode, slot) in [("off", slot), ("on", slot + 10)] {
+        for validator in 0..4 {
+            let home = net.home(validator);
+            let line = ["switch", mode, "--slot", &slot.to_string(), "--home", home.to_str().unwrap()];
+            let switched = run(&line);
+            assert!(switched.status.success(), "{}", String::from_utf8_lossy(&switched.stderr));
+        }
+    }
+    net.wait("values come again", |net| (0..4).all(|one| net.head(one) > slot + 15));
+    let first = net.status(0).unwrap()["key"][1].as_u64().unwrap();
+    for validator in 0..4 {
+        let (_, rounds) = net.values(validator);
+        for off in slot..slot + 10 {
+            assert!(!rounds.contains_key(&(off + 1 - first)), "slot {off} has a value");
+        }
+        assert!(rounds.contains_key(&(slot + 10 + 1 - first)));
+    }
+}
+
+#[test]
+fn a_home_whose_journal_is_lost_is_refused() {
+    let mut net = Net::make(4, &PACE);
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 3);
+    net.kill(2);
+    std::fs::remove_file(net.home(2).join("data/journal.redb")).unwrap();
+    let home = net.home(2);
+    let refused = run(&["run", "--home", home.to_str().unwrap()]);
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{why}");
+    assert!(why.contains("journal.redb") && why.contains("forgotten"), "{why}");
+    // The others go on.
+    net.advance(&[0, 1, 3], 3);
+    std::thread::sleep(Duration::from_millis(1));
+}

@@ -1,0 +1,206 @@
+//! A committee of processes on this machine, as an operator would run it: homes made by `prefinal testnet`, each
+//! validator started by `prefinal run`, and asked by `prefinal status` and `export`.
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use prefinal_home::{Config, Folder};
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+use crate::relay::{self, Weather};
+
+/// How long something may take that takes seconds on an idle machine.
+pub const PATIENCE: Duration = Duration::from_secs(240);
+
+/// The command under test.
+pub fn prefinal() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_prefinal"))
+}
+
+/// Runs a command to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    prefinal().args(arguments).output().unwrap()
+}
+
+/// Homes and the processes that run on them. Whatever still runs is killed at the end.
+pub struct Net {
+    folder: TempDir,
+    processes: BTreeMap<usize, Child>,
+}
+
+impl Net {
+    /// Homes of so many validators; `more` is what else `prefinal testnet` is asked for.
+    pub fn make(validators: usize, more: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("pf").tempdir().unwrap();
+        let (count, out) = (validators.to_string(), folder.path().join("net"));
+        let line = ["testnet", "--validators", &count, "--out", out.to_str().unwrap()];
+        let made = run(&[&line, more].concat());
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        Self { folder, processes: BTreeMap::new() }
+    }
+
+    pub fn home(&self, validator: usize) -> PathBuf {
+        self.folder.path().join("net").join(format!("validator-{validator}"))
+    }
+
+    pub fn config(&self, validator: usize) -> Config {
+        Folder::new(self.home(validator)).read_config().unwrap()
+    }
+
+    pub fn set_config(&self, validator: usize, config: &Config) {
+        fs::write(self.home(validator).join("config.toml"), config.to_text()).unwrap();
+    }
+
+    /// Lets all traffic between two validators pass through a relay with this weather. Before they start.
+    pub async fn distance(&self, one: usize, other: usize, weather: &Arc<Weather>) {
+        for (from, to) in [(one, other), (other, one)] {
+            let (mut config, target) = (self.config(from), self.config(to));
+            let name: prefinal_home::Name = format!("validator-{to}").parse().unwrap();
+            let address = |at: SocketAddr| {
+                prefinal_home::Address::new(&at.ip().to_string(), at.port()).unwrap()
+            };
+            let links = relay::udp(target.links.listen, Arc::clone(weather)).await.unwrap();
+            let engine = relay::tcp(target.engine.listen, Arc::clone(weather)).await.unwrap();
+            config.links.peers.insert(name.clone(), address(links));
+            config.engine.peers.insert(name, address(engine));
+            self.set_config(from, &config);
+        }
+    }
+
+    pub fn log(&self, validator: usize) -> PathBuf {
+        self.home(validator).join("log")
+    }
+
+    pub fn start(&mut self, validator: usize) {
+        let log = File::options().create(true).append(true).open(self.log(validator)).unwrap();
+        let child = prefinal()
+            .args(["run", "--home", self.home(validator).to_str().unwrap()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.processes.insert(validator, child);
+    }
+
+    /// As `kill -9`: nothing is written any more.
+    pub fn kill(&mut self, validator: usize) {
+        let mut child = self.processes.remove(&validator).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// As a service manager ends it.
+    pub fn terminate(&mut self, validator: usize) -> ExitStatus {
+        let mut child = self.processes.remove(&validator).unwrap();
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        child.wait().unwrap()
+    }
+
+    pub fn running(&self) -> Vec<usize> {
+        self.processes.keys().copied().collect()
+    }
+
+    /// Bytes of memory that a process has.
+    pub fn memory(&self, validator: usize) -> u64 {
+        let id = self.processes[&validator].id();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+    }
+
+    /// What `prefinal status` says; nothing if the validator does not answer.
+    pub fn status(&self, validator: usize) -> Option<Json> {
+        let home = self.home(validator);
+        let asked = run(&["status", "--json", "--home", home.to_str().unwrap()]);
+        asked.status.success().then(|| serde_json::from_slice(&asked.stdout).unwrap())
+    }
+
+    /// The next slot to be revealed; zero before there are keys, or if the validator does not answer.
+    pub fn head(&self, validator: usize) -> u64 {
+        self.status(validator).and_then(|status| status["head"].as_u64()).unwrap_or(0)
+    }
+
+    /// Waits until something holds; says what the validators have logged if it never does.
+    pub fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !holds(self) {
+            for (validator, child) in &mut self.processes {
+                if let Some(ended) = child.try_wait().unwrap() {
+                    panic!("{what}: validator {validator} has ended, {ended}{}", tail(&self.log(*validator)));
+                }
+            }
+            if begun.elapsed() > PATIENCE {
+                let logs = self.running().into_iter().map(|one| tail(&self.log(one)));
+                panic!("{what}: not within {PATIENCE:?}{}", logs.collect::<String>());
+            }
+            sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Waits until all of these have a value for this many slots beyond where the furthest of them is now.
+    pub fn advance(&mut self, validators: &[usize], slots: u64) {
+        let now = validators.iter().map(|one| self.head(*one)).max().unwrap();
+        let what = format!("{validators:?} reveal {slots} slots after {now}");
+        self.wait(&what, |net| validators.iter().all(|one| net.head(*one) >= now + slots && now > 0 || now == 0 && net.head(*one) > slots));
+    }
+
+    /// A validator's values as its file has them, checked by `prefinal verify` under its own key.
+    pub fn values(&self, validator: usize) -> (String, BTreeMap<u64, String>) {
+        let file = self.folder.path().join(format!("values-{validator}.json"));
+        let home = self.home(validator);
+        let exported = ["export", "--home", home.to_str().unwrap(), "--out", file.to_str().unwrap()];
+        let exported = run(&exported);
+        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        let verified = run(&["verify", file.to_str().unwrap()]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+        let file: Json = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let round = |entry: &Json| {
+            (entry["round"].as_u64().unwrap(), entry["signature"].as_str().unwrap().to_owned())
+        };
+        let rounds = file["rounds"].as_array().unwrap().iter().map(round).collect();
+        (file["public_key"].as_str().unwrap().to_owned(), rounds)
+    }
+
+    /// No round has two values, none is missing at anybody, and all have one key. Gives the key, and how many rounds
+    /// all have.
+    pub fn agree(&self, validators: &[usize]) -> (String, u64) {
+        let all: Vec<_> = validators.iter().map(|one| self.values(*one)).collect();
+        let (key, _) = &all[0];
+        let last = all.iter().map(|(_, rounds)| *rounds.last_key_value().unwrap().0).min().unwrap();
+        let first = &all[0].1;
+        for ((other, rounds), validator) in all.iter().zip(validators) {
+            assert_eq!(other, key, "validator {validator} has another key");
+            for round in 1..=last {
+                let value = rounds.get(&round);
+                assert!(value.is_some(), "validator {validator} lacks round {round}");
+                assert_eq!(value, first.get(&round), "validator {validator}, round {round}");
+            }
+        }
+        (key.clone(), last)
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        for child in self.processes.values_mut() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    let last = lines[lines.len().saturating_sub(15)..].join("\n");
+    format!("\n--- {}\n{last}", log.display())
+}
