@@ -61,6 +61,9 @@ impl<S: Priced> Observation<S> {
             Event::Accused { party, fault } => Self::Accused(party, fault),
             Event::Skipped(slot) => Self::Skipped(slot),
             Event::Refused(why) => Self::Refused(why),
+            Event::ChangeRefused { slot, change } => {
+                Self::Refused(format!("a change in {slot}: {}", change.error))
+            }
             Event::Halted(why) => Self::Halted(why),
         })
     }

@@ -1,4 +1,5 @@
-//! What a party publishes to become a member of a chain's first committee.
+//! What a party publishes to become a member of a chain's first committee, or of a later one
+//! ([`Application`](crate::change::Application)).
 //!
 //! Each BLS key and encryption key comes with a proof that the party knows its secret; the Ed25519 key, with
 //! which an engine signs single messages, needs none. Without the proofs a party could
@@ -6,6 +7,7 @@
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::EpochId;
 use prefinal_crypto_core::verified::Verified;
 use prefinal_pvss_dkg::{EncryptionKey, KeyRegistration};
 
@@ -37,6 +39,12 @@ pub(super) struct Admitted {
 }
 
 impl Registration {
+    /// The key that the party signs with. That it has the secret key is not checked yet.
+    #[must_use]
+    pub const fn signer(&self) -> &min_sig::PublicKey {
+        &self.signer.key
+    }
+
     pub(super) fn of(identity: &Identity, encryption: KeyRegistration) -> Self {
         Self {
             signer: Owned::new(&identity.signer),
@@ -60,7 +68,14 @@ impl Identity {
     /// bytes each time.
     #[must_use]
     pub fn registration(&self) -> Registration {
-        Registration::of(self, self.register(FIRST))
+        self.registration_for(FIRST)
+    }
+
+    /// The registration with which the party becomes a member in this epoch. Its encryption key is for
+    /// that epoch alone.
+    #[must_use]
+    pub fn registration_for(&self, epoch: EpochId) -> Registration {
+        Registration::of(self, self.register(epoch))
     }
 }
 
