@@ -8,9 +8,10 @@
 )]
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use prefinal_beacon::stack::{Envelope, OneOf};
-use prefinal_beacon::{Function, Life, MultiSig, Slot, Value, View};
+use prefinal_beacon::{Life, MultiSig, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_crypto_core::drand::RoundNumber;
@@ -115,7 +116,9 @@ impl<S: Keyed> Net<S> {
             committees: BTreeMap::new(),
             strangers: 0,
         };
-        (0..4).for_each(|number| drop(net.join(identity(number))));
+        for number in 0..4 {
+            net.join(identity(number));
+        }
         net
     }
 
@@ -366,12 +369,15 @@ fn one_joins_and_one_is_removed_while_it_is_offline() {
 
     net.nodes[GOES.index()].online = false;
     let removed = net.change(&REMOVED, vec![], &[0, 1, 2, at]);
-    net.submit(&removed);
     // The change before, again: it makes an epoch that is here.
     net.submit(&joins);
+    net.submit(&removed);
     net.run_to(at, 2, 4);
     net.check_values();
     check_key(&net);
+    let refused = &net.nodes[0].refused;
+    assert!(matches!(refused[..], [(_, _, "other-epoch")]), "{refused:?}");
+    assert!(net.nodes.iter().filter(|node| node.online).all(|node| node.refused == *refused));
 
     // The party comes back and finds that it has left.
     assert_eq!(net.current(GOES.index()).context.epoch, EpochId::new(1));
@@ -380,9 +386,86 @@ fn one_joins_and_one_is_removed_while_it_is_offline() {
     let gone = &net.nodes[GOES.index()];
     assert_eq!(net.current(GOES.index()).context.epoch, EpochId::new(2));
     assert!(!gone.signed.contains(&EpochId::new(2)), "it has no share of the key");
-    let secrets = gone.started.0.change(|participant| {
-        let holds = |epoch| participant.beacon(EpochId::new(epoch)).map(|one| one.holds_secrets());
-        [1, 2].map(holds)
-    });
-    assert_eq!(secrets.unwrap()[1], Some(false));
+    // When it has the values of its last epoch too, the secrets of that epoch are wiped.
+    let last = u64::try_from(net.chain.len()).unwrap();
+    for _ in 0..16 {
+        if net.nodes[GOES.index()].shown.contains_key(&last) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        net.nodes[GOES.index()].started.0.tick().unwrap();
+        net.carry_out(GOES.index());
+        net.deliver();
+    }
+    let gone = &net.nodes[GOES.index()];
+    assert!(gone.shown.contains_key(&last), "{:?}", gone.shown.keys());
+    let holds = |participant: &mut Machine<Bls>| {
+        let beacon = |epoch| participant.beacon(EpochId::new(epoch)).unwrap();
+        (beacon(1).holds_secrets(), beacon(2).holds_secrets())
+    };
+    assert_eq!(gone.started.0.change(holds).unwrap(), (false, false));
+    assert_eq!(net.nodes[0].started.0.change(holds).unwrap(), (false, true));
+    assert!(!gone.signed.contains(&EpochId::new(2)), "it has no share of the key");
+}
+
+/// With a fresh key in each epoch. The newcomer starts long after its first epoch has begun.
+#[test]
+fn a_newcomer_that_is_late_finds_its_place() {
+    let mut net = Net::<Wvuf>::new();
+    net.run_to(0, 0, 2);
+    let newcomer = identity(NEWCOMER.get());
+    let joins = net.change(&JOINED, vec![net.applies(&newcomer)], &[0, 1, 2, 3]);
+    net.submit(&joins);
+    net.run_to(0, 1, 3);
+    let at = net.join(newcomer);
+    assert!(net.nodes[at].signed.contains(&EpochId::new(1)), "it takes part");
+    net.run_to(at, 1, 12);
+    net.check_values();
+    assert_eq!(net.strangers, 0);
+}
+
+/// A number is given once, and a party that was removed may come back to its own.
+#[test]
+fn a_party_returns_and_the_next_newcomer_gets_the_next_number() {
+    let mut net = Net::<Bls>::new();
+    net.run_to(0, 0, 1);
+    let fifth = identity(4);
+    // One joins while one leaves.
+    let swap = net.change(&REMOVED, vec![net.applies(&fifth)], &[0, 1, 2, 3]);
+    let at = net.join(fifth);
+    net.submit(&swap);
+    net.run_to(at, 1, 2);
+    let sixth = identity(5);
+    let stakes = [30, 30, 20, 20, 25, 25];
+    let grows = net.change(&stakes, vec![net.applies(&sixth)], &[0, 1, 2, 3, at]);
+    let last = net.join(sixth);
+    net.submit(&grows);
+    net.run_to(last, 2, 3);
+    for node in [GOES.index(), at, last] {
+        assert!(net.nodes[node].signed.contains(&EpochId::new(2)), "{node}");
+        assert_eq!(net.current(node).members.len(), 6);
+    }
+    assert!(!net.nodes[GOES.index()].signed.contains(&EpochId::new(1)));
+    check_key(&net);
+}
+
+/// Its number went to another newcomer, or is that of a member. It must not open what it has no key for.
+#[test]
+fn a_party_whose_number_is_anothers_stops() {
+    let mut net = Net::<Bls>::new();
+    net.run_to(0, 0, 1);
+    let newcomer = identity(NEWCOMER.get());
+    let joins = net.change(&JOINED, vec![net.applies(&newcomer)], &[0, 1, 2, 3]);
+    let other = Identity::from_seed(NEWCOMER, Secret::new([99; 32]));
+    let other = net.join(Arc::new(other));
+    net.submit(&joins);
+    for _ in 0..3 {
+        net.order();
+    }
+    let why = net.nodes[other].halted.as_ref().unwrap();
+    assert!(why.contains("party 4 of epoch 1 is another party"), "{why}");
+    let member = Arc::new(Identity::from_seed(Party::new(0), Secret::new([99; 32])));
+    let host = Host::new(Quorum::BYZANTINE, Some(0));
+    let made = Participant::<Bls>::new(&net.genesis, &member, Life::First, Vec::new(), host);
+    assert!(matches!(made.err(), Some(KeygenError::OtherIdentity { .. })));
 }

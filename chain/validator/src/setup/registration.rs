@@ -93,6 +93,8 @@ impl Owned {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
+    use std::collections::BTreeMap;
+
     use prefinal_crypto_core::context::ChainId;
     use prefinal_crypto_core::secret::Secret;
     use prefinal_weighted_rounding::{Ratio, Stake};
@@ -171,5 +173,41 @@ mod tests {
         let mut few = four();
         few.1.pop();
         assert!(matches!(refusal(&few), PlanError::Parties { got: 3, expected: 4, .. }));
+    }
+
+    /// A party that has left is one of them, for its number stays its own.
+    #[test]
+    fn a_newcomer_shares_no_key_with_any_party() {
+        let (plan, registrations) = four();
+        let first = Setup::new(CHAIN, &plan, &registrations).unwrap();
+        let epoch = first.context.epoch.next();
+        let keys: BTreeMap<_, _> =
+            [0, 1, 3].map(|number| (Party::new(number), identity(number).register(epoch))).into();
+        let plan = first.plan([40, 30, 0, 10, 20].map(Stake::new).to_vec()).unwrap();
+        let newcomer = || identity(4).registration_for(epoch);
+        let grow = |newcomers: &[Registration]| first.grow(&plan, &keys, newcomers);
+        assert_eq!(grow(&[newcomer()]).unwrap().members.len(), 5);
+        let one = PlanError::Parties { what: "stakes", got: 5, expected: 4 };
+        assert_eq!(grow(&[]).err().unwrap().to_string(), one.to_string());
+        let is_refused = |what: &str, newcomer: Registration| {
+            let error = grow(&[newcomer]).err().unwrap();
+            let same = matches!(&error, PlanError::SameKey { what: found, first, second }
+                if *found == what && (first.get(), second.get()) == (2, 4));
+            assert!(same, "{error}");
+        };
+        let mut signs = newcomer();
+        let old = identity(2).registration_for(epoch);
+        (signs.signer, signs.encryption) = (old.signer.clone(), old.encryption);
+        is_refused("signing", signs);
+        is_refused("certificate", Registration { certifier: old.certifier, ..newcomer() });
+        is_refused("Ed25519", Registration { ed25519: old.ed25519, ..newcomer() });
+        // The proofs are checked as for the first committee.
+        let mut foreign = newcomer();
+        foreign.signer.possession = old.signer.possession;
+        let foreign = grow(&[foreign]).err().unwrap();
+        assert!(matches!(foreign, PlanError::Signing { party, .. } if party.get() == 4));
+        let key = Registration { encryption: keys[&Party::new(0)].clone(), ..newcomer() };
+        let key = grow(&[key]).err().unwrap();
+        assert!(matches!(key, PlanError::Encryption { party, .. } if party.get() == 4));
     }
 }
