@@ -152,9 +152,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             participant::Effect::Prepare { setup, first } => self.prepare(now, &setup, first),
             participant::Effect::Enter { setup, first } => self.enter(now, &setup, first),
             participant::Effect::Submit { epoch, transaction } => {
-                self.submitted.push((epoch, transaction.clone()));
-                let current = self.engines.current();
-                self.engines.handle(now, current, prefinal_engine::Input::Submit(transaction));
+                self.submit(now, epoch, transaction);
             }
             participant::Effect::Ordered { slot, block } => self.ordered(slot, block),
             participant::Effect::Send { to, envelope } => self.send(to, envelope),
@@ -165,6 +163,13 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
                 self.note(event);
             }
         }
+    }
+
+    /// Offers a transaction to this epoch's engine, and to later ones until one has ordered it.
+    fn submit(&mut self, now: Instant, epoch: EpochId, transaction: Vec<u8>) {
+        self.submitted.push((epoch, transaction.clone()));
+        let current = self.engines.current();
+        self.engines.handle(now, current, prefinal_engine::Input::Submit(transaction));
     }
 
     /// Makes the engine of an epoch, and tells the participant what this engine sent in an earlier life.
@@ -389,6 +394,11 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
                 self.participant.handle(now, participant::Input::Start);
             }
             Input::Received { from, message } => self.received(now, from, message),
+            Input::Submit(transaction) => {
+                let split = Kind::split(&transaction);
+                let epoch = split.map_or(self.engines.current(), |(_, epoch, _)| epoch);
+                self.submit(now, epoch, transaction);
+            }
             Input::Checked(Verdict::Engine(epoch, verdict)) => {
                 self.engines.handle(now, epoch, prefinal_engine::Input::Checked(verdict));
             }

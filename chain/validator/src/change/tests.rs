@@ -259,6 +259,13 @@ fn fresh_keys_are_of_their_owner_for_this_epoch_and_chain() {
         tampered(|change| change.keys[0].signature = change.keys[1].signature),
         ChangeError::FreshKey { .. }
     );
+    // The party's key for another number.
+    let other_number =
+        FreshKey::sign(&named(1, 1), &WORLD.change.draft, identity(0).register(EpochId::new(1)));
+    assert_refused!(
+        tampered(|change| change.keys[0] = FreshKey { party: Party::new(0), ..other_number }),
+        ChangeError::FreshKey { .. }
+    );
     // Another party's key.
     assert_refused!(
         tampered(|change| {
