@@ -23,6 +23,9 @@
 //! has no effect either, and is reported with the check that it fails. So everything by which the handover
 //! could fail is checked here.
 //!
+//! Anyone can write a transaction that is not valid, and every party has to look at it. So a chain charges for
+//! such transactions like for its own, or its leaders leave out those that are not valid.
+//!
 //! A party that is offline cannot give a fresh key. A change either waits for it or gives it stake 0. In
 //! that case it needs no key and keeps its number, and a later change can give it stake again.
 //!
@@ -144,8 +147,9 @@ impl Change {
     }
 
     /// The set-up of the next epoch, if the change counts in this one. It depends on the arguments only.
-    /// Checks that cost little come first. In all it costs about one pairing for each approval, four for
-    /// each fresh key and nine for each newcomer.
+    /// Checks that cost little come first, then the approvals, each of which costs the verification of a
+    /// signature. The rest is computed only for what enough members approve: two signatures and a proof for
+    /// each fresh key, five and a proof for each newcomer, and the weights of the next committee.
     ///
     /// # Errors
     /// The first check that fails.

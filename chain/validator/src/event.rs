@@ -54,6 +54,13 @@ pub enum Event<S: Keyed> {
     Skipped(Slot),
     /// A transaction did not count, or an event of the engine released nothing; described in words.
     Refused(String),
+    /// A final block names the committee of the next epoch, to which the key is now handed over.
+    Named {
+        /// The next epoch.
+        epoch: EpochId,
+        /// The slot of the block.
+        slot: Slot,
+    },
     /// A transaction that should change the committee does not count.
     ChangeRefused {
         /// The final slot whose block has it.

@@ -410,10 +410,12 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         };
         refused.into_iter().for_each(|change| self.note(Event::ChangeRefused { slot, change }));
         let newest = Arc::clone(self.handovers.newest_setup());
-        if newest.context.epoch > before
-            && let Err(error) = self.check_identity(&newest)
-        {
-            return self.halt(StartError::from(error));
+        let epoch = newest.context.epoch;
+        if epoch > before {
+            self.note(Event::Named { epoch, slot });
+            if let Err(error) = self.check_identity(&newest) {
+                return self.halt(StartError::from(error));
+            }
         }
         self.effect(Effect::Ordered { slot, block });
         self.advance(now);

@@ -26,6 +26,11 @@
 //! # assert_eq!(setup.members.len(), 4);
 //! # Ok::<(), prefinal_validator::setup::PlanError>(())
 //! ```
+//! Later committees come from this one: [`Setup::grow`] gives the set-up of the next epoch, with other stakes
+//! and with newcomers behind the parties that are known. A party keeps its number in all epochs. Who decides
+//! is a [`Succession`]: the stake, by transactions ([`ApprovedChanges`](crate::change::ApprovedChanges)), or
+//! a list that is fixed at the start ([`Rota`](crate::rota::Rota)).
+//!
 //! [`found`] draws the secrets of a whole committee from one number, for demonstrations and tests whose
 //! runs can be repeated.
 //!

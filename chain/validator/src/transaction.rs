@@ -8,6 +8,8 @@
 //! ```text
 //! kind (1 byte) ‖ epoch that it is for (8 bytes, big-endian) ‖ body
 //! ```
+//! A chain's own transactions must begin with another byte than these kinds, or be shorter than the header.
+//!
 //! While one committee hands over to the next, blocks carry transactions of two key generations. Each
 //! key generation takes its own and ignores the others.
 

@@ -73,6 +73,7 @@ struct Node<S: Keyed> {
     shown: BTreeMap<u64, S::Output>,
     certified: BTreeSet<u64>,
     entered: Vec<Arc<Setup>>,
+    named: Vec<(u64, u64)>,
     refused: Vec<(u64, usize, &'static str)>,
     halted: Option<String>,
     /// Epochs under which it has sent a partial.
@@ -135,6 +136,7 @@ impl<S: Keyed> Net<S> {
             shown: BTreeMap::new(),
             certified: BTreeSet::new(),
             entered: Vec::new(),
+            named: Vec::new(),
             refused: Vec::new(),
             halted: None,
             signed: BTreeSet::new(),
@@ -196,6 +198,9 @@ impl<S: Keyed> Net<S> {
                 Effect::Tell(Event::Ready { epoch, first_slot, committees }) => {
                     let known = self.committees.insert(epoch, (first_slot, committees.slow));
                     assert!(known.is_none_or(|(first, _)| first == first_slot), "{epoch}");
+                }
+                Effect::Tell(Event::Named { epoch, slot }) => {
+                    node.named.push((epoch.get(), slot.get()));
                 }
                 Effect::Tell(Event::ChangeRefused { slot, change }) => {
                     node.refused.push((slot.get(), change.position, change.error.code()));
@@ -375,6 +380,16 @@ fn one_joins_and_one_is_removed_while_it_is_offline() {
     net.run_to(at, 2, 4);
     net.check_values();
     check_key(&net);
+    let holds = |slot: u64, change: &Change| {
+        let block = &net.chain[usize::try_from(slot - 1).unwrap()];
+        block.transactions.iter().any(|one| **one == *change.to_transaction())
+    };
+    let named = &net.nodes[0].named;
+    assert!(
+        matches!(named[..], [(1, first), (2, second)]
+        if holds(first, &joins) && holds(second, &removed)),
+        "{named:?}"
+    );
     let refused = &net.nodes[0].refused;
     assert!(matches!(refused[..], [(_, _, "other-epoch")]), "{refused:?}");
     assert!(net.nodes.iter().filter(|node| node.online).all(|node| node.refused == *refused));
@@ -468,4 +483,24 @@ fn a_party_whose_number_is_anothers_stops() {
     let host = Host::new(Quorum::BYZANTINE, Some(0));
     let made = Participant::<Bls>::new(&net.genesis, &member, Life::First, Vec::new(), host);
     assert!(matches!(made.err(), Some(KeygenError::OtherIdentity { .. })));
+}
+
+/// It may have its keys before others have theirs, and what it says then counts.
+#[test]
+fn there_is_room_for_a_newcomer_as_soon_as_it_is_named() {
+    let mut net = Net::<Bls>::new();
+    net.run_to(0, 0, 1);
+    let newcomer = identity(NEWCOMER.get());
+    let joins = net.change(&JOINED, vec![net.applies(&newcomer)], &[0, 1, 2, 3]);
+    let say = |net: &Net<Bls>| {
+        let request = prefinal_beacon::Message::Request { slot: Slot::new(99) };
+        let message = Envelope::one(EpochId::new(1), OneOf::First(request));
+        net.nodes[0].started.0.on_message(NEWCOMER, message)
+    };
+    assert!(matches!(say(&net), Err(MessageError::NotMember { members: 4, .. })));
+    net.submit(&joins);
+    net.order();
+    assert_eq!(net.nodes[0].named.len(), 1);
+    assert!(!net.committees.contains_key(&EpochId::new(1)));
+    assert!(say(&net).is_ok());
 }

@@ -114,7 +114,7 @@ impl<S: Named> Ledger<S> {
             Event::ChangeRefused { slot, change } => {
                 self.faults.push(format!("{by} refuses a change in {slot}: {}", change.error));
             }
-            Event::Skipped(_) | Event::Dealing { .. } => {}
+            Event::Skipped(_) | Event::Dealing { .. } | Event::Named { .. } => {}
         }
         None
     }

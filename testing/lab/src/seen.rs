@@ -51,7 +51,7 @@ impl<S: Priced> Observation<S> {
     /// What a party tells.
     pub(crate) fn told(event: Event<S>) -> Option<Self> {
         Some(match event {
-            Event::Dealing { .. } => return None,
+            Event::Dealing { .. } | Event::Named { .. } => return None,
             Event::Ready { epoch, first_slot, committees } => {
                 Self::Ready { epoch, first: first_slot, committees }
             }
