@@ -135,7 +135,8 @@ fn a_party_that_leaves_keeps_its_number_and_may_return_with_a_fresh_key() {
     assert_ne!(entry(&returned.verify(second).unwrap()), entry(second));
     let without =
         draft.merge(second, consents.into_iter().filter(|one| one.approval.party.get() != 2));
-    assert_refused!(without.unwrap_err(), ChangeError::Plan(PlanError::Unregistered { got: 4, need: 5, missing })
+    assert_refused!(without.unwrap_err(),
+        ChangeError::Plan(PlanError::Unregistered { got: 4, need: 5, missing })
         if missing.get() == 2);
 }
 
@@ -143,10 +144,12 @@ fn a_party_that_leaves_keeps_its_number_and_may_return_with_a_fresh_key() {
 fn a_change_counts_for_one_chain_and_one_epoch() {
     let World { members, change, second, .. } = &*WORLD;
     let other = ChainId::new([4; 32]);
-    assert_refused!(tampered(|change| change.draft.chain = other), ChangeError::Chain { got, .. } if *got == other);
+    assert_refused!(tampered(|change| change.draft.chain = other),
+        ChangeError::Chain { got, .. } if *got == other);
     assert_refused!(refusal(&self::genesis(other, members), change), ChangeError::Chain { .. });
     let epoch = EpochId::new(2);
-    assert_refused!(tampered(|change| change.draft.epoch = epoch), ChangeError::Epoch { got, .. } if *got == epoch);
+    assert_refused!(tampered(|change| change.draft.epoch = epoch),
+        ChangeError::Epoch { got, .. } if *got == epoch);
     // The same one again, in the epoch that it made.
     assert_refused!(refusal(second, change), ChangeError::Epoch { got, .. } if got.get() == 1);
     let mut early = change.to_transaction();
@@ -247,7 +250,8 @@ fn fresh_keys_are_of_their_owner_for_this_epoch_and_chain() {
     let other_chain = key(Draft { chain: ChainId::new([4; 32]), ..draft.clone() });
     let other_epoch = key(Draft { epoch: EpochId::new(2), ..draft });
     for key in [other_chain, other_epoch] {
-        assert_refused!(tampered(|change| change.keys[0] = key), ChangeError::FreshKey { party } if party.get() == 0);
+        assert_refused!(tampered(|change| change.keys[0] = key),
+            ChangeError::FreshKey { party } if party.get() == 0);
     }
     // The registration of an earlier epoch, which the party's signing key has signed as well.
     let used = identity(0).register(EpochId::new(0));
@@ -336,7 +340,8 @@ fn newcomers_own_their_keys_and_apply_for_this_epoch_and_chain() {
     let mut left = change(second, &[30, 30, 0, 10, 20, 20], vec![apply(&named(5, 3), second)]);
     left.approvals.remove(2);
     left.keys.push(left.draft.approve(&identity(4)).key.unwrap());
-    assert_refused!(refusal(second, &left), ChangeError::Plan(PlanError::SameKey { first, .. }) if first.get() == 2);
+    assert_refused!(refusal(second, &left),
+        ChangeError::Plan(PlanError::SameKey { first, .. }) if first.get() == 2);
     let twice = vec![apply(newcomer, genesis); 2];
     let twice = refusal(genesis, &change(genesis, &[30, 30, 0, 10, 20, 20], twice));
     assert_refused!(twice, ChangeError::Plan(PlanError::SameKey { .. }));
