@@ -393,8 +393,10 @@ fn one_joins_and_one_is_removed_while_it_is_offline() {
     let refused = &net.nodes[0].refused;
     assert!(matches!(refused[..], [(_, _, "other-epoch")]), "{refused:?}");
     assert!(net.nodes.iter().filter(|node| node.online).all(|node| node.refused == *refused));
+    it_comes_back_and_finds_that_it_has_left(&mut net);
+}
 
-    // The party comes back and finds that it has left.
+fn it_comes_back_and_finds_that_it_has_left(net: &mut Net<Bls>) {
     assert_eq!(net.current(GOES.index()).context.epoch, EpochId::new(1));
     net.go_online(GOES.index());
     net.order();
