@@ -80,6 +80,12 @@ pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
     /// The parties that may send, each with the length in bytes of its longest message.
     fn peers(&self) -> BTreeMap<(EpochId, Party), usize>;
 
+    /// Number of parties that may send, if it can change within an epoch. When it changes, the peers change
+    /// too.
+    fn senders(&self) -> usize {
+        0
+    }
+
     /// The newest epoch that the machine knows. When it changes, the peers change too.
     fn newest(&self) -> EpochId {
         EpochId::new(0)

@@ -58,8 +58,8 @@ pub(crate) type Machine<M> = Journaled<M, Box<dyn Journal + Send>>;
 pub(crate) struct Running<M: Driven> {
     machine: Machine<M>,
     jobs: Jobs<M>,
-    /// The epoch whose parties the inbox has room for.
-    epoch: Option<EpochId>,
+    /// The epoch and the number of parties that the inbox has room for.
+    room: Option<(EpochId, usize)>,
 }
 
 impl<M: Driven> Shared<M> {
@@ -71,7 +71,7 @@ impl<M: Driven> Shared<M> {
     ) -> Self {
         let jobs = Jobs::new(options.patience, options.pause);
         Self {
-            state: Mutex::new(State::Running(Box::new(Running { machine, jobs, epoch: None }))),
+            state: Mutex::new(State::Running(Box::new(Running { machine, jobs, room: None }))),
             inbox: Inbox::new(options.per_peer),
             urgent: AtomicUsize::new(0),
             handing_out: AtomicBool::new(false),
@@ -276,16 +276,16 @@ impl<M: Driven> Shared<M> {
         if let Some(why) = machine.halted() {
             return Err(Stopped::Halted(why));
         }
-        if running.epoch != Some(machine.newest()) {
+        if running.room != Some((machine.newest(), machine.senders())) {
             self.set_rooms(running);
         }
         Ok(())
     }
 
-    /// Sets which parties may send. They change with the epoch.
+    /// Sets which parties may send. They change with the epoch, and when newcomers are named.
     fn set_rooms(&self, running: &mut Running<M>) {
         let machine = running.machine.machine();
-        running.epoch = Some(machine.newest());
+        running.room = Some((machine.newest(), machine.senders()));
         let bytes = self.options.per_peer_bytes;
         let rooms = machine.peers().into_iter();
         self.inbox.set_rooms(rooms.map(|(peer, longest)| (peer, bytes.max(longest))).collect());

@@ -194,4 +194,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("engine-refused", "the engine refuses its configuration or its records"),
     ("slot-gap", "the engine skipped a slot without saying so"),
     ("too-few-parties", "Byzantine agreement needs at least four parties"),
+    ("not-registered", "a party that is to hold shares has registered no key for the epoch"),
+    ("other-epoch", "a change of the committee makes another epoch than the next one"),
+    ("needless-key", "a fresh key of a party that needs none"),
+    ("other-identity", "another party has this party's number"),
 ];

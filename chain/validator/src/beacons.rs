@@ -4,6 +4,9 @@
 //! The boundary of an epoch is known before every party has its keys. From there on the engine's events
 //! are kept until the next beacon begins. Nothing is released early in between, so these slots take the
 //! slow path.
+//!
+//! A party that joins in a later epoch has no beacon for the epochs before, whose committees do not know its
+//! number. Its first beacon continues the chain's rounds, which count from the chain's first slot with a value.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,26 +41,15 @@ pub(crate) struct Origin {
 /// The beacons that have begun, and the inputs for the next one.
 pub(crate) struct Beacons<S: Keyed, L: Beside> {
     origin: Origin,
-    running: Option<Box<Running<S, L>>>,
+    running: Option<Stack<(S, L)>>,
+    /// The chain's first slot with a value, once it is known: rounds count from there.
+    first: Option<Slot>,
     /// The epoch whose keys are awaited.
     awaited: EpochId,
     /// Its first slot, once it is known.
     boundary: Option<Slot>,
     records: Vec<stack::Record>,
     pub(crate) backlog: Backlog<S, L>,
-}
-
-struct Running<S: Keyed, L: Beside> {
-    stack: Stack<(S, L)>,
-    /// The chain's first slot with a value: rounds count from there.
-    first: Slot,
-}
-
-impl<S: Keyed, L: Beside> Running<S, L> {
-    /// `None` only if somebody made a stack without this channel.
-    fn dealt(&self) -> Option<&Epochs<S>> {
-        self.stack.channels().0.as_ref()
-    }
 }
 
 /// The inputs that the next beacon must get.
@@ -73,6 +65,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         Self {
             origin,
             running: None,
+            first: None,
             awaited: first,
             boundary: None,
             records,
@@ -89,9 +82,9 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         self.boundary = Some(first);
     }
 
-    /// Whether no beacon remembers the slot yet.
+    /// Whether the slot is one of the awaited epoch, so that no beacon remembers it yet.
     pub(crate) fn awaits(&self, slot: Slot) -> bool {
-        self.running.is_none() || self.boundary.is_some_and(|boundary| slot >= boundary)
+        self.first.is_none() || self.boundary.is_some_and(|boundary| slot >= boundary)
     }
 
     /// The beacon of the last epoch that has begun.
@@ -102,7 +95,7 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
     /// The greatest length in bytes of each party's envelopes, in any epoch that is here.
     pub(crate) fn longest_messages(&self) -> BTreeMap<Party, usize> {
         let mut longest: BTreeMap<Party, usize> = BTreeMap::new();
-        let each = self.running.iter().flat_map(|running| running.stack.longest_messages());
+        let each = self.running.iter().flat_map(Stack::longest_messages);
         for ((_, party), bytes) in each {
             let most = longest.entry(party).or_default();
             *most = (*most).max(bytes);
@@ -112,16 +105,17 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
 
     /// The highest slot that was reported as final, to the beacons that are here.
     pub(crate) fn last_final(&self) -> Option<Slot> {
-        self.running.as_ref().and_then(|running| running.stack.last_final())
+        self.running.as_ref().and_then(Stack::last_final)
     }
 
     /// The first slot that has no value yet. Slot 0 before there is a beacon.
     pub(crate) fn head(&self) -> Slot {
-        self.running.as_ref().map_or(Slot::new(0), |running| running.stack.head())
+        self.running.as_ref().map_or(Slot::new(0), Stack::head)
     }
 
     pub(crate) fn beacon(&self, epoch: EpochId) -> Option<&Beacon<S>> {
-        self.running.as_ref()?.dealt()?.beacon(epoch)
+        // There is no such channel only if somebody made a stack without it.
+        self.running.as_ref()?.channels().0.as_ref()?.beacon(epoch)
     }
 
     /// Passes an input to the beacons, or keeps it for the next beacon.
@@ -134,8 +128,9 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
             _ => self.running.is_none(),
         };
         match (&mut self.running, input) {
-            (Some(running), input) if !waits => running.stack.handle(now, input),
-            (_, Input::All(Event::Finalized { slot, value })) => {
+            (Some(running), input) if !waits => running.handle(now, input),
+            // Without a beacon, a slot before the awaited epoch has no value here.
+            (_, Input::All(Event::Finalized { slot, value })) if waits => {
                 self.backlog.finalized.push((slot, value));
             }
             (_, Input::All(Event::Abandoned { view })) => {
@@ -159,15 +154,21 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
     }
 
     /// The awaited keys suffice: begins the beacon of their epoch, and returns the inputs that it must get.
+    /// A committee that does not know this party has no beacon here.
     pub(crate) fn begin(
         &mut self,
         setup: &Setup,
         keys: keygen::Epoch<S>,
     ) -> Result<Backlog<S, L>, HaltError> {
         let first = Slot::new(keys.first_slot);
-        let origin = self.running.as_ref().map_or(first, |running| running.first);
+        let origin = *self.first.get_or_insert(first);
         let Origin { life, fast_attempt, quorum, .. } = self.origin;
         let identity = &self.origin.identity;
+        if identity.me.index() >= setup.members.len() {
+            let Backlog { abandoned, .. } = std::mem::take(&mut self.backlog);
+            (self.awaited, self.boundary) = (setup.context.epoch.next(), None);
+            return Ok(Backlog { abandoned, ..Backlog::default() });
+        }
         let config = Config {
             context: setup.context,
             me: identity.me,
@@ -186,15 +187,14 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
         self.records = later;
         let basis = Basis { setup, identity, first, life, fast_attempt, quorum };
         if let Some(running) = &mut self.running {
-            running.stack.hand_over_again(OneOf::First(config), &own)?;
+            running.hand_over_again(OneOf::First(config), &own)?;
             for config in L::next(&basis)? {
-                running.stack.hand_over_again(OneOf::Rest(config), &own)?;
+                running.hand_over_again(OneOf::Rest(config), &own)?;
             }
         } else {
             let dealt = Epochs::new([config], &records_of::<(S, L)>(&own, DEALT)?)?;
             let beside = L::begin(&basis, DEALT.next(), &own)?;
-            let stack = Stack::new((Some(dealt), beside))?;
-            self.running = Some(Box::new(Running { stack, first }));
+            self.running = Some(Stack::new((Some(dealt), beside))?);
         }
         (self.awaited, self.boundary) = (epoch.next(), None);
         Ok(std::mem::take(&mut self.backlog))
@@ -213,11 +213,11 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
     }
 
     pub(crate) fn poll(&mut self) -> Option<Output<(S, L)>> {
-        self.running.as_mut()?.stack.poll()
+        self.running.as_mut()?.poll()
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        self.running.as_ref()?.stack.wake_at()
+        self.running.as_ref()?.wake_at()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A participant behind callbacks ([`prefinal_driver::Driver`]), for engines that run on threads or tasks.
 //!
-//! A party has the same number in all epochs.
+//! A party has the same number in all epochs, so one list of peers is enough. It grows when a committee with
+//! newcomers is named.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -88,6 +89,10 @@ where
         let longest = self.longest_messages();
         let room = |party| longest.get(&party).copied().unwrap_or(0);
         parties.map(|party| ((EpochId::new(0), party), room(party))).collect()
+    }
+
+    fn senders(&self) -> usize {
+        self.parties()
     }
 
     /// The next epoch to be made: with each epoch the longest messages change.

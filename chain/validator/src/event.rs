@@ -9,6 +9,7 @@ use prefinal_crypto_core::context::EpochId;
 
 use crate::keygen::{KeygenError, Progress};
 use crate::scheme::{AdmittedKeys, Keyed, PerPath};
+use crate::setup::RefusedChange;
 
 /// Something that an observer may want to know.
 #[derive(Clone, Debug)]
@@ -53,6 +54,20 @@ pub enum Event<S: Keyed> {
     Skipped(Slot),
     /// A transaction did not count, or an event of the engine released nothing; described in words.
     Refused(String),
+    /// A final block names the committee of the next epoch, to which the key is now handed over.
+    Named {
+        /// The next epoch.
+        epoch: EpochId,
+        /// The slot of the block.
+        slot: Slot,
+    },
+    /// A transaction that should change the committee does not count.
+    ChangeRefused {
+        /// The final slot whose block has it.
+        slot: Slot,
+        /// The transaction's place in the block, and the check that it fails.
+        change: RefusedChange,
+    },
     /// This validator cannot continue. It does nothing more, and its run has failed.
     Halted(HaltError),
 }

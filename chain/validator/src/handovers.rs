@@ -7,7 +7,8 @@
 //!            │                └ its keys suffice
 //!            └ a block says who the next committee is
 //! ```
-//! The next committee is a function of a block ([`Succession`](crate::setup::Succession)). The first
+//! The next committee is a function of a block ([`Succession`](crate::setup::Succession)). It may have more
+//! parties than the one before. The first
 //! slot of its epoch follows from what was ordered behind that block. So all parties come to the same
 //! slot, each when it has judged what was ordered. Until then a party holds back what its engine says
 //! about slots that may lie behind the boundary ([`Handovers::limit`]).
@@ -28,7 +29,7 @@ use prefinal_pvss_dkg::protocol::Record;
 
 use crate::keygen::{self, Boundary, Epoch, Keygen, KeygenError, Verdict};
 use crate::scheme::{Fixed, Keyed};
-use crate::setup::Setup;
+use crate::setup::{RefusedChange, Setup};
 
 /// The first slot at which the epoch of these keys may begin.
 fn bound<S: Keyed>(keygen: &Keygen<S>, next: Slot) -> Slot {
@@ -81,13 +82,20 @@ impl<S: Keyed> Handovers<S> {
         Ok(Self { me, records, before: None, current, next: None, last: Slot::new(0) })
     }
 
-    /// Takes the final block of the next slot; `None` if the slot was skipped.
+    /// Takes the final block of the next slot; `None` if the slot was skipped. Returns the transactions
+    /// in it that should change the committee and do not. When a committee is named already, such
+    /// transactions are not looked at.
     ///
     /// # Errors
     /// If the key cannot be handed over to the committee that the block names.
-    pub fn ordered(&mut self, slot: Slot, block: Option<&Block>) -> Result<(), KeygenError> {
+    pub fn ordered(
+        &mut self,
+        slot: Slot,
+        block: Option<&Block>,
+    ) -> Result<Vec<RefusedChange>, KeygenError> {
         self.last = slot;
-        let Some(block) = block else { return Ok(()) };
+        let mut refused = Vec::new();
+        let Some(block) = block else { return Ok(refused) };
         for stage in self.before.iter_mut().chain([&mut self.current]) {
             stage.keygen.ordered(slot.get(), &block.transactions);
         }
@@ -98,13 +106,15 @@ impl<S: Keyed> Handovers<S> {
             Some(next) => next.waiting.push((slot, block.transactions.clone())),
             None => {
                 let current = &self.current.setup;
-                let setup =
-                    current.succession.as_ref().and_then(|one| one.next(current, slot, block));
+                let decision = current.succession.as_ref();
+                let decision = decision.map(|one| one.next(current, slot, block));
+                let decision = decision.unwrap_or_default();
                 let next = |setup| Next { setup, keygen: None, waiting: Vec::new() };
-                self.next = setup.map(next);
+                (self.next, refused) = (decision.next.map(next), decision.refused);
             }
         }
-        self.hand_over()
+        self.hand_over()?;
+        Ok(refused)
     }
 
     /// Takes the verdict of a job of that epoch.
@@ -174,6 +184,12 @@ impl<S: Keyed> Handovers<S> {
     #[must_use]
     pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
         self.current.keygen.key()
+    }
+
+    /// The newest set-up that is known: the next one, once its committee is named, or the current one.
+    #[must_use]
+    pub fn newest_setup(&self) -> &Arc<Setup> {
+        self.next.as_ref().map_or(&self.current.setup, |next| &next.setup)
     }
 
     /// The set-up of the current epoch, of the next one, or of the one before.

@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use ::prefinal_protocol::{Instant, Machine};
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
 use prefinal_pvss_dkg::field::HandoverError;
 use prefinal_pvss_dkg::protocol::{
     self, Collect, Ignored, Input, Keys, Place, Position, Record, Role,
@@ -127,6 +128,15 @@ pub enum KeygenError {
     /// The previous key cannot be handed over to this committee.
     #[error(transparent)]
     Handover(#[from] HandoverError),
+    /// The committee of an epoch has another party with this party's number. Start again with the number
+    /// that the committee gives to this party's key, if it has it.
+    #[error("{party} of {epoch} is another party, with another key")]
+    OtherIdentity {
+        /// The number.
+        party: Party,
+        /// The epoch.
+        epoch: EpochId,
+    },
 }
 
 impl KeygenError {
@@ -136,6 +146,7 @@ impl KeygenError {
         match self {
             Self::Records(error) => error.code(),
             Self::Handover(error) => error.code(),
+            Self::OtherIdentity { .. } => "other-identity",
         }
     }
 }
@@ -269,8 +280,8 @@ impl<S: Keyed> Keygen<S> {
                     self.waiting.push_back((position, Arc::clone(transaction)));
                 }
                 Some((Kind::Keys, ..)) => self.refuse("transaction of a wrong length"),
-                // A transaction of the chain itself.
-                None => {}
+                // A transaction of the chain itself, or one that changes the committee.
+                None | Some((Kind::Change, ..)) => {}
             }
         }
         self.settle();

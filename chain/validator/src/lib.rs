@@ -53,6 +53,7 @@
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
 //! | [`beside`]      | channels whose keys are known with the set-up                   |
+//! | [`change`]      | transactions that change the committee, and what members sign  |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | successive key generations, and where epochs begin              |
 //! | [`participant`] | everything around an engine, for chains that have their own     |
@@ -71,6 +72,7 @@
 
 mod beacons;
 pub mod beside;
+pub mod change;
 mod driven;
 mod early;
 mod engines;

@@ -52,6 +52,7 @@ use std::sync::Arc;
 use ::prefinal_beacon::stack::{self, OneOf};
 use ::prefinal_beacon::{Beacon, Life, Slot, Value, View, epochs};
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, Past};
 use prefinal_protocol::{Instant, Machine};
@@ -72,7 +73,8 @@ pub use self::words::{Effect, Host, Input, Job, Output, Record, Verdict};
 /// scheme `S` whose keys are made on the chain, and channels `L` that need no such keys.
 pub struct Participant<S: Keyed, L: Beside = ()> {
     identity: Arc<Identity>,
-    parties: usize,
+    /// The public half of the key with which this party signs.
+    signer: min_sig::PublicKey,
     line: Line,
     current: EpochId,
     handovers: Handovers<S>,
@@ -104,8 +106,11 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
     /// A participant of a chain whose first epoch has this set-up. It continues where its records end.
     /// In its first life, for which its journal was created, there are none.
     ///
+    /// A party that joins later starts in the same way, with the first set-up, and is told of all final
+    /// slots from the first one on. It has values from its first epoch on.
+    ///
     /// # Errors
-    /// If the records are not this party's.
+    /// If the records are not this party's, or its number is another party's.
     pub fn new(
         setup: &Arc<Setup>,
         identity: &Arc<Identity>,
@@ -134,7 +139,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         let origin = Origin { identity: Arc::clone(identity), life, fast_attempt, quorum };
         let mut participant = Self {
             identity: Arc::clone(identity),
-            parties: setup.members.len(),
+            signer: identity.signer.public_key(),
             line,
             current: first,
             handovers: Handovers::new(Arc::clone(setup), me, dealt)?,
@@ -148,6 +153,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
             halted: None,
             outputs: VecDeque::new(),
         };
+        participant.check_identity(setup)?;
         let given_up = abandoned.into_iter().map(|view| stack::Event::Abandoned { view });
         given_up
             .for_each(|event| participant.beacons.tell(Instant::START, stack::Input::All(event)));
@@ -184,10 +190,11 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         &self.identity
     }
 
-    /// Number of parties, the same in all epochs.
+    /// Number of parties that the chain has had, those that have left included. It grows when a committee
+    /// with newcomers is named.
     #[must_use]
-    pub const fn parties(&self) -> usize {
-        self.parties
+    pub fn parties(&self) -> usize {
+        self.handovers.newest_setup().members.len()
     }
 
     /// The first epoch whose keys do not suffice yet.
@@ -246,6 +253,17 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.past.is_empty()
+    }
+
+    /// Checks that the committee knows this party's number by this party's key, if it knows the number.
+    fn check_identity(&self, setup: &Setup) -> Result<(), KeygenError> {
+        let (party, epoch) = (self.identity.me, setup.context.epoch);
+        match setup.members.get(party.index()) {
+            Some(member) if *member.key.get() != self.signer => {
+                Err(KeygenError::OtherIdentity { party, epoch })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn effect(&mut self, effect: Effect<S, L>) {
@@ -392,8 +410,19 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
         let value = block.as_ref().map(|block| block.value);
         self.note(Event::Finalized { slot, block: value });
         self.beacons.tell(now, stack::Input::All(stack::Event::Finalized { slot, value }));
-        if let Err(error) = self.handovers.ordered(slot, block.as_ref()) {
-            return self.halt(StartError::from(error));
+        let before = self.handovers.newest_setup().context.epoch;
+        let refused = match self.handovers.ordered(slot, block.as_ref()) {
+            Ok(refused) => refused,
+            Err(error) => return self.halt(StartError::from(error)),
+        };
+        refused.into_iter().for_each(|change| self.note(Event::ChangeRefused { slot, change }));
+        let newest = Arc::clone(self.handovers.newest_setup());
+        let epoch = newest.context.epoch;
+        if epoch > before {
+            self.note(Event::Named { epoch, slot });
+            if let Err(error) = self.check_identity(&newest) {
+                return self.halt(StartError::from(error));
+            }
         }
         self.effect(Effect::Ordered { slot, block });
         self.advance(now);

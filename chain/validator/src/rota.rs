@@ -1,5 +1,6 @@
 //! A sequence of committees that is fixed at the start: a genesis names the stakes of several epochs, and the
-//! keys that the parties registered for them.
+//! keys that the parties registered for them. It is for experiments and demonstrations, where all parties are
+//! known from the start. A running chain decides on its committees by transactions ([`crate::change`]).
 use std::iter;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use prefinal_protocol::Slot;
 
 use prefinal_pvss_dkg::KeyRegistration;
 
-use crate::setup::{Identity, Plan, PlanError, Setup, Succession};
+use crate::setup::{Decision, Identity, Plan, PlanError, Setup, Succession};
 
 /// The set-ups of all epochs except the first.
 pub struct Rota {
@@ -58,7 +59,13 @@ impl Rota {
 }
 
 impl Succession for Rota {
-    fn next(&self, current: &Setup, slot: Slot, _: &Block) -> Option<Arc<Setup>> {
+    fn next(&self, current: &Setup, slot: Slot, _: &Block) -> Decision {
+        Decision { next: self.following(current, slot), refused: Vec::new() }
+    }
+}
+
+impl Rota {
+    fn following(&self, current: &Setup, slot: Slot) -> Option<Arc<Setup>> {
         let number = current.context.epoch.get();
         let next = self.setups.get(usize::try_from(number).ok()?)?;
         let due = self.every.get().saturating_mul(number.saturating_add(1));

@@ -26,11 +26,17 @@
 //! # assert_eq!(setup.members.len(), 4);
 //! # Ok::<(), prefinal_validator::setup::PlanError>(())
 //! ```
+//! Later committees come from this one: [`Setup::grow`] gives the set-up of the next epoch, with other stakes
+//! and with newcomers behind the parties that are known. A party keeps its number in all epochs. Who decides
+//! is a [`Succession`]: the stake, by transactions ([`ApprovedChanges`](crate::change::ApprovedChanges)), or
+//! a list that is fixed at the start ([`Rota`](crate::rota::Rota)).
+//!
 //! [`found`] draws the secrets of a whole committee from one number, for demonstrations and tests whose
 //! runs can be repeated.
 //!
 //! See also `prefinal_weighted_rounding` (rounding) and `prefinal_pvss_dkg` (what dealers prove).
 
+mod next;
 mod registration;
 
 use std::collections::BTreeMap;
@@ -47,8 +53,7 @@ use prefinal_crypto_core::verified::Verified;
 use prefinal_engine::{Block, Pace};
 use prefinal_protocol::Slot;
 use prefinal_pvss_dkg::{
-    ConfigError, Dealer, DecryptionKey, KeyError, KeyRegistration, Purpose, Session, Shape,
-    ShapeError,
+    ConfigError, DecryptionKey, KeyError, KeyRegistration, Purpose, Session, Shape, ShapeError,
 };
 use prefinal_weighted_rounding::{
     Objective, PairError, Profile, Ratio, Rounding, SolveError, Stake,
@@ -56,6 +61,8 @@ use prefinal_weighted_rounding::{
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
+
+use crate::change::ChangeError;
 
 pub use self::registration::Registration;
 
@@ -89,6 +96,8 @@ pub struct Plan {
     pub shape: Shape,
     /// The algorithm that runs.
     pub choice: Algorithm,
+    /// The share of the stake that reconstructs on the fast path, if there is one.
+    pub fast_ratio: Ratio,
     /// The rounding that gave the weights; `None` if every party counts as one.
     pub rounding: Option<Rounding>,
 }
@@ -106,7 +115,8 @@ pub enum PlanError {
     /// The rounding failed.
     #[error(transparent)]
     Rounding(#[from] SolveError),
-    /// The number of parties may not change. A party that joins or leaves changes its stake only.
+    /// There are more or fewer of these items than parties that need one. Parties of an earlier epoch
+    /// keep their numbers: a party that leaves has stake 0, and newcomers are behind all others.
     #[error("{got} {what} for {expected} parties")]
     Parties {
         /// The kind of item that is needed once for each party.
@@ -122,6 +132,24 @@ pub enum PlanError {
     /// Members and shares do not fit together for a key generation.
     #[error(transparent)]
     Keygen(#[from] ConfigError),
+    /// A party that is to hold shares in the next epoch has registered no encryption key for it.
+    #[error(
+        "{got} of {need} parties with stake have registered an encryption key, {missing} has not"
+    )]
+    Unregistered {
+        /// Number of parties with stake that have registered a key.
+        got: usize,
+        /// Number of parties with stake, newcomers left out.
+        need: usize,
+        /// The first party without a key.
+        missing: Party,
+    },
+    /// The encryption key has served this epoch: a break-in now would open dealings of both epochs.
+    #[error("the encryption key of {party} has been used before")]
+    UsedKey {
+        /// The party that registered it.
+        party: Party,
+    },
     /// Two parties have the same key: one could answer for the other.
     #[error("{first} and {second} have the same {what} key")]
     SameKey {
@@ -161,6 +189,8 @@ impl PlanError {
             Self::Fast(error) => error.code(),
             Self::Rounding(error) => error.code(),
             Self::Parties { .. } => "wrong-count",
+            Self::Unregistered { .. } => "not-registered",
+            Self::UsedKey { .. } => "key-used-up",
             Self::Shape(error) => error.code(),
             Self::Keygen(error) => error.code(),
             Self::SameKey { .. } => "duplicate-key",
@@ -182,20 +212,20 @@ impl Plan {
             return Err(PlanError::TooFew(stakes.len()));
         }
         let profile = match choice {
-            Algorithm::Tight => return Self::tight(&stakes),
+            Algorithm::Tight => return Self::tight(&stakes, fast),
             Algorithm::Slow => Profile::slow(),
             Algorithm::Fast => Profile::slow_and_fast(fast)?,
         };
         let rounding = Rounding::solve(&stakes, &profile, Objective::least_total())?;
         let shape = Shape::from_rounding(&rounding)?;
-        Ok(Self { stakes, shape, choice, rounding: Some(rounding) })
+        Ok(Self { stakes, shape, choice, fast_ratio: fast, rounding: Some(rounding) })
     }
 
     /// A plan in which everybody counts as one. The threshold is the engine's quorum: more than two thirds.
-    fn tight(stakes: &[Stake]) -> Result<Self, PlanError> {
+    fn tight(stakes: &[Stake], fast_ratio: Ratio) -> Result<Self, PlanError> {
         let stakes: Vec<Stake> = stakes.iter().map(|one| (*one).min(Stake::new(1))).collect();
         let shape = Shape::tight(&stakes, Ratio::TWO_THIRDS)?;
-        Ok(Self { stakes, shape, choice: Algorithm::Tight, rounding: None })
+        Ok(Self { stakes, shape, choice: Algorithm::Tight, fast_ratio, rounding: None })
     }
 
     /// The same stakes with other weights and thresholds.
@@ -227,6 +257,8 @@ pub struct Setup {
     pub keygen: Arc<prefinal_pvss_dkg::Config>,
     /// The algorithm that runs.
     pub choice: Algorithm,
+    /// The share of the stake that reconstructs on the fast path, which later committees keep.
+    pub fast_ratio: Ratio,
     /// Number of slots that use the slow path only, counted from the chain's first slot with a value.
     pub fast_after: u64,
     /// Number of slots between complete keys and the first value.
@@ -245,13 +277,34 @@ pub struct Setup {
 pub trait Succession: Send + Sync {
     /// Called at each final block of an epoch, in order, until it returns a set-up. The result must
     /// depend on the arguments only: all parties must get the same one, and a party that restarts must
-    /// get it again.
-    fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Option<Arc<Setup>>;
+    /// get it again. The set-up must be one that the key can be handed over to, as [`Setup::next`] and
+    /// [`Setup::grow`] make it.
+    fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Decision;
+}
+
+/// What a final block says about the next committee.
+#[derive(Default)]
+pub struct Decision {
+    /// The next set-up, if the block names one.
+    pub next: Option<Arc<Setup>>,
+    /// Transactions of the block that should change the committee and do not, in their order. Operators
+    /// are told why ([`Event::ChangeRefused`](crate::Event::ChangeRefused)).
+    pub refused: Vec<RefusedChange>,
+}
+
+/// A transaction that should change the committee and does not.
+#[derive(Clone, Debug)]
+pub struct RefusedChange {
+    /// The place of the transaction in its block, counted from 0.
+    pub position: usize,
+    /// The check that it fails.
+    pub error: Arc<ChangeError>,
 }
 
 /// The secrets of one party.
 pub struct Identity {
-    /// The party.
+    /// The party's number. It is the same in all epochs. A party that is to join a running chain has
+    /// the number that the next committee gives it ([`Draft::number_of`](crate::change::Draft::number_of)).
     pub me: Party,
     /// Secret key that signs votes, dealings and keys.
     pub signer: min_sig::SecretKey,
@@ -304,6 +357,7 @@ impl Setup {
             certifiers: admitted.iter().map(|one| one.certifier).collect(),
             keygen: Arc::new(keygen),
             choice: plan.choice,
+            fast_ratio: plan.fast_ratio,
             fast_after: 0,
             lead: LEAD,
             timeout: Duration::from_secs(2),
@@ -322,54 +376,6 @@ impl Setup {
         let (session, members) = (*before.session(), before.members().to_vec());
         let config = prefinal_pvss_dkg::Config::new(session, shape, members, before.qualify())?;
         Ok(Self { keygen: Arc::new(config), ..self.clone() })
-    }
-
-    /// The set-up of the next epoch: the same parties with the stakes of another plan. A party that is
-    /// not in the committee has stake 0. The committee of this epoch deals. Dealings are encrypted
-    /// under the keys that the parties register for the next epoch ([`Identity::register`]), in the
-    /// parties' order.
-    ///
-    /// # Errors
-    /// If the plan or the registrations are for another number of parties, a registration is not its
-    /// party's, or the plan's parts do not fit together.
-    pub fn next(&self, plan: &Plan, registrations: &[KeyRegistration]) -> Result<Self, PlanError> {
-        let before = self.keygen.members();
-        let expected = before.len();
-        for (what, got) in [("stakes", plan.parties()), ("registrations", registrations.len())] {
-            if got != expected {
-                return Err(PlanError::Parties { what, got, expected });
-            }
-        }
-        let mut recipients = Vec::with_capacity(expected);
-        let parties = (0..).map(Party::new).zip(before).zip(registrations).zip(&plan.stakes);
-        for (((party, member), registration), stake) in parties {
-            let encryption = registration.verify(member.signer.get());
-            let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
-            let (stake, signer) = (*stake, member.signer);
-            recipients.push(prefinal_pvss_dkg::Member { stake, signer, encryption });
-        }
-        let epoch = self.context.epoch.next();
-        let context = Context { epoch, ..self.context };
-        let session = Session { context, attempt: 0, ..*self.keygen.session() };
-        let dealers: Vec<Dealer> = before
-            .iter()
-            .map(|member| Dealer { stake: member.stake, signer: member.signer })
-            .collect();
-        let stakes = dealers.iter().map(|dealer| dealer.stake);
-        let qualify = prefinal_pvss_dkg::Config::more_than(Ratio::ONE_THIRD, stakes)?;
-        let shape = plan.shape.clone();
-        let keygen =
-            prefinal_pvss_dkg::Config::handover(session, shape, recipients, dealers, qualify)?;
-        let members = self.members.iter().zip(&plan.stakes);
-        let members =
-            members.map(|(member, stake)| prefinal_engine::Member { stake: *stake, ..*member });
-        Ok(Self {
-            context,
-            members: members.collect(),
-            keygen: Arc::new(keygen),
-            choice: plan.choice,
-            ..self.clone()
-        })
     }
 
     /// What the engine's quorum requires of the thresholds, in the weights of the key generation and

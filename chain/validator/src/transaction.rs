@@ -1,4 +1,5 @@
-//! The transactions of the key generation: dealings and, for the weighted VUF, blinded keys.
+//! The transactions of the key generation: dealings and, for the weighted VUF, blinded keys. And those that
+//! change the committee ([`crate::change`]).
 //!
 //! Blinded keys are signed, so their publisher is known before any point is decoded. The proof that
 //! each key carries shows that nobody else made it (`prefinal_crypto_core::wvuf`). A dealing is in an envelope
@@ -7,6 +8,8 @@
 //! ```text
 //! kind (1 byte) ‖ epoch that it is for (8 bytes, big-endian) ‖ body
 //! ```
+//! A chain's own transactions must begin with another byte than these kinds, or be shorter than the header.
+//!
 //! While one committee hands over to the next, blocks carry transactions of two key generations. Each
 //! key generation takes its own and ignores the others.
 
@@ -43,16 +46,18 @@ pub enum Kind {
     Dealing,
     /// 1: [`SignedKeys`] in Borsh.
     Keys,
+    /// 2: a [`Change`](crate::change::Change) of the committee in Borsh. It is for the epoch that it makes.
+    Change,
 }
 
 impl Kind {
-    /// The kind of a transaction, `None` if it is not one of the key generation.
+    /// The kind of a transaction, `None` if it is one of the chain itself.
     #[must_use]
     pub fn of(transaction: &[u8]) -> Option<Self> {
         Self::split(transaction).map(|(kind, ..)| kind)
     }
 
-    /// Splits a transaction into kind, epoch and body. `None` if it is not one of the key generation.
+    /// Splits a transaction into kind, epoch and body. `None` if it is one of the chain itself.
     #[must_use]
     pub fn split(transaction: &[u8]) -> Option<(Self, EpochId, &[u8])> {
         let (kind, rest) = transaction.split_first()?;
@@ -60,15 +65,17 @@ impl Kind {
         let kind = match kind {
             0 => Self::Dealing,
             1 => Self::Keys,
+            2 => Self::Change,
             _ => return None,
         };
         Some((kind, EpochId::new(u64::from_be_bytes(*epoch)), body))
     }
 
-    fn head(self, epoch: EpochId, body: &[u8]) -> Vec<u8> {
+    pub(crate) fn head(self, epoch: EpochId, body: &[u8]) -> Vec<u8> {
         let kind = match self {
             Self::Dealing => 0,
             Self::Keys => 1,
+            Self::Change => 2,
         };
         [&[kind], epoch.get().to_be_bytes().as_slice(), body].concat()
     }

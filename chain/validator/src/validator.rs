@@ -6,7 +6,7 @@ use ::prefinal_beacon::stack::{Envelope, OneOf};
 use ::prefinal_beacon::{Beacon, Life, Slot};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_engine::{Block, Engine};
+use prefinal_engine::{Block, Engine, Past};
 use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::early;
@@ -37,7 +37,8 @@ pub struct Validator<S: Keyed, E: Engine> {
 
 impl<S: Keyed, E: Engine> Validator<S, E> {
     /// A validator of a chain whose first epoch has this set-up. It continues where its records end. In
-    /// its first life, for which its journal was created, there are none.
+    /// its first life, for which its journal was created, there are none. A party that joins later starts
+    /// in the same way. It has no engine until then, and asks its peers what is final in each slot.
     ///
     /// # Errors
     /// If the engine refuses its configuration, or the records are not this validator's.
@@ -58,14 +59,20 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
         let (quorum, fast_attempt) = (E::QUORUM, E::FAST_ATTEMPT);
         let mut engines = Engines::new(begin, setup.context.epoch, promised);
-        let past = engines.make(setup, &identity, Slot::new(1))?;
+        let mut catch_up = CatchUp::new(setup, quorum);
+        let past = if is_member(setup, &identity) {
+            engines.make(setup, &identity, Slot::new(1))?
+        } else {
+            catch_up.follow(Instant::START);
+            Past::default()
+        };
         let host = Host { quorum, fast_attempt, line: Line::Renewed };
         let mut participant = Participant::new(setup, &identity, life, others, host)?;
         participant.prepared(Instant::START, setup.context.epoch, past);
         Ok(Self {
             engines,
             participant,
-            catch_up: CatchUp::new(setup, quorum),
+            catch_up,
             left: BTreeSet::new(),
             ahead: BTreeSet::new(),
             submitted: Vec::new(),
@@ -145,9 +152,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             participant::Effect::Prepare { setup, first } => self.prepare(now, &setup, first),
             participant::Effect::Enter { setup, first } => self.enter(now, &setup, first),
             participant::Effect::Submit { epoch, transaction } => {
-                self.submitted.push((epoch, transaction.clone()));
-                let current = self.engines.current();
-                self.engines.handle(now, current, prefinal_engine::Input::Submit(transaction));
+                self.submit(now, epoch, transaction);
             }
             participant::Effect::Ordered { slot, block } => self.ordered(slot, block),
             participant::Effect::Send { to, envelope } => self.send(to, envelope),
@@ -162,9 +167,20 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         }
     }
 
+    /// Offers a transaction to this epoch's engine, and to later ones until one has ordered it.
+    fn submit(&mut self, now: Instant, epoch: EpochId, transaction: Vec<u8>) {
+        self.submitted.push((epoch, transaction.clone()));
+        let current = self.engines.current();
+        self.engines.handle(now, current, prefinal_engine::Input::Submit(transaction));
+    }
+
     /// Makes the engine of an epoch, and tells the participant what this engine sent in an earlier life.
     fn prepare(&mut self, now: Instant, setup: &Setup, first: Slot) {
-        match self.engines.make(setup, &self.identity, first) {
+        let made = match is_member(setup, &self.identity) {
+            true => self.engines.make(setup, &self.identity, first),
+            false => Ok(Past::default()),
+        };
+        match made {
             Ok(past) => {
                 self.participant.prepared(now, setup.context.epoch, past);
                 self.participant.go_on(now);
@@ -179,6 +195,9 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
         self.left = std::mem::take(&mut self.ahead);
         self.left.insert(self.identity.me);
         self.catch_up.enter(setup, E::QUORUM, first);
+        if !is_member(setup, &self.identity) {
+            self.catch_up.follow(now);
+        }
         self.engines.enter(now, epoch, first);
         self.let_the_old_be();
         // Keep what the engine before has not ordered. Of its own epoch, only keys can still count.
@@ -377,6 +396,11 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
                 self.participant.handle(now, participant::Input::Start);
             }
             Input::Received { from, message } => self.received(now, from, message),
+            Input::Submit(transaction) => {
+                let split = Kind::split(&transaction);
+                let epoch = split.map_or(self.engines.current(), |(_, epoch, _)| epoch);
+                self.submit(now, epoch, transaction);
+            }
             Input::Checked(Verdict::Engine(epoch, verdict)) => {
                 self.engines.handle(now, epoch, prefinal_engine::Input::Checked(verdict));
             }
@@ -405,6 +429,11 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
     }
 }
 
+/// Whether the committee knows this party, be it without stake. Others have no engine in the epoch.
+fn is_member(setup: &Setup, identity: &Identity) -> bool {
+    identity.me.index() < setup.members.len()
+}
+
 const fn keep_record<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> {
     Output::Keep(Record::Participant(record))
 }
@@ -431,7 +460,7 @@ fn read_carried<S: ::prefinal_beacon::Scheme>(
 mod tests {
     use ::prefinal_beacon::Wvuf;
     use prefinal_crypto_core::bls::min_sig::SecretKey;
-    use prefinal_engine::{Launch, Past};
+    use prefinal_engine::Launch;
     use prefinal_jolteon::Jolteon;
     use prefinal_weighted_rounding::{Ratio, Stake};
 

@@ -9,7 +9,8 @@
 //! So memory is bounded by one block for each peer.
 //!
 //! A party asks when it has heard of a later epoch for a while and has not got there by its engine's
-//! own messages (`CatchUp`). Answers come from memory: they cover the last slots only, within a limit
+//! own messages (`CatchUp`). A party that is to join in a later epoch has no engine before that, so it asks all
+//! the time. Answers come from memory: they cover the last slots only, within a limit
 //! in bytes.
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,6 +127,8 @@ pub(crate) struct CatchUp {
     /// How long a party hears of a later epoch before it asks, and the time between two questions.
     patience: Duration,
     ask_at: Option<Instant>,
+    /// Whether this party has no engine in this epoch, so that it asks for every slot.
+    follows: bool,
     /// Whether answers are expected, and the greatest number of bytes of transactions in one.
     asked: bool,
     longest: usize,
@@ -142,6 +145,7 @@ impl CatchUp {
             before: None,
             patience: setup.timeout,
             ask_at: None,
+            follows: false,
             asked: false,
             longest: setup.max_block_bytes,
             order: BTreeMap::new(),
@@ -154,7 +158,12 @@ impl CatchUp {
     pub(crate) fn enter(&mut self, setup: &Setup, quorum: Quorum, first: Slot) {
         let next = Vouchers::new(Committee::of(setup, quorum), first);
         self.before = Some(std::mem::replace(&mut self.vouchers, next).committee);
-        (self.ask_at, self.asked) = (None, false);
+        (self.ask_at, self.asked, self.follows) = (None, false, false);
+    }
+
+    /// This party has no engine in this epoch: it asks for one slot after the other.
+    pub(crate) fn follow(&mut self, now: Instant) {
+        (self.ask_at, self.follows) = (Some(now), true);
     }
 
     /// A peer is in a later epoch, or says so. The peers are asked only as long as this is heard.
@@ -180,7 +189,7 @@ impl CatchUp {
     /// The slot to ask for now, if it is time.
     pub(crate) fn ask(&mut self, now: Instant, limit: Option<Slot>) -> Option<Slot> {
         self.asks_at(limit).filter(|at| *at <= now)?;
-        (self.ask_at, self.asked) = (None, true);
+        (self.ask_at, self.asked) = (self.follows.then(|| now + self.patience), true);
         Some(self.vouchers.next())
     }
 

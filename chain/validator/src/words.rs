@@ -71,6 +71,9 @@ pub enum Input<S: Keyed, E: Engine> {
         /// The message, not checked yet.
         message: Message<S, E::Message>,
     },
+    /// Have this transaction ordered: one that changes the committee ([`crate::change`]), or one of the chain
+    /// itself. It is offered to later engines too, as long as it can count.
+    Submit(Vec<u8>),
     /// A job that was asked for has ended.
     Checked(Verdict<S, E::Verdict>),
     /// The time of `wake_at` has come.

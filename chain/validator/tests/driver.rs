@@ -28,7 +28,7 @@ use prefinal_validator::keygen::KeygenError;
 use prefinal_validator::participant::{Effect, Host, Participant, Record};
 use prefinal_validator::rota::Rota;
 use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
-use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
+use prefinal_validator::setup::{Algorithm, Decision, Identity, Plan, Setup, Succession, found};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// Who has how much stake in each epoch: the last joins, the second leaves.
@@ -68,11 +68,14 @@ type Message<S> = Envelope<(S, Beside)>;
 struct Ends(Arc<dyn Succession>);
 
 impl Succession for Ends {
-    fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Option<Arc<Setup>> {
-        let next = self.0.next(current, slot, block)?;
-        let is_last = next.context.epoch == EpochId::new(2);
-        let succession = next.succession.clone().filter(|_| !is_last);
-        Some(Arc::new(Setup { succession, ..(*next).clone() }))
+    fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Decision {
+        let decision = self.0.next(current, slot, block);
+        let next = decision.next.map(|next| {
+            let is_last = next.context.epoch == EpochId::new(2);
+            let succession = next.succession.clone().filter(|_| !is_last);
+            Arc::new(Setup { succession, ..(*next).clone() })
+        });
+        Decision { next, ..decision }
     }
 }
 

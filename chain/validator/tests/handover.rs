@@ -4,6 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use prefinal_crypto_core::access::Party;
+use prefinal_pvss_dkg::Config;
 use prefinal_pvss_dkg::protocol::Record;
 use prefinal_validator::keygen::{Boundary, Effect, Job, Keygen, KeygenError, Output, Progress};
 use prefinal_validator::scheme::{Before, Bls, Keyed, Wvuf};
@@ -166,6 +167,19 @@ fn a_party_of_stake_0_has_no_weight_and_the_next_committee_is_another() {
     assert_eq!(dealers.collect::<Vec<_>>(), STAKES[0]);
 }
 
+/// The same set-up, in which dealers encrypt under the keys of another one.
+fn with_keys(setup: &Setup, other: &Setup) -> Arc<Setup> {
+    let config = &setup.keygen;
+    let mut members = config.members().to_vec();
+    for (member, other) in members.iter_mut().zip(other.keygen.members()) {
+        member.encryption = other.encryption.clone();
+    }
+    let (session, shape) = (*config.session(), config.shape().clone());
+    let (dealers, qualify) = (config.dealers().to_vec(), config.qualify());
+    let config = Config::handover(session, shape, members, dealers, qualify).unwrap();
+    Arc::new(Setup { keygen: Arc::new(config), ..setup.clone() })
+}
+
 #[test]
 fn other_parties_and_other_keys_make_no_next_set_up() {
     let [first, _] = &WORLD.setups;
@@ -179,7 +193,9 @@ fn other_parties_and_other_keys_make_no_next_set_up() {
     // The keys of the epoch before would open what was dealt in it.
     let used: Vec<_> =
         WORLD.identities.iter().map(|one| one.register(first.context.epoch)).collect();
-    let setup = Arc::new(first.next(&plan(STAKES[1]), &used).unwrap());
+    let refused = first.next(&plan(STAKES[1]), &used).map(drop).unwrap_err();
+    assert!(matches!(refused, PlanError::UsedKey { party } if party.get() == 0), "{refused}");
+    let setup = with_keys(&first.next(&plan(STAKES[1]), &own).unwrap(), first);
     let nodes = first_epoch::<Bls>();
     let before = nodes[0].keygen.handed_over();
     let refused = Keygen::<Bls>::new(setup, Party::new(0), vec![], before).map(drop).unwrap_err();

@@ -11,7 +11,7 @@ use prefinal_pvss_dkg::protocol::Record;
 use prefinal_validator::handovers::Handovers;
 use prefinal_validator::keygen::{Effect, Job, Output};
 use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
-use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, Succession, found};
+use prefinal_validator::setup::{Algorithm, Decision, Identity, Plan, Setup, Succession, found};
 use prefinal_validator::transaction::{Kind, SignedKeys};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -45,10 +45,11 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 struct Named;
 
 impl Succession for Named {
-    fn next(&self, current: &Setup, slot: Slot, _: &Block) -> Option<Arc<Setup>> {
+    fn next(&self, current: &Setup, slot: Slot, _: &Block) -> Decision {
         let epoch = usize::try_from(current.context.epoch.get()).unwrap();
         let named = NAMED.get(epoch).is_some_and(|named| slot.get() >= *named);
-        named.then(|| Arc::clone(&WORLD.setups[epoch + 1]))
+        let next = named.then(|| Arc::clone(&WORLD.setups[epoch + 1]));
+        Decision { next, refused: Vec::new() }
     }
 }
 

@@ -111,7 +111,10 @@ impl<S: Named> Ledger<S> {
                 self.halted.get_or_insert(Failure::halted(by, &why));
             }
             Event::Refused(why) => self.faults.push(format!("{by} refuses: {why}")),
-            Event::Skipped(_) | Event::Dealing { .. } => {}
+            Event::ChangeRefused { slot, change } => {
+                self.faults.push(format!("{by} refuses a change in {slot}: {}", change.error));
+            }
+            Event::Skipped(_) | Event::Dealing { .. } | Event::Named { .. } => {}
         }
         None
     }

@@ -26,8 +26,8 @@
 //! | the dealer's polynomial | when its dealing is made                               | this library       |
 //!
 //! Each handover therefore takes fresh encryption keys. [`Handover::new`] refuses a key that any party
-//! of the committee before used. It cannot know the keys of earlier committees, and it need not if used
-//! keys are wiped. A party that was absent keeps its key until it has opened its shares. Until then an
+//! of the committee before used, unless its owner gets no shares. It cannot know the keys of earlier
+//! committees, and it need not if used keys are wiped. A party that was absent keeps its key until it has opened its shares. Until then an
 //! adversary can steal them from it. When the next handover is complete nobody needs these shares any
 //! more, and the party wipes the key unopened. A party that is taken while a handover runs counts in
 //! both epochs. Signing keys stay. An adversary that has left a party can still register encryption
@@ -57,8 +57,9 @@ use super::verify::{DealingError, Verifier};
 use crate::accepted::Accepted;
 use crate::aggregate::AggregateError;
 use crate::batch;
-use crate::config::{Config, Member};
+use crate::config::Config;
 use crate::deal::{Author, DealError, check_dealer};
+use crate::key::EncryptionKey;
 use crate::protocol::{EpochKey, Field};
 use crate::purpose::{OtherPurpose, Purpose};
 use crate::shape::SharePath;
@@ -111,7 +112,7 @@ pub enum HandoverError {
         /// The share index.
         share: u32,
     },
-    /// A new member has an encryption key of the committee before: a break-in now would open dealings
+    /// A recipient has an encryption key of the committee before: a break-in now would open dealings
     /// of the epoch before.
     #[error("encryption key of {party} has served the committee before")]
     EncryptionKey {
@@ -297,16 +298,16 @@ impl Handover {
     ///
     /// # Errors
     /// If the key was made for another purpose, the number of dealers is not that of the committee
-    /// before, or a member has an encryption key of the committee before.
+    /// before, or a member that receives shares has an encryption key of the committee before.
     pub fn new(config: Arc<Config>, before: Predecessor) -> Result<Self, HandoverError> {
         before.purpose.check(config.session().purpose)?;
         let (got, expected) = (config.dealers().len(), before.access.len());
         if got != expected {
             return Err(HandoverError::Dealers { got, expected });
         }
-        let is_used = |member: &Member| before.recipients.contains(&member.encryption.name());
-        let mut members = (0..).map(Party::new).zip(config.members());
-        if let Some((party, _)) = members.find(|(_, member)| is_used(member)) {
+        // Nothing is encrypted to the others, for example to a party that leaves.
+        let is_used = |key: &EncryptionKey| before.recipients.contains(&key.name());
+        if let Some((party, ..)) = config.holders().find(|(_, key, _)| is_used(key)) {
             return Err(HandoverError::EncryptionKey { party });
         }
         Ok(Self { config, before, dealings: BTreeMap::new() })

@@ -51,7 +51,7 @@ impl<S: Priced> Observation<S> {
     /// What a party tells.
     pub(crate) fn told(event: Event<S>) -> Option<Self> {
         Some(match event {
-            Event::Dealing { .. } => return None,
+            Event::Dealing { .. } | Event::Named { .. } => return None,
             Event::Ready { epoch, first_slot, committees } => {
                 Self::Ready { epoch, first: first_slot, committees }
             }
@@ -61,6 +61,9 @@ impl<S: Priced> Observation<S> {
             Event::Accused { party, fault } => Self::Accused(party, fault),
             Event::Skipped(slot) => Self::Skipped(slot),
             Event::Refused(why) => Self::Refused(why),
+            Event::ChangeRefused { slot, change } => {
+                Self::Refused(format!("a change in {slot}: {}", change.error))
+            }
             Event::Halted(why) => Self::Halted(why),
         })
     }

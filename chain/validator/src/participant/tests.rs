@@ -138,7 +138,7 @@ fn what_is_final_behind_a_boundary_that_is_not_known_is_on_record() {
     let (mut records, keys) = run_all(&mut first, &seats);
     assert_eq!(keys, Keys::Suffice);
     let next = seats.0.succession.as_ref().unwrap();
-    let next = next.next(&seats.0, Slot::new(1), &block(&[])).unwrap();
+    let next = next.next(&seats.0, Slot::new(1), &block(&[])).next.unwrap();
     let dealt = keygen::deal::<Wvuf>(&next, &seats.1[1]).unwrap();
     let mut dealing = vec![transaction::dealing(next.context.epoch, &dealt[0])];
     for slot in 2..=20 {

@@ -1,4 +1,5 @@
-//! What a party publishes to become a member of a chain's first committee.
+//! What a party publishes to become a member of a chain's first committee, or of a later one
+//! ([`Application`](crate::change::Application)).
 //!
 //! Each BLS key and encryption key comes with a proof that the party knows its secret; the Ed25519 key, with
 //! which an engine signs single messages, needs none. Without the proofs a party could
@@ -6,6 +7,7 @@
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
+use prefinal_crypto_core::context::EpochId;
 use prefinal_crypto_core::verified::Verified;
 use prefinal_pvss_dkg::{EncryptionKey, KeyRegistration};
 
@@ -43,6 +45,12 @@ impl Registration {
         self.ed25519
     }
 
+    /// The key that the party signs with. That it has the secret key is not checked yet.
+    #[must_use]
+    pub const fn signer(&self) -> &min_sig::PublicKey {
+        &self.signer.key
+    }
+
     pub(super) fn of(identity: &Identity, encryption: KeyRegistration) -> Self {
         Self {
             signer: Owned::new(&identity.signer),
@@ -66,7 +74,14 @@ impl Identity {
     /// bytes each time.
     #[must_use]
     pub fn registration(&self) -> Registration {
-        Registration::of(self, self.register(FIRST))
+        self.registration_for(FIRST)
+    }
+
+    /// The registration with which the party becomes a member in this epoch. Its encryption key is for
+    /// that epoch alone.
+    #[must_use]
+    pub fn registration_for(&self, epoch: EpochId) -> Registration {
+        Registration::of(self, self.register(epoch))
     }
 }
 
@@ -84,6 +99,8 @@ impl Owned {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
+    use std::collections::BTreeMap;
+
     use prefinal_crypto_core::context::ChainId;
     use prefinal_crypto_core::secret::Secret;
     use prefinal_weighted_rounding::{Ratio, Stake};
@@ -162,5 +179,41 @@ mod tests {
         let mut few = four();
         few.1.pop();
         assert!(matches!(refusal(&few), PlanError::Parties { got: 3, expected: 4, .. }));
+    }
+
+    /// A party that has left is one of them, for its number stays its own.
+    #[test]
+    fn a_newcomer_shares_no_key_with_any_party() {
+        let (plan, registrations) = four();
+        let first = Setup::new(CHAIN, &plan, &registrations).unwrap();
+        let epoch = first.context.epoch.next();
+        let keys: BTreeMap<_, _> =
+            [0, 1, 3].map(|number| (Party::new(number), identity(number).register(epoch))).into();
+        let plan = first.plan([40, 30, 0, 10, 20].map(Stake::new).to_vec()).unwrap();
+        let newcomer = || identity(4).registration_for(epoch);
+        let grow = |newcomers: &[Registration]| first.grow(&plan, &keys, newcomers);
+        assert_eq!(grow(&[newcomer()]).unwrap().members.len(), 5);
+        let one = PlanError::Parties { what: "stakes", got: 5, expected: 4 };
+        assert_eq!(grow(&[]).err().unwrap().to_string(), one.to_string());
+        let is_refused = |what: &str, newcomer: Registration| {
+            let error = grow(&[newcomer]).err().unwrap();
+            let same = matches!(&error, PlanError::SameKey { what: found, first, second }
+                if *found == what && (first.get(), second.get()) == (2, 4));
+            assert!(same, "{error}");
+        };
+        let mut signs = newcomer();
+        let old = identity(2).registration_for(epoch);
+        (signs.signer, signs.encryption) = (old.signer.clone(), old.encryption);
+        is_refused("signing", signs);
+        is_refused("certificate", Registration { certifier: old.certifier, ..newcomer() });
+        is_refused("Ed25519", Registration { ed25519: old.ed25519, ..newcomer() });
+        // The proofs are checked as for the first committee.
+        let mut foreign = newcomer();
+        foreign.signer.possession = old.signer.possession;
+        let foreign = grow(&[foreign]).err().unwrap();
+        assert!(matches!(foreign, PlanError::Signing { party, .. } if party.get() == 4));
+        let key = Registration { encryption: keys[&Party::new(0)].clone(), ..newcomer() };
+        let key = grow(&[key]).err().unwrap();
+        assert!(matches!(key, PlanError::Encryption { party, .. } if party.get() == 4));
     }
 }

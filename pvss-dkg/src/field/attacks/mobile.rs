@@ -190,7 +190,7 @@ fn a_handover_refuses_each_key_of_the_committee_before() {
     let predecessor = Predecessor::new(&before.config, &before.key);
     assert_eq!(stored.digest, predecessor.digest);
     let fresh = Committee::with(session(), shape(&WEIGHTS, SLOW, Some(9)), 2);
-    for (member, old) in [(0, 0), (6, 2), (1, 5), (4, 4)] {
+    for (member, old) in [(0, 0), (6, 2), (2, 5), (5, 4)] {
         let mut members = fresh.config.members().to_vec();
         // Under another signing key: the party that opens it is another, the dealings are the same.
         members[member].encryption = before.config.members()[old].encryption.clone();
@@ -201,4 +201,20 @@ fn a_handover_refuses_each_key_of_the_committee_before() {
             assert_eq!(refused, HandoverError::EncryptionKey { party });
         }
     }
+}
+
+/// Nothing is encrypted to a party that leaves, so its old key may stand in its place.
+#[test]
+fn a_party_that_gets_no_shares_needs_no_fresh_key() {
+    let mut committee = Committee::new();
+    let before = first(&mut committee);
+    let predecessor = Predecessor::new(&before.config, &before.key);
+    let fresh = Committee::with(session(), shape(&WEIGHTS, SLOW, Some(9)), 2);
+    let mut members = fresh.config.members().to_vec();
+    for ((member, old), weight) in members.iter_mut().zip(before.config.members()).zip(WEIGHTS) {
+        if weight == 0 {
+            member.encryption = old.encryption.clone();
+        }
+    }
+    assert!(Handover::new(next_config(&before.config, members), predecessor).is_ok());
 }

@@ -40,7 +40,7 @@ pub(super) fn one_each(plan: &Plan) -> Result<Plan, Failure> {
     let thresholds = Paths { slow: all_but(3), fast: Some(all_but(6)) };
     let shape = Shape::new(&vec![Weight::new(1); plan.parties()], thresholds);
     let shape = shape.map_err(Failure::bad_input)?;
-    Ok(Plan { stakes: plan.stakes.clone(), shape, choice: Algorithm::Fast, rounding: None })
+    Ok(Plan { shape, choice: Algorithm::Fast, rounding: None, ..plan.clone() })
 }
 
 impl Trace {
