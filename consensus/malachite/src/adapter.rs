@@ -117,7 +117,8 @@ const fn released_as((height, block): (Height, BlockId)) -> (Slot, Value) {
 
 /// The timeouts of a round. A proposal may take a round's time; votes are smaller and get half of it.
 /// Each failed round adds the time that the votes of the first round had.
-fn timeouts(round: Duration) -> LinearTimeouts {
+#[must_use]
+pub fn timeouts(round: Duration) -> LinearTimeouts {
     let votes = round / 2;
     LinearTimeouts {
         propose: round,

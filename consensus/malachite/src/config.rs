@@ -7,12 +7,14 @@
 use core::time::Duration;
 
 use ::prefinal_engine::Pace;
-use malachitebft_core_types::LinearTimeouts;
+use malachitebft_core_types::{
+    CertificateError, CommitCertificate, LinearTimeouts, ThresholdParams,
+};
 use prefinal_protocol::{Context, Party};
 use sha2::{Digest, Sha256};
 
-use crate::context::{Address, Validator, ValidatorSet};
-use crate::sign::{PublicKey, SecretKey};
+use crate::context::{Address, Tendermint, Validator, ValidatorSet};
+use crate::sign::{PublicKey, SecretKey, Tally};
 
 const COMMITTEE: &[u8] = b"prefinal/malachite/v1/committee";
 
@@ -116,11 +118,31 @@ impl Validators {
         &self.context
     }
 
-    pub(crate) const fn validators(&self) -> &ValidatorSet {
+    /// The members in Malachite's form.
+    #[must_use]
+    pub const fn validators(&self) -> &ValidatorSet {
         &self.validators
     }
 
-    pub(crate) fn check_member(&self, me: Party, secret: &SecretKey) -> Result<(), ConfigError> {
+    /// Checks that precommits of more than two thirds of the stake, as the certificate holds them, are for
+    /// the block that it names.
+    ///
+    /// # Errors
+    /// Malachite's error says which signature is wrong, or how much stake is missing.
+    pub fn check_certificate(
+        &self,
+        certificate: &CommitCertificate<Tendermint>,
+    ) -> Result<(), CertificateError<Tendermint>> {
+        let tally = Tally::new(&self.context, &self.validators);
+        tally.commit(certificate, ThresholdParams::default())
+    }
+
+    /// Checks that a member with this number has this key.
+    ///
+    /// # Errors
+    /// [`ConfigError::NotAMember`] if there are fewer members, [`ConfigError::WrongKey`] if the key is
+    /// another.
+    pub fn check_member(&self, me: Party, secret: &SecretKey) -> Result<(), ConfigError> {
         use malachitebft_core_types::ValidatorSet as _;
         let own = self.validators.get_by_address(&Address::new(me));
         let own = own.ok_or(ConfigError::NotAMember { me, members: self.size })?;

@@ -57,7 +57,7 @@ pub struct Address(Party);
 pub struct BlockId([u8; 32]);
 
 /// A block: the value that a height decides.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Block {
     id: BlockId,
     height: Height,
@@ -127,7 +127,9 @@ impl Height {
         self.0
     }
 
-    pub(crate) const fn next(self) -> Self {
+    /// The height that follows.
+    #[must_use]
+    pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 }
@@ -448,6 +450,14 @@ impl fmt::Display for Height {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// Malachite prints proposals in its log. The transactions would fill it.
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (id, height, transactions) = (self.id, self.height, self.transactions.len());
+        write!(f, "Block({id}.., {height}, {transactions} transactions)")
     }
 }
 

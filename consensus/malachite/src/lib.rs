@@ -44,21 +44,23 @@
 //! would repeat a release without the lock.
 //!
 //! # For integrators
-//! With Malachite's own application interface the same table holds:
+//! `prefinal-malachite-app` does the same with the whole engine as published: its network, its log, its
+//! sync. There the engine asks an application, and the table above holds with the application's words:
 //!
 //! - In round 0, answer `ExtendVote` with the bytes of the partial that the beacon sends on
 //!   `Prefinalized`. In other rounds, answer with an empty extension.
-//! - Pass the bytes of `VerifyVoteExtension` to the beacon as a message of that validator, and answer
-//!   *valid* whatever they are.
+//! - Pass the bytes of `VerifyVoteExtensions` to the beacon as messages of the voters that it names, and
+//!   answer *valid* whatever they are.
 //! - Call `Finalized` on `Decided`.
 //! - Call `Abandoned` on `StartedRound` with a round above 0, before your precommits of that round
 //!   leave.
 //!
 //! The application interface does not show nil precommits. Entering the next round shows them, and that
-//! is early enough, because a party casts one precommit in a round. Precommits that arrive after the
-//! decision still matter to a ramp, which waits for more stake than the decision does. So set a
-//! `target_time`, so that the engine delivers them with `Finalized`, or let the beacon's slow partials
-//! do it. Here the host reads them itself ([`Effect::Carried`]).
+//! is early enough, because a party casts one precommit in a round. It does not show when a vote has
+//! reached the log either, and there the host has a record too: see that crate for what follows.
+//! Precommits that arrive after the decision still matter to a ramp, which waits for more stake than the
+//! decision does. The beacon's own links carry them. Here the host reads them itself
+//! ([`Effect::Carried`]).
 //!
 //! | module      | what it holds                                                 |
 //! |-------------|---------------------------------------------------------------|
@@ -89,9 +91,14 @@ mod routine;
 mod sign;
 
 pub use crate::engine::{Effect, Input, Malachite, Output};
+pub use adapter::timeouts;
 pub use config::{Config, ConfigError, Member, Validators};
-pub use context::{Address, Block, BlockId, Height, Proposal, Tendermint, Vote};
+pub use context::{
+    Address, Block, BlockId, Height, Proposal, Tendermint, Validator, ValidatorSet, Vote,
+};
 pub use malachitebft_core_types::{LinearTimeouts, NilOrVal, Round, VoteType};
-pub use message::{Decision, MAX_EXTENSION, Message, ShapeError, SignedProposal, SignedVote};
+pub use message::{
+    Decision, Limits, MAX_EXTENSION, Message, ShapeError, SignedProposal, SignedVote,
+};
 pub use record::{Entry, Log, Record};
-pub use sign::{PublicKey, SecretKey, Signature, SignatureError};
+pub use sign::{Ed25519, PublicKey, SecretKey, Signature, SignatureError};

@@ -108,10 +108,12 @@ pub enum ShapeError {
 }
 
 /// The limits for a message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) members: usize,
-    pub(crate) max_block_bytes: usize,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Number of members.
+    pub members: usize,
+    /// Largest size of a block's transactions together, in bytes.
+    pub max_block_bytes: usize,
 }
 
 impl Message {
@@ -126,21 +128,32 @@ impl Message {
         }
     }
 
-    /// Checks the shape of the message.
+    /// Checks that votes and proposals come from their authors, and the shape of the message.
     pub(crate) fn check(&self, from: Party, limits: Limits) -> Result<(), ShapeError> {
+        match self {
+            Self::Vote(vote) => author(from, vote.message.voter)?,
+            Self::Proposal(proposal) => author(from, proposal.message.proposer)?,
+            Self::Polka(_) | Self::Round(_) | Self::Request { .. } | Self::Decided(_) => {}
+        }
+        self.check_shape(limits)
+    }
+
+    /// Checks the shape of the message, from wherever it came.
+    ///
+    /// # Errors
+    /// [`ShapeError`] says what is wrong.
+    pub fn check_shape(&self, limits: Limits) -> Result<(), ShapeError> {
         let signatures = |got: usize, most: usize| {
             let members = limits.members;
             if got > most { Err(ShapeError::Signatures { got, members }) } else { Ok(()) }
         };
         match self {
             Self::Vote(vote) => {
-                author(from, vote.message.voter)?;
                 defined(vote.message.round)?;
                 vote.message.extension.as_ref().map_or(Ok(()), extension)
             }
             Self::Proposal(proposal) => {
-                let Proposal { height, round, proposer, block, .. } = &proposal.message;
-                author(from, *proposer)?;
+                let Proposal { height, round, block, .. } = &proposal.message;
                 defined(*round)?;
                 check_block(block, *height, limits)
             }
@@ -170,7 +183,8 @@ impl Message {
 
 impl Decision {
     /// The certificate with its extensions, in Malachite's form.
-    pub(crate) fn extended(&self) -> ExtendedCommitCertificate<Tendermint> {
+    #[must_use]
+    pub fn extended(&self) -> ExtendedCommitCertificate<Tendermint> {
         let extensions = VoteExtensions::new(self.extensions.clone());
         let certificate = self.certificate.clone();
         ExtendedCommitCertificate::from_commit_certificate_and_extensions(certificate, extensions)

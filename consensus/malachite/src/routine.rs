@@ -35,7 +35,10 @@ impl Routine {
         let run = |co: Co<Effect<Tendermint>, Resume<Tendermint>>| -> Running {
             Box::pin(async move {
                 let mut state = state;
-                let ended = consensus::handle(co, &mut state, &(), input).await;
+                // Nobody reads them here. Their type depends on a feature of Malachite, which is on if a
+                // program also holds its network.
+                let metrics = Default::default();
+                let ended = consensus::handle(co, &mut state, &metrics, input).await;
                 (state, ended)
             })
         };

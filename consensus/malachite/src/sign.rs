@@ -19,8 +19,9 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use ed25519_consensus::{SigningKey, VerificationKey};
 use malachitebft_core_types::{
     CertificateError, CommitCertificate, CommitSignature, ExtendedCommitCertificate, NilOrVal,
-    PolkaCertificate, PolkaSignature, Round, RoundCertificate, RoundCertificateType, SigningScheme,
-    ThresholdParam, ThresholdParams, Validator as _, ValidatorSet as _, VoteType,
+    PolkaCertificate, PolkaSignature, Round, RoundCertificate, RoundCertificateType,
+    SignedExtension, SigningScheme, ThresholdParam, ThresholdParams, Validator as _,
+    ValidatorProof, ValidatorSet as _, VoteType,
 };
 use sha2::{Digest, Sha256};
 
@@ -30,6 +31,7 @@ use crate::context::{Address, BlockId, Height, Proposal, Tendermint, ValidatorSe
 const VOTE: &[u8] = b"prefinal/malachite/v1/vote";
 const PROPOSAL: &[u8] = b"prefinal/malachite/v1/proposal";
 const EXTENSION: &[u8] = b"prefinal/malachite/v1/extension";
+const DERIVED: &[u8] = b"prefinal/malachite/v1/derived";
 
 /// The signing scheme, in the form that Malachite asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,16 @@ pub(crate) struct Scope {
     pub(crate) voter: Address,
 }
 
+impl Scope {
+    /// `None` for a vote that has no extension.
+    fn of(vote: &Vote) -> Option<Self> {
+        let (VoteType::Precommit, NilOrVal::Val(block)) = (vote.kind, vote.value) else {
+            return None;
+        };
+        Some(Self { height: vote.height, round: vote.round, block, voter: vote.voter })
+    }
+}
+
 impl SecretKey {
     /// The key that these 32 secret bytes give.
     #[must_use]
@@ -106,18 +118,7 @@ impl SecretKey {
         vote: &Vote,
         bytes: &[u8],
     ) -> Option<Signature> {
-        let Vote {
-            kind: VoteType::Precommit,
-            height,
-            round,
-            value: NilOrVal::Val(block),
-            voter,
-            ..
-        } = *vote
-        else {
-            return None;
-        };
-        let scope = Scope { height, round, block, voter };
+        let scope = Scope::of(vote)?;
         Some(self.sign(&Statement::extension(committee.context(), scope, bytes)))
     }
 
@@ -125,6 +126,26 @@ impl SecretKey {
     #[must_use]
     pub fn sign_proposal(&self, committee: &Validators, proposal: &Proposal) -> Signature {
         self.sign(&Statement::proposal(committee.context(), proposal))
+    }
+
+    /// Signs that the peer with this name on the network speaks for this key (ADR-006 of Malachite).
+    ///
+    /// The signed bytes are Malachite's own, without a hash or tag. They are longer than the 32 bytes of
+    /// every other statement that this key signs, so none of them can be taken for another.
+    #[must_use]
+    pub fn prove_peer(&self, peer: &[u8]) -> ValidatorProof<Tendermint> {
+        let key = self.public_key().to_bytes().to_vec();
+        let bytes = ValidatorProof::<Tendermint>::signing_bytes(&key, peer);
+        let signature = Signature(self.0.sign(&bytes).to_bytes());
+        ValidatorProof::new(key, peer.to_vec(), signature)
+    }
+
+    /// 32 secret bytes for another purpose, which tell nothing about this key.
+    #[must_use]
+    pub fn derive(&self, purpose: &[u8]) -> [u8; 32] {
+        let purpose = Sha256::digest(purpose);
+        let hash = Sha256::new_with_prefix(DERIVED).chain_update(purpose);
+        hash.chain_update(self.0.as_bytes()).finalize().into()
     }
 
     pub(crate) fn sign(&self, statement: &Statement) -> Signature {
@@ -145,6 +166,58 @@ impl PublicKey {
     #[must_use]
     pub fn to_bytes(self) -> [u8; 32] {
         self.0.to_bytes()
+    }
+
+    /// Checks the signature of a vote. It does not cover the extension.
+    ///
+    /// # Errors
+    /// If this key did not sign the vote for this committee.
+    pub fn verify_vote(
+        &self,
+        committee: &Validators,
+        vote: &Vote,
+        signature: &Signature,
+    ) -> Result<(), SignatureError> {
+        self.verify(&Statement::vote(committee.context(), vote), signature)
+    }
+
+    /// Checks the signature of a proposal.
+    ///
+    /// # Errors
+    /// If this key did not sign the proposal for this committee.
+    pub fn verify_proposal(
+        &self,
+        committee: &Validators,
+        proposal: &Proposal,
+        signature: &Signature,
+    ) -> Result<(), SignatureError> {
+        self.verify(&Statement::proposal(committee.context(), proposal), signature)
+    }
+
+    /// Checks the signature of the extension of a precommit.
+    ///
+    /// # Errors
+    /// If this key did not sign these bytes for this vote, or the vote is none that can have an extension.
+    pub fn verify_extension(
+        &self,
+        committee: &Validators,
+        vote: &Vote,
+        extension: &SignedExtension<Tendermint>,
+    ) -> Result<(), SignatureError> {
+        let scope = Scope::of(vote).ok_or(SignatureError::Invalid)?;
+        let statement = Statement::extension(committee.context(), scope, &extension.message);
+        self.verify(&statement, &extension.signature)
+    }
+
+    /// Checks that the holder of the key in a proof names this peer: [`SecretKey::prove_peer`].
+    ///
+    /// # Errors
+    /// If the proof holds no key, or its signature is not valid.
+    pub fn verify_peer(proof: &ValidatorProof<Tendermint>) -> Result<(), SignatureError> {
+        let key = proof.decoded_public_key()?;
+        let signature = ed25519_consensus::Signature::from(proof.signature.0);
+        let verified = key.0.verify(&signature, &proof.preimage());
+        verified.map_err(|_| SignatureError::Invalid)
     }
 
     pub(crate) fn verify(

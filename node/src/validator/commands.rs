@@ -103,6 +103,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Peers(options) => peers(&options),
         Command::Export(options) => export(&options),
         Command::Switch(options) => switch(&options),
+        Command::Committee(command) => super::committee::run(&command),
     }
 }
 
@@ -128,6 +129,9 @@ pub enum Command {
     Export(ExportOptions),
     /// The kill switch: from a slot on no partial leaves, or the slow path alone, or all again
     Switch(SwitchOptions),
+    /// Change the committee while the chain runs: let validators join and leave
+    #[command(subcommand)]
+    Committee(super::committee::Command),
 }
 
 fn show(text: Result<String, HomeError>) -> Result<(), Failure> {

@@ -68,6 +68,13 @@ fn tell(validator: &Validator, event: Event<Bls>) -> Result<(), String> {
             }
         }
         Event::Revealed(reveal) => revealed(validator, &reveal)?,
+        Event::Named { epoch, slot } => {
+            tracing::info!(epoch = epoch.get(), slot = slot.get(), "a block names the next committee");
+        }
+        Event::ChangeRefused { slot, change } => {
+            let (position, why) = (change.position, change.error);
+            tracing::warn!(slot = slot.get(), position, %why, "change of the committee does not count");
+        }
         Event::Skipped(slot) => {
             validator.metrics.skipped.inc();
             tracing::info!(slot = slot.get(), "no value");

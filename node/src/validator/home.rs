@@ -2,8 +2,14 @@
 //!
 //! The journal is made with the home, before the validator has promised anything, and only opened after that. A
 //! home without it belongs to a validator that has forgotten what it promised.
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prefinal_crypto_core::access::Party;
 use prefinal_home::{Folder, Genesis, Home};
 use prefinal_journal::{JournalError, Redb, Trouble};
+use prefinal_validator::change::{ApprovedChanges, Draft};
+use prefinal_validator::setup::Setup;
 
 use crate::archive::Archive;
 use crate::output::{folder, named};
@@ -16,6 +22,39 @@ fn owner(genesis: &Genesis, key: &[u8; 32]) -> String {
 
 fn owner_of(home: &Home) -> String {
     owner(home.genesis(), &home.keys().ed25519)
+}
+
+/// The first epoch's set-up. Later committees come by approved transactions.
+pub(super) fn setup(home: &Home) -> Arc<Setup> {
+    Arc::new(Setup { succession: Some(Arc::new(ApprovedChanges)), ..home.setup().clone() })
+}
+
+/// The file with the draft by which a validator joins a running chain.
+pub(super) fn draft(home: &Folder) -> PathBuf {
+    home.path().join("draft")
+}
+
+/// This validator's number: in the genesis, or in the draft by which it joins.
+///
+/// # Errors
+/// If neither knows its keys.
+pub(super) fn party(home: &Home) -> Result<Party, Failure> {
+    if let Some(party) = home.party() {
+        return Ok(party);
+    }
+    let file = draft(home.folder());
+    let unknown = |why: &str| {
+        let genesis = home.folder().genesis();
+        Failure::bad_input(format_args!(
+            "{}: this validator's keys are not among its members, and {}: {why}; to join a running chain: \
+             prefinal committee join",
+            genesis.display(),
+            file.display()
+        ))
+    };
+    let text = std::fs::read_to_string(&file).map_err(|error| unknown(&error.to_string()))?;
+    let draft = Draft::from_text(&text).map_err(|error| named(&file, error))?;
+    draft.number_of(&home.keys().signer).ok_or_else(|| unknown("its keys are not there either"))
 }
 
 /// Makes the journal of a new home.

@@ -19,11 +19,12 @@
 //! | `state`    | what these share, and what an operator sees of it                     |
 //! | `operator` | what an operator asks a running validator                             |
 //! | `metrics`, `journal`, `log`, `pages` | figures and logs for those who watch        |
-//! | `commands` | `prefinal status`, `peers`, `export`, `switch`                        |
+//! | `commands`, `committee` | what `prefinal status`, `peers`, `export`, `switch` and `committee` do |
 //!
 //! The process ends with the first part that fails: a validator that does half of its work harms more than one
 //! that is away.
 pub mod commands;
+pub mod committee;
 mod effects;
 mod gate;
 pub(crate) mod home;
@@ -153,13 +154,7 @@ struct Process {
 
 impl Process {
     async fn start(home: &Home) -> Result<Self, Failure> {
-        let me = home.party().ok_or_else(|| {
-            let genesis = home.folder().genesis();
-            Failure::bad_input(format_args!(
-                "{}: this validator's keys are not among its members",
-                genesis.display()
-            ))
-        })?;
+        let me = home::party(home)?;
         let identity = Arc::new(home.identity(me));
         let metrics = Metrics::new();
         let (driver, effects, archive) = beacon(home, &identity, &metrics)?;
@@ -250,7 +245,7 @@ fn beacon(
     };
     // More than two thirds of the stake decide, and precommits of round 0 release.
     let host = Host::new(Quorum::BYZANTINE, Some(0));
-    let setup = Arc::new(home.setup().clone());
+    let setup = home::setup(home);
     let build = |records| Participant::<Bls>::new(&setup, identity, life, records, host);
     let journal = MeteredJournal { journal, metrics: metrics.journal.clone() };
     let pool = tokio::runtime::Handle::current();
@@ -266,8 +261,7 @@ async fn start_links(
     members: &Members,
 ) -> Result<(Links, prefinal_net::Inbox), Failure> {
     let (config, setup) = (&home.config().links, home.setup());
-    let own = setup.ed25519.get(identity.me.index()).copied().map(PeerKey::new);
-    let own = own.ok_or_else(|| Failure::bad_input("the set-up has no such member"))?;
+    let own = PeerKey::new(home.keys().ed25519);
     let key = LinkKey::new(identity.ed25519().expose(), own).map_err(Failure::bad_input)?;
     let options = prefinal_net::Options {
         me: identity.me,
@@ -289,7 +283,7 @@ fn assemble(
     members: &Members,
     metrics: Metrics,
 ) -> Validator {
-    let setup = Arc::new(home.setup().clone());
+    let setup = home::setup(home);
     let period = period(&setup);
     let board = Board::new(archive.start(), period, *setup.context.chain.as_bytes());
     board.describe(&setup.keygen);

@@ -10,7 +10,8 @@
 //! | `POST /reload`           | the configuration and the folder `peers` are read again    |
 //! | `GET /values?from=&most=`| [`ValuesReport`]: values that are kept, oldest first       |
 //! | `POST /switch`           | a [`SwitchRequest`]: from that slot on no partial leaves, or they leave again |
-//! | `POST /transactions`     | the body waits for a block                                 |
+//! | `GET /committee`         | the parties with their stakes                              |
+//! | `POST /committee/draft`, `/approve`, `/submit` | the steps of a change of the committee |
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -29,6 +30,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
 
+use super::committee::{ChangeRequest, DraftRequest, MemberReport};
 use super::state::Validator;
 use prefinal_lab::Failure;
 
@@ -150,14 +152,18 @@ pub(super) fn serve(
     let listener = UnixListener::bind(socket)?;
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(socket, mode)?;
-    let longest = validator.max_block_bytes();
+    // A draft and the consents to it, as text.
+    let longest = validator.max_block_bytes().saturating_mul(4);
     let router = Router::new()
         .route("/status", get(status))
         .route("/peers", get(peers))
         .route("/reload", post(reload))
         .route("/values", get(values))
         .route("/switch", post(switch))
-        .route("/transactions", post(submit))
+        .route("/committee", get(committee))
+        .route("/committee/draft", post(draft))
+        .route("/committee/approve", post(approve))
+        .route("/committee/submit", post(submit))
         .layer(DefaultBodyLimit::max(longest))
         .with_state(validator);
     Ok(async move {
@@ -193,8 +199,29 @@ async fn switch(
     validator.switch(request).map_err(refused)
 }
 
-async fn submit(State(validator): State<Arc<Validator>>, body: Bytes) -> Result<(), Refusal> {
-    validator.submit(&body).map_err(refused)
+async fn committee(State(validator): State<Arc<Validator>>) -> Json<Vec<MemberReport>> {
+    Json(validator.committee())
+}
+
+async fn draft(
+    State(validator): State<Arc<Validator>>,
+    Json(request): Json<DraftRequest>,
+) -> Result<Json<String>, Refusal> {
+    validator.draft(&request).map(Json).map_err(refused)
+}
+
+async fn approve(
+    State(validator): State<Arc<Validator>>,
+    Json(draft): Json<String>,
+) -> Result<Json<String>, Refusal> {
+    validator.approve(&draft).map(Json).map_err(refused)
+}
+
+async fn submit(
+    State(validator): State<Arc<Validator>>,
+    Json(request): Json<ChangeRequest>,
+) -> Result<Json<()>, Refusal> {
+    validator.change(&request).map(Json).map_err(refused)
 }
 
 /// Asks the validator that runs on this home.
@@ -213,6 +240,19 @@ impl<'a> Client<'a> {
         let answer = self.ask("GET", path, Vec::new())?;
         serde_json::from_slice(&answer).map_err(|error| {
             Failure::bad_input(format_args!("the validator answers {path} with no report: {error}"))
+        })
+    }
+
+    /// Sends a request, and reads the answer to it.
+    pub(crate) fn ask_for<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        request: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let body = serde_json::to_vec(request).map_err(Failure::bad_input)?;
+        let answer = self.ask("POST", path, body)?;
+        serde_json::from_slice(&answer).map_err(|error| {
+            Failure::bad_input(format_args!("the validator answers {path} with something else: {error}"))
         })
     }
 

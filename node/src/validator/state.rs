@@ -14,10 +14,13 @@ use prefinal_malachite::{Malachite, Validators};
 use prefinal_net::{Links, State, Status};
 use prefinal_protocol::Recipient;
 use prefinal_registry::Listed;
+use prefinal_validator::change::{Application, Consent, Draft};
 use prefinal_validator::participant::{Input, Participant};
 use prefinal_validator::setup::Setup;
+use prefinal_weighted_rounding::Stake;
 use tokio::sync::{Notify, watch};
 
+use super::committee::{ChangeRequest, DraftRequest, MemberReport};
 use super::gate::Gate;
 use super::links::{self, Message};
 use super::members::Members;
@@ -267,8 +270,52 @@ impl Validator {
         self.driver.tell(Input::Switch(switch)).map_err(|why| why.to_string())
     }
 
-    /// Takes a transaction of this validator's operator.
-    pub(super) fn submit(&self, transaction: &[u8]) -> Result<(), MempoolError> {
+    /// The set-up of the epoch that this validator is in.
+    fn current(&self) -> Result<Arc<Setup>, String> {
+        let next = |participant: &mut Participant<Bls>| participant.setup_of(participant.last());
+        let setup = self.driver.change(next).map_err(|why| why.to_string())?;
+        setup.ok_or_else(|| "the committee is changing: ask again in the next epoch".to_owned())
+    }
+
+    /// The parties of this epoch.
+    pub(super) fn committee(&self) -> Vec<MemberReport> {
+        let Ok(setup) = self.current() else { return Vec::new() };
+        let parties = (0..).map(Party::new).zip(&setup.members);
+        let report = |(party, member): (Party, &prefinal_engine::Member<_>)| MemberReport {
+            party: party.get(),
+            name: self.name_of(party),
+            stake: member.stake.get(),
+        };
+        parties.map(report).collect()
+    }
+
+    /// The text of a draft of the next committee.
+    pub(super) fn draft(&self, request: &DraftRequest) -> Result<String, String> {
+        let read = |text: &String| Application::from_text(text).map_err(|error| error.to_string());
+        let applications = request.applications.iter().map(read).collect::<Result<_, _>>()?;
+        let stakes = request.stakes.iter().copied().map(Stake::new).collect();
+        let draft = Draft::new(&*self.current()?, stakes, applications);
+        draft.map(|draft| draft.to_text()).map_err(|error| error.to_string())
+    }
+
+    /// The text of this validator's consent to a draft.
+    pub(super) fn approve(&self, draft: &str) -> Result<String, String> {
+        let draft = Draft::from_text(draft).map_err(|error| error.to_string())?;
+        draft.check(&*self.current()?).map_err(|error| error.to_string())?;
+        let consent = self.driver.change(|participant| draft.approve(participant.identity()));
+        consent.map(|consent| consent.to_text()).map_err(|why| why.to_string())
+    }
+
+    /// Merges consents, and has the change ordered.
+    pub(super) fn change(&self, request: &ChangeRequest) -> Result<(), String> {
+        let draft = Draft::from_text(&request.draft).map_err(|error| error.to_string())?;
+        let read = |text: &String| Consent::from_text(text).map_err(|error| error.to_string());
+        let consents = request.consents.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let change = draft.merge(&*self.current()?, consents).map_err(|error| error.to_string())?;
+        self.submit(&change.to_transaction()).map_err(|error| error.to_string())
+    }
+
+    fn submit(&self, transaction: &[u8]) -> Result<(), MempoolError> {
         let transaction = Arc::from(transaction);
         self.mempool.submit(self.me, Arc::clone(&transaction))?;
         links::spread(&self.links, &transaction);

@@ -1,5 +1,8 @@
 //! Starts, crashes, restarts and ends.
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use std::path::Path;
 
 use serde_json::Value as Json;
 
@@ -52,11 +55,14 @@ fn an_operator_sees_and_switches() {
 
     let http = net.config(1).http.listen.unwrap();
     let get = |path: &str| {
-        let answer = ureq::get(format!("http://{http}{path}")).call().unwrap();
-        answer.into_body().read_to_string().unwrap()
+        let mut stream = TcpStream::connect(http).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     };
-    assert_eq!(get("/healthz"), "ok\n");
-    assert_eq!(get("/readyz"), "ok\n");
+    assert!(get("/healthz").ends_with("ok\n"));
+    assert!(get("/readyz").ends_with("ok\n"), "{}", get("/readyz"));
     let metrics = get("/metrics");
     for name in [
         "prefinal_wait_seconds_bucket{",
@@ -105,5 +111,54 @@ fn a_home_whose_journal_is_lost_is_refused() {
     assert!(why.contains("journal.redb") && why.contains("forgotten"), "{why}");
     // The others go on.
     net.advance(&[0, 1, 3], 3);
-    std::thread::sleep(Duration::from_millis(1));
+}
+
+fn prefinal_at(home: &Path, line: &[&str]) {
+    let done = run(&[line, &["--home", home.to_str().unwrap()]].concat());
+    let (out, error) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{line:?}: {out}{error}");
+}
+
+#[test]
+fn a_fifth_joins_and_one_leaves_and_the_key_stays() {
+    let mut net = Net::make(4, &[&PACE[..], &["--spare", "1"]].concat());
+    let file = |name: &str| net.home(0).parent().unwrap().join(name).to_str().unwrap().to_owned();
+    let (application, draft) = (file("application"), file("draft"));
+    let consents: Vec<_> = (0..3).map(|one| file(&format!("consent-{one}"))).collect();
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 5);
+    let (key, _) = net.agree(&[0, 1, 2, 3]);
+
+    // The newcomer applies, members draft and approve: it comes in, the fourth leaves.
+    prefinal_at(&net.home(4), &["committee", "apply", "--epoch", "1", "--out", &application]);
+    let newcomer = format!("{application}=100");
+    let line = ["committee", "draft", "--stake", "validator-3=0", "--newcomer", &newcomer, "--out", &draft];
+    prefinal_at(&net.home(0), &line);
+    prefinal_at(&net.home(4), &["committee", "join", &draft]);
+    let registration = net.home(4).join("registration.json");
+    for validator in 0..4 {
+        prefinal_at(&net.home(validator), &["peers", "--add", registration.to_str().unwrap()]);
+    }
+    net.start(4);
+    for (validator, consent) in (0..3).zip(&consents) {
+        prefinal_at(&net.home(validator), &["committee", "approve", &draft, "--out", consent]);
+    }
+    let consents: Vec<_> = consents.iter().map(String::as_str).collect();
+    prefinal_at(&net.home(1), &[&["committee", "submit", &draft], &consents[..]].concat());
+    let epoch = |net: &Net, one| net.status(one).is_some_and(|status| status["epoch"] == 1);
+    net.wait("all are in the next epoch", move |net| (0..5).all(|one| epoch(net, one)));
+    net.advance(&[0, 1, 2, 4], 5);
+    // Without the one that left, and one more: three of four are enough, so the newcomer's shares count.
+    net.kill(3);
+    net.kill(2);
+    net.advance(&[0, 1, 4], 5);
+    net.start(2);
+    net.advance(&[0, 1, 2, 4], 3);
+    let (same, _) = net.agree(&[0, 1, 2]);
+    assert_eq!(same, key);
+    let (same, rounds) = net.values(4);
+    let (_, all) = net.values(0);
+    assert_eq!(same, key);
+    assert!(rounds.len() >= 10, "{} values", rounds.len());
+    assert!(rounds.iter().all(|(round, value)| all.get(round).is_none_or(|other| other == value)));
 }
