@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use prefinal_beacon::Path;
 use prefinal_driver::Figures;
+use prefinal_malachite_app::App;
 use prefinal_net::{State, Status};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -18,6 +19,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+/// The last line of a text of metrics.
+const END: &str = "# EOF\n";
 
 /// The path by which a value came.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -164,7 +168,7 @@ impl Metrics {
         self.accusations.get_or_create(&PeerLabel { peer }).inc();
     }
 
-    /// Everything as text.
+    /// Everything as text, the engine's own figures behind ours.
     pub(super) fn text(&self, snapshot: &Snapshot<'_>) -> Result<String, fmt::Error> {
         self.state.set(snapshot);
         for (peer, status) in snapshot.links {
@@ -172,7 +176,9 @@ impl Metrics {
         }
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        Ok(text)
+        // The mark of the end stands once, behind both.
+        let ours = text.strip_suffix(END).unwrap_or(&text);
+        Ok(format!("{ours}{}", App::metrics()))
     }
 }
 

@@ -132,10 +132,11 @@ impl Net {
     pub fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !holds(self) {
-            for (validator, child) in &mut self.processes {
-                if let Some(ended) = child.try_wait().unwrap() {
-                    panic!("{what}: validator {validator} has ended, {ended}{}", tail(&self.log(*validator)));
-                }
+            let ended = self.processes.iter_mut().find_map(|(validator, child)| {
+                Some((*validator, child.try_wait().unwrap()?))
+            });
+            if let Some((validator, ended)) = ended {
+                panic!("{what}: validator {validator} has ended, {ended}{}", tail(&self.log(validator)));
             }
             if begun.elapsed() > PATIENCE {
                 let logs = self.running().into_iter().map(|one| tail(&self.log(one)));
@@ -145,11 +146,12 @@ impl Net {
         }
     }
 
-    /// Waits until all of these have a value for this many slots beyond where the furthest of them is now.
+    /// Waits until all of these have values of this many slots beyond where the furthest of them is now. Before there
+    /// is a key, the slots that make it count as well.
     pub fn advance(&mut self, validators: &[usize], slots: u64) {
         let now = validators.iter().map(|one| self.head(*one)).max().unwrap();
         let what = format!("{validators:?} reveal {slots} slots after {now}");
-        self.wait(&what, |net| validators.iter().all(|one| net.head(*one) >= now + slots && now > 0 || now == 0 && net.head(*one) > slots));
+        self.wait(&what, |net| validators.iter().all(|one| net.head(*one) >= now + slots + 1));
     }
 
     /// A validator's values as its file has them, checked by `prefinal verify` under its own key.
