@@ -255,7 +255,7 @@ impl<S: Function> Job<S> {
         bytes
     }
 
-    /// Runs the job.
+    /// Does the work, mostly pairings, on the calling thread. Give the verdict back to the beacon.
     #[must_use]
     pub fn run(&self) -> Verdict<S> {
         let finding = match &self.work {

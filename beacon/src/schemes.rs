@@ -72,7 +72,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     type Committee: Clone + Debug + Send + Sync;
     /// The input of the function, hashed to the curve.
     type Input: Clone + Debug + Send + Sync;
-    /// One party's evaluation.
+    /// What one party sends for one slot: its evaluation share.
     type Partial: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
     /// The function's value: the same from every quorum of every path.
     type Output: Clone + Debug + Eq + Send + Sync;

@@ -67,7 +67,7 @@ pub enum Scheme {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scheme {id:?}")]
 pub struct UnknownScheme {
-    /// The unknown name.
+    /// The name that is not one of drand's schemes.
     pub id: String,
 }
 
@@ -150,7 +150,7 @@ impl FromStr for Scheme {
 pub struct RoundNumber(NonZeroU64);
 
 impl RoundNumber {
-    /// The first round.
+    /// The first round of every chain: drand counts from 1.
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
     /// The round with this number. `None` for zero.
@@ -162,7 +162,7 @@ impl RoundNumber {
         }
     }
 
-    /// The round's number.
+    /// The number as drand writes it, which is never zero.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()

@@ -139,19 +139,19 @@ pub enum DkgError {
     /// It was checked under another configuration, or it deals on a share of another key (a handover).
     #[error("dealing of {dealer} was made for another session or committee")]
     Foreign {
-        /// The dealer.
+        /// The dealer of the dealing that does not belong here.
         dealer: Party,
     },
     /// This dealer has a dealing that counts. Only the first one counts.
     #[error("{dealer} has dealt before")]
     Duplicate {
-        /// The dealer.
+        /// The dealer whose first dealing counts already.
         dealer: Party,
     },
     /// The key is already fixed. This is normal for the dealings that are finalized last.
     #[error("dealing of {dealer} comes after the key was complete")]
     Complete {
-        /// The dealer.
+        /// The dealer that came too late.
         dealer: Party,
     },
     /// The commitments would add up to the identity. Only dealers that know each other's secrets can do this.
@@ -223,7 +223,7 @@ impl<D: Dealt> Dkg<D> {
         &self.dealings
     }
 
-    /// The configuration.
+    /// The configuration that all dealings are for.
     #[must_use]
     pub const fn config(&self) -> &Arc<Config> {
         &self.config

@@ -17,7 +17,7 @@ use crate::options::{Figures, Options};
 use crate::pool::Pool;
 use crate::shared::Shared;
 
-/// Why [`Driver::start`] fails.
+/// Why [`Driver::start`] made no driver.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError<E> {

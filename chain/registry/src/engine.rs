@@ -24,7 +24,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// Every engine.
+    /// Every engine that programs can name.
     pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite];
 
     /// The name that a user types.

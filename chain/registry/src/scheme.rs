@@ -22,7 +22,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// Every scheme.
+    /// Every scheme that programs can name.
     pub const ALL: &'static [Self] = &[Self::Bls, Self::Wvuf];
 
     /// The name that a user types.

@@ -62,12 +62,12 @@ pub enum Job<S: Keyed> {
     },
     /// Decrypt this party's shares and make its keys from them.
     Open {
-        /// The fixed key.
+        /// The key whose shares are opened.
         key: Arc<Fixed<S>>,
     },
     /// Decode and check published keys.
     Admit {
-        /// The transactions.
+        /// The transactions that publish keys, as they were ordered.
         transactions: Vec<Arc<[u8]>>,
         /// The fixed key that they belong to.
         key: Arc<Fixed<S>>,
@@ -78,9 +78,9 @@ pub enum Job<S: Keyed> {
 pub enum Verdict<S: Keyed> {
     /// Result of [`Job::Dealings`] and [`Job::HandOver`].
     Dealings(protocol::Verdict<S::Collect>),
-    /// Result of [`Job::Fix`].
+    /// Result of [`Job::Fix`]: which parties evaluate under the key.
     Fixed(Result<Arc<Fixed<S>>, String>),
-    /// Result of [`Job::Open`].
+    /// Result of [`Job::Open`]: this party's keys.
     Opened(Result<Opened<S>, String>),
     /// Result of [`Job::Admit`], in the order of the transactions.
     Admitted(Admissions<S>),
@@ -149,7 +149,7 @@ pub enum Effect<S: Keyed> {
     Run(Job<S>),
     /// Have this transaction ordered in a block.
     Submit(Vec<u8>),
-    /// A dealing counts.
+    /// A valid dealing was ordered in time, so it is part of the key.
     Dealing {
         /// Number of dealings that count so far.
         dealings: usize,
@@ -300,7 +300,7 @@ impl<S: Keyed> Keygen<S> {
         self.settle();
     }
 
-    /// The next output.
+    /// The next thing to keep or to do, in this order; `None` until the next input.
     pub fn poll(&mut self) -> Option<Output<S>> {
         self.outputs.pop_front()
     }

@@ -40,7 +40,7 @@ pub struct Fixed<S: Keyed> {
 
 /// The key of the committee before, with this party's shares, as it is handed over to the next committee.
 pub struct Before<S: Keyed> {
-    /// The key before.
+    /// The key that is handed over.
     pub key: Arc<Fixed<S>>,
     /// This party's shares of it, which it deals on. `None` if it holds none, or if they are wiped.
     pub shares: Option<Arc<S::Shares>>,

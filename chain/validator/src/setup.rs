@@ -103,7 +103,7 @@ pub enum PlanError {
     /// The fast path's ratio does not fit above two thirds.
     #[error("--fast: {0}")]
     Fast(#[from] PairError),
-    /// The rounding failed.
+    /// No small weights were found for these stakes.
     #[error(transparent)]
     Rounding(#[from] SolveError),
     /// The number of parties may not change. A party that joins or leaves changes its stake only.
@@ -111,7 +111,7 @@ pub enum PlanError {
     Parties {
         /// The kind of item that is needed once for each party.
         what: &'static str,
-        /// Number of items.
+        /// Number of items that were given.
         got: usize,
         /// Number of parties of the chain.
         expected: usize,
@@ -129,7 +129,7 @@ pub enum PlanError {
         what: &'static str,
         /// One of the two.
         first: Party,
-        /// The other.
+        /// The other party with the same key.
         second: Party,
     },
     /// A party does not own its encryption key.
@@ -204,7 +204,7 @@ impl Plan {
         Self { shape, rounding: None, ..self }
     }
 
-    /// Number of parties.
+    /// Number of parties, those without stake included.
     #[must_use]
     pub fn parties(&self) -> usize {
         self.stakes.len()
@@ -251,7 +251,7 @@ pub trait Succession: Send + Sync {
 
 /// The secrets of one party.
 pub struct Identity {
-    /// The party.
+    /// The party that these secrets belong to.
     pub me: Party,
     /// Secret key that signs votes, dealings and keys.
     pub signer: min_sig::SecretKey,

@@ -47,7 +47,7 @@ pub enum HexError {
     Digit {
         /// Position of the byte, counted from zero after the prefix.
         at: usize,
-        /// The byte.
+        /// The byte that is not a digit.
         got: u8,
     },
     /// The digits are not the encoding of a point that is allowed here.

@@ -149,7 +149,7 @@ pub struct Opening(G1Affine);
 /// The plaintext of a ciphertext, and the opening that proves it.
 #[derive(Debug)]
 pub struct Opened {
-    /// The opening `D`.
+    /// The opening `D`, which lets anybody else decrypt and check the same plaintext.
     pub opening: Opening,
     /// The plaintext, or an error if the sender made a body that does not open.
     pub plaintext: Result<Secret<Vec<u8>>, Unopenable>,

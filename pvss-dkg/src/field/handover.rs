@@ -94,21 +94,21 @@ pub enum HandoverError {
     /// The dealer does not hold this share: another party does, or nobody.
     #[error("{dealer} does not hold share {share}")]
     Holder {
-        /// The dealer.
+        /// The dealer that was asked to deal on the share.
         dealer: Party,
-        /// The share index.
+        /// The index of the share in the key before.
         share: u32,
     },
     /// The dealer has not opened its shares of the key before, so it has nothing to deal on.
     #[error("{dealer} has no shares of the key before at hand")]
     NoShares {
-        /// The dealer.
+        /// The dealer that has no shares at hand.
         dealer: Party,
     },
     /// The value does not match the public key of the share. It may be from another epoch, for example.
     #[error("secret is not share {share} of the key before")]
     Share {
-        /// The share index.
+        /// The index of the share in the key before.
         share: u32,
     },
     /// A new member has an encryption key of the committee before: a break-in now would open dealings
@@ -145,19 +145,19 @@ pub enum AddError {
     /// It was checked under another configuration or for another key, or it deals a fresh secret.
     #[error("dealing of {dealer} was made for another handover")]
     Foreign {
-        /// The dealer.
+        /// The dealer of the dealing that does not belong here.
         dealer: Party,
     },
     /// This share has a dealing that counts. Only the first one counts.
     #[error("share {share} has been dealt before")]
     Duplicate {
-        /// The share index.
+        /// The index of the share that was dealt on already.
         share: u32,
     },
     /// The key is complete. This is normal for the dealings that are finalized last.
     #[error("share {share} comes after the key was complete")]
     Complete {
-        /// The share index.
+        /// The index of the share that came too late.
         share: u32,
     },
 }

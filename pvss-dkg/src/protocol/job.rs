@@ -63,7 +63,7 @@ pub enum Job<C: Collect> {
     Recover {
         /// The collector without dealings.
         blank: Arc<C>,
-        /// The finalized key.
+        /// The key that the chain finalized.
         key: Arc<EpochKey<C::Element>>,
         /// What the peer's [`Keygen::recovery`](super::Keygen::recovery) returned.
         offer: Arc<[u8]>,
@@ -86,11 +86,11 @@ pub enum Verdict<C: Collect> {
     Dealt(Result<Vec<Vec<u8>>, HandoverError>),
     /// Result of [`Job::Judge`]: the verdicts in the order of the claims.
     Judged(Vec<Judged<C::Dealing>>),
-    /// Result of [`Job::Sum`].
+    /// Result of [`Job::Sum`]: the dealings that count, added up.
     Summed(Result<Arc<C::Sum>, AggregateError>),
-    /// Result of [`Job::Open`].
+    /// Result of [`Job::Open`]: this party's shares.
     Opened(Result<Opened<C>, DecryptError>),
-    /// Result of [`Job::Recover`].
+    /// Result of [`Job::Recover`]: the key that a peer offered, if it is the finalized one.
     Recovered(Result<Recovered<C>, RecoverError>),
 }
 

@@ -79,7 +79,7 @@ pub enum Effect<C: Collect> {
     Submit(Arc<[u8]>),
     /// Run this job and return its verdict as [`Input::Checked`].
     Run(Job<C>),
-    /// A dealing counts.
+    /// A valid dealing was ordered in time, so it is part of the key.
     Counted {
         /// The dealer, and the share that it deals on if the key is handed over.
         place: Place,
