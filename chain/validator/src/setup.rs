@@ -1,7 +1,8 @@
 //! The public set-up that a committee agrees on before its first message, and the secrets of each party.
 //!
 //! [`Setup`] is public and equal for all; [`Identity`] holds one party's secrets. Consensus counts
-//! stake, and so does the rule who may deal. Shares are counted in weight, which rounding makes from stake.
+//! stake, and so does the rule on which parties may deal. Shares are counted in weight, which rounding
+//! makes from stake.
 //!
 //! A chain's first set-up comes from what each party publishes:
 //!

@@ -150,7 +150,7 @@ async fn listen(
 }
 
 impl Outbox {
-    /// Sends what one step had to send: one frame for everybody, one for each who gets more than that.
+    /// Sends what one step had to send: one frame for everybody, and one for each party that gets more.
     pub(super) fn deliver<T: borsh::BorshSerialize>(&self, letters: &[(Recipient<Party>, T)]) {
         if letters.is_empty() {
             return;

@@ -116,7 +116,7 @@ async fn a_hello_proves_who_dials_and_who_is_dialled() {
     // Somebody who knows all that is public, and no key.
     let (_, accepted) = meet(&strangers[0], &setup, 2, &identities[2]).await;
     assert!(matches!(accepted, Err(LinkError::Signature { claimed }) if claimed == Party::new(0)));
-    // An acceptor that is not who was dialled.
+    // An acceptor that is not the party that was dialled.
     let (dialled, _) = meet(&identities[0], &setup, 2, &strangers[2]).await;
     assert!(matches!(dialled, Err(LinkError::Signature { claimed }) if claimed == Party::new(2)));
     // The same keys for another chain.

@@ -18,9 +18,9 @@ use tokio::sync::{broadcast, watch};
 use super::rounds::{Encoded, PLACES, Rounds};
 use prefinal_lab::waits::Waits;
 
-/// Values that are told again to who comes later, and that a follower may lag behind.
+/// Number of values that a later follower is told again, and that a follower may lag behind.
 const TOLD: usize = 256;
-/// How long a round may be late before who waits for it is told that it is not there.
+/// How long a round may be late before a client that waits for it is told that it is not there.
 const LATE: Duration = Duration::from_secs(5);
 
 /// The one chain's name among drand's beacons.

@@ -63,7 +63,7 @@ fn next(before: &Epoch) -> (Committee, Handover) {
     (after, handover)
 }
 
-/// Share `k` of the epoch before, with who holds it.
+/// Share `k` of the epoch before, with the party that holds it.
 fn held(before: &Epoch, k: u32) -> (u32, ShareIndex, Secret<Scalar>) {
     let index = ShareIndex::new(k).unwrap();
     let access = before.committee.config.shape().access();

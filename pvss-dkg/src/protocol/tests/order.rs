@@ -30,7 +30,7 @@ enum Outcome {
     Waiting,
 }
 
-/// The outcome, which dealings count and where, and who was accused of what before there was one.
+/// The outcome, which dealings count and where, and which party was accused of what before there was one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Story {
     outcome: Outcome,
