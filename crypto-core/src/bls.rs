@@ -45,7 +45,7 @@
 //! | types of `blst`, `blstrs`, `ark-bls12-381` | that point, with the features `interop-…`       |
 //! | hexadecimal text           | `Display`, `FromStr`; no text for secret keys                   |
 //! | drand's JSON               | `#[serde(with = "prefinal_crypto_core::bls::hex")]`             |
-//! | Ethereum's JSON            | `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`    |
+//! | JSON of Ethereum's beacon API | `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`    |
 //! | Prefinal's wire format     | [`wire`](crate::wire), and `serde` without `with`               |
 //!
 //! See also: [`certificate`](crate::certificate) decides which signers suffice, counted in stake;

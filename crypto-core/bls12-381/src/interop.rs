@@ -11,7 +11,8 @@
 //! [`DecodeError`]: none of these types guarantees the subgroup, because each library has functions or
 //! public fields that make a point unchecked. The checks are those of decoding, in the same order: each
 //! coordinate is below `p`, the point is on the curve, it is in the subgroup. The identity passes, as
-//! in decoding. A scalar must be below `r`. For points that were checked before,
+//! in decoding. `(0, 0)`, which is no point of the curve, stands for it, in ark's types with their flag
+//! or without it. A scalar must be below `r`. For points that were checked before,
 //! [`hazmat`](crate::hazmat) has functions that check nothing.
 //!
 //! This works with both backends. All libraries here hold a coordinate in Montgomery form to the base
@@ -60,10 +61,8 @@ pub(crate) struct Coordinates<const N: usize> {
 impl<const N: usize> Coordinates<N> {
     pub(crate) const IDENTITY: Self = Self { x: [[0; 6]; N], y: [[0; 6]; N] };
 
+    /// On both backends the identity is all zeros already.
     pub(crate) fn of<G: Group>(point: &Affine<G>) -> Self {
-        if point.is_identity() {
-            return Self::IDENTITY;
-        }
         let (x, y) = G::coordinates(&point.0);
         Self { x: array::from_fn(|at| *x.words(at)), y: array::from_fn(|at| *y.words(at)) }
     }
