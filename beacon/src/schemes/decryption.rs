@@ -65,6 +65,89 @@ use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
 
 /// Threshold decryption of `prefinal_crypto_core::elgamal`.
+///
+/// A user encrypts a transaction to a slot. Four parties open it when the block that has it is final:
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party};
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::{G1Affine, Scalar};
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_weighted_rounding::Stake;
+/// use prefinal_beacon::*;
+/// use prefinal_crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, Label};
+/// use prefinal_crypto_core::wire::Object;
+/// use prefinal_protocol::{Instant, Machine};
+/// # /// Gives the inputs to all parties, and their messages to each other; returns what they reveal.
+/// # fn run<S: Scheme>(parties: &mut [Beacon<S>], inputs: &[Input<S>]) -> Vec<Reveal<S>> {
+/// #     let mut queue = std::collections::VecDeque::new();
+/// #     for party in 0..parties.len() {
+/// #         queue.extend(inputs.iter().cloned().map(|input| (party, input)));
+/// #     }
+/// #     let mut reveals = Vec::new();
+/// #     while let Some((at, input)) = queue.pop_front() {
+/// #         parties[at].handle(Instant::START, input);
+/// #         while let Some(output) = parties[at].poll() {
+/// #             match output.effect() {
+/// #                 Some(Effect::Check(job)) => queue.push_back((at, Input::Checked(job.run()))),
+/// #                 Some(Effect::Reveal(reveal)) => reveals.push(*reveal),
+/// #                 Some(Effect::Send { message, .. }) => {
+/// #                     let from = Party::new(u32::try_from(at).unwrap());
+/// #                     for to in (0..parties.len()).filter(|to| *to != at) {
+/// #                         queue.push_back((to, Input::Received { from, message: message.clone() }));
+/// #                     }
+/// #                 }
+/// #                 Some(effect) => panic!("{effect:?}"),
+/// #                 None => {}
+/// #             }
+/// #         }
+/// #     }
+/// #     reveals
+/// # }
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [1; 4].map(Stake::new);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let f = Polynomial::random(3.try_into()?, &x, &mut rng);
+/// # let (y, commitment) = ((G1Affine::generator() * x.expose()).to_affine(), Commitment::commit(&f));
+/// # let access = Access::new(&[1; 4])?;
+/// # let holders = DecryptionCommittee::new(y, &commitment, access.clone(), Placement::Consecutive)?;
+/// # let shares = f.shares(holders.points());
+/// # let own = |party| Secret::new(shares.expose()[access.range(party)].to_vec()); // from a key generation
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+///
+/// let committee = Decrypting::new(holders.clone(), Bounds::default());
+/// let config = |me, sharing| Config {
+///     context,
+///     me,
+///     paths: Paths::Tight(sharing),
+///     binding: Binding::Value,
+///     fast_attempt: Some(0),
+///     finality: Finality::exact(&stakes, Quorum::BYZANTINE).unwrap(),
+///     first: Slot::new(1),
+///     life: Life::First,
+///     limits: Limits::default(),
+/// };
+/// let beacon = |me| {
+///     let secret = Some(DecryptionKey::new(&holders, me, own(me)).unwrap());
+///     Beacon::<Decryption>::new(config(me, Sharing { committee: committee.clone(), secret }), &[])
+/// };
+/// let mut parties = access.parties().map(beacon).collect::<Result<Vec<_>, _>>()?;
+///
+/// // The user needs the key and the slot. The proposer puts what it gets into its block.
+/// let slot = Slot::new(1);
+/// let sealed = holders.key().encrypt(&Label::slot(&context, slot), b"sell", &mut rng)?.to_wire();
+/// let batch = Batch::new(&committee, &context, slot, [5; 32], &[sealed]); // of the block's hash
+/// let value = batch.value(); // what the engine agrees on
+///
+/// // `run` gives these events to all parties, and their messages to each other.
+/// let vote = Input::Prefinalized { slot, view: View::new(slot, 0), value };
+/// let is_final = Input::Finalized { slot, value: Some(value) };
+/// let reveals = run(&mut parties, &[Input::Content(batch), vote, is_final]);
+/// assert_eq!(reveals.len(), 4);
+/// assert!(reveals.iter().all(|reveal| reveal.output[0].as_deref() == Ok(b"sell")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decryption;
 
