@@ -71,7 +71,8 @@ use prefinal_protocol::Slot;
 /// ```
 #[derive(Debug)]
 pub struct Config<S: Scheme> {
-    /// Chain and epoch. Together with the slot they are the input of the function.
+    /// Chain and epoch. They enter the input of all functions but one: a round of threshold BLS contains
+    /// neither, because its key stands for the chain ([`guide::contract`](crate::guide::contract), rule 1).
     pub context: Context,
     /// This party's number in the committee.
     pub me: Party,

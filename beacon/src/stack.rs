@@ -58,7 +58,7 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot};
 use self::envelope::enveloped;
 use crate::epochs::{self, HandoverError};
 
-pub use self::channels::{AnyEpochs, Channel, ChannelOutput, Channels, Event, OfEpoch, OneOf};
+pub use self::channels::{AnyEpochs, Channel, ChannelOutput, Channels, EpochItem, Event, OneOf};
 pub use self::envelope::Envelope;
 
 /// The most channels of a list. A channel's number is one byte.

@@ -61,7 +61,7 @@ mod signing;
 mod text;
 mod variant;
 
-pub use self::batch::{Culprits, Signed, verify_batch, verify_many};
+pub use self::batch::{Culprits, SignedMessage, verify_batch, verify_many};
 pub use self::derive::{KeyPath, KeyPathError, SeedError};
 pub use self::domain::{Domain, DomainError};
 pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
@@ -99,7 +99,7 @@ macro_rules! names {
             /// One message and the sum of its signers' keys.
             pub type Claim<'a> = super::Claim<'a, super::$variant>;
             /// A message, its signature, and the key that is said to have signed it.
-            pub type Signed<'a> = super::Signed<'a, super::$variant>;
+            pub type SignedMessage<'a> = super::SignedMessage<'a, super::$variant>;
         }
     };
 }

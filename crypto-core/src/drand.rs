@@ -33,7 +33,8 @@ use core::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use crate::bls::{
-    Domain, PublicKey, Signature, SignatureError, Signed, Variant, min_pk, min_sig, verify_batch,
+    Domain, PublicKey, Signature, SignatureError, SignedMessage, Variant, min_pk, min_sig,
+    verify_batch,
 };
 use crate::curve::DecodeError;
 
@@ -394,7 +395,7 @@ impl ChainInfo {
         }
         let signed: Vec<_> = readable
             .iter()
-            .map(|(message, signature)| Signed { key: *key, message, signature: *signature })
+            .map(|(message, signature)| SignedMessage { key: *key, message, signature: *signature })
             .collect();
         if let Err(culprits) = verify_batch(self.scheme.domain(), &signed) {
             let places = culprits.positions.iter().filter_map(|at| places.get(*at));

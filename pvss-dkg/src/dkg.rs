@@ -27,7 +27,7 @@ use crate::dealing::Dealing;
 use crate::field;
 
 /// A dealing: of group elements ([`Dealing`]) or of field elements ([`field::Dealing`]).
-pub trait Dealt: sealed::Sealed {
+pub trait AnyDealing: sealed::Sealed {
     /// The party that the dealing names as its dealer.
     fn dealer(&self) -> Party;
     /// `F = g^f(0)`
@@ -45,7 +45,7 @@ mod sealed {
     impl Sealed for crate::field::Dealing {}
 }
 
-impl Dealt for Dealing {
+impl AnyDealing for Dealing {
     fn dealer(&self) -> Party {
         self.contribution.dealer
     }
@@ -59,7 +59,7 @@ impl Dealt for Dealing {
     }
 }
 
-impl Dealt for field::Dealing {
+impl AnyDealing for field::Dealing {
     fn dealer(&self) -> Party {
         self.contribution.dealer
     }
@@ -175,7 +175,7 @@ impl DkgError {
     }
 }
 
-impl<D: Dealt> Dkg<D> {
+impl<D: AnyDealing> Dkg<D> {
     /// A collector without dealings.
     #[must_use]
     pub const fn new(config: Arc<Config>) -> Self {

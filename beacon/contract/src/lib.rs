@@ -69,7 +69,7 @@ use prefinal_protocol::{Party, Slot, Value, View};
 
 pub use crate::binding::Binding;
 pub use crate::finality::{Amount, Finality, FinalityError, Quorum, ThresholdError};
-use crate::lost::Lost;
+use crate::lost::LostSlots;
 
 /// The sharing that a partial belongs to. It decides when the partial may leave.
 #[derive(
@@ -163,7 +163,7 @@ pub struct Standing {
     /// The latest view that this party gave up.
     pub abandoned: Option<View>,
     /// The slots that an earlier life may have released for without a record.
-    pub lost: Lost,
+    pub lost: LostSlots,
     /// The last slot that may be released early: the window after the final slots here. Without this bound,
     /// nobody could tell later how far this party was. `None` for no bound.
     pub within: Option<Slot>,
@@ -488,14 +488,14 @@ mod tests {
 
     #[test]
     fn what_a_lost_life_may_have_released_stays_back_and_what_is_on_record_does_not() {
-        let mut standing = Standing { lost: Lost::Unknown, ..Standing::default() };
+        let mut standing = Standing { lost: LostSlots::Unknown, ..Standing::default() };
         let withheld = |first_free| Err(Withheld::Lost { slot: SLOT, first_free });
         assert_eq!(early(Some(0), &standing, &claim(0)), withheld(None));
-        standing.lost = Lost::Before(SLOT.next());
+        standing.lost = LostSlots::Before(SLOT.next());
         assert_eq!(early(Some(0), &standing, &claim(0)), withheld(Some(SLOT.next())));
-        standing.lost = Lost::Before(SLOT);
+        standing.lost = LostSlots::Before(SLOT);
         assert_eq!(early(Some(0), &standing, &claim(0)), Ok(Release::First));
-        standing.lost = Lost::Unknown;
+        standing.lost = LostSlots::Unknown;
         standing.released.insert(SLOT, VALUE);
         assert_eq!(early(Some(0), &standing, &claim(0)), Ok(Release::Again));
         standing.released.insert(SLOT, OTHER);

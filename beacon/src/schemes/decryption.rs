@@ -50,14 +50,14 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::elgamal::{
-    self, CombineError, DecryptionKey, DecryptionShare, Opened, Opening, Unopenable,
+    self, CombineError, DecryptionKey, DecryptionShare, OpenedCiphertext, Opening, Unopenable,
     ValidCiphertext,
 };
 
-pub use self::batch::{Batch, Bounds, Decrypting, Unusable};
+pub use self::batch::{Batch, Bounds, SlotDecryptionCommittee, Unusable};
 use super::{
-    Combined, Contained, ContentError, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
-    OutputError, PartialsError, Scheme, ShapeError, Sharing, check_weight, disjoint,
+    ContentError, ContentInput, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
+    OutputError, PartialsError, ProvenOutput, Scheme, ShapeError, Sharing, check_weight, disjoint,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -116,7 +116,7 @@ use prefinal_protocol::{Slot, Value};
 /// # let own = |party| Secret::new(shares.expose()[access.range(party)].to_vec()); // from a key generation
 /// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
 ///
-/// let committee = Decrypting::new(holders.clone(), Bounds::default());
+/// let committee = SlotDecryptionCommittee::new(holders.clone(), Bounds::default());
 /// let config = |me, sharing| Config {
 ///     context,
 ///     me,
@@ -182,7 +182,7 @@ impl Unopened {
 }
 
 impl Function for Decryption {
-    type Committee = Decrypting;
+    type Committee = SlotDecryptionCommittee;
     type Input = Batch;
     type Partial = DecryptionShares;
     type Output = Plaintexts;
@@ -194,19 +194,19 @@ impl Function for Decryption {
     /// A batch may have any size, so nothing is prepared.
     type Foresight = NoForesight;
 
-    fn id(committee: &Decrypting) -> [u8; 32] {
+    fn id(committee: &SlotDecryptionCommittee) -> [u8; 32] {
         committee.id()
     }
 
-    fn parties(committee: &Decrypting) -> usize {
+    fn parties(committee: &SlotDecryptionCommittee) -> usize {
         committee.holders().access().len()
     }
 
-    fn holding(committee: &Decrypting, party: Party) -> u128 {
+    fn holding(committee: &SlotDecryptionCommittee, party: Party) -> u128 {
         committee.holders().access().weight(party).into()
     }
 
-    fn threshold(committee: &Decrypting) -> u128 {
+    fn threshold(committee: &SlotDecryptionCommittee) -> u128 {
         committee.holders().threshold().t().get().into()
     }
 
@@ -217,7 +217,7 @@ impl Function for Decryption {
 
     /// The number of ciphertexts is known only with the content, so the check is against the most of a slot.
     fn check_shape(
-        committee: &Decrypting,
+        committee: &SlotDecryptionCommittee,
         party: Party,
         partial: &DecryptionShares,
     ) -> Result<(), ShapeError> {
@@ -235,13 +235,13 @@ impl Function for Decryption {
     }
 
     /// One list of points for each ciphertext that a slot may have.
-    fn partial_bytes(committee: &Decrypting, party: Party) -> usize {
+    fn partial_bytes(committee: &SlotDecryptionCommittee, party: Party) -> usize {
         let weight = committee.holders().access().range(party).len();
         4 + (4 + 48 * weight).saturating_mul(ciphertexts(committee))
     }
 
     fn verify(
-        committee: &Decrypting,
+        committee: &SlotDecryptionCommittee,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
     ) -> Result<(), PartialsError> {
@@ -257,10 +257,10 @@ impl Function for Decryption {
     }
 
     fn combine(
-        committee: &Decrypting,
+        committee: &SlotDecryptionCommittee,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         check_weight::<Self>(committee, partials)?;
         let mut culprits = miscounted(input, partials);
         let mut opened = Vec::new();
@@ -286,16 +286,16 @@ impl Function for Decryption {
         proof.clone()
     }
 
-    fn shown_bytes(committee: &Decrypting) -> usize {
+    fn shown_bytes(committee: &SlotDecryptionCommittee) -> usize {
         4 + 48 * ciphertexts(committee)
     }
 
     /// Costs two pairings for each ciphertext.
     fn check_shown(
-        _: &Decrypting,
+        _: &SlotDecryptionCommittee,
         input: &Batch,
         shown: &Vec<Opening>,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         if shown.len() != input.valid().count() {
             return Err(OutputError::False);
         }
@@ -304,16 +304,23 @@ impl Function for Decryption {
         Ok(outcome(input, opened))
     }
 
-    fn check_binding(_: &Decrypting, _: Path, binding: Binding) -> Result<(), ConfigError> {
+    fn check_binding(
+        _: &SlotDecryptionCommittee,
+        _: Path,
+        binding: Binding,
+    ) -> Result<(), ConfigError> {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
 
     /// A ciphertext names its epoch and is encrypted to that epoch's key, so every next committee passes.
-    fn check_handover(_: &Decrypting, _: &Decrypting) -> Result<(), OtherGroupKey> {
+    fn check_handover(
+        _: &SlotDecryptionCommittee,
+        _: &SlotDecryptionCommittee,
+    ) -> Result<(), OtherGroupKey> {
         Ok(())
     }
 
-    fn public_keys(committee: &Decrypting) -> BTreeSet<Vec<u8>> {
+    fn public_keys(committee: &SlotDecryptionCommittee) -> BTreeSet<Vec<u8>> {
         let holders = committee.holders();
         let shares = holders.share_keys().iter().chain([]).map(|key| key.to_bytes().to_vec());
         shares.chain([holders.key().y_hat().to_bytes().to_vec()]).collect()
@@ -329,7 +336,7 @@ impl Scheme for Decryption {
     }
 
     fn check_secret(
-        committee: &Decrypting,
+        committee: &SlotDecryptionCommittee,
         me: Party,
         secret: &DecryptionKey,
         path: Path,
@@ -374,20 +381,20 @@ impl Contents<Self> for Decryption {
     const NEEDED: bool = true;
 
     fn contained(
-        committee: &Decrypting,
+        committee: &SlotDecryptionCommittee,
         context: &Context,
         content: Batch,
-    ) -> Result<Contained<Self>, ContentError> {
+    ) -> Result<ContentInput<Self>, ContentError> {
         let (slot, value) = (content.slot(), content.value());
         if content.context() != context || !content.is_of(committee) {
             return Err(ContentError::Elsewhere { slot });
         }
-        Ok(Contained { slot, value, input: content })
+        Ok(ContentInput { slot, value, input: content })
     }
 }
 
 /// Gives each entry with its result.
-fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
+fn outcome(input: &Batch, opened: Vec<OpenedCiphertext>) -> ProvenOutput<Decryption> {
     let proof = opened.iter().map(|one| one.opening).collect();
     let mut opened = opened.into_iter();
     let entry = |entry: &Result<ValidCiphertext, Unusable>| match entry {
@@ -399,11 +406,11 @@ fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
         }),
     };
     let output = input.entries().iter().filter_map(entry).collect();
-    Combined { output, proof }
+    ProvenOutput { output, proof }
 }
 
 /// The most ciphertexts of a slot.
-fn ciphertexts(committee: &Decrypting) -> usize {
+fn ciphertexts(committee: &SlotDecryptionCommittee) -> usize {
     usize::try_from(committee.bounds().ciphertexts).unwrap_or(usize::MAX)
 }
 

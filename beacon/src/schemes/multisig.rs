@@ -34,8 +34,8 @@ use prefinal_crypto_core::certificate::{
 use prefinal_crypto_core::context::Context;
 
 use super::{
-    Combined, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError,
-    PartialsError, Scheme, ShapeError, Sharing,
+    Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError,
+    ProvenOutput, Scheme, ShapeError, Sharing,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -244,10 +244,10 @@ impl Function for MultiSig {
         electorate: &Electorate<MinSig>,
         input: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let message = input.to_bytes();
         let certificate = Certificate::assemble(electorate, Self::DOMAIN, &message, partials)?;
-        Ok(Combined { output: *input, proof: certificate.into_inner() })
+        Ok(ProvenOutput { output: *input, proof: certificate.into_inner() })
     }
 
     fn prove(
@@ -273,9 +273,9 @@ impl Function for MultiSig {
         electorate: &Electorate<MinSig>,
         input: &Statement,
         shown: &Certificate<MinSig>,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         let right = input.verify(electorate, shown).map_err(|_| OutputError::False);
-        right.map(|()| Combined { output: *input, proof: shown.clone() })
+        right.map(|()| ProvenOutput { output: *input, proof: shown.clone() })
     }
 
     fn check_binding(_: &Electorate<MinSig>, _: Path, binding: Binding) -> Result<(), ConfigError> {

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::wvuf::{
-    self, AdmittedKey, Ahead, BlindedKey, Combination, EvaluationKey, Input, InsertError, Output,
-    Partial, VufCommittee,
+    self, AdmittedKey, BlindedKey, Combination, EvaluationKey, Input, InsertError, Output, Partial,
+    RunningCombination, VufCommittee,
 };
 
 use super::{
-    Combined, Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, OutputError,
-    PartialsError, Random, Scheme, ShapeError, Sharing,
+    Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, OutputError, PartialsError,
+    ProvenOutput, Random, Scheme, ShapeError, Sharing,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -171,9 +171,9 @@ impl Function for Wvuf {
         committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let output = wvuf::combine(&committee.verify_all(input, partials.clone())?);
-        Ok(Combined { output, proof: partials.clone() })
+        Ok(ProvenOutput { output, proof: partials.clone() })
     }
 
     fn prove(
@@ -197,12 +197,12 @@ impl Function for Wvuf {
         committee: &VufCommittee,
         input: &Input,
         shown: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         if shown.keys().any(|party| committee.access().weight(*party) == 0) {
             return Err(OutputError::False);
         }
         match committee.verify_all(input, shown.clone()) {
-            Ok(quorum) => Ok(Combined { output: wvuf::combine(&quorum), proof: shown.clone() }),
+            Ok(quorum) => Ok(ProvenOutput { output: wvuf::combine(&quorum), proof: shown.clone() }),
             Err(wvuf::QuorumError::Misuse(_)) => Err(OutputError::NotCounted),
             Err(_) => Err(OutputError::False),
         }
@@ -302,8 +302,8 @@ impl LateKeys<Self> for Wvuf {
 }
 
 impl Foresight<Self> for Wvuf {
-    type Foreseen = Combination;
-    type Ahead = Ahead;
+    type Preparation = Combination;
+    type RunningCombination = RunningCombination;
 
     const USED: bool = true;
 
@@ -311,22 +311,26 @@ impl Foresight<Self> for Wvuf {
         Combination::new(committee, parties.iter().copied())
     }
 
-    fn begin(foreseen: &Arc<Combination>, input: &Input) -> Ahead {
-        Ahead::new(foreseen, input)
+    fn begin(foreseen: &Arc<Combination>, input: &Input) -> RunningCombination {
+        RunningCombination::new(foreseen, input)
     }
 
-    fn add(ahead: &mut Ahead, committee: &VufCommittee, partials: &BTreeMap<Party, Partial>) {
+    fn add(
+        ahead: &mut RunningCombination,
+        committee: &VufCommittee,
+        partials: &BTreeMap<Party, Partial>,
+    ) {
         ahead.add(committee, partials);
     }
 
     fn finish(
-        ahead: &Ahead,
+        ahead: &RunningCombination,
         committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let output = ahead.finish(committee, input, partials)?;
-        Ok(Combined { output, proof: partials.clone() })
+        Ok(ProvenOutput { output, proof: partials.clone() })
     }
 }
 

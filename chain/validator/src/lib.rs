@@ -52,7 +52,7 @@
 //! | module          | what                                                            |
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
-//! | [`beside`]      | channels whose keys are known with the set-up                   |
+//! | [`extra`]       | channels whose keys are known with the set-up                   |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | successive key generations, and where epochs begin              |
 //! | [`participant`] | everything around an engine, for chains that have their own     |
@@ -70,11 +70,11 @@
 #![forbid(unsafe_code)]
 
 mod beacons;
-pub mod beside;
 mod driven;
 mod early;
 mod engines;
 mod event;
+pub mod extra;
 pub mod handovers;
 pub mod keygen;
 pub mod participant;

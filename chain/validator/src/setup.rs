@@ -502,10 +502,10 @@ mod tests {
     use rand_core::Rng;
 
     use super::*;
-    use crate::scheme::Keyed;
+    use crate::scheme::KeyedScheme;
 
     /// The first bytes from which the first party would draw, for a key with that purpose.
-    fn drawn<S: Keyed>(purpose: Purpose) -> [u8; 32] {
+    fn drawn<S: KeyedScheme>(purpose: Purpose) -> [u8; 32] {
         let fast = Ratio::FIVE_SIXTHS;
         let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, fast).unwrap();

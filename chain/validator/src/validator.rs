@@ -13,14 +13,14 @@ use crate::early;
 use crate::engines::Engines;
 use crate::event::{Event, HaltError, StartError};
 use crate::participant::{self, Host, Line, Participant};
-use crate::scheme::{Fixed, Keyed};
+use crate::scheme::{CommitteeKey, KeyedScheme};
 use crate::setup::{Identity, Setup};
 use crate::transaction::Kind;
 use crate::vouch::CatchUp;
 use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};
 
 /// Engine, key generation and beacon of one party, through all epochs of a chain.
-pub struct Validator<S: Keyed, E: Engine> {
+pub struct Validator<S: KeyedScheme, E: Engine> {
     identity: Arc<Identity>,
     engines: Engines<E>,
     participant: Participant<S>,
@@ -35,7 +35,7 @@ pub struct Validator<S: Keyed, E: Engine> {
     outputs: VecDeque<Output<S, E>>,
 }
 
-impl<S: Keyed, E: Engine> Validator<S, E> {
+impl<S: KeyedScheme, E: Engine> Validator<S, E> {
     /// A validator of a chain whose first epoch has this set-up. It continues where its records end. In
     /// its first life, for which its journal was created, there are none.
     ///
@@ -77,7 +77,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
 
     /// The key of this epoch, once it is fixed.
     #[must_use]
-    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+    pub fn key(&self) -> Option<&Arc<CommitteeKey<S>>> {
         self.participant.key()
     }
 
@@ -359,7 +359,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     }
 }
 
-impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
+impl<S: KeyedScheme, E: Engine> Machine for Validator<S, E> {
     type Input = Input<S, E>;
     type Record = Record<E::Record>;
     type Effect = Effect<S, E>;
@@ -403,7 +403,7 @@ impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
     }
 }
 
-const fn keep_record<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> {
+const fn keep_record<S: KeyedScheme, E: Engine>(record: participant::Record) -> Output<S, E> {
     Output::Keep(Record::Participant(record))
 }
 
@@ -429,7 +429,7 @@ fn read_carried<S: ::prefinal_beacon::Scheme>(
 mod tests {
     use ::prefinal_beacon::Wvuf;
     use prefinal_crypto_core::bls::min_sig::SecretKey;
-    use prefinal_engine::{Launch, Past};
+    use prefinal_engine::{Launch, PastVotes};
     use prefinal_jolteon::Jolteon;
     use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -440,7 +440,7 @@ mod tests {
         setup: &Setup,
         identity: &Identity,
         records: Vec<prefinal_jolteon::Record>,
-    ) -> Result<(Jolteon, Past), StartError> {
+    ) -> Result<(Jolteon, PastVotes), StartError> {
         let signer = identity.signer.to_secret_bytes();
         let config = prefinal_engine::Config {
             context: setup.context,

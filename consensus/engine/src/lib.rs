@@ -138,7 +138,8 @@ pub trait Engine: Sized + Send + 'static {
 
     /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
     /// else is polled. An engine that takes the bytes stores and sends them as a part of that vote, and
-    /// reports them in [`Past::released`] after a crash. An engine that does not take them gives them back.
+    /// reports them in [`PastVotes::released`] after a crash. An engine that does not take them gives them
+    /// back.
     ///
     /// # Errors
     /// The bytes, if they must be sent separately.
@@ -165,12 +166,12 @@ pub trait Launch: Engine {
         config: Config<Self::PublicKey>,
         key: Self::SecretKey,
         records: Vec<Self::Record>,
-    ) -> Result<(Self, Past), Self::StartError>;
+    ) -> Result<(Self, PastVotes), Self::StartError>;
 }
 
 /// What an engine sent before it crashed, as far as only its own records tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct PastVotes {
     /// The latest view that it gave up.
     pub abandoned: Option<View>,
     /// Prefinalizations whose votes carried a partial: slot and value.

@@ -25,22 +25,22 @@ use crate::archive::Archive;
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
 use prefinal_lab::once::Once;
-use prefinal_registry::Listed;
-use prefinal_registry::Named;
+use prefinal_registry::NamedEngine;
+use prefinal_registry::NamedScheme;
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::participant;
 use prefinal_validator::setup::Identity;
 use prefinal_validator::{Effect, Event, Input, Job, Message, Verdict};
 
 /// What a party noticed, and when.
-pub(super) struct Noticed<S: Named> {
+pub(super) struct Noticed<S: NamedScheme> {
     pub(super) by: Party,
     pub(super) at: Instant,
     pub(super) event: Event<S>,
 }
 
 /// What all tasks share.
-pub(super) struct Shared<S: Named> {
+pub(super) struct Shared<S: NamedScheme> {
     pub(super) time: Time,
     pub(super) events: UnboundedSender<Noticed<S>>,
     pub(super) shelf: JournalFolder,
@@ -72,7 +72,7 @@ impl Time {
     }
 }
 
-struct Task<S: Named, E: Engine> {
+struct Task<S: NamedScheme, E: Engine> {
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
@@ -86,7 +86,7 @@ struct Task<S: Named, E: Engine> {
 pub(super) type Links<S, E> = (Outbox, Receiver<Incoming<Message<S, <E as Engine>::Message>>>);
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
-pub(super) async fn run<S: Named, E: Listed>(
+pub(super) async fn run<S: NamedScheme, E: NamedEngine>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
@@ -102,7 +102,7 @@ pub(super) async fn run<S: Named, E: Listed>(
     }
 }
 
-impl<S: Named, E: Engine> Task<S, E> {
+impl<S: NamedScheme, E: Engine> Task<S, E> {
     async fn live(
         &mut self,
         mut inbox: Receiver<Incoming<Message<S, E::Message>>>,
@@ -228,7 +228,7 @@ impl<S: Named, E: Engine> Task<S, E> {
     }
 }
 
-fn compute<S: Named, J: Work>(
+fn compute<S: NamedScheme, J: Work>(
     shared: &Shared<S>,
     identity: &Identity,
     job: &Job<S, J>,

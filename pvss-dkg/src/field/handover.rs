@@ -364,7 +364,7 @@ impl Handover {
     ///
     /// # Errors
     /// If the dealing does not count. The collector is unchanged then: go on with the next dealing.
-    pub fn add(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<Remaining, AddError> {
+    pub fn add(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<RemainingShares, AddError> {
         let dealer = dealing.dealer();
         // The dealing may have been verified for a handover of another key to the same committee.
         let own = |share| {
@@ -385,9 +385,9 @@ impl Handover {
 
     /// How many shares are missing.
     #[must_use]
-    pub fn remaining(&self) -> Remaining {
+    pub fn remaining(&self) -> RemainingShares {
         let need = usize::try_from(self.before.threshold.t().get()).unwrap_or(usize::MAX);
-        Remaining(need.saturating_sub(self.dealings.len()))
+        RemainingShares(need.saturating_sub(self.dealings.len()))
     }
 
     /// The key for the new committee. Its public key is the one from before.
@@ -396,7 +396,7 @@ impl Handover {
     /// [`AggregateError::Shares`] if dealings are missing. [`AggregateError::Predecessor`] if the
     /// shares do not make the key before.
     pub fn key(&self) -> Result<Key, AggregateError> {
-        let Remaining(missing) = self.remaining();
+        let RemainingShares(missing) = self.remaining();
         if missing > 0 {
             return Err(AggregateError::Shares { missing });
         }
@@ -466,4 +466,4 @@ impl Holder<'_> {
 
 /// Number of shares that are still to be dealt on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remaining(pub usize);
+pub struct RemainingShares(pub usize);

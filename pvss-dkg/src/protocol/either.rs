@@ -13,7 +13,7 @@ use rand_core::CryptoRng;
 use super::collect::{Collect, NotCounted, OwnRecord, Place, RecoverError, Sealed};
 use super::epoch::{EpochKey, Field};
 use super::fault::Misdeed;
-use super::job::Opened;
+use super::job::OpenedShares;
 use crate::accepted::Accepted;
 use crate::aggregate::AggregateError;
 use crate::config::Config;
@@ -223,7 +223,7 @@ impl Collect for FieldDealings {
         sum: &field::Key,
         party: Party,
         key: DecryptionKey,
-    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+    ) -> Result<OpenedShares<Self>, NotOpened<DecryptError>> {
         either!(self, one => one.open(sum, party, key).map(of_either))
     }
 
@@ -236,6 +236,6 @@ impl Collect for FieldDealings {
     }
 }
 
-fn of_either<C: Collect<Shares = Shares>>(opened: Opened<C>) -> Opened<FieldDealings> {
-    Opened { shares: opened.shares, accusations: opened.accusations }
+fn of_either<C: Collect<Shares = Shares>>(opened: OpenedShares<C>) -> OpenedShares<FieldDealings> {
+    OpenedShares { shares: opened.shares, accusations: opened.accusations }
 }
