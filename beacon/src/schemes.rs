@@ -56,8 +56,7 @@ use prefinal_protocol::{Slot, Value};
 pub use self::bls::Bls;
 pub use self::content::{Content, ContentError, ContentInput, Contents, NoContents};
 pub use self::decryption::{
-    Batch, Bounds, Decryption, DecryptionShares, Plaintexts, SlotDecryptionCommittee, Unopened,
-    Unusable,
+    Batch, BatchCommittee, Bounds, Decryption, DecryptionShares, Plaintexts, Unopened, Unusable,
 };
 pub use self::foresight::{Foresight, NoForesight, Preparation, RunningCombination};
 pub use self::late::{KeyError, LateKey, LateKeys, NoLateKeys};

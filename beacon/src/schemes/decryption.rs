@@ -54,7 +54,7 @@ use prefinal_crypto_core::elgamal::{
     ValidCiphertext,
 };
 
-pub use self::batch::{Batch, Bounds, SlotDecryptionCommittee, Unusable};
+pub use self::batch::{Batch, BatchCommittee, Bounds, Unusable};
 use super::{
     ContentError, ContentInput, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
     OutputError, PartialsError, ProvenOutput, Scheme, ShapeError, Sharing, check_weight, disjoint,
@@ -116,7 +116,7 @@ use prefinal_protocol::{Slot, Value};
 /// # let own = |party| Secret::new(shares.expose()[access.range(party)].to_vec()); // from a key generation
 /// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
 ///
-/// let committee = SlotDecryptionCommittee::new(holders.clone(), Bounds::default());
+/// let committee = BatchCommittee::new(holders.clone(), Bounds::default());
 /// let config = |me, sharing| Config {
 ///     context,
 ///     me,
@@ -182,7 +182,7 @@ impl Unopened {
 }
 
 impl Function for Decryption {
-    type Committee = SlotDecryptionCommittee;
+    type Committee = BatchCommittee;
     type Input = Batch;
     type Partial = DecryptionShares;
     type Output = Plaintexts;
@@ -194,19 +194,19 @@ impl Function for Decryption {
     /// A batch may have any size, so nothing is prepared.
     type Foresight = NoForesight;
 
-    fn id(committee: &SlotDecryptionCommittee) -> [u8; 32] {
+    fn id(committee: &BatchCommittee) -> [u8; 32] {
         committee.id()
     }
 
-    fn parties(committee: &SlotDecryptionCommittee) -> usize {
+    fn parties(committee: &BatchCommittee) -> usize {
         committee.holders().access().len()
     }
 
-    fn holding(committee: &SlotDecryptionCommittee, party: Party) -> u128 {
+    fn holding(committee: &BatchCommittee, party: Party) -> u128 {
         committee.holders().access().weight(party).into()
     }
 
-    fn threshold(committee: &SlotDecryptionCommittee) -> u128 {
+    fn threshold(committee: &BatchCommittee) -> u128 {
         committee.holders().threshold().t().get().into()
     }
 
@@ -217,7 +217,7 @@ impl Function for Decryption {
 
     /// The number of ciphertexts is known only with the content, so the check is against the most of a slot.
     fn check_shape(
-        committee: &SlotDecryptionCommittee,
+        committee: &BatchCommittee,
         party: Party,
         partial: &DecryptionShares,
     ) -> Result<(), ShapeError> {
@@ -235,13 +235,13 @@ impl Function for Decryption {
     }
 
     /// One list of points for each ciphertext that a slot may have.
-    fn partial_bytes(committee: &SlotDecryptionCommittee, party: Party) -> usize {
+    fn partial_bytes(committee: &BatchCommittee, party: Party) -> usize {
         let weight = committee.holders().access().range(party).len();
         4 + (4 + 48 * weight).saturating_mul(ciphertexts(committee))
     }
 
     fn verify(
-        committee: &SlotDecryptionCommittee,
+        committee: &BatchCommittee,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
     ) -> Result<(), PartialsError> {
@@ -257,7 +257,7 @@ impl Function for Decryption {
     }
 
     fn combine(
-        committee: &SlotDecryptionCommittee,
+        committee: &BatchCommittee,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
     ) -> Result<ProvenOutput<Self>, PartialsError> {
@@ -286,13 +286,13 @@ impl Function for Decryption {
         proof.clone()
     }
 
-    fn shown_bytes(committee: &SlotDecryptionCommittee) -> usize {
+    fn shown_bytes(committee: &BatchCommittee) -> usize {
         4 + 48 * ciphertexts(committee)
     }
 
     /// Costs two pairings for each ciphertext.
     fn check_shown(
-        _: &SlotDecryptionCommittee,
+        _: &BatchCommittee,
         input: &Batch,
         shown: &Vec<Opening>,
     ) -> Result<ProvenOutput<Self>, OutputError> {
@@ -304,23 +304,16 @@ impl Function for Decryption {
         Ok(outcome(input, opened))
     }
 
-    fn check_binding(
-        _: &SlotDecryptionCommittee,
-        _: Path,
-        binding: Binding,
-    ) -> Result<(), ConfigError> {
+    fn check_binding(_: &BatchCommittee, _: Path, binding: Binding) -> Result<(), ConfigError> {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
 
     /// A ciphertext names its epoch and is encrypted to that epoch's key, so every next committee passes.
-    fn check_handover(
-        _: &SlotDecryptionCommittee,
-        _: &SlotDecryptionCommittee,
-    ) -> Result<(), OtherGroupKey> {
+    fn check_handover(_: &BatchCommittee, _: &BatchCommittee) -> Result<(), OtherGroupKey> {
         Ok(())
     }
 
-    fn public_keys(committee: &SlotDecryptionCommittee) -> BTreeSet<Vec<u8>> {
+    fn public_keys(committee: &BatchCommittee) -> BTreeSet<Vec<u8>> {
         let holders = committee.holders();
         let shares = holders.share_keys().iter().chain([]).map(|key| key.to_bytes().to_vec());
         shares.chain([holders.key().y_hat().to_bytes().to_vec()]).collect()
@@ -336,7 +329,7 @@ impl Scheme for Decryption {
     }
 
     fn check_secret(
-        committee: &SlotDecryptionCommittee,
+        committee: &BatchCommittee,
         me: Party,
         secret: &DecryptionKey,
         path: Path,
@@ -381,7 +374,7 @@ impl Contents<Self> for Decryption {
     const NEEDED: bool = true;
 
     fn contained(
-        committee: &SlotDecryptionCommittee,
+        committee: &BatchCommittee,
         context: &Context,
         content: Batch,
     ) -> Result<ContentInput<Self>, ContentError> {
@@ -410,7 +403,7 @@ fn outcome(input: &Batch, opened: Vec<OpenedCiphertext>) -> ProvenOutput<Decrypt
 }
 
 /// The most ciphertexts of a slot.
-fn ciphertexts(committee: &SlotDecryptionCommittee) -> usize {
+fn ciphertexts(committee: &BatchCommittee) -> usize {
     usize::try_from(committee.bounds().ciphertexts).unwrap_or(usize::MAX)
 }
 

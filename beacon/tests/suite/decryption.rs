@@ -2,10 +2,9 @@
 use std::collections::BTreeMap;
 
 use prefinal_beacon::{
-    Batch, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decryption,
+    Batch, BatchCommittee, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decryption,
     DecryptionShares, Effect, Fault, Finality, Function, Input, Life, Message, Output, Path, Paths,
-    Record, Refusal, Scheme, ShapeError, Sharing, Slot, SlotDecryptionCommittee, Unopened,
-    Unusable, Value, Withheld,
+    Record, Refusal, Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
 };
 use prefinal_crypto_core::access::{Access, Party};
 use prefinal_crypto_core::commitment::Commitment;
@@ -75,8 +74,8 @@ impl Holders {
         Self::new(seed, &[1, 1, 1, 1], [3, 4, 3])
     }
 
-    pub(crate) fn committee(&self, path: Path) -> SlotDecryptionCommittee {
-        SlotDecryptionCommittee::new(self.paths[&path].0.clone(), BOUNDS)
+    pub(crate) fn committee(&self, path: Path) -> BatchCommittee {
+        BatchCommittee::new(self.paths[&path].0.clone(), BOUNDS)
     }
 
     fn key(&self) -> &EncryptionKey {
@@ -339,10 +338,7 @@ fn content_of_elsewhere_is_refused() {
         Batch::new(&committee, &epoch, slot(1), BLOCK, &none),
         Holders::four(1008).batch(1, &[]),
         Batch::new(
-            &SlotDecryptionCommittee::new(
-                committee.holders().clone(),
-                Bounds { ciphertexts: 5, ..BOUNDS },
-            ),
+            &BatchCommittee::new(committee.holders().clone(), Bounds { ciphertexts: 5, ..BOUNDS }),
             &CONTEXT,
             slot(1),
             BLOCK,
@@ -430,7 +426,7 @@ fn a_bad_share_is_found_among_good_ones() {
 fn more_than_a_slot_may_have_is_refused_on_arrival() {
     let holders = Holders::four(1011);
     let many: Vec<_> = (0..5_u8).map(|byte| holders.encrypt(&CONTEXT, slot(1), &[byte])).collect();
-    let wide = SlotDecryptionCommittee::new(
+    let wide = BatchCommittee::new(
         holders.committee(Path::Slow).holders().clone(),
         Bounds { ciphertexts: 5, ..BOUNDS },
     );
@@ -522,7 +518,7 @@ fn configurations_that_would_leak_are_refused() {
     let error = refused(&|config| config.paths = Paths::Slow(theirs()));
     assert_eq!(error, ConfigError::WrongKey { path: Path::Slow });
     let wide = || Sharing {
-        committee: SlotDecryptionCommittee::new(
+        committee: BatchCommittee::new(
             holders.committee(Path::Fast).holders().clone(),
             Bounds { ciphertexts: 5, ..BOUNDS },
         ),

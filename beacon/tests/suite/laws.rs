@@ -76,7 +76,7 @@ impl Sample for Slots {
     /// As many ciphertexts as a slot may have.
     fn content(
         &self,
-        committee: &prefinal_beacon::SlotDecryptionCommittee,
+        committee: &prefinal_beacon::BatchCommittee,
         context: &Context,
         slot: Slot,
         number: u8,
