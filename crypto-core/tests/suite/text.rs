@@ -11,7 +11,12 @@
 //! an answer (`/lighthouse/eth1/deposit_cache` in `book/src/api-lighthouse.md` of
 //! <https://github.com/sigp/lighthouse>); it was signed for fork version 0. The message that is signed:
 //! `DepositMessage` and `SigningData` of <https://github.com/ethereum/consensus-specs>.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
